@@ -2,7 +2,7 @@
 //! who speaks.
 
 use std::fmt::Display;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -163,10 +163,36 @@ impl Ui {
         self.line(self.render(answer));
     }
 
-    /// Records of JSON Lines, in one write, because a list of a thousand is one answer.
+    /// Like [`Ui::json`] for an answer that may be large: it is written while it is serialized. It has no key `v`.
+    pub fn json_stream(&self, answer: &impl Serialize) {
+        #[derive(Serialize)]
+        struct Document<'a, A> {
+            v: u32,
+            #[serde(flatten)]
+            answer: &'a A,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            dry_run: Option<bool>,
+        }
+        let document = Document { v: 1, answer, dry_run: self.options.dry_run.then_some(true) };
+        self.stream(|out| {
+            serde_json::to_writer(&mut *out, &document)?;
+            out.write_all(b"\n")
+        });
+    }
+
+    /// Records of JSON Lines.
     pub fn json_lines<T: Serialize>(&self, answers: impl IntoIterator<Item = T>) {
-        let lines: String = answers.into_iter().map(|answer| self.render(&answer) + "\n").collect();
-        self.answer(lines.as_bytes());
+        self.stream(|out| answers.into_iter().try_for_each(|answer| writeln!(out, "{}", self.render(&answer))));
+    }
+
+    /// Writes an answer piece by piece, in few writes.
+    pub fn stream(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        let mut broken = self.broken();
+        if broken.is_some() {
+            return;
+        }
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        *broken = write(&mut out).and_then(|()| out.flush()).err();
     }
 
     /// A record as [`Ui::json`] prints it.

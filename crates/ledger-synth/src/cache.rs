@@ -1,9 +1,10 @@
 //! What is remembered between runs, in git's private directory: parsed events, and that a ledger was in order.
 //! Entries that are damaged, doubtful or of another version are read again; the output never depends on the cache.
 
+use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, CacheFile, Stat};
 use shopfloor_core::hash::Digest;
 
-use crate::canonical::{CanonicalBytes, CanonicalEvent};
+use crate::record::{EventRecord, RecordBytes};
 
 /// The beginning of a pack. The number changes with the format of a pack and with the way events are read.
-const MAGIC: &[u8] = concat!("ledger-synth events 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("ledger-synth events 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// Identifies a file by its name and [`Stat`]: if either changes, so does the key.
 pub type FileKey = [u8; 16];
@@ -37,27 +38,39 @@ pub struct ListedFile {
     pub stat: Option<Stat>,
 }
 
-/// An event that was not in the cache.
+/// An event that was not in the cache, and can be added to it.
 pub struct UncachedEvent {
     /// Its index among the events that were read.
     pub record: usize,
     pub key: FileKey,
-    pub stat: Stat,
 }
 
 /// Parsed events, each under the key of its file.
 #[derive(Debug, Default)]
 pub struct Pack {
     bytes: Arc<Vec<u8>>,
-    /// The position of each entry, sorted by key.
-    slots: Vec<Slot>,
+    /// The position of each entry.
+    slots: HashMap<FileKey, Slot, BuildHasherDefault<KeyHasher>>,
     /// The length of all whole entries, in bytes.
     length: usize,
 }
 
+/// Takes the beginning of a key as its hash: a key is one already.
+#[derive(Debug, Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.first_chunk().map_or(self.0, |first| u64::from_le_bytes(*first));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    key: FileKey,
     /// The position of its id, which the event follows.
     at: usize,
     end: usize,
@@ -76,59 +89,48 @@ impl Pack {
         if !bytes.starts_with(MAGIC) {
             return Pack::default();
         }
-        let mut pack = Pack { bytes: Arc::new(bytes), slots: Vec::new(), length: MAGIC.len() };
-        while let Some(slot) = pack.slot_at(pack.length) {
+        let mut pack = Pack { bytes: Arc::new(bytes), slots: HashMap::default(), length: MAGIC.len() };
+        while let Some((key, slot)) = pack.slot_at(pack.length) {
             pack.length = slot.end;
-            pack.slots.push(slot);
+            pack.slots.insert(key, slot);
         }
-        pack.slots.sort_unstable_by_key(|slot| slot.key);
         pack
     }
 
-    fn slot_at(&self, start: usize) -> Option<Slot> {
+    fn slot_at(&self, start: usize) -> Option<(FileKey, Slot)> {
         let rest = self.bytes.get(start..)?;
         let head = rest.get(..RECORD)?;
         let length = u32::from_le_bytes(*head[LENGTH..].first_chunk()?);
         let end = RECORD.checked_add(usize::try_from(length).ok()?)?;
         let entry = rest.get(..end)?;
         let key = *head[KEY..].first_chunk()?;
-        (entry[..LENGTH] == checksum(&entry[LENGTH..])).then_some(Slot { key, at: start + ID, end: start + end })
+        (entry[..LENGTH] == checksum(&entry[LENGTH..])).then_some((key, Slot { at: start + ID, end: start + end }))
     }
 
     /// The event in the file that has this key.
-    pub fn get(&self, key: &FileKey) -> Option<CanonicalEvent> {
-        let at = self.slots.binary_search_by_key(key, |slot| slot.key).ok()?;
-        let Slot { at, end, .. } = self.slots[at];
+    pub fn get(&self, key: &FileKey) -> Option<EventRecord> {
+        let Slot { at, end } = *self.slots.get(key)?;
         let record = at + (RECORD - ID);
         let id = Digest::from_bytes(&self.bytes[at..record]);
-        Some(CanonicalEvent { id, bytes: CanonicalBytes::Part(self.bytes.clone(), record..end) })
+        Some(EventRecord { id, bytes: RecordBytes::Part(self.bytes.clone(), record..end) })
     }
 
-    /// Adds the events that were not in the cache, or starts a new pack if most entries are unused. Files that
-    /// changed after `since`, or just before it, are left out, because they may change again without a new time.
-    pub fn update(
-        &self,
-        path: &Path,
-        records: &[CanonicalEvent],
-        fresh: &[UncachedEvent],
-        since: Timestamp,
-    ) -> Result<()> {
-        let settled: Vec<&UncachedEvent> = fresh.iter().filter(|fresh| fresh.stat.is_settled(since)).collect();
-        let in_use = records.len() - fresh.len();
-        let is_wasteful = self.slots.len() > 2 * in_use + 64;
-        if settled.is_empty() && !is_wasteful {
+    /// Adds the events that were not in the cache, or starts a new pack if most entries are unused; `hits` are in use.
+    pub fn update(&self, path: &Path, records: &[EventRecord], fresh: &[UncachedEvent], hits: usize) -> Result<()> {
+        let is_wasteful = self.slots.len() > 2 * hits + 64;
+        if fresh.is_empty() && !is_wasteful {
             return Ok(());
         }
         if self.length == 0 || is_wasteful {
             let mut file = CacheFile::create(path)?;
             file.write(MAGIC)?;
-            return write(file, records, &settled);
+            return write(file, records, fresh);
         }
-        write(CacheFile::append(path, self.length as u64)?, records, &settled)
+        write(CacheFile::append(path, self.length as u64)?, records, fresh)
     }
 }
 
-fn write(mut file: CacheFile, records: &[CanonicalEvent], fresh: &[&UncachedEvent]) -> Result<()> {
+fn write(mut file: CacheFile, records: &[EventRecord], fresh: &[UncachedEvent]) -> Result<()> {
     let mut entry = Vec::new();
     for fresh in fresh {
         let record = &records[fresh.record];

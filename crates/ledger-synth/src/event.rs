@@ -28,12 +28,9 @@ impl<'a> LedgerEvent<'a> {
     /// The event as it was read at first, if that differs from how it is read now: the id of an event does not change.
     pub fn first_form(text: &'a str, present: &LedgerEvent<'a>) -> Option<LedgerEvent<'a>> {
         let parts = event_file::split(text).ok()?;
-        let is_further = |line: &str| {
-            let bare = line.trim_start_matches([' ', '\t']);
-            bare.len() < line.len() && bare.starts_with(|c: char| c.is_ascii_digit() || "-*`~|>".contains(c))
-        };
-        let has_changed = |line: &str| line.starts_with('#') || line.ends_with(':') || is_further(line);
-        if !parts.body.lines().any(has_changed) && front_sections::of_event(parts.front).is_empty() {
+        let is_indented = parts.body.trim_start_matches(['\n', '\r']).starts_with([' ', '\t']);
+        if !is_indented && !parts.body.lines().any(reads_otherwise) && front_sections::of_event(parts.front).is_empty()
+        {
             return None;
         }
         let first = LedgerEvent::new(present.meta.clone(), body::parse(parts.body, Grammar::First));
@@ -74,6 +71,22 @@ impl<'a> LedgerEvent<'a> {
         out.push_str(&body::render(&self.entries));
         out
     }
+}
+
+/// Whether a line of a body may be read otherwise than at first. Reading a body twice costs, so most lines are not.
+fn reads_otherwise(line: &str) -> bool {
+    let line = line.trim_end();
+    let bare = line.trim_start_matches([' ', '\t']);
+    // A further line of a text may be folded into the line before it.
+    let is_indented = bare.len() < line.len();
+    let has_mark = bare.starts_with(|c: char| c.is_ascii_digit() || "`~|>".contains(c));
+    if is_indented || has_mark {
+        return has_mark || bare.starts_with(['-', '*']);
+    }
+    let is_word = |key: &str| key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    line.starts_with(['#', '"', '\''])
+        || line.strip_suffix(':').is_some_and(|key| !is_word(key))
+        || line.split_once(':').is_some_and(|(key, _)| key.split_whitespace().nth(2).is_some())
 }
 
 #[cfg(test)]

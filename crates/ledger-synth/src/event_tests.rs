@@ -7,8 +7,8 @@ use serde_yaml::Value;
 use shopfloor_core::hash::Digest;
 
 use super::*;
-use crate::canonical::{CanonicalBytes, CanonicalEvent};
 use crate::entry::Checkpoint;
+use crate::record::{EventRecord, RecordBytes};
 use crate::section::Section;
 
 fn text() -> impl Strategy<Value = String> {
@@ -114,6 +114,48 @@ fn entries() -> impl Strategy<Value = Vec<Entry<'static>>> {
     })
 }
 
+/// A line whose reading depends on those around it.
+fn body_line() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "decisions:",
+        "now: a text",
+        "now:",
+        "this_session:",
+        "- a",
+        "- a:",
+        "- key: value",
+        "  - b",
+        "  1. c",
+        "  more",
+        "  key: value",
+        "We settled these:",
+        "We settled these today:",
+        "We settled these today: all",
+        "Rationale:",
+        "Two words: text",
+        "\"quoted: key of words\": text",
+        "## Decisions",
+        "# Title",
+        "```",
+        "  ```",
+        "| a | b |",
+        "> quote",
+        "(an aside):",
+        "prose without end",
+        "prose:  ",
+        "",
+        "open questions: ",
+        "**Now:** x",
+        "a.b/c: d",
+        "  > quote",
+        "  | a |",
+        "---",
+        "1. first",
+        "* star",
+        "a, b and c: d",
+    ])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -125,7 +167,7 @@ proptest! {
         let file = event.render();
         let read = LedgerEvent::parse(&file);
         prop_assert_eq!(read.as_ref(), Ok(&event), "{}", file);
-        let record = CanonicalEvent::encode(&event);
+        let record = EventRecord::new(&event);
         let decoded = record.decode();
         prop_assert_eq!(decoded.as_ref(), Some(&event));
 
@@ -212,15 +254,26 @@ proptest! {
         prop_assert_eq!(found, want, "{}", source);
     }
 
+    /// Whether a body must be read a second time for its id is decided by its lines alone.
+    #[test]
+    fn an_event_that_was_read_otherwise_at_first_is_noticed(lines in prop::collection::vec(body_line(), 0..8), margin in prop::sample::select(vec!["", "  "])) {
+        let body: String = lines.iter().map(|line| format!("{margin}{line}\n")).collect();
+        let text = format!("---\nts: 2026-01-10T13:00:00Z\nagent: a\n---\n{body}");
+        let Ok(event) = LedgerEvent::parse(&text) else { return Ok(()) };
+        let first = LedgerEvent::new(event.meta.clone(), crate::body::parse(&body, Grammar::First));
+        let found = LedgerEvent::first_form(&text, &event);
+        prop_assert_eq!(found.unwrap_or(event).entries, first.entries, "{}", body);
+    }
+
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), body in text()) {
         let _ = text_and_parse(&bytes);
         let with_front = [b"---\nts: 2026-01-10T13:00:00Z\nagent: a\n---\n", body.as_bytes(), &bytes].concat();
         if let Some(event) = text_and_parse(&with_front) {
-            let record = CanonicalEvent::encode(&event);
+            let record = EventRecord::new(&event);
             prop_assert_eq!(record.decode(), Some(event));
         }
-        let _ = CanonicalEvent { id: Digest::of(&bytes), bytes: CanonicalBytes::Own(bytes.into()) }.decode();
+        let _ = EventRecord { id: Digest::of(&bytes), bytes: RecordBytes::Own(bytes.into()) }.decode();
     }
 }
 

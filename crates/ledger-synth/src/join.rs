@@ -64,8 +64,7 @@ impl<'a> Join<'a> {
     pub fn inputs(&self) -> Digest {
         let mut ids: Vec<Digest> = self.sources.iter().map(|source| source.id).collect();
         ids.sort_unstable();
-        let hex: String = ids.iter().map(|id| format!("{id}\n")).collect();
-        Digest::of(hex.as_bytes())
+        Digest::of_parts(ids.iter().map(|id| format!("{id}\n")))
     }
 
     /// Everything as entries, each with its source, for a snapshot.

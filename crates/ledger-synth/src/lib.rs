@@ -30,6 +30,7 @@ mod instant;
 mod join;
 mod page;
 mod page_settings;
+pub mod record;
 mod scalar;
 mod section;
 mod session_log;

@@ -79,7 +79,12 @@ pub fn is_one(name: &[u8], head: &[u8]) -> bool {
     if hash.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit)) {
         return true;
     }
+    let is_field = |line: &[u8]| line.starts_with(b"snapshot:");
     let end = head.len().min(4096);
+    if !head[..end].split(|byte| *byte == b'\n').any(is_field) {
+        // No other file costs more than this look.
+        return false;
+    }
     let text = String::from_utf8_lossy(&head[..end]).replace("\r\n", "\n");
     let Ok(parts) = event_file::split(text.strip_prefix('\u{feff}').unwrap_or(&text)) else { return false };
     let field = |name: &str| parts.front.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

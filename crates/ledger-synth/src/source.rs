@@ -27,17 +27,6 @@ impl<'a> Source<'a> {
         self.topic.as_deref().or(self.branch.as_deref()).map_or("".into(), cut)
     }
 
-    pub fn to_owned_source(&self) -> Source<'static> {
-        let own = |text: &Cow<'_, str>| Cow::Owned(text.to_string());
-        Source {
-            id: self.id,
-            ts: self.ts,
-            agent: own(&self.agent),
-            branch: self.branch.as_ref().map(own),
-            topic: self.topic.as_ref().map(own),
-        }
-    }
-
     pub fn borrowed(&self) -> Source<'_> {
         Source {
             agent: Cow::Borrowed(&*self.agent),

@@ -8,13 +8,13 @@ use shopfloor_core::ui::Ui;
 
 use super::event::write_event;
 use crate::body::Grammar;
-use crate::canonical::CanonicalEvent;
 use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::author::{agent_name, time_before_all};
 use crate::facts::gather::load_events;
 use crate::facts::{CURRENT, Current, Ledger};
 use crate::front::Meta;
+use crate::record::EventRecord;
 use crate::settings::Effect;
 use crate::{page, view};
 
@@ -25,7 +25,7 @@ pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current, effect
         return Ok(());
     }
     let event = read(env, ledger, &text)?;
-    let is_same = |known: &CanonicalEvent| {
+    let is_same = |known: &EventRecord| {
         let known = known.decode();
         known.is_some_and(|known| known.meta.kind == event.meta.kind && known.entries == event.entries)
     };

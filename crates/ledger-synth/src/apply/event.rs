@@ -4,7 +4,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
 use super::files;
-use crate::canonical::CanonicalEvent;
+use crate::canonical;
 use crate::event::LedgerEvent;
 use crate::event_file::LIMIT;
 use crate::facts::{EVENTS, Ledger};
@@ -27,7 +27,7 @@ pub fn render_proven(event: &LedgerEvent<'_>) -> Result<String> {
         return Err(Failure::malformed("the event is larger than 1 MiB").hint("shorten it, or write several events"));
     }
     match LedgerEvent::parse(&text) {
-        Ok(read) if CanonicalEvent::encode(&read).id == CanonicalEvent::encode(event).id => Ok(text),
+        Ok(read) if canonical::id(&read) == canonical::id(event) => Ok(text),
         Ok(_) => Err(Failure::malformed("the event would not read back as it is, so it was not written")
             .hint("change the text, or write the event's file in `events/` yourself")),
         Err(problem) => Err(Failure::malformed(format!("the event would be skipped: {}", problem.why))
@@ -43,10 +43,5 @@ pub fn write_event(ledger: &Ledger, event: &LedgerEvent<'_>, effect: Effect) -> 
         Effect::DryRun => format!("{EVENTS}/{stem}.md"),
         Effect::Write => files::create_event(ledger, &stem, text.as_bytes())?,
     };
-    Ok(WrittenEvent {
-        below,
-        id: CanonicalEvent::encode(event).id,
-        ts: event.meta.ts,
-        agent: event.meta.agent.to_string(),
-    })
+    Ok(WrittenEvent { below, id: canonical::id(event), ts: event.meta.ts, agent: event.meta.agent.to_string() })
 }

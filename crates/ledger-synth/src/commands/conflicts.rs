@@ -15,7 +15,8 @@ use crate::facts::Ledger;
 use crate::facts::author::{agent_name, next_time};
 use crate::facts::gather::load_events_with_archive;
 use crate::front::Meta;
-use crate::plan::history::{self, Statement};
+use crate::plan::history::{History, Statement};
+use crate::plan::{Filter, join};
 use crate::settings::{Effect, LedgerArgs};
 
 /// List what agents disagree on, and what counts
@@ -38,7 +39,10 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let statements = history::conflicts(&load_events_with_archive(&ledger)?)?;
+    let events = load_events_with_archive(&ledger)?;
+    let snapshots = events.snapshots()?;
+    let join = join(&events.records, &snapshots, &Filter::default());
+    let statements = History::new(&events.records, &snapshots, &join).conflicts();
     if !args.close.is_empty() {
         return close(ui, env, &ledger, args, &statements);
     }
@@ -50,11 +54,11 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 }
 
 /// Writes an event that closes the named conflicts.
-fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement]) -> Result<Exit> {
+fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement<'_>]) -> Result<Exit> {
     let mut entries = Vec::new();
     for named in &args.close {
-        let is_it = |statement: &&Statement| {
-            statement.name() == *named || statement.key.as_ref() == Some(named) || statement.id().begins_with(named)
+        let is_it = |statement: &&Statement<'_>| {
+            statement.name() == *named || statement.key.as_deref() == Some(named) || statement.id().begins_with(named)
         };
         let mut names: Vec<String> = open.iter().filter(is_it).map(Statement::name).collect();
         names.dedup();

@@ -13,7 +13,7 @@ use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, 
 use crate::facts::gather::{load_current, load_events, stranded};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::page_settings::Tracked;
-use crate::plan::check::check;
+use crate::plan::check::check_join;
 use crate::plan::{EventProblems, Filter, join};
 use crate::settings::{Effect, LedgerArgs};
 use crate::tool::TOOL;
@@ -75,7 +75,7 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
         None => Finding::good("format", "no event is malformed or from the future"),
         Some(first) => Finding::bad("format", first.clone(), "ledger-synth lint", None),
     });
-    let verdict = check(env.now.into(), &events, load_current(ledger)?.as_ref(), &ledger.page)?;
+    let verdict = check_join(env.now.into(), &events, &join, load_current(ledger)?.as_ref(), &ledger.page)?;
     findings.push(match verdict.is_fresh {
         _ if ledger.page.tracked == Tracked::Events => Finding::good("page", format!("{CURRENT} is not in git")),
         true => Finding::good("page", format!("{CURRENT} matches the events")),
@@ -86,7 +86,7 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
             Some(LedgerRepair::Synthesise),
         ),
     });
-    let stranded = stranded(ledger)?;
+    let stranded = stranded(ledger, &events)?;
     findings.push(match stranded.first() {
         None => Finding::good("archive", "every archived event counts"),
         Some(path) => Finding::bad(

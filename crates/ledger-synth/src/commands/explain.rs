@@ -7,7 +7,8 @@ use shopfloor_core::ui::Ui;
 use super::statement;
 use crate::facts::Ledger;
 use crate::facts::gather::load_events_with_archive;
-use crate::plan::history::{self, Explained};
+use crate::plan::history::{Explained, History};
+use crate::plan::{Filter, join};
 use crate::settings::LedgerArgs;
 
 /// Show who said something, when, and what it replaced, newest first: exit 1 if nobody did
@@ -22,7 +23,10 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let statements = match history::explain(&load_events_with_archive(&ledger)?, &args.key)? {
+    let events = load_events_with_archive(&ledger)?;
+    let snapshots = events.snapshots()?;
+    let join = join(&events.records, &snapshots, &Filter::default());
+    let statements = match History::new(&events.records, &snapshots, &join).explain(&args.key) {
         Explained::Statements(statements) => statements,
         Explained::Several(count) => {
             return Err(

@@ -10,7 +10,7 @@ use shopfloor_core::ui::Ui;
 use super::check::check_commit;
 use crate::apply::synthesis::refresh;
 use crate::facts::clone::is_current_tracked;
-use crate::facts::gather::{has_events, stranded};
+use crate::facts::gather::{has_events, load_events, stranded};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::failure::LedgerFailure;
 use crate::page_settings::Tracked;
@@ -39,7 +39,7 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
                 // This worktree has no ledger.
                 return Ok(None);
             }
-            if let [first, ..] = stranded(&ledger)?.as_slice() {
+            if let [first, ..] = stranded(&ledger, &load_events(&ledger)?)?.as_slice() {
                 ui.warn(format!(
                     "{} was changed here and archived on another branch, so it counts nowhere; move it back into {EVENTS}/ (`ledger-synth doctor` names such events)",
                     first.display()

@@ -13,7 +13,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::event::{render_proven, write_event};
-use crate::canonical::CanonicalEvent;
+use crate::canonical;
 use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::Ledger;
@@ -90,7 +90,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     for (path, event) in &events {
         let from = path.to_string_lossy();
-        if !known.insert(CanonicalEvent::encode(event).id) {
+        if !known.insert(canonical::id(event)) {
             ui.detail(format!("{} is an event already", printable(&from)));
             continue;
         }

@@ -83,7 +83,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         ui.note("nothing was said in that time");
     } else {
         let title = args.since.as_ref().map_or("Notes".to_owned(), |name| format!("Notes since {}", printable(name)));
-        ui.answer(notes.render(&title).as_bytes());
+        ui.stream(|out| notes.write(out, &title));
     }
     Ok(Exit::Done)
 }

@@ -12,9 +12,8 @@ use shopfloor_core::ui::Ui;
 use super::answer::{Destination, LedgerAnswer};
 use crate::apply::files;
 use crate::apply::synthesis::{refuse_problems, warn_of_problems};
-use crate::cache::Pack;
 use crate::counted::counted;
-use crate::facts::directory::{self, LedgerLock};
+use crate::facts::directory::{self, CacheUse, LedgerLock};
 use crate::facts::gather::{load_events, load_events_with_archive};
 use crate::facts::{CURRENT, EVENTS, Events, Ledger};
 use crate::failure::LedgerFailure;
@@ -67,7 +66,7 @@ pub fn run(ui: &Ui, env: &Env, ledger: &Ledger, partial: &PartialView<'_>, effec
     let path = output.map(|path| path.to_string_lossy().into_owned());
     if ui.is_json() {
         let to = Destination { path: path.unwrap_or_else(|| "-".to_owned()), is_written };
-        ui.json(&LedgerAnswer::new(&view, &events, to));
+        ui.json_stream(&LedgerAnswer::new(&view, &events, to));
     } else if let Some(path) = path {
         let shown = format!("{} ({})", printable(&path), counted(view.event_count, "event"));
         match effect {
@@ -91,7 +90,7 @@ fn read(env: &Env, ledger: &Ledger, partial: &PartialView<'_>) -> Result<Events>
     if partial.all_worktrees {
         for (worktree, _) in ledger.git.worktrees(&ledger.repo)? {
             if let Some(dir) = ledger.elsewhere(&worktree, EVENTS)? {
-                events.add(directory::read(&dir, &Pack::default(), None, LedgerLock::Free)?.events);
+                events.add(directory::read(&dir, &CacheUse::default(), None, LedgerLock::Free)?.events);
             }
         }
     }

@@ -23,7 +23,7 @@ struct StatementAnswer<'a> {
 }
 
 /// Prints a statement; `with_id` begins the line with the id of what it is about.
-pub fn print(ui: &Ui, statement: &Statement, with_id: bool) {
+pub fn print(ui: &Ui, statement: &Statement<'_>, with_id: bool) {
     let Statement { section, source, beaten, is_item, .. } = statement;
     let (key, value) = (statement.key.as_deref(), statement.value.as_deref());
     if ui.is_json() {

@@ -133,7 +133,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     let printed = {
         let _lock = if effect.is_dry() { None } else { Some(ledger.lock()?) };
-        let printed = print(ui, env, &ledger, &options)?;
+        let when = if args.archive || args.commit { AnswerTime::Later } else { AnswerTime::Now };
+        let printed = print(ui, env, &ledger, &options, when)?;
         let is_archiving = args.archive || (asks && printed.has_events && ui.confirm("archive the events now?"));
         if is_archiving && printed.has_events {
             let archived = archive::archive(ui, env, &ledger, None, effect)?;
@@ -192,14 +193,21 @@ fn refuse_contradictions(args: &Args) -> Result<()> {
     }
 }
 
-/// What a synthesis printed, or with `--json` its answer.
+/// What a synthesis printed, or with `--json` the answer that is printed later.
 struct Printed {
     has_events: bool,
     answer: Option<Value>,
 }
 
+/// When the answer of `--json` is printed.
+enum AnswerTime {
+    Now,
+    /// What follows may add an error to it.
+    Later,
+}
+
 /// Synthesises and prints the outcome. The caller holds the lock, except in a dry run.
-fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<Printed> {
+fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions, when: AnswerTime) -> Result<Printed> {
     let current = ledger.current()?;
     if let Some(current) = current.filter(|_| options.adopt) {
         adopt_page(ui, env, ledger, &current, options.effect)?;
@@ -220,8 +228,14 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<
         let has_events = view.event_count > 0;
         if ui.is_json() {
             let to = Destination { path: path.clone(), is_written: matches!(outcome, SynthOutcome::Written) };
-            let answer = serde_json::to_value(LedgerAnswer::new(view, events, to)).unwrap_or_default();
-            return Printed { has_events, answer: Some(answer) };
+            let answer = LedgerAnswer::new(view, events, to);
+            return match when {
+                AnswerTime::Now => {
+                    ui.json_stream(&answer);
+                    Printed { has_events, answer: None }
+                }
+                AnswerTime::Later => Printed { has_events, answer: serde_json::to_value(answer).ok() },
+            };
         }
         match outcome {
             SynthOutcome::Nothing => {

@@ -1,22 +1,23 @@
 //! Reads a directory of events: lists it, looks its files up in the cache and opens the rest. Only regular files are
 //! opened, and no link is followed.
 
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Bytes, Root, Stat};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::map_parallel;
 
 use super::{EventPath, Events, Skipped, SnapshotFile};
-use crate::cache::{self, ListedFile, Pack, UncachedEvent};
-use crate::canonical::CanonicalEvent;
+use crate::cache::{self, FileKey, ListedFile, Pack, UncachedEvent};
+use crate::canonical;
 use crate::event::LedgerEvent;
 use crate::event_file::{self, LIMIT, Malformed};
+use crate::record::EventRecord;
 use crate::snapshot;
 
 /// How often a directory is read again if it changes in the meantime.
@@ -45,7 +46,7 @@ fn is_event_name(name: &OsStr) -> bool {
 
 /// What a file in a directory of events is.
 pub enum EventFileContent {
-    Event(CanonicalEvent),
+    Event(EventRecord),
     Snapshot(String),
     Malformed(Malformed),
 }
@@ -66,10 +67,10 @@ pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
 }
 
 /// The event, under the id that it always had.
-fn identified(text: &str, event: &LedgerEvent<'_>) -> CanonicalEvent {
-    let mut record = CanonicalEvent::encode(event);
+fn identified(text: &str, event: &LedgerEvent<'_>) -> EventRecord {
+    let mut record = EventRecord::new(event);
     if let Some(first) = LedgerEvent::first_form(text, event) {
-        record.id = CanonicalEvent::encode(&first).id;
+        record.id = canonical::id(&first);
     }
     record
 }
@@ -92,8 +93,17 @@ fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<EventFileContent
 #[derive(Default)]
 pub struct DirectoryRead {
     pub events: Events,
-    /// The events that were not in the cache.
+    /// The events that can be added to the cache.
     pub fresh: Vec<UncachedEvent>,
+    /// How many events were in the cache.
+    pub hits: usize,
+}
+
+/// What earlier runs remembered of a directory, and since when this run can be remembered.
+#[derive(Default)]
+pub struct CacheUse {
+    pub pack: Pack,
+    pub since: Option<Timestamp>,
 }
 
 /// Whether the caller holds the ledger's lock, so that nothing is folded while it reads.
@@ -104,42 +114,46 @@ pub enum LedgerLock {
 }
 
 /// Reads a directory of events as it was at one time, even if files are removed or folded while it is read.
-pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<ListedFile>>, lock: LedgerLock) -> Result<DirectoryRead> {
+pub fn read(dir: &Root, cache: &CacheUse, first: Option<Vec<ListedFile>>, lock: LedgerLock) -> Result<DirectoryRead> {
     let mut listing = match first {
         Some(listing) => listing,
         None => list(dir)?,
     };
     for attempt in 0..PATIENCE {
-        listing.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         // A single listing may miss both an event that appears and a snapshot that disappears; two listings that
         // agree have missed nothing. If writers never pause we go on without, because writers only add.
         if attempt < STEADY {
-            let mut now = dir.names(is_event_name)?;
-            now.sort_unstable();
+            let now = dir.names(is_event_name)?;
+            // The order of a directory that does not change is the same.
             if !listing.iter().map(|listed| &listed.name).eq(&now) {
                 listing = stated(dir, now)?;
                 continue;
             }
         }
         listing.retain(|listed| listed.stat.is_some());
+        listing.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let mut read = DirectoryRead::default();
         read.events.records.reserve_exact(listing.len());
         read.events.files.reserve_exact(listing.len());
         let place: Arc<Path> = dir.path().into();
         let mut is_whole = true;
         // The bytes of all files at once would need much memory.
-        for part in listing.chunks(PART) {
+        for part in listing.chunks_mut(PART) {
             let loaded = map_parallel(part, |ListedFile { name, stat }| {
                 let Some(stat) = stat else { return Ok(None) };
-                match pack.get(&cache::key(name, stat)) {
+                match cache.pack.get(&cache::key(name, stat)) {
                     Some(record) => Ok(Some(Loaded::Cached(record))),
                     None => load(dir, name, stat).map(|content| content.map(Loaded::Read)),
                 }
             });
-            for (listed, found) in part.iter().zip(loaded) {
+            for (listed, found) in part.iter_mut().zip(loaded) {
                 match (found?, listed.stat) {
                     (Some(found), Some(stat)) => {
-                        read.take(EventPath { dir: place.clone(), name: listed.name.as_os_str().into() }, stat, found);
+                        // A file that changed just now may change again without a new time.
+                        let since = cache.since.filter(|since| stat.is_settled(*since));
+                        let key = since.map(|_| cache::key(&listed.name, &stat));
+                        let name = std::mem::take(&mut listed.name).into();
+                        read.take(EventPath { dir: place.clone(), name }, key, found);
                     }
                     _ => is_whole = false,
                 }
@@ -149,7 +163,7 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<ListedFile>>, lock: Ledge
             return Ok(read);
         }
         let now = dir.names(is_event_name)?;
-        if is_whole && is_unfolded(&listing, &now) {
+        if is_whole && is_unfolded(&read.events, &now) {
             return Ok(read);
         }
         listing = stated(dir, now)?;
@@ -159,17 +173,20 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<ListedFile>>, lock: Ledge
 }
 
 enum Loaded {
-    Cached(CanonicalEvent),
+    Cached(EventRecord),
     Read(EventFileContent),
 }
 
 impl DirectoryRead {
-    fn take(&mut self, file: EventPath, stat: Stat, found: Loaded) {
+    /// Adds what a file holds. `key` is that of a file that can be added to the cache.
+    fn take(&mut self, file: EventPath, key: Option<FileKey>, found: Loaded) {
         match found {
-            Loaded::Cached(record) => self.events.push(record, file),
+            Loaded::Cached(record) => {
+                self.hits += 1;
+                self.events.push(record, file);
+            }
             Loaded::Read(EventFileContent::Event(record)) => {
-                let key = cache::key(&file.name, &stat);
-                self.fresh.push(UncachedEvent { record: self.events.records.len(), key, stat });
+                self.fresh.extend(key.map(|key| UncachedEvent { record: self.events.records.len(), key }));
                 self.events.push(record, file);
             }
             Loaded::Read(EventFileContent::Snapshot(text)) => {
@@ -184,11 +201,16 @@ impl DirectoryRead {
 
 /// Whether between two listings nothing went and no snapshot came: a snapshot is there before what it
 /// stands for goes.
-fn is_unfolded(before: &[ListedFile], after: &[OsString]) -> bool {
-    let after_set: HashSet<&OsString> = after.iter().collect();
-    let before_set: HashSet<&OsString> = before.iter().map(|listed| &listed.name).collect();
-    let is_snapshot = |name: &OsString| name.as_bytes().starts_with(b"snapshot_");
-    before_set.is_subset(&after_set) && after.iter().all(|name| before_set.contains(name) || !is_snapshot(name))
+fn is_unfolded(before: &Events, after: &[OsString]) -> bool {
+    let mut after: Vec<&OsStr> = after.iter().map(OsString::as_os_str).collect();
+    after.sort_unstable();
+    let other = before.snapshots.iter().map(|file| &file.path).chain(before.skipped.iter().map(|file| &file.path));
+    let names = before.files.iter().map(|file| &*file.name).chain(other.filter_map(|path| path.file_name()));
+    let mut names: Vec<&OsStr> = names.collect();
+    names.sort_unstable();
+    let is_snapshot = |name: &OsStr| name.as_bytes().starts_with(b"snapshot_");
+    names.iter().all(|name| after.binary_search(name).is_ok())
+        && after.iter().all(|name| !is_snapshot(name) || names.binary_search(name).is_ok())
 }
 
 /// Files named one by one, in this order.
@@ -217,7 +239,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
 
 /// The events in `archive/`, a directory per day: what was folded, as long as it is kept.
 pub fn archived(archive: &Root) -> Result<Events> {
-    let none = Pack::default();
+    let none = CacheUse::default();
     let mut events = Events::default();
     for day in archive.dirs()? {
         let Ok(rel) = RelPath::parse_os(&day) else { continue };

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::shell_word;
 
-use crate::canonical::CanonicalEvent;
 use crate::event_file::Malformed;
+use crate::record::EventRecord;
 use crate::snapshot::{self, Snapshot};
 
 /// A file that is not an event.
@@ -53,7 +53,7 @@ impl EventPath {
 #[derive(Debug, Default)]
 pub struct Events {
     /// In the order of `files`.
-    pub records: Vec<CanonicalEvent>,
+    pub records: Vec<EventRecord>,
     /// The file of each record.
     pub files: Vec<EventPath>,
     pub snapshots: Vec<SnapshotFile>,
@@ -80,13 +80,13 @@ impl Events {
         self.records.is_empty() && self.snapshots.is_empty() && self.skipped.is_empty()
     }
 
-    pub fn push(&mut self, record: CanonicalEvent, file: EventPath) {
+    pub fn push(&mut self, record: EventRecord, file: EventPath) {
         self.records.push(record);
         self.files.push(file);
     }
 
     /// Keeps the events for which `wanted` is true.
-    pub fn retain(&mut self, wanted: impl Fn(&CanonicalEvent) -> bool) {
+    pub fn retain(&mut self, wanted: impl Fn(&EventRecord) -> bool) {
         let keeps: Vec<bool> = self.records.iter().map(wanted).collect();
         let mut at = keeps.iter();
         self.records.retain(|_| at.next().copied().unwrap_or(false));

@@ -8,10 +8,10 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
-use super::directory::{self, DirectoryRead, LedgerLock};
+use super::directory::{self, CacheUse, DirectoryRead, LedgerLock};
 use super::objects::{self, CommitTree, Objects};
 use super::{ARCHIVE, Current, EVENTS, EventPath, Events, Ledger, sparse};
-use crate::cache::{self, Pack, UncachedEvent};
+use crate::cache::{self, Pack};
 use crate::settings::Effect;
 
 /// How events are read.
@@ -55,9 +55,10 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
         return Ok(Gathered { quiet: Some(count), ..Gathered::default() });
     }
     let lock = if mode.effect.is_dry() { LedgerLock::Free } else { LedgerLock::Held };
-    let pack = Pack::load(&memory.pack);
-    let DirectoryRead { mut events, fresh } = directory::read(&dir, &pack, Some(listing), lock)?;
-    memory.remember(&pack, &events, &fresh);
+    let cache = CacheUse { pack: Pack::load(&memory.pack), since: memory.since };
+    let read = directory::read(&dir, &cache, Some(listing), lock)?;
+    memory.remember(&cache.pack, &read);
+    let mut events = read.events;
     events.add(left_out.events);
     Ok(Gathered { quiet: None, events, memory })
 }
@@ -132,9 +133,8 @@ pub fn load_events_with_archive(ledger: &Ledger) -> Result<Events> {
 
 /// The archived events that count nowhere, because no snapshot covers them and they are not in `events/`. This
 /// happens to an event that one branch edits while another archives it.
-pub fn stranded(ledger: &Ledger) -> Result<Vec<PathBuf>> {
-    let events = load_events(ledger)?;
-    let covered = covered(&events)?;
+pub fn stranded(ledger: &Ledger, events: &Events) -> Result<Vec<PathBuf>> {
+    let covered = covered(events)?;
     let live: HashSet<Digest> = events.records.iter().map(|record| record.id).collect();
     let mut archived = archived(ledger)?;
     archived.retain(|record| !covered.contains(&record.id) && !live.contains(&record.id));
@@ -168,9 +168,10 @@ impl RunMemory {
     }
 
     /// Updates the cache. If it cannot be written, the next run only takes longer.
-    fn remember(&self, pack: &Pack, events: &Events, fresh: &[UncachedEvent]) {
-        let Some(since) = self.since else { return };
-        drop(pack.update(&self.pack, &events.records, fresh, since));
+    fn remember(&self, pack: &Pack, read: &DirectoryRead) {
+        if self.since.is_some() {
+            drop(pack.update(&self.pack, &read.events.records, &read.fresh, read.hits));
+        }
     }
 
     /// Remembers that the ledger is in order, with this many events.

@@ -6,6 +6,7 @@ use super::{EventProblems, Filter, join};
 use crate::difference::difference;
 use crate::facts::{CURRENT, Current, Events};
 use crate::instant::EventTime;
+use crate::join::Join;
 use crate::page_settings::{PageSettings, Tracked};
 use crate::view::{self, View};
 
@@ -29,8 +30,19 @@ pub struct CheckVerdict {
 pub fn check(now: EventTime, events: &Events, current: Option<&Current>, page: &PageSettings) -> Result<CheckVerdict> {
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
-    let view = View::new(&join, page.session_window);
-    let problems = EventProblems::new(now, events, &join);
+    check_join(now, events, &join, current, page)
+}
+
+/// Compares `current.md` with the synthesis of a join of its events.
+pub fn check_join(
+    now: EventTime,
+    events: &Events,
+    join: &Join<'_>,
+    current: Option<&Current>,
+    page: &PageSettings,
+) -> Result<CheckVerdict> {
+    let view = View::new(join, page.session_window);
+    let problems = EventProblems::new(now, events, join);
     let event_count = view.event_count;
     let is_foreign = current.is_some_and(|current| {
         !current.bytes.trim_ascii().is_empty() && current.text().and_then(view::footer).is_none()

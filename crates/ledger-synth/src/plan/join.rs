@@ -12,10 +12,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use shopfloor_core::hash::Digest;
 
-use crate::canonical::CanonicalEvent;
 use crate::entry::{Checkpoint, Entry, RETRACT};
 use crate::instant::EventTime;
-use crate::join::{By, Join, JoinedSection};
+use crate::join::{By, Join, JoinedSection, Pair};
+use crate::record::EventRecord;
 use crate::section::{Section, SectionName};
 use crate::snapshot::Snapshot;
 use crate::source::Source;
@@ -39,7 +39,7 @@ impl Filter {
 }
 
 /// Joins events and snapshots.
-pub fn join<'a>(records: &'a [CanonicalEvent], snapshots: &'a [Snapshot<'_>], filter: &Filter) -> Join<'a> {
+pub fn join<'a>(records: &'a [EventRecord], snapshots: &'a [Snapshot<'_>], filter: &Filter) -> Join<'a> {
     let mut retracted = BTreeSet::new();
     loop {
         // All retractions are known only after all events have been read. If there are any, a second round leaves out
@@ -75,11 +75,50 @@ struct Table<'a> {
     filter: Filter,
 }
 
+/// A section while events are added.
 #[derive(Default)]
 struct Growing<'a> {
     text: Option<By<Cow<'a, str>>>,
-    items: HashMap<Cow<'a, str>, u32>,
-    pairs: HashMap<Cow<'a, str>, By<Option<Cow<'a, str>>>>,
+    items: Mentions<By<Cow<'a, str>>>,
+    pairs: Mentions<Pair<'a>>,
+}
+
+/// How many mentions there may be before those that do not count are removed.
+const MENTIONS: usize = 4096;
+
+/// Everything that was mentioned. Sorting it now and then costs less than a table of all texts.
+struct Mentions<T> {
+    all: Vec<T>,
+    limit: usize,
+}
+
+impl<T> Default for Mentions<T> {
+    fn default() -> Self {
+        Mentions { all: Vec::new(), limit: MENTIONS }
+    }
+}
+
+impl<T> Mentions<T> {
+    /// Adds a mention. `keep_newest` removes those that do not count.
+    fn push(&mut self, mention: T, keep_newest: impl FnOnce(&mut Vec<T>)) {
+        if self.all.len() >= self.limit {
+            keep_newest(&mut self.all);
+            self.limit = MENTIONS.max(4 * self.all.len());
+        }
+        self.all.push(mention);
+    }
+}
+
+/// Sorts items, each once, with its newest source.
+fn newest_items(items: &mut Vec<By<Cow<'_, str>>>, sources: &[Source<'_>]) {
+    items.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| newest_first(sources, &((), a.1), &((), b.1))));
+    items.dedup_by(|later, kept| later.0 == kept.0);
+}
+
+/// Sorts pairs by their keys, each key once, with its newest value.
+fn newest_pairs(pairs: &mut Vec<Pair<'_>>, sources: &[Source<'_>]) {
+    pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| newest_first(sources, &a.1, &b.1)));
+    pairs.dedup_by(|later, kept| later.0 == kept.0);
 }
 
 impl<'a> Table<'a> {
@@ -101,7 +140,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn add(&mut self, record: &'a CanonicalEvent) {
+    fn add(&mut self, record: &'a EventRecord) {
         let is_out = self.retracted.contains(&record.id) && !self.folded.contains(&record.id);
         // This cannot fail, because we encoded the event or checked it when we read it.
         let Some(event) = record.decode() else { return };
@@ -153,39 +192,33 @@ impl<'a> Table<'a> {
                     *held = Some(text);
                 }
             }
-            Entry::Item { section, text } => match self.sections.entry(section).or_default().items.entry(text) {
-                Slot::Occupied(mut slot) => {
-                    if is_newer(sources, &((), of), &((), *slot.get())) {
-                        slot.insert(of);
-                    }
-                }
-                Slot::Vacant(slot) => drop(slot.insert(of)),
-            },
-            Entry::Pair { section, key, value } => match self.sections.entry(section).or_default().pairs.entry(key) {
-                Slot::Occupied(mut slot) => {
-                    if is_newer(sources, &(value.clone(), of), slot.get()) {
-                        slot.insert((value, of));
-                    }
-                }
-                Slot::Vacant(slot) => drop(slot.insert((value, of))),
-            },
+            Entry::Item { section, text } => {
+                let items = &mut self.sections.entry(section).or_default().items;
+                items.push((text, of), |items| newest_items(items, sources));
+            }
+            Entry::Pair { section, key, value } => {
+                let pairs = &mut self.sections.entry(section).or_default().pairs;
+                pairs.push((key, (value, of)), |pairs| newest_pairs(pairs, sources));
+            }
             Entry::Checkpoint(checkpoint) => self.checkpoints.push((checkpoint, of)),
         }
     }
 
     fn all_retracted(&self) -> BTreeSet<Digest> {
-        let items = self.sections.get(&SectionName::from(RETRACT)).into_iter().flat_map(|section| section.items.keys());
-        items.filter_map(|text| Digest::parse(text)).chain(self.hidden.iter().copied()).collect()
+        let items = self.sections.get(&SectionName::from(RETRACT)).into_iter().flat_map(|section| &section.items.all);
+        items.filter_map(|(text, _)| Digest::parse(text)).chain(self.hidden.iter().copied()).collect()
     }
 
     fn finish(self) -> Join<'a> {
+        drop(self.places);
         let sources = self.sources;
-        let sections = self.sections.into_iter().map(|(name, growing)| {
-            let mut items: Vec<_> = growing.items.into_iter().collect();
-            items.sort_unstable();
-            let mut pairs: Vec<_> = growing.pairs.into_iter().collect();
-            pairs.sort_unstable();
-            (name, JoinedSection { text: growing.text, items, pairs })
+        let sections = self.sections.into_iter().map(|(name, Growing { text, items, pairs })| {
+            let (mut items, mut pairs) = (items.all, pairs.all);
+            newest_items(&mut items, &sources);
+            items.shrink_to_fit();
+            newest_pairs(&mut pairs, &sources);
+            pairs.shrink_to_fit();
+            (name, JoinedSection { text, items, pairs })
         });
         // Equal checkpoints of one agent count once, with the newest source.
         let mut checkpoints = self.checkpoints;
@@ -194,7 +227,7 @@ impl<'a> Table<'a> {
         checkpoints.dedup_by(|a, b| a.0 == b.0 && sources[a.1 as usize].agent == sources[b.1 as usize].agent);
         checkpoints.shrink_to_fit();
         let mut nows: Vec<_> = self.nows.into_values().collect();
-        nows.sort_unstable_by(|a, b| if is_newer(&sources, a, b) { Ordering::Less } else { Ordering::Greater });
+        nows.sort_unstable_by(|a, b| newest_first(&sources, a, b));
         Join {
             nows,
             sections: sections.collect(),
@@ -212,11 +245,15 @@ fn stamp<'s>(sources: &'s [Source<'_>], of: u32) -> (&'s str, EventTime, Digest)
     (&source.agent, source.ts, source.id)
 }
 
-/// Whether `a` is newer than `b`, by instant, agent and value. If all three are equal, the id decides, which does not
-/// change the ledger's text.
-fn is_newer<V: Ord>(sources: &[Source<'_>], a: &By<V>, b: &By<V>) -> bool {
+/// The newest first, by instant, agent and value. If all three are equal, the id decides, which does not change the
+/// ledger's text.
+fn newest_first<V: Ord>(sources: &[Source<'_>], a: &By<V>, b: &By<V>) -> Ordering {
     let (one, other) = (&sources[a.1 as usize], &sources[b.1 as usize]);
-    (one.ts, &one.agent, &a.0, one.id) > (other.ts, &other.agent, &b.0, other.id)
+    (other.ts, &other.agent, &b.0, other.id).cmp(&(one.ts, &one.agent, &a.0, one.id))
+}
+
+fn is_newer<V: Ord>(sources: &[Source<'_>], a: &By<V>, b: &By<V>) -> bool {
+    newest_first(sources, a, b) == Ordering::Less
 }
 
 #[cfg(test)]

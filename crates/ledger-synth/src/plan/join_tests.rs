@@ -11,7 +11,7 @@ use crate::front::Meta;
 use crate::page_settings::PageFormat;
 use crate::section::Section;
 use crate::view::{SectionContent, View};
-use crate::{event_file, instant, snapshot};
+use crate::{canonical, event_file, instant, snapshot};
 
 const INSTANTS: [&str; 6] = [
     "2026-01-10T13:00:00Z",
@@ -82,12 +82,12 @@ pub fn event() -> impl Strategy<Value = LedgerEvent<'static>> {
     )
 }
 
-fn records(events: &[LedgerEvent<'_>]) -> Vec<CanonicalEvent> {
-    events.iter().map(CanonicalEvent::encode).collect()
+fn records(events: &[LedgerEvent<'_>]) -> Vec<EventRecord> {
+    events.iter().map(EventRecord::new).collect()
 }
 
 /// What a reader sees: the file and the banner's lines.
-fn shown(records: &[CanonicalEvent], snapshots: &[String]) -> String {
+fn shown(records: &[EventRecord], snapshots: &[String]) -> String {
     let snapshots: Vec<_> = snapshots.iter().map(|text| snapshot::parse(text).expect("a snapshot")).collect();
     let join = join(records, &snapshots, &Filter::default());
     let mut sources: Vec<_> =
@@ -102,7 +102,7 @@ fn pages(join: &Join<'_>) -> String {
     [PageFormat::One, PageFormat::Two].map(|format| view.render(format, 0, None)).concat()
 }
 
-fn folded(records: &[CanonicalEvent], snapshots: &[String]) -> String {
+fn folded(records: &[EventRecord], snapshots: &[String]) -> String {
     let snapshots: Vec<_> = snapshots.iter().map(|text| snapshot::parse(text).expect("a snapshot")).collect();
     snapshot::render(&join(records, &snapshots, &Filter::default())).1
 }
@@ -134,7 +134,7 @@ proptest! {
         live in any::<u8>(),
     ) {
         let all = records(&events);
-        let part = |mask: u8| -> Vec<CanonicalEvent> {
+        let part = |mask: u8| -> Vec<EventRecord> {
             all.iter().enumerate().filter(|(at, _)| mask >> at & 1 == 1).map(|(_, record)| record.clone()).collect()
         };
         let want = shown(&all, &[]);
@@ -160,7 +160,7 @@ proptest! {
         more in event(),
     ) {
         let (few, mut all) = (records(&events), records(&events));
-        all.push(CanonicalEvent::encode(&more));
+        all.push(EventRecord::new(&more));
         let (few, all) = (join(&few, &[], &Filter::default()), join(&all, &[], &Filter::default()));
         prop_assert!(all.sources.len() >= few.sources.len() && all.latest() >= few.latest());
         for (name, section) in &few.sections {
@@ -231,12 +231,12 @@ proptest! {
     /// A retracted event does not count, wherever its retraction is.
     #[test]
     fn a_retracted_event_does_not_count(events in prop::collection::vec(event(), 1..6), bad in event(), word in event()) {
-        let bad = CanonicalEvent::encode(&bad);
+        let bad = EventRecord::new(&bad);
         let mut rest = records(&events);
         rest.retain(|record| record.id != bad.id);
         let mut word = word;
         word.entries.push(Entry::Item { section: RETRACT.into(), text: bad.id.to_string().into() });
-        let word = CanonicalEvent::encode(&LedgerEvent::new(word.meta, word.entries));
+        let word = EventRecord::new(&LedgerEvent::new(word.meta, word.entries));
         rest.push(word);
         let want = shown(&rest, &[]);
         let with = [rest.clone(), vec![bad.clone()]].concat();
@@ -262,8 +262,8 @@ proptest! {
     fn spelling_changes_nothing(event in event(), spelt in prop::sample::select(&INSTANTS[..])) {
         let event = LedgerEvent::new(Meta { ts: instant::parse(spelt).expect("an instant"), ..event.meta }, event.entries);
         let text = event.render();
-        let id = |text: &str| LedgerEvent::parse(text).map(|event| CanonicalEvent::encode(&event).id);
-        let want = Ok(CanonicalEvent::encode(&event).id);
+        let id = |text: &str| LedgerEvent::parse(text).map(|event| canonical::id(&event));
+        let want = Ok(canonical::id(&event));
         prop_assert_eq!(id(&text), want.clone(), "{}", text);
         let front = format!("ts: {}\n", event.meta.ts);
         for other in [

@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashSet};
 use serde_yaml::Value;
 
 use super::{Filter, join};
-use crate::canonical::CanonicalEvent;
 use crate::entry::Entry;
 use crate::front_sections::map_of;
 use crate::handoff::meant;
 use crate::instant::{self, EventTime};
+use crate::record::EventRecord;
 use crate::section::SectionName;
 use crate::snapshot::Snapshot;
 use crate::view;
@@ -36,12 +36,11 @@ pub struct MissingText {
 
 impl HeldTexts {
     /// What the events hold, but for those that are retracted.
-    pub fn new(records: &[CanonicalEvent], snapshots: &[Snapshot<'_>]) -> HeldTexts {
+    pub fn new(records: &[EventRecord], snapshots: &[Snapshot<'_>]) -> HeldTexts {
         let mut held = HeldTexts::default();
         let join = join(records, snapshots, &Filter::default());
-        let counts =
-            |record: &&CanonicalEvent| !join.retracted.contains(&record.id) || join.folded.contains(&record.id);
-        for event in records.iter().filter(counts).filter_map(CanonicalEvent::decode) {
+        let counts = |record: &&EventRecord| !join.retracted.contains(&record.id) || join.folded.contains(&record.id);
+        for event in records.iter().filter(counts).filter_map(EventRecord::decode) {
             let meta = &event.meta;
             let about = [
                 Some(&meta.agent),

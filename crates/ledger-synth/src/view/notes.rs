@@ -1,5 +1,7 @@
 //! What was decided and done, as Markdown for a release note: the sections of a page for readers, without its limits.
 
+use std::io;
+
 use super::contents::{ReachedCheckpoint, Told, View};
 use super::escape::LinePosition;
 use super::group::Group;
@@ -32,33 +34,47 @@ impl<'v> Notes<'v> {
         self.decisions.is_empty() && self.done.is_empty() && self.checkpoints.is_empty() && self.questions.is_empty()
     }
 
-    /// Renders the notes under a title.
-    pub fn render(&self, title: &str) -> String {
-        let mut out = format!("## {title}\n");
-        if !self.decisions.is_empty() {
-            heading(&mut out, Section::Decisions.title());
-            self.decisions.iter().for_each(|(key, told)| out.push_str(&decision(key, told)));
+    /// Writes the notes under a title, one after the other, because there may be a hundred thousand.
+    pub fn write(&self, to: &mut dyn io::Write, title: &str) -> io::Result<()> {
+        writeln!(to, "## {title}")?;
+        title_of(to, Section::Decisions.title(), self.decisions.is_empty())?;
+        for (key, told) in &self.decisions {
+            to.write_all(decision(key, told).as_bytes())?;
         }
-        if !self.done.is_empty() {
-            heading(&mut out, "Done");
-        }
+        title_of(to, "Done", self.done.is_empty())?;
         let mut day = None;
         for group in &self.done {
             if day != Some(group.day) {
-                out.push_str(&format!("\n#### {}\n", group.day));
+                write!(to, "\n#### {}\n", group.day)?;
                 day = Some(group.day);
             }
-            out.push_str(&group.line());
-            group.told.iter().for_each(|told| bullet(&mut out, told.text, LinePosition::Told, TextStyle::Marked, ""));
+            to.write_all(group.line().as_bytes())?;
+            for told in &group.told {
+                let mut text = String::new();
+                bullet(&mut text, told.text, LinePosition::Told, TextStyle::Marked, "");
+                to.write_all(text.as_bytes())?;
+            }
         }
-        if !self.checkpoints.is_empty() {
-            heading(&mut out, Section::Checkpoints.title());
-            self.checkpoints.iter().for_each(|one| reached(&mut out, one, TextStyle::Marked));
+        title_of(to, Section::Checkpoints.title(), self.checkpoints.is_empty())?;
+        for one in &self.checkpoints {
+            let mut text = String::new();
+            reached(&mut text, one, TextStyle::Marked);
+            to.write_all(text.as_bytes())?;
         }
-        if !self.questions.is_empty() {
-            heading(&mut out, Section::OpenQuestions.title());
-            self.questions.iter().for_each(|told| out.push_str(&question(told)));
+        title_of(to, Section::OpenQuestions.title(), self.questions.is_empty())?;
+        for told in &self.questions {
+            to.write_all(question(told).as_bytes())?;
         }
-        out
+        Ok(())
     }
+}
+
+/// Writes the title of a section, unless the section is empty.
+fn title_of(to: &mut dyn io::Write, title: &str, is_empty: bool) -> io::Result<()> {
+    if is_empty {
+        return Ok(());
+    }
+    let mut text = String::new();
+    heading(&mut text, title);
+    to.write_all(text.as_bytes())
 }

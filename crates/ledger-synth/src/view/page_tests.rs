@@ -6,12 +6,12 @@ use super::super::escape::{LinePosition, is_bidi, register};
 use super::super::footer;
 use super::super::marks::{has_plain_code, without_commits, without_tags};
 use super::*;
-use crate::canonical::CanonicalEvent;
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::front::Meta;
 use crate::instant;
 use crate::plan::{Filter, join};
+use crate::record::EventRecord;
 use crate::section::{Section, SectionName, Shape};
 
 /// The reverse of [`escaped`].
@@ -226,7 +226,7 @@ fn event_of(agent: &'static str, ts: &str, entries: Vec<Entry<'static>>) -> Ledg
 
 /// Reads each format of the page of these events back.
 fn check(events: &[LedgerEvent<'_>], want: &[Read]) -> Result<(), TestCaseError> {
-    let records: Vec<_> = events.iter().map(CanonicalEvent::encode).collect();
+    let records: Vec<_> = events.iter().map(EventRecord::new).collect();
     let join = join(&records, &[], &Filter::default());
     let view = View::new(&join, None);
     let order = |read: &Read| (read.section.clone(), read.key.clone(), read.text.clone());
@@ -279,7 +279,7 @@ proptest! {
         let other = vec![Entry::Text { section: Section::Now.into(), text: now.clone().into() }];
         let other = event_of("z", "2026-01-11T13:00:00Z", if now.is_empty() { Vec::new() } else { other });
         let events = [one, other];
-        let records: Vec<_> = events.iter().map(CanonicalEvent::encode).collect();
+        let records: Vec<_> = events.iter().map(EventRecord::new).collect();
         let join = join(&records, &[], &Filter::default());
         let text = View::new(&join, None).render(PageFormat::Two, 0, None);
         if !now.is_empty() {
@@ -312,7 +312,7 @@ fn a_large_page_counts_what_it_leaves_out() {
     let agents = ["toast", "waffle", "crisp", "rusk"];
     let event =
         |n: usize| event_of(agents[n % 4], &format!("2026-01-{:02}T{:02}:00:00Z", 1 + n / 24 % 28, n % 24), said(n));
-    let records: Vec<_> = (0..1000).map(|n| CanonicalEvent::encode(&event(n))).collect();
+    let records: Vec<_> = (0..1000).map(|n| EventRecord::new(&event(n))).collect();
     let join = join(&records, &[], &Filter::default());
     let text = View::new(&join, None).render(PageFormat::Two, 0, None);
     let (found, left) = read(&text, true);
