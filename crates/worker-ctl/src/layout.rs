@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 
 /// The tool's name: its binary, and its state directory.
@@ -97,9 +98,28 @@ pub fn receipt(root: &Path, worker: &str) -> PathBuf {
     root.join("hooks").join(format!("{worker}.json"))
 }
 
+/// The longest path for a socket, with room for what programs append.
+const LONGEST_SOCKET: usize = 96;
+
+/// The path of a socket: below the root, or below `/tmp` if that is too long.
+fn socket(root: &Path, below: &str, name: &str) -> PathBuf {
+    let inside = root.join(below);
+    if inside.as_os_str().len() <= LONGEST_SOCKET {
+        return inside;
+    }
+    let digest = Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
+    PathBuf::from(format!("/tmp/worker-ctl-{}", &digest[..16])).join(name)
+}
+
+/// The socket of the root's tmux server.
+pub fn tmux_socket(root: &Path) -> PathBuf {
+    socket(root, "tmux.sock", "tmux.sock")
+}
+
 /// The socket at which a worker's program takes texts.
 pub fn text_socket(root: &Path, worker: &str) -> PathBuf {
-    root.join("hooks").join(format!("{worker}.sock"))
+    let name = format!("{worker}.sock");
+    socket(root, &format!("hooks/{name}"), &format!("worker-{name}"))
 }
 
 /// The settings or the plugin with hooks that the workers' sessions of a program get.

@@ -72,9 +72,10 @@ fn deliver(lab: &mut Lab<'_>, count: usize) -> Result<String> {
         let task = format!("Task {number:02} {kind}: {text}\n{}", lab.trial.work(&format!("d{number}")));
         let (file, before) = (lab.write("task.md", &task)?, lab.model.count());
         let pid = lab.status("adam")?["pane_pid"].clone();
-        lab.ctl(&["start", "--worker", "adam", "--task-file", &file])?;
+        let notes = lab.notes_of(&["-v", "start", "--worker", "adam", "--task-file", &file])?;
         if matches!(lab.trial.program.hooks, Some(ProgramHooks { wiring: HookWiring::Plugin(_), .. })) {
-            ensure!(lab.status("adam")?["pane_pid"] == pid, "task {number} ({kind}) was not taken at the socket");
+            let is_same = lab.status("adam")?["pane_pid"] == pid;
+            ensure!(is_same, "task {number} ({kind}) was not taken at the socket: {notes}");
         }
         if let Err(failure) = lab.wait("adam", "needs_review") {
             let seen = lab.arrivals(before, &task);

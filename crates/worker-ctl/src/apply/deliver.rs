@@ -1,10 +1,10 @@
-//! Delivers a text to a worker. The intent is saved before a byte is typed. If nothing was typed, the record goes back
-//! to what it was.
+//! Delivers a text to a worker. The intent is saved before a byte is sent. If nothing was sent, the record goes back to
+//! what it was.
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
 use crate::agent::{AgentTable, Delivery};
-use crate::apply::handover::{Handover, hand_over};
+use crate::apply::handover::{Handover, Taken, hand_over};
 use crate::apply::session::{self, Conversation};
 use crate::apply::transition;
 use crate::plan::machine::{Input, refuse_over_question};
@@ -25,7 +25,9 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
         return Err(Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word())));
     }
     match send(site, &worker, &agent, input, text) {
-        Ok(verdict) => Ok((transition::record(site, name, &Input::Sent)?.0, verdict)),
+        Ok(Sent { verdict, conversation }) => {
+            Ok((transition::record(site, name, &Input::Sent { conversation })?.0, verdict))
+        }
         Err(failure) if typing::is_nothing_typed(&failure) => {
             transition::record(site, name, &Input::NotSent { back: Box::new(before.clone()) })?;
             Err(failure)
@@ -34,8 +36,15 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
     }
 }
 
+/// A text that was sent.
+struct Sent {
+    verdict: DeliveryVerdict,
+    /// The conversation that the text belongs to, if the program told it.
+    conversation: Option<String>,
+}
+
 /// Sends a text in the first way that the program allows: at its socket, as an argument, or typed.
-fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, text: &str) -> Result<DeliveryVerdict> {
+fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, text: &str) -> Result<Sent> {
     let options = TypingOptions { is_fresh: matches!(input, Input::Start { .. }), is_forced: input.is_forced() };
     let (conversation, has_argument) = match input {
         Input::Start { .. } | Input::Resume { .. } => (Conversation::New, true),
@@ -43,16 +52,33 @@ fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, tex
         _ => (Conversation::Continued, false),
     };
     let is_argv = has_argument && agent.delivery == Delivery::Argv;
-    let before_send = || record_typing(site, worker, options.is_forced);
-    match hand_over(site, worker, agent, text, conversation, before_send)? {
-        Handover::Arrived => Ok(DeliveryVerdict::Delivered),
-        // A program that is started anew forgets a text that it may have.
-        Handover::NotTaken | Handover::Unknown if is_argv => {
+    // A message that is forced may be the answer to a question on the screen.
+    let handover = if matches!(input, Input::Message { force: true }) {
+        Handover::NoSocket
+    } else {
+        let before_send = || record_typing(site, worker, options.is_forced);
+        let handover = hand_over(site, worker, agent, text, conversation, before_send);
+        handover.map_err(|failure| typing::not_delivered(&worker.name, failure))?
+    };
+    let verdict = match handover {
+        Handover::Taken(Taken { is_exact, conversation }) => {
+            let verdict = if is_exact { DeliveryVerdict::Delivered } else { DeliveryVerdict::Sent };
+            return Ok(Sent { verdict, conversation });
+        }
+        // A restart ends the turn that the text may have begun.
+        Handover::NoSocket | Handover::Refused | Handover::Unknown if is_argv => {
+            site.ui.detail(format!("the program of {} is started anew with the text ({handover:?})", worker.name));
             session::restart_with(site, worker, text, conversation).map(|()| DeliveryVerdict::Delivered)
         }
-        Handover::NotTaken => type_text(site, worker, text, options),
+        Handover::NoSocket => type_text(site, worker, text, options),
+        // What is typed might meet another conversation, or a question.
+        Handover::Refused => Err(typing::not_delivered(
+            &worker.name,
+            Failure::failed("its program does not have the conversation of the task any more"),
+        )),
         Handover::Unknown => Err(Failure::failed(format!("the program of {} did not answer", worker.name))),
-    }
+    };
+    verdict.map(|verdict| Sent { verdict, conversation: None })
 }
 
 /// Records that a text is about to reach the program. Exit 1 if the program asks a question, unless that is overruled.

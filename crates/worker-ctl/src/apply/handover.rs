@@ -1,31 +1,48 @@
 //! Hands a text over to a program that takes texts at a socket, so that nothing is typed and the program is not started
 //! anew.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 
 use crate::agent::AgentTable;
-use crate::apply::launch::{TextSocket, launch};
+use crate::apply::launch::{TextSocket, text_socket};
 use crate::apply::session::Conversation;
 use crate::site::Site;
 use crate::worker::Worker;
 
-/// How long to wait for the program's answer. The program itself gives up earlier.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for a connection, and for the program's answer.
+const CONNECTED: Duration = Duration::from_secs(1);
+const ANSWERED: Duration = Duration::from_secs(15);
 
-/// What became of a text that was handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The longest answer in bytes.
+const LONGEST_ANSWER: u64 = 4096;
+
+/// What became of a text that was to be handed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Handover {
-    /// The program has it as a prompt, byte for byte.
-    Arrived,
-    /// The program does not have it.
-    NotTaken,
-    /// The program got it and did not answer.
+    /// The program takes no texts, or does not run.
+    NoSocket,
+    /// The program took the text.
+    Taken(Taken),
+    /// The program has not submitted the text.
+    Refused,
+    /// Nobody knows: the program did not answer.
     Unknown,
+}
+
+/// A text that a program took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Whether it came as a prompt byte for byte. Another plugin may change prompts.
+    pub is_exact: bool,
+    /// The conversation that it belongs to now.
+    pub conversation: Option<String>,
 }
 
 /// One line of JSON to the program.
@@ -41,11 +58,14 @@ struct Request<'a> {
 
 /// One line of JSON from the program.
 #[derive(Debug, Deserialize)]
-struct Answer {
-    has_arrived: bool,
+#[serde(tag = "result", rename_all = "snake_case")]
+enum Answer {
+    Arrived { conversation: Option<String> },
+    Sent { conversation: Option<String> },
+    Refused,
 }
 
-/// Hands a text over. `before_send` runs once the program can be reached.
+/// Hands a text over. `before_send` runs once the program is reached.
 pub fn hand_over(
     site: &Site<'_>,
     worker: &Worker,
@@ -54,29 +74,40 @@ pub fn hand_over(
     conversation: Conversation,
     before_send: impl FnOnce() -> Result<()>,
 ) -> Result<Handover> {
-    let Some(TextSocket { path, settings }) = launch(site, worker, agent, [])?.texts else {
-        return Ok(Handover::NotTaken);
+    let Some(TextSocket { path, settings }) = text_socket(site, worker, agent)? else {
+        return Ok(Handover::NoSocket);
     };
-    let conversation = match conversation {
-        Conversation::New => None,
-        Conversation::Continued if worker.conversation.is_none() => return Ok(Handover::NotTaken),
-        Conversation::Continued => worker.conversation.as_deref(),
+    let conversation = match (conversation, worker.conversation.as_deref()) {
+        (Conversation::New, _) => None,
+        (Conversation::Continued, None) => return Ok(Handover::NoSocket),
+        (Conversation::Continued, known) => known,
     };
-    // A program that does not run any more leaves a socket that refuses.
-    let Ok(stream) = UnixStream::connect(&path) else { return Ok(Handover::NotTaken) };
-    before_send()?;
     let request = Request { text, conversation, settings: &settings, pid: worker.pane_pid };
     let request = serde_json::to_string(&request).map_err(|e| Failure::failed("cannot write a text").because(e))?;
-    Ok(exchange(stream, &request).unwrap_or(Handover::Unknown))
+    let stream = within(CONNECTED, move || UnixStream::connect(path).ok());
+    let Some(stream) = stream else { return Ok(Handover::NoSocket) };
+    before_send()?;
+    Ok(match within(ANSWERED, move || exchange(stream, &request)) {
+        Some(Answer::Arrived { conversation }) => Handover::Taken(Taken { is_exact: true, conversation }),
+        Some(Answer::Sent { conversation }) => Handover::Taken(Taken { is_exact: false, conversation }),
+        Some(Answer::Refused) => Handover::Refused,
+        None => Handover::Unknown,
+    })
 }
 
 /// Sends a request and reads the answer; none if something fails meanwhile.
-fn exchange(mut stream: UnixStream, request: &str) -> Option<Handover> {
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
-    stream.set_write_timeout(Some(PATIENCE)).ok()?;
+fn exchange(mut stream: UnixStream, request: &str) -> Option<Answer> {
+    stream.set_read_timeout(Some(ANSWERED)).ok()?;
+    stream.set_write_timeout(Some(ANSWERED)).ok()?;
     stream.write_all(format!("{request}\n").as_bytes()).ok()?;
     let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).ok()?;
-    let answer: Answer = serde_json::from_str(&line).ok()?;
-    Some(if answer.has_arrived { Handover::Arrived } else { Handover::NotTaken })
+    BufReader::new(stream.take(LONGEST_ANSWER)).read_line(&mut line).ok()?;
+    serde_json::from_str(&line).ok()
+}
+
+/// What a call returns within the limit. A program that accepts nobody or answers a byte at a time would hold us up.
+fn within<T: Send + 'static>(limit: Duration, call: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(call()));
+    receiver.recv_timeout(limit).ok().flatten()
 }

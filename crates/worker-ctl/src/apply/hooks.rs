@@ -1,7 +1,7 @@
 //! Wires an agent's own hooks to `worker-ctl hook`, for the session of a worker alone: nothing is written into files of a
 //! person, or into a project's files that git knows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use shopfloor_core::agents::{self, AgentProgram, HookWiring, ProjectSettings};
@@ -33,10 +33,31 @@ pub struct Wires {
     pub variables: Vec<(&'static str, String)>,
     /// Whether the program takes texts at a socket.
     pub takes_texts: bool,
+    /// A file that the program reads.
+    file: Option<(PathBuf, String)>,
+    /// Settings of the worktree, where they count.
+    project: Option<(ProjectSettings, String)>,
 }
 
-/// Writes what the hooks of an agent's program need, and returns what the program must be started with.
-pub fn wire(site: &Site<'_>, worker: &Worker, agent: &AgentTable) -> Result<Wires> {
+impl Wires {
+    /// Writes what the hooks need.
+    pub fn place(&self, site: &Site<'_>, worker: &Worker) -> Result<()> {
+        if let Some((file, text)) = &self.file {
+            write(file, text)?;
+        }
+        if self.takes_texts {
+            let socket = layout::text_socket(&site.root.path, &worker.name);
+            fs::create_private_dir(socket.parent().unwrap_or(&socket))?;
+        }
+        if let Some((project, text)) = &self.project {
+            site.warn_on_failure(&worker.name, || place(site, Path::new(&worker.worktree_path), project, text));
+        }
+        Ok(())
+    }
+}
+
+/// What makes an agent's program call our hooks. This writes nothing.
+pub fn wires(site: &Site<'_>, agent: &AgentTable) -> Result<Wires> {
     let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return Ok(Wires::default()) };
     // Without our own program there is nothing to call.
     let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(site.env)) else {
@@ -48,8 +69,8 @@ pub fn wire(site: &Site<'_>, worker: &Worker, agent: &AgentTable) -> Result<Wire
     match hooks.wiring {
         HookWiring::SettingsFlag(flag) => {
             let file = file("json");
-            write(&file, &settings(program, &command(), LIMIT)?)?;
             wires.words = vec![flag.to_owned(), file.to_string_lossy().into_owned()];
+            wires.file = Some((file, settings(program, &command(), LIMIT)?));
         }
         HookWiring::Notify => {
             let words = json!([ours.to_string_lossy(), "hook", program.name]);
@@ -59,16 +80,13 @@ pub fn wire(site: &Site<'_>, worker: &Worker, agent: &AgentTable) -> Result<Wire
         HookWiring::Plugin(variable) if site.env.var(variable).is_some() => {}
         HookWiring::Plugin(variable) => {
             let (file, name) = (file("js"), json!(ours.to_string_lossy()).to_string());
-            write(&file, &OPENCODE.replace("\"@PROGRAM@\"", &name))?;
             let url = file_url(&file);
             wires.variables = vec![(variable, json!({ "plugin": [url] }).to_string())];
-            // The plugin makes the socket in the directory of receipts.
-            fs::create_private_dir(layout::text_socket(&site.root.path, &worker.name).parent().unwrap_or(&file))?;
+            wires.file = Some((file, OPENCODE.replace("\"@PROGRAM@\"", &name)));
             wires.takes_texts = true;
         }
         HookWiring::Project(project) => {
-            let text = settings(program, &command(), LIMIT * project.per_second)?;
-            site.warn_on_failure(&worker.name, || place(site, Path::new(&worker.worktree_path), &project, &text));
+            wires.project = Some((project, settings(program, &command(), LIMIT * project.per_second)?));
         }
     }
     Ok(wires)

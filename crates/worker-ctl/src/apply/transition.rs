@@ -69,7 +69,9 @@ fn follow_up(
         site.clone.run(root, &["update-ref", "-d", &kept])?;
         site.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
-    if matches!(input, Input::Typing { .. } | Input::Restarting) || before == after && !matches!(input, Input::Sent) {
+    if matches!(input, Input::Typing { .. } | Input::Restarting)
+        || before == after && !matches!(input, Input::Sent { .. })
+    {
         return Ok(());
     }
     let is_same = before.activity == after.activity && before.activity_text == after.activity_text;

@@ -18,7 +18,6 @@ use crate::commands;
 use crate::layout;
 use crate::root::{DEFAULT, Proof, prove, read_record, record_file};
 use crate::store::{self, State};
-use crate::tmux::default_socket;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -171,7 +170,7 @@ fn record_root(new: &NewRoot) -> Result<()> {
     for dir in [".worktrees", "logs", "locks"] {
         fs::create_private_dir(&root.join(dir))?;
     }
-    store::create(root, &State::new(&default_socket(root)))?;
+    store::create(root, &State::new(&layout::tmux_socket(root)))?;
     let record = record_file(&repo.common_dir);
     fs::create_private_dir(record.parent().unwrap_or(&repo.common_dir))?;
     fs::replace(&record, format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;

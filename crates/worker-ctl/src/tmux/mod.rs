@@ -12,7 +12,6 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
-use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd, Output};
 use shopfloor_core::text::shell_word;
@@ -24,14 +23,11 @@ use crate::worker::{Session, Worker};
 const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -g exit-empty off\nset -g history-limit 20000\n\
                       set -g default-terminal screen-256color\n";
 
-/// The longest path for a socket, with room for what tmux appends.
-const LONGEST_SOCKET: usize = 96;
-
 /// The pane option that names the worker whose agent runs in the pane.
 const MARK: &str = "@worker_ctl";
 
 /// Variables that are about our own process, and that agents must not inherit.
-const NOT_INHERITED: [&str; 8] = [
+const NOT_INHERITED: [&str; 9] = [
     "TMUX",
     "TMUX_PANE",
     "CLAUDECODE",
@@ -40,6 +36,7 @@ const NOT_INHERITED: [&str; 8] = [
     "WORKER_CTL_WORKTREE",
     "WORKER_CTL_SOCKET",
     "WORKER_CTL_SETTINGS",
+    "WORKER_CTL_CONVERSATION",
 ];
 
 /// How many lines tmux may use for its message in a dead pane.
@@ -79,16 +76,6 @@ pub struct Typist {
 
 /// How many seconds after the last key a person counts as still typing.
 const TYPING_SECS: i64 = 5;
-
-/// The socket of a root's server.
-pub fn default_socket(root: &Path) -> PathBuf {
-    let inside = root.join("tmux.sock");
-    if inside.as_os_str().len() <= LONGEST_SOCKET {
-        return inside;
-    }
-    let digest = Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
-    PathBuf::from(format!("/tmp/worker-ctl-{}", &digest[..16])).join("tmux.sock")
-}
 
 impl Tmux {
     /// Finds tmux. Exit 4 when it is not installed.

@@ -33,15 +33,16 @@ fn listen(socket: &Path, answers: &[&'static str]) -> Receiver<Value> {
             let (mut stream, _) = listener.accept().unwrap();
             let mut line = String::new();
             BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).unwrap();
-            sender.send(serde_json::from_str(&line).unwrap()).unwrap();
-            stream.write_all(answer.as_bytes()).unwrap();
+            let _ = sender.send(serde_json::from_str(&line).unwrap());
+            // Nobody may read on.
+            let _ = stream.write_all(answer.as_bytes());
         }
     });
     receiver
 }
 
-const ARRIVED: &str = "{\"has_arrived\":true}\n";
-const NOT_TAKEN: &str = "{\"has_arrived\":false}\n";
+const ARRIVED: &str = "{\"result\":\"arrived\",\"conversation\":\"ses_1\"}\n";
+const REFUSED: &str = "{\"result\":\"refused\"}\n";
 
 fn pid(floor: &Floor<'_>) -> Value {
     floor.status("adam")["pane_pid"].clone()
@@ -67,8 +68,7 @@ fn a_program_that_takes_texts_gets_its_tasks_and_feedback_without_a_new_start() 
     let request = requests.recv().unwrap();
     assert!(text(&request, "/text").contains(task), "{request}");
     assert_eq!((&request["conversation"], &request["pid"]), (&Value::Null, &begun));
-    // A rejection goes to the conversation that knows the task.
-    report(&floor, "ses_1");
+    // A rejection goes to the conversation that the program named.
     commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "a\n");
     floor.until("adam", "needs_review");
     floor.ctl(&["review", "adam"]).exit(0);
@@ -91,7 +91,7 @@ fn a_program_that_does_not_take_a_task_is_started_anew_with_it() {
     let (floor, log) = floor(&w);
     let socket = floor.root.path.join("hooks/adam.sock");
     // Nobody listens, the program says no, and it ends without an answer.
-    for (nth, answer) in [None, Some(NOT_TAKEN), Some("")].into_iter().enumerate() {
+    for (nth, answer) in [None, Some(REFUSED), Some("")].into_iter().enumerate() {
         let requests = answer.map(|answer| listen(&socket, &[answer]));
         let (begun, task) = (pid(&floor), format!("task {nth}"));
         floor.ctl(&["start", "--worker", "adam", "--prompt", &task]).exit(0);
@@ -105,9 +105,9 @@ fn a_program_that_does_not_take_a_task_is_started_anew_with_it() {
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
 }
 
-/// It cannot continue its conversation with an argument, so the rejection is typed, but only if that cannot be twice.
+/// It cannot continue its conversation with an argument. What is typed might meet another conversation.
 #[test]
-fn feedback_that_a_program_does_not_take_is_typed_and_never_twice() {
+fn feedback_goes_to_the_conversation_of_the_task_or_nowhere() {
     let w = World::new();
     let (floor, log) = floor(&w);
     let socket = floor.root.path.join("hooks/adam.sock");
@@ -123,11 +123,32 @@ fn feedback_that_a_program_does_not_take_is_typed_and_never_twice() {
         assert_eq!(requests.iter().count(), 1);
         rejected
     };
-    reject("a.txt", NOT_TAKEN, "typed").exit(0);
-    wait_for(|| prompts(&log).len() == 2);
+    let before = reject("a.txt", REFUSED, "no conversation").exit(4);
+    before.err_has("does not have the conversation of the task any more");
+    assert_eq!((text(&floor.status("adam"), "/status"), prompts(&log).len()), ("needs_review", 1));
+    // A person looks, and types. Without a program that listens, the text is typed too.
+    floor.ctl(&["message", "adam", "by hand", "--force"]).exit(0);
+    floor.ctl(&["reject", "typed"]).exit(0);
+    wait_for(|| prompts(&log).len() == 3);
     let unknown = reject("b.txt", "", "lost").exit(4);
     unknown.err_has("the program of adam did not answer").err_has("worker-ctl peek");
-    assert_eq!((refused(&floor, &["message", "adam", "more"], 1), prompts(&log).len()), ("in_doubt".into(), 2));
+    assert_eq!((refused(&floor, &["message", "adam", "more"], 1), prompts(&log).len()), ("in_doubt".into(), 3));
+}
+
+/// Another program of the same user may listen there.
+#[test]
+fn what_answers_at_the_socket_is_not_trusted() {
+    let w = World::new();
+    let (floor, log) = floor(&w);
+    let socket = floor.root.path.join("hooks/adam.sock");
+    let flood: &'static str = Box::leak("x".repeat(64 << 20).into_boxed_str());
+    for (nth, answer) in [flood, "null\n", "{\"result\":\"arrived\"", "\n"].into_iter().enumerate() {
+        drop(listen(&socket, &[answer]));
+        floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+        wait_for(|| prompts(&log).len() == nth + 1);
+        floor.ctl(&["reset", "adam", "--force"]).exit(0).any_err();
+        floor.ctl(&["up", "adam"]).exit(0);
+    }
 }
 
 #[test]

@@ -22,8 +22,11 @@ pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<Sid
             step.set_activity(Activity::Unknown, None);
             Ok(vec![])
         }
-        (_, Input::Sent) => {
+        (_, Input::Sent { conversation }) => {
             sent(step);
+            if conversation.is_some() {
+                step.next.conversation.clone_from(conversation);
+            }
             Ok(vec![])
         }
         (_, Input::NotSent { back }) => Ok(take_back(step, back)),
@@ -41,7 +44,10 @@ pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<Sid
             Err(step.refuse(format!("{name} has no task"), "give it one with `worker-ctl start`".into()))
         }
         (_, Input::Resume { .. }) if !is_up => Err(step.refuse_down()),
-        (_, Input::Resume { .. }) => Ok(send(step, "start")),
+        (_, Input::Resume { .. }) => {
+            step.next.conversation = None;
+            Ok(send(step, "start"))
+        }
         (Task::Idle, Input::Message { force: false }) => {
             Err(step
                 .refuse(format!("{name} is idle"), "give it a task with `worker-ctl start`, or use `--force`".into()))

@@ -33,14 +33,16 @@ pub enum Input {
         base: String,
         force: bool,
     },
-    /// The tool begins to type the pending text, so the text may be in the terminal from now on.
+    /// The tool begins to type the pending text or to hand it over, so the text may have arrived from now on.
     Typing {
         force: bool,
     },
     /// The tool is about to start the program anew with the pending text.
     Restarting,
-    /// The pending text was sent.
-    Sent,
+    /// The pending text was sent, to this conversation if the program told it.
+    Sent {
+        conversation: Option<String>,
+    },
     /// Nothing of the pending text was typed, so the record `back` is restored.
     NotSent {
         back: Box<Worker>,
@@ -161,7 +163,7 @@ impl Input {
             Input::Start { .. } => ("start", String::new()),
             Input::Typing { .. } => ("typing", String::new()),
             Input::Restarting => ("restarting", String::new()),
-            Input::Sent => ("sent", String::new()),
+            Input::Sent { .. } => ("sent", String::new()),
             Input::NotSent { .. } => ("not_sent", String::new()),
             Input::Commit { sha, .. } => ("commit", sha.clone()),
             Input::Reviewed { sha, .. } => ("reviewed", sha.clone()),
@@ -228,7 +230,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         }
         Input::Typing { .. }
         | Input::Restarting
-        | Input::Sent
+        | Input::Sent { .. }
         | Input::NotSent { .. }
         | Input::Resume { .. }
         | Input::Message { .. }

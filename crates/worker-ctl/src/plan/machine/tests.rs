@@ -35,7 +35,7 @@ fn inputs() -> Vec<Input> {
     let text = |s: &str| s.to_owned();
     vec![
         Input::Start { prompt: text("p"), base: text("base"), force: false },
-        Input::Sent,
+        Input::Sent { conversation: None },
         Input::Typing { force: false },
         Input::NotSent { back: Box::new(back) },
         Input::Commit { sha: text("c2"), onto: None },
@@ -208,7 +208,7 @@ fn a_task_runs_from_start_to_acceptance() {
     let step = |worker: &Worker, input: Input| apply(worker, &input, 9).unwrap();
     let (working, actions) = step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), force: false });
     assert_eq!((working.status(), actions), ("working", vec![SideEffect::Deliver]));
-    let (working, _) = step(&working, Input::Sent);
+    let (working, _) = step(&working, Input::Sent { conversation: None });
     let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
     assert_eq!((done.status(), actions.last()), ("needs_review", Some(&SideEffect::Unpin)));
     assert_eq!(
