@@ -211,5 +211,6 @@ pub fn render(join: &Join<'_>) -> (String, String) {
     let latest = join.latest().unwrap_or_default();
     let front =
         format!("---\nts: {latest}\nagent: {AGENT}\ntype: snapshot\nsnapshot: {VERSION}\ncontent: {content}\n---\n");
-    (name(&content), front + &body)
+    body.insert_str(0, &front);
+    (name(&content), body)
 }

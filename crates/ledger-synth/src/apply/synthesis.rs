@@ -8,6 +8,7 @@ use super::files;
 use crate::facts::gather::{GatherMode, Gathered, gather};
 use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
 use crate::failure::LedgerFailure;
+use crate::join::Join;
 use crate::plan::{EventProblems, Filter, join};
 use crate::settings::Effect;
 use crate::view::{self, View};
@@ -48,6 +49,7 @@ pub enum Synthesis<'s> {
     Quiet(usize),
     Done {
         view: &'s View<'s>,
+        join: &'s Join<'s>,
         events: &'s Events,
         outcome: SynthOutcome,
     },
@@ -93,7 +95,7 @@ pub fn synthesise<T>(
     if matches!(outcome, SynthOutcome::Unchanged) && problems.is_empty() {
         memory.remember_quiet(view.event_count);
     }
-    Ok(then(Synthesis::Done { view: &view, events: &events, outcome }))
+    Ok(then(Synthesis::Done { view: &view, join: &join, events: &events, outcome }))
 }
 
 /// Fails with exit 2 if there are problems, for `--strict`.

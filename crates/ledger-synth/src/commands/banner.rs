@@ -9,7 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::synthesis::refresh;
+use crate::apply::synthesis::{SynthOptions, Synthesis, synthesise};
 use crate::facts::gather::{has_events, load_events};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::hook_program::HookProgram;
@@ -136,22 +136,21 @@ enum BannerContent<'t> {
 
 fn show(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    with_content(ui, env, &ledger, |content| {
-        match &content {
-            BannerContent::Nothing if ui.is_json() => ui.json(&BannerAnswer::default()),
-            BannerContent::Legacy(text) if ui.is_json() => {
-                ui.json(&BannerAnswer { text: Some(text), ..BannerAnswer::default() });
-            }
-            BannerContent::Ledger { view, sources } if ui.is_json() => ui.json(&answer(view, sources)),
-            content => {
-                if let BannerContent::Nothing = content {
-                    ui.note(format!("there are no events in {}", ledger.dir.join(EVENTS).display()));
-                }
-                text(content, args.max_bytes).lines().for_each(|line| ui.line(printable(line)));
-            }
+    let shown = with_content(ui, env, &ledger, |content| match &content {
+        BannerContent::Nothing if ui.is_json() => ui.render(&BannerAnswer::default()),
+        BannerContent::Legacy(text) if ui.is_json() => {
+            ui.render(&BannerAnswer { text: Some(text), ..BannerAnswer::default() })
         }
-        Exit::Done
-    })
+        BannerContent::Ledger { view, sources } if ui.is_json() => ui.render(&answer(view, sources)),
+        content => {
+            if let BannerContent::Nothing = content {
+                ui.note(format!("there are no events in {}", ledger.dir.join(EVENTS).display()));
+            }
+            text(content, args.max_bytes).lines().map(printable).collect::<Vec<_>>().join("\n")
+        }
+    })?;
+    ui.line(shown);
+    Ok(Exit::Done)
 }
 
 fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
@@ -171,30 +170,46 @@ fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
     }
 }
 
-/// Synthesises, and passes `then` what the banner shows.
-fn with_content<T>(ui: &Ui, env: &Env, ledger: &Ledger, then: impl FnOnce(BannerContent<'_>) -> T) -> Result<T> {
+/// Synthesises, and passes `then` what the banner shows. `then` prints nothing, because the ledger may be locked.
+fn with_content<T>(ui: &Ui, env: &Env, ledger: &Ledger, then: impl Fn(BannerContent<'_>) -> T) -> Result<T> {
     if !has_events(ledger)? {
         let current = ledger.current()?;
         let page = current.as_ref().and_then(|current| current.text());
         return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
     }
+    let window = ledger.settings.printed.session_window;
     if !ui.is_dry() {
-        // The banner is shown even if `current.md` cannot be written.
-        if let Err(failure) = refresh(ui, env, ledger) {
-            ui.problem(&Failure { message: format!("{CURRENT} was not written: {}", failure.message), ..failure });
+        let options = SynthOptions { may_be_quiet: true, ..SynthOptions::default() };
+        let shown = ledger.lock().and_then(|_lock| {
+            synthesise(ui, env, ledger, &options, |synthesis| match synthesis {
+                Synthesis::Done { join, view, .. } if view.event_count > 0 => {
+                    let sources = join.newest_first();
+                    Some(match window == ledger.page.session_window {
+                        true => then(BannerContent::Ledger { view, sources: &sources }),
+                        false => then(BannerContent::Ledger { view: &View::new(join, window), sources: &sources }),
+                    })
+                }
+                _ => None,
+            })
+        });
+        match shown {
+            Ok(Some(shown)) => return Ok(shown),
+            Ok(None) => {}
+            // The banner is shown even if `current.md` cannot be written.
+            Err(failure) => {
+                ui.problem(&Failure { message: format!("{CURRENT} was not written: {}", failure.message), ..failure });
+            }
         }
     }
     let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
-    let view = View::new(&join, ledger.settings.printed.session_window);
-    if view.event_count == 0 {
+    if join.sources.is_empty() {
         let current = ledger.current()?;
         let page = current.as_ref().and_then(|current| current.text()).filter(|text| view::footer(text).is_none());
         return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
     }
-    let sources = join.newest_first();
-    Ok(then(BannerContent::Ledger { view: &view, sources: &sources }))
+    Ok(then(BannerContent::Ledger { view: &View::new(&join, window), sources: &join.newest_first() }))
 }
 
 /// Renders the banner itself: as many of the newest events as fit into `max` bytes.

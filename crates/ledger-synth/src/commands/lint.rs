@@ -46,28 +46,28 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let future: BTreeSet<_> = future_sources(env.now.into(), &join).map(|source| source.id).collect();
-    for problem in &lint(&events, &future) {
-        let LintAnswer { path, line, why, level } = problem;
+    lint(&events, &future, &mut |problem| {
+        let LintAnswer { path, line, why, level } = &problem;
         let word = if *level == Level::Error { "" } else { "warning: " };
         if ui.is_json() {
-            ui.json(problem);
+            ui.json(&problem);
         } else {
             ui.line(printable(&format!("{path}:{line}: {word}{why}")));
         }
-    }
+    });
     Ok(if events.skipped.is_empty() && future.is_empty() { Exit::Done } else { Exit::Bad })
 }
 
-fn lint(events: &Events, future: &BTreeSet<Digest>) -> Vec<LintAnswer> {
-    let mut problems = Vec::new();
+/// Tells `report` everything that is wrong.
+fn lint(events: &Events, future: &BTreeSet<Digest>, report: &mut dyn FnMut(LintAnswer)) {
     for skipped in &events.skipped {
         let (path, line) = (skipped.path.to_string_lossy().into_owned(), skipped.problem.line);
-        problems.push(LintAnswer { path, line, why: skipped.problem.why.clone(), level: Level::Error });
+        report(LintAnswer { path, line, why: skipped.problem.why.clone(), level: Level::Error });
     }
     for (record, file) in events.records.iter().zip(&events.files) {
         let Some(event) = record.decode() else { continue };
         let path = file.path().to_string_lossy().into_owned();
-        let mut push = |level, why: String| problems.push(LintAnswer { path: path.clone(), line: 1, why, level });
+        let mut push = |level, why: String| report(LintAnswer { path: path.clone(), line: 1, why, level });
         if future.contains(&record.id) {
             push(Level::Error, format!("its time is in the future: {}", event.meta.ts));
         }
@@ -87,7 +87,6 @@ fn lint(events: &Events, future: &BTreeSet<Digest>) -> Vec<LintAnswer> {
             push(Level::Warning, "the event says nothing".to_owned());
         }
     }
-    problems
 }
 
 fn named(env: &Env, files: &[PathBuf]) -> Result<Events> {

@@ -223,7 +223,7 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions, when: Answ
                 unchanged(count);
                 return Printed { has_events: true, answer: None };
             }
-            Synthesis::Done { view, events, outcome } => (view, events, outcome),
+            Synthesis::Done { view, events, outcome, .. } => (view, events, outcome),
         };
         let has_events = view.event_count > 0;
         if ui.is_json() {

@@ -13,7 +13,7 @@ use crate::section::{Section, SectionName};
 use crate::short_id::ShortId;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
-use crate::view::View;
+use crate::view;
 
 /// One thing that a source said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl<'h> History<'h> {
     pub fn new(records: &'h [EventRecord], snapshots: &'h [Snapshot<'h>], join: &'h Join<'h>) -> History<'h> {
         let mut sources: Vec<_> = join.sources.iter().collect();
         sources.sort_unstable_by_key(|source| source.id);
-        let open = View::new(join, None).list(Section::OpenQuestions).iter().map(|told| told.text).collect();
+        let open = view::open_questions(join).iter().map(|told| told.text).collect();
         History { records, snapshots, join, sources, open }
     }
 
@@ -106,10 +106,9 @@ impl<'h> History<'h> {
     /// different values, unless the conflict was closed afterwards.
     pub fn conflicts(&self) -> Vec<Statement<'h>> {
         let closed = self.closed();
+        let disputed = self.disputed();
         let mut statements = self.statements(|statement| {
-            let section = statement.section.section();
-            let is_alone = matches!(section, Some(Section::Now | Section::Goal | Section::Checkpoints));
-            !statement.is_item && !is_alone
+            !statement.is_item && disputed.contains(&(statement.section.clone(), statement.key.clone()))
         });
         let mut all = Vec::new();
         let is_one = |a: &Statement<'_>, b: &Statement<'_>| (&a.section, &a.key) == (&b.section, &b.key);
@@ -123,6 +122,25 @@ impl<'h> History<'h> {
         all
     }
 
+    /// The sections and keys to which several values were given, except what each agent says for itself. There are few
+    /// of them among many statements.
+    fn disputed(&self) -> HashSet<(SectionName<'h>, Option<Cow<'h, str>>)> {
+        let mut values = HashMap::new();
+        let mut disputed = HashSet::new();
+        for Statement { section, key, value, is_item, .. } in self.said() {
+            if is_item || matches!(section.section(), Some(Section::Now | Section::Goal | Section::Checkpoints)) {
+                continue;
+            }
+            let name = (section, key);
+            if values.get(&name).is_some_and(|first| *first != value) {
+                disputed.insert(name);
+            } else {
+                values.insert(name, value);
+            }
+        }
+        disputed
+    }
+
     /// When each conflict was last closed, and by whom.
     fn closed(&self) -> HashMap<&str, (EventTime, &str)> {
         let section = self.join.sections.get(&SectionName::from(CLOSED));
@@ -132,25 +150,29 @@ impl<'h> History<'h> {
 
     /// Everything wanted that was ever said, each statement once, sorted by section and key.
     fn statements(&self, wanted: impl Fn(&Statement<'h>) -> bool) -> Vec<Statement<'h>> {
-        let mut all = Vec::new();
-        for record in self.records {
-            if let (Some(event), Some(source)) = (record.decode(), self.source(record.id)) {
-                let said = event.entries.into_iter().filter_map(|entry| self.statement(entry, source));
-                all.extend(said.filter(&wanted));
-            }
-        }
-        for snapshot in self.snapshots {
-            for (entry, of) in &snapshot.entries {
-                let source = self.source(snapshot.sources[*of as usize].id);
-                let said = source.and_then(|source| self.statement(entry.borrowed(), source));
-                all.extend(said.filter(&wanted));
-            }
-        }
+        let mut all: Vec<_> = self.said().filter(wanted).collect();
         all.sort_unstable_by(|a, b| {
             (&a.section, &a.key, &a.value, a.source.id).cmp(&(&b.section, &b.key, &b.value, b.source.id))
         });
         all.dedup();
         all
+    }
+
+    /// Everything that was ever said, by events and in snapshots.
+    fn said(&self) -> impl Iterator<Item = Statement<'h>> {
+        let events = self.records.iter().flat_map(move |record| {
+            let source = self.source(record.id);
+            let event = record.decode().filter(|_| source.is_some());
+            let entries = event.map(|event| event.entries).unwrap_or_default();
+            entries.into_iter().filter_map(move |entry| self.statement(entry, source?))
+        });
+        let snapshots = self.snapshots.iter().flat_map(move |snapshot| {
+            snapshot.entries.iter().filter_map(move |(entry, of)| {
+                let source = self.source(snapshot.sources[*of as usize].id)?;
+                self.statement(entry.borrowed(), source)
+            })
+        });
+        events.chain(snapshots)
     }
 
     fn source(&self, id: Digest) -> Option<&'h Source<'h>> {
@@ -218,7 +240,11 @@ fn is_about(statement: &Statement<'_>, key: &str) -> bool {
 
 /// What counts first, then the newest first.
 fn newest_first(statements: &mut [Statement<'_>]) {
-    statements.sort_by(|a, b| {
-        (a.beaten.cmp(&b.beaten)).then_with(|| b.rank().cmp(&a.rank())).then_with(|| a.key.cmp(&b.key))
+    statements.sort_unstable_by(|a, b| {
+        let key = |one: &Statement<'_>| (one.source.id, one.beaten);
+        (a.beaten.cmp(&b.beaten))
+            .then_with(|| b.rank().cmp(&a.rank()))
+            .then_with(|| a.key.cmp(&b.key))
+            .then_with(|| key(a).cmp(&key(b)))
     });
 }

@@ -114,6 +114,12 @@ impl<'j> View<'j> {
     }
 }
 
+/// The questions that nobody resolved.
+pub fn open_questions<'j>(join: &'j Join<'_>) -> Vec<Told<'j>> {
+    let joined = join.sections.get(&SectionName::from(Section::OpenQuestions));
+    joined.map(|joined| items(join, Section::OpenQuestions, joined, None)).unwrap_or_default()
+}
+
 fn told<'j, T: AsRef<str>>(join: &'j Join<'_>, (text, of): &'j By<T>) -> Told<'j> {
     Told { text: text.as_ref(), by: join.source(*of) }
 }

@@ -16,7 +16,7 @@ mod page_entry;
 mod session;
 mod write;
 
-pub use contents::{OtherSection, ReachedCheckpoint, SectionContent, View, unnumbered};
+pub use contents::{OtherSection, ReachedCheckpoint, SectionContent, View, open_questions, unnumbered};
 pub use context::context;
 pub use footer::{FOOTER, footer, is_same, newer_format};
 pub use frame::source_line;
