@@ -116,8 +116,8 @@ impl Payload {
     }
 }
 
-/// A name that is safe as an argument.
-fn id(text: &str) -> Option<String> {
+/// A name that is safe as an argument; none if it is not.
+pub fn id(text: &str) -> Option<String> {
     let is_safe = !text.is_empty()
         && text.len() <= LONGEST_ID
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -11,7 +11,7 @@ use crate::plan::machine::{Input, refuse_over_question};
 use crate::site::Site;
 use crate::store;
 use crate::tmux::typing::{self, DeliveryVerdict, TypingOptions};
-use crate::worker::Worker;
+use crate::worker::{Activity, Worker};
 
 /// Records an input that sends a text to the worker, and sends the text. A new task goes to a program with a clear
 /// context.
@@ -52,12 +52,13 @@ fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, tex
         _ => (Conversation::Continued, false),
     };
     let is_argv = has_argument && agent.delivery == Delivery::Argv;
-    // A message that is forced may be the answer to a question on the screen.
-    let handover = if matches!(input, Input::Message { force: true }) {
+    // A text that is forced may be the answer to a question on the screen.
+    let is_asking = worker.activity == Activity::Asks && conversation == Conversation::Continued;
+    let handover = if options.is_forced && (is_asking || matches!(input, Input::Message { .. })) {
         Handover::NoSocket
     } else {
         let before_send = || record_typing(site, worker, options.is_forced);
-        let handover = hand_over(site, worker, agent, text, conversation, before_send);
+        let handover = hand_over(site, worker, agent, text, conversation, options.is_forced, before_send);
         handover.map_err(|failure| typing::not_delivered(&worker.name, failure))?
     };
     let verdict = match handover {
@@ -66,13 +67,19 @@ fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, tex
             return Ok(Sent { verdict, conversation });
         }
         // A restart ends the turn that the text may have begun.
-        Handover::NoSocket | Handover::Refused | Handover::Unknown if is_argv => {
+        Handover::NoSocket | Handover::Gone | Handover::Unknown if is_argv => {
             site.ui.detail(format!("the program of {} is started anew with the text ({handover:?})", worker.name));
             session::restart_with(site, worker, text, conversation).map(|()| DeliveryVerdict::Delivered)
         }
         Handover::NoSocket => type_text(site, worker, text, options),
-        // What is typed might meet another conversation, or a question.
-        Handover::Refused => Err(typing::not_delivered(
+        Handover::Asks => Err(Failure::new(
+            Exit::No,
+            typing::OCCUPIED,
+            format!("nothing was sent to {}: it asks a question", worker.name),
+        )
+        .hint(format!("answer with `worker-ctl attach {}`, or run the same command with `--force`", worker.name))),
+        // What is typed would meet another conversation.
+        Handover::Gone => Err(typing::not_delivered(
             &worker.name,
             Failure::failed("its program does not have the conversation of the task any more"),
         )),

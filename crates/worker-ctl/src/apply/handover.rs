@@ -13,6 +13,7 @@ use shopfloor_core::error::{Failure, Result};
 use crate::agent::AgentTable;
 use crate::apply::launch::{TextSocket, text_socket};
 use crate::apply::session::Conversation;
+use crate::report;
 use crate::site::Site;
 use crate::worker::Worker;
 
@@ -26,12 +27,14 @@ const LONGEST_ANSWER: u64 = 4096;
 /// What became of a text that was to be handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Handover {
-    /// The program takes no texts, or does not run.
+    /// The program takes no texts, does not run, or is not the one that the text is for.
     NoSocket,
     /// The program took the text.
     Taken(Taken),
-    /// The program has not submitted the text.
-    Refused,
+    /// The program asks a question. It has not submitted the text.
+    Asks,
+    /// The program does not have the conversation.
+    Gone,
     /// Nobody knows: the program did not answer.
     Unknown,
 }
@@ -54,15 +57,40 @@ struct Request<'a> {
     settings: &'a str,
     /// The process that runs in the worker's pane.
     pid: Option<i32>,
+    /// Whether the text may come while the program asks a question.
+    force: bool,
 }
 
 /// One line of JSON from the program.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 enum Answer {
-    Arrived { conversation: Option<String> },
-    Sent { conversation: Option<String> },
-    Refused,
+    Arrived {
+        conversation: Option<String>,
+    },
+    Sent {
+        conversation: Option<String>,
+    },
+    /// Another program, or one with other settings.
+    Other,
+    Asks,
+    Gone,
+}
+
+impl Answer {
+    /// What the answer means, if the text was for `conversation`. What is no name of a conversation is no answer.
+    fn meaning(self, wanted: Option<&str>) -> Handover {
+        let (is_exact, conversation) = match self {
+            Answer::Arrived { conversation } => (true, conversation),
+            Answer::Sent { conversation } => (false, conversation),
+            Answer::Other => return Handover::NoSocket,
+            Answer::Asks => return Handover::Asks,
+            Answer::Gone => return Handover::Gone,
+        };
+        let is_named = conversation.as_deref().is_none_or(|name| report::id(name).is_some());
+        let is_wanted = wanted.is_none() || conversation.as_deref() == wanted;
+        if is_named && is_wanted { Handover::Taken(Taken { is_exact, conversation }) } else { Handover::Unknown }
+    }
 }
 
 /// Hands a text over. `before_send` runs once the program is reached.
@@ -72,6 +100,7 @@ pub fn hand_over(
     agent: &AgentTable,
     text: &str,
     conversation: Conversation,
+    force: bool,
     before_send: impl FnOnce() -> Result<()>,
 ) -> Result<Handover> {
     let Some(TextSocket { path, settings }) = text_socket(site, worker, agent)? else {
@@ -82,17 +111,13 @@ pub fn hand_over(
         (Conversation::Continued, None) => return Ok(Handover::NoSocket),
         (Conversation::Continued, known) => known,
     };
-    let request = Request { text, conversation, settings: &settings, pid: worker.pane_pid };
+    let request = Request { text, conversation, settings: &settings, pid: worker.pane_pid, force };
     let request = serde_json::to_string(&request).map_err(|e| Failure::failed("cannot write a text").because(e))?;
     let stream = within(CONNECTED, move || UnixStream::connect(path).ok());
     let Some(stream) = stream else { return Ok(Handover::NoSocket) };
     before_send()?;
-    Ok(match within(ANSWERED, move || exchange(stream, &request)) {
-        Some(Answer::Arrived { conversation }) => Handover::Taken(Taken { is_exact: true, conversation }),
-        Some(Answer::Sent { conversation }) => Handover::Taken(Taken { is_exact: false, conversation }),
-        Some(Answer::Refused) => Handover::Refused,
-        None => Handover::Unknown,
-    })
+    let answer = within(ANSWERED, move || exchange(stream, &request));
+    Ok(answer.map_or(Handover::Unknown, |answer| answer.meaning(conversation)))
 }
 
 /// Sends a request and reads the answer; none if something fails meanwhile.

@@ -34,7 +34,7 @@ pub struct Wires {
     /// Whether the program takes texts at a socket.
     pub takes_texts: bool,
     /// A file that the program reads.
-    file: Option<(PathBuf, String)>,
+    pub file: Option<(PathBuf, String)>,
     /// Settings of the worktree, where they count.
     project: Option<(ProjectSettings, String)>,
 }
@@ -148,7 +148,8 @@ fn write(file: &Path, text: &str) -> Result<()> {
         return Ok(());
     }
     fs::create_private_dir(file.parent().unwrap_or(file))?;
-    fs::replace(file, text.as_bytes(), Some(fs::PRIVATE))
+    // Several workers may be started at once.
+    fs::replace_in_swept(file, text.as_bytes(), Some(fs::PRIVATE))
 }
 
 /// Settings in which every event that tells something calls `command`, for at most `limit` in the program's unit.

@@ -60,7 +60,7 @@ fn launch_with(site: &Site<'_>, worker: &Worker, agent: &AgentTable, wires: &Wir
     variables.extend(of_worker(site, worker).map(|(name, value)| (name.to_owned(), value)));
     variables.extend(wires.variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     let texts = wires.takes_texts.then(|| {
-        let settings = Digest::of(format!("{argv:?} {variables:?}").as_bytes()).to_string();
+        let settings = Digest::of(format!("{argv:?} {variables:?} {:?}", wires.file).as_bytes()).to_string();
         TextSocket { path: layout::text_socket(&site.root.path, &worker.name), settings }
     });
     (Launch { argv, variables }, texts)

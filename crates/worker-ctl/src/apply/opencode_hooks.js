@@ -4,9 +4,10 @@ import { renameSync } from "node:fs"
 import { createServer } from "node:net"
 
 const program = "@PROGRAM@"
-// How long a text may take until it is a prompt, a turn until it is aborted, and a request until it is complete, in
-// milliseconds.
+// How long a text may take until it is a prompt, and a turn until it is aborted, in milliseconds.
 const PATIENCE = 3000
+// How long a request may take as a whole.
+const LIMIT = 12000
 // The longest request, in characters.
 const LONGEST = 64 << 20
 
@@ -19,9 +20,9 @@ for (const name of ["SOCKET", "SETTINGS", "CONVERSATION"]) delete process.env[`W
 
 // Sessions of subagents say nothing about the worker, but a person answers their questions too.
 const children = new Set()
-// The sessions at work, and those whose turn was aborted for a new task.
+// The sessions at work, and those of earlier tasks.
 const busy = new Set()
-const aborted = new Set()
+const earlier = new Set()
 // The session of each open question.
 const questions = new Map()
 // The last prompt of each session.
@@ -36,8 +37,11 @@ let isListening = false
 function tell(event, session, more) {
   const isChild = children.has(session)
   if (isChild && !/^(permission|question)/.test(event)) return
-  const payload = JSON.stringify({ hook_event_name: event, session_id: session === own ? session : undefined, ...more })
   calls = calls.then(() => new Promise((done) => {
+    // An earlier report may have taken its time.
+    if (earlier.has(session) && !/^(permission|question)/.test(event)) return done()
+    const session_id = session === own ? session : undefined
+    const payload = JSON.stringify({ hook_event_name: event, session_id, ...more })
     const child = spawn(program, ["hook", "opencode"], { stdio: ["pipe", "ignore", "ignore"] })
     child.on("error", done)
     child.on("exit", done)
@@ -70,15 +74,13 @@ function happen(happened) {
 
 // Begins a conversation with a task. The turn of an earlier task must not go on beside it.
 async function begin(client, text) {
-  for (const session of busy) {
-    aborted.add(session)
-    await client.session.abort({ path: { id: session } })
-  }
-  if (!(await until(() => busy.size === 0))) return { result: "refused" }
+  for (const session of busy) await client.session.abort({ path: { id: session } })
+  if (!(await until(() => busy.size === 0))) return { result: "other" }
   if (own) {
     const like = await lastPrompt(client, own)
     const { data: session } = await client.session.create({ body: {} })
-    if (!like || !session) return { result: "refused" }
+    if (!like || !session) return { result: "other" }
+    earlier.add(own)
     await client.tui.publish({ body: { type: "tui.session.select", properties: { sessionID: session.id } } })
     return prompt(client, text, session.id, like)
   }
@@ -91,7 +93,9 @@ async function begin(client, text) {
     return { result: texts.includes(text) ? "arrived" : "sent", conversation: session }
   })
   await client.tui.submitPrompt()
-  return (await arrival) ?? { result: "refused" }
+  const arrived = await arrival
+  if (!arrived) throw new Error("nobody knows whether the text will arrive")
+  return arrived
 }
 
 // The last prompt of a conversation, which tells its agent and its model.
@@ -108,22 +112,23 @@ async function lastPrompt(client, conversation) {
 async function prompt(client, text, conversation, { agent, model }) {
   const arrival = until(({ session, texts }) => session === conversation && texts.includes(text))
   const body = { agent, model, parts: [{ type: "text", text }] }
-  const { error } = await client.session.promptAsync({ path: { id: conversation }, body })
-  if (error) return { result: "refused" }
   own = conversation
+  const { error } = await client.session.promptAsync({ path: { id: conversation }, body })
+  if (error) return { result: "gone" }
   return { result: (await arrival) ? "arrived" : "sent", conversation }
 }
 
 async function answer(client, line) {
   const request = JSON.parse(line)
   const isOurs = request.pid === process.pid || request.pid === process.ppid
-  if (!isOurs) return { result: "refused" }
+  if (!isOurs) return { result: "other" }
+  if (questions.size > 0 && !request.force) return { result: "asks" }
   if (request.conversation) {
     const like = await lastPrompt(client, request.conversation)
-    return like ? prompt(client, request.text, request.conversation, like) : { result: "refused" }
+    return like ? prompt(client, request.text, request.conversation, like) : { result: "gone" }
   }
   // A task meets the settings of the day.
-  if (request.settings !== settings) return { result: "refused" }
+  if (request.settings !== settings) return { result: "other" }
   return begin(client, request.text)
 }
 
@@ -134,7 +139,7 @@ function takeTexts(client) {
     let line = ""
     let isRead = false
     socket.setEncoding("utf8")
-    socket.setTimeout(PATIENCE, () => isRead || socket.destroy())
+    socket.setTimeout(LIMIT, () => socket.destroy())
     socket.on("error", () => {})
     socket.on("data", (data) => {
       if (isRead) return
@@ -146,7 +151,9 @@ function takeTexts(client) {
       requests = requests.then(async () => {
         // Whoever asked may have gone while another request was at work.
         if (socket.destroyed) return
-        const result = await answer(client, line.slice(0, end))
+        // A call that never returns must not hold up the requests that follow.
+        const late = new Promise((_, fail) => setTimeout(fail, LIMIT))
+        const result = await Promise.race([answer(client, line.slice(0, end)), late])
         socket.end(JSON.stringify(result) + "\n")
       }).catch(() => socket.destroy())
     })
@@ -170,6 +177,7 @@ export const Shopfloor = async ({ client }) => {
       const session = input.sessionID
       const texts = output.parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text)
       happen({ session, texts })
+      earlier.delete(session)
       last.set(session, output.message)
       if (!children.has(session)) own ??= session
       // A prompt that waits behind a question does not answer it.
@@ -208,11 +216,11 @@ export const Shopfloor = async ({ client }) => {
           tell(event.type, about.sessionID, { tool_use_id: about.requestID })
           break
         case "session.error":
-          if (!aborted.has(about.sessionID)) tell(event.type, about.sessionID, {})
+          tell(event.type, about.sessionID, {})
           break
         case "session.idle":
           for (const [id, session] of questions) if (session === about.sessionID) questions.delete(id)
-          if (!aborted.delete(about.sessionID)) tell(event.type, about.sessionID, {})
+          tell(event.type, about.sessionID, {})
       }
     },
   }

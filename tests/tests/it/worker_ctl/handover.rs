@@ -42,7 +42,9 @@ fn listen(socket: &Path, answers: &[&'static str]) -> Receiver<Value> {
 }
 
 const ARRIVED: &str = "{\"result\":\"arrived\",\"conversation\":\"ses_1\"}\n";
-const REFUSED: &str = "{\"result\":\"refused\"}\n";
+const OTHER: &str = "{\"result\":\"other\"}\n";
+const GONE: &str = "{\"result\":\"gone\"}\n";
+const ASKS: &str = "{\"result\":\"asks\"}\n";
 
 fn pid(floor: &Floor<'_>) -> Value {
     floor.status("adam")["pane_pid"].clone()
@@ -91,7 +93,7 @@ fn a_program_that_does_not_take_a_task_is_started_anew_with_it() {
     let (floor, log) = floor(&w);
     let socket = floor.root.path.join("hooks/adam.sock");
     // Nobody listens, the program says no, and it ends without an answer.
-    for (nth, answer) in [None, Some(REFUSED), Some("")].into_iter().enumerate() {
+    for (nth, answer) in [None, Some(OTHER), Some("")].into_iter().enumerate() {
         let requests = answer.map(|answer| listen(&socket, &[answer]));
         let (begun, task) = (pid(&floor), format!("task {nth}"));
         floor.ctl(&["start", "--worker", "adam", "--prompt", &task]).exit(0);
@@ -123,8 +125,12 @@ fn feedback_goes_to_the_conversation_of_the_task_or_nowhere() {
         assert_eq!(requests.iter().count(), 1);
         rejected
     };
-    let before = reject("a.txt", REFUSED, "no conversation").exit(4);
+    let before = reject("a.txt", GONE, "no conversation").exit(4);
     before.err_has("does not have the conversation of the task any more");
+    assert_eq!((text(&floor.status("adam"), "/status"), prompts(&log).len()), ("needs_review", 1));
+    let asking = listen(&socket, &[ASKS]);
+    assert_eq!(refused(&floor, &["reject", "over a question"], 1), "occupied");
+    assert_eq!(asking.iter().count(), 1);
     assert_eq!((text(&floor.status("adam"), "/status"), prompts(&log).len()), ("needs_review", 1));
     // A person looks, and types. Without a program that listens, the text is typed too.
     floor.ctl(&["message", "adam", "by hand", "--force"]).exit(0);
@@ -142,10 +148,12 @@ fn what_answers_at_the_socket_is_not_trusted() {
     let (floor, log) = floor(&w);
     let socket = floor.root.path.join("hooks/adam.sock");
     let flood: &'static str = Box::leak("x".repeat(64 << 20).into_boxed_str());
-    for (nth, answer) in [flood, "null\n", "{\"result\":\"arrived\"", "\n"].into_iter().enumerate() {
+    let option = "{\"result\":\"arrived\",\"conversation\":\"--help\"}\n";
+    for (nth, answer) in [flood, option, "null\n", "{\"result\":\"arrived\"", "\n"].into_iter().enumerate() {
         drop(listen(&socket, &[answer]));
         floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
         wait_for(|| prompts(&log).len() == nth + 1);
+        assert!(!floor.root.read("state.json").contains("--help"));
         floor.ctl(&["reset", "adam", "--force"]).exit(0).any_err();
         floor.ctl(&["up", "adam"]).exit(0);
     }
