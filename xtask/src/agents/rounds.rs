@@ -29,6 +29,7 @@ pub const ROUNDS: &[Round] = &[
     Round { name: "started by worktree-spawn, reports over MCP", is_short: false, run: spawn },
     Round { name: "the ledger's banner and SessionEnd", is_short: false, run: ledger },
     Round { name: "\"don't ask again\" under overlay-sync watch", is_short: false, run: permission },
+    Round { name: "`claude --worktree` through worktree-spawn's hooks", is_short: false, run: worktree },
 ];
 
 fn up(lab: &mut Lab<'_>, _: usize) -> Result<String> {
@@ -312,6 +313,30 @@ fn permission(lab: &mut Lab<'_>, _: usize) -> Result<String> {
     let text = std::fs::read_to_string(&other)?;
     ensure!(text.contains("\"Read\""), "a permission was lost: {text}");
     Ok(format!("in the other worktree after {}", seconds(begun.elapsed())))
+}
+
+/// `claude --worktree` makes its worktree with worktree-spawn, and works in it.
+fn worktree(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    if lab.trial.name() != "claude" {
+        return Ok("has none".into());
+    }
+    let call =
+        |event: &str| json!([{ "hooks": [{ "type": "command", "command": format!("worktree-spawn hook {event}") }] }]);
+    let hooks = json!({ "WorktreeCreate": call("worktree-create"), "WorktreeRemove": call("worktree-remove") });
+    let settings =
+        json!({ "hooks": hooks, "permissions": { "allow": ["Bash(git:*)"] }, "enabledMcpjsonServers": ["shopfloor"] });
+    std::fs::write(lab.app.join(".claude/settings.json"), settings.to_string())?;
+    lab.must("git", &["add", "-A"])?;
+    lab.must("git", &["commit", "-qm", "hooks"])?;
+    let begun = Instant::now();
+    let app = lab.app.to_string_lossy().into_owned();
+    let line = "claude --worktree side 'MODEL run git tag begun-in-side'";
+    lab.spawn_tmux(&["new-window", "-d", "-t", "s:", "-n", "side", "-c", &app, line])?;
+    let worked = lab.until("its task is done", || Ok(lab.must("git", &["tag"])?.contains("begun-in-side")));
+    worked.with_context(|| lab.spawn_tmux(&["capture-pane", "-p", "-t", "s:side"]).unwrap_or_default())?;
+    let listed = lab.must("worktree-spawn", &["list", "--json"])?;
+    ensure!(listed.contains("side"), "worktree-spawn does not know the worktree: {listed}");
+    Ok(format!("worked in it after {}", seconds(begun.elapsed())))
 }
 
 /// Texts of seven kinds, always the same.
