@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use regex_lite::Regex;
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
 use crate::agent::{AgentTable, Delivery, Dialog, KeyedDialog, Menu, regex};
@@ -104,6 +105,7 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
             let Launch { argv, variables, .. } = launch(site, worker, &agent, words)?;
+            require_program(site, &agent, &argv)?;
             let log = layout::worker_log(&site.root.path, &worker.name);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
             let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, is_continued };
@@ -134,6 +136,18 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     }
     transition::record(site, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
+}
+
+/// Fails if the program is not installed. tmux would only show that it ended.
+fn require_program(site: &Site<'_>, agent: &AgentTable, argv: &[String]) -> Result<()> {
+    let Some(program) = argv.first().filter(|name| !name.contains('/') && !agent.env.contains_key("PATH")) else {
+        return Ok(());
+    };
+    if proc::find(site.env, program).is_some() {
+        return Ok(());
+    }
+    Err(Failure::failed(format!("{} is not on the PATH", printable(program)))
+        .hint("install it, or change the `command` of the agent in config.toml"))
 }
 
 /// The failure of a program that runs, but does not take input.

@@ -156,3 +156,14 @@ fn an_up_names_the_workers_that_it_leaves_alone() {
     up.err_has("adam is not started").err_has("`worker-ctl up adam` starts it again");
     floor.ctl(&["down"]).exit(0).any_out().any_err();
 }
+
+#[test]
+fn a_program_that_is_not_installed_is_named_before_anything_is_started() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    table(&floor, "absent", &["no-such-program-here", "--flag"], "");
+    floor.ctl(&["add", "adam", "--agent", "absent"]).exit(0);
+    floor.ctl(&["up", "adam"]).exit(4).err_has("adam: no-such-program-here is not on the PATH").err_has("install it");
+    let adam = floor.status("adam");
+    assert_eq!((text(&adam, "/status"), adam["crash_count"].as_u64()), ("offline", Some(0)));
+}
