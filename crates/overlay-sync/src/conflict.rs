@@ -54,10 +54,12 @@ impl ConflictState {
 }
 
 impl ConflictRecord {
-    /// The id of a conflict between these texts. A run after a kill that decides again gives it the same one.
-    pub fn id_of(workspace: &Workspace, path: &RelPath, base: Option<Digest>, overlay: Digest, here: Digest) -> String {
+    /// The id of a conflict between these texts in a workspace, or (`None`) in the overlay alone. A run after a kill that
+    /// decides again gives it the same one.
+    pub fn id_of(of: Option<Digest>, path: &RelPath, base: Option<Digest>, overlay: Digest, here: Digest) -> String {
         let base = base.map(|base| base.to_string()).unwrap_or_default();
-        let id = Digest::of(format!("{}\0{path}\0{base}\0{overlay}\0{here}", workspace.id).as_bytes()).to_string();
+        let of = of.map(|of| of.to_string()).unwrap_or_default();
+        let id = Digest::of(format!("{of}\0{path}\0{base}\0{overlay}\0{here}").as_bytes()).to_string();
         id[..12].to_owned()
     }
 

@@ -53,7 +53,7 @@ pub enum Bar {
 /// A text that a program wrote into a file after the file was displaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LateText {
-    /// The path that the file had; `None` when the workspace no longer has a file there.
+    /// The path that the file had; `None` when its side no longer knows it.
     pub path: Option<RelPath>,
     /// The text that was displaced.
     pub before: Digest,
@@ -75,13 +75,15 @@ pub trait Ground {
     /// Every path in the overlay, with the reason why it is left alone if it is not a regular file. Exit 1 when the
     /// overlay is gone.
     fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>>;
+    /// The directory of a side.
+    fn root(&self, side: Side<'_>) -> PathBuf;
     /// Whether the workspace is still at its path.
     fn is_present(&self, workspace: &Workspace) -> Result<bool>;
     /// Removes what killed runs left half written for a workspace.
     fn sweep(&self, workspace: &Workspace) -> Result<()>;
-    /// What programs wrote into displaced files of a workspace that may be taken now.
-    fn late(&self, workspace: &Workspace) -> Result<Vec<LateText>>;
-    /// Forgets a late text: what it says is in the workspace or in the store. One that a program can still write to
+    /// What programs wrote into displaced files of a side that may be taken now.
+    fn late(&self, side: Side<'_>) -> Result<Vec<LateText>>;
+    /// Forgets a late text: what it says is on its side or in the store. One that a program can still write to
     /// stays.
     fn is_taken(&self, late: &LateText) -> Result<()>;
     /// The files that a workspace may bring into the overlay without `add`.

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags, RenameFlags, fchmod, openat, renameat, renameat_with, symlinkat};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with, symlinkat, unlinkat,
+};
 use rustix::io::Errno;
 use walkdir::WalkDir;
 
@@ -249,14 +251,11 @@ impl Staged {
             return Ok(false);
         }
         let ours = if self.ours.is_some() { self.ours.clone() } else { self.content()? };
-        match renameat_with(&self.dir, &self.name, &dir, target.name(), RenameFlags::EXCHANGE) {
-            Ok(()) => {}
+        match self.exchange_with(&dir, target) {
+            Ok(true) => {}
+            // The comparison above was the only check.
+            Ok(false) => return self.sync(&dir, &path),
             Err(Errno::NOENT) => return Ok(false),
-            // This file system cannot exchange two files, so the comparison above is the only check.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                renameat(&self.dir, &self.name, &dir, target.name()).at("replace", &path)?;
-                return self.sync(&dir, &path);
-            }
             Err(e) => return Err(e).at("replace", &path),
         }
         // Nobody can open it under its new name. So when nobody has it open for writing, its content is the last.
@@ -266,13 +265,39 @@ impl Staged {
             self.stays = is_open;
             return self.sync(&dir, &path);
         }
-        match renameat_with(&self.dir, &self.name, &dir, target.name(), RenameFlags::EXCHANGE) {
+        match self.exchange_with(&dir, target) {
             // Somebody wrote to the target once more in between, so the second exchange brought out their text and not
             // ours.
-            Ok(()) if !self.content().is_ok_and(|now| now == ours) => Err(self.keep(Errno::BUSY, &path)),
-            Ok(()) => Ok(false),
+            Ok(true) if !self.content().is_ok_and(|now| now == ours) => Err(self.keep(Errno::BUSY, &path)),
+            Ok(_) => Ok(false),
             Err(e) => Err(self.keep(e, &path)),
         }
+    }
+
+    /// Exchanges the two names. Where the file system cannot do that, a hard link keeps what the rename displaces. Where
+    /// it has no hard links either, what was displaced is gone, and this gives `false`.
+    fn exchange_with(&self, dir: &OwnedFd, target: &RelPath) -> rustix::io::Result<bool> {
+        match renameat_with(&self.dir, &self.name, dir, target.name(), RenameFlags::EXCHANGE) {
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            exchanged => return exchanged.map(|()| true),
+        }
+        let aside = OsString::from(unique_name());
+        let is_linked = match linkat(dir, target.name(), &self.dir, &aside, AtFlags::empty()) {
+            Ok(()) => true,
+            Err(Errno::NOENT) => return Err(Errno::NOENT),
+            Err(_) => false,
+        };
+        let renamed = renameat(&self.dir, &self.name, dir, target.name());
+        if is_linked {
+            let to = if renamed.is_ok() {
+                renameat(&self.dir, &aside, &self.dir, &self.name)
+            } else {
+                unlinkat(&self.dir, &aside, AtFlags::empty())
+            };
+            renamed.and(to)?;
+            return Ok(true);
+        }
+        renamed.map(|()| false)
     }
 
     /// Syncs the directory of a file that was moved into place, if the file must survive a loss of power.

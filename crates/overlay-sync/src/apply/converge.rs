@@ -11,7 +11,7 @@ use super::late::{self, Taken};
 use super::pass::{Pass, PassOutcome};
 use super::survey::{PlannedFile, RunContext, is_emptied, survey};
 use crate::facts::look::LookScope;
-use crate::ground::{Bar, Ground, LateText};
+use crate::ground::{Bar, Ground, LateText, Side};
 use crate::manifest::Workspace;
 use crate::plan::Question;
 use crate::rule::SyncRule;
@@ -95,6 +95,7 @@ pub fn converge<G: Ground>(
     if known_files >= 2 && run.overlay.is_empty() {
         return Ok(SyncOutcome { is_emptied: true, ..run.outcome });
     }
+    run.take_late_in_overlay(ground)?;
     let idle = ground.prepare(workspaces);
     // After a kill, any workspace may have a half-finished write, so none counts as idle.
     let idle = if before.is_empty() { idle } else { HashSet::new() };
@@ -264,7 +265,10 @@ impl<'a> SyncRun<'a> {
         }
         let mut pass = Pass { ground, now: self.now.to_owned(), context: &mut self.context, pushed: &self.pushed };
         let passed = pass.run(workspace, &files);
-        let passed = passed.and_then(|passed| SyncRun::forget_late(ground, workspace, turn).map(|()| passed));
+        let passed = passed.and_then(|passed| {
+            SyncRun::forget_late(ground, workspace, turn)?;
+            self.forget_intents(ground, workspace).map(|()| passed)
+        });
         let passed = match passed {
             Ok(passed) => passed,
             Err(failure) => {
@@ -326,7 +330,7 @@ impl<'a> SyncRun<'a> {
 
     /// Brings back what programs wrote into files that were replaced meanwhile. The pass then finds it as an edit.
     fn take_late<G: Ground>(&mut self, ground: &G, workspace: &mut Workspace, turn: &mut Turn) -> Result<()> {
-        for text in ground.late(workspace)? {
+        for text in ground.late(Side::Here(workspace))? {
             let note = match late::take(ground, self.now, workspace, &text)? {
                 Taken::Waits => continue,
                 Taken::Done(note) => {
@@ -349,6 +353,17 @@ impl<'a> SyncRun<'a> {
         Ok(())
     }
 
+    /// The same for the overlay's own files, where the passes find an edit of the overlay.
+    fn take_late_in_overlay(&mut self, ground: &impl Ground) -> Result<()> {
+        for text in ground.late(Side::Overlay)? {
+            if let Taken::Done(note) = late::take_in_overlay(ground, self.now, &text)? {
+                ground.is_taken(&text)?;
+                self.outcome.notes.extend(note);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the changes of a late text's file stay in the workspace.
     fn stays_here(&self, workspace: &Workspace, text: &LateText) -> bool {
         text.path.as_ref().is_some_and(|path| self.settings.policy(path).is_down || workspace.held.contains_key(path))
@@ -363,6 +378,15 @@ impl<'a> SyncRun<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Forgets the intents about files that neither side manages any more.
+    fn forget_intents(&mut self, ground: &impl Ground, workspace: &Workspace) -> Result<()> {
+        let is_managed = |path: &RelPath| self.overlay.contains_key(path) || workspace.files.contains_key(path);
+        let intents = self.context.intents.keys();
+        let over: Vec<_> = intents.filter(|(id, path)| *id == workspace.id && !is_managed(path)).cloned().collect();
+        self.context.intents.retain(|key, _| !over.contains(key));
+        over.iter().try_for_each(|(_, path)| ground.fulfil(workspace, path))
     }
 
     /// Asks the merge command all open questions. Returns whether there were any, so that another round is needed.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{self, Content, DisplacedFile, Listing, Root, Staging, Stat};
+use shopfloor_core::fs::{self, DisplacedFile, Listing, Root, Staging, Stat};
 use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
@@ -220,6 +220,10 @@ impl Ground for Disk<'_> {
         Ok(all)
     }
 
+    fn root(&self, side: Side<'_>) -> PathBuf {
+        if let Side::Here(workspace) = side { workspace.root.clone() } else { self.overlay.dir.clone() }
+    }
+
     fn is_present(&self, workspace: &Workspace) -> Result<bool> {
         workspace.is_present()
     }
@@ -232,13 +236,17 @@ impl Ground for Disk<'_> {
         Ok(())
     }
 
-    fn late(&self, workspace: &Workspace) -> Result<Vec<LateText>> {
+    fn late(&self, side: Side<'_>) -> Result<Vec<LateText>> {
+        let Side::Here(workspace) = side else {
+            let all = DisplacedFile::list(&self.overlay.store.staging())?;
+            return late::released(self.overlay_stats.borrow().keys(), all, self.env.now, false);
+        };
         let here = self.here(workspace)?;
         let is_empty = self.empty.borrow().contains(&workspace.id);
         if is_empty && !Staging::is_beside(&workspace.staging(), &here.root)? {
             return Ok(Vec::new());
         }
-        late::released(workspace, self.displaced(workspace)?, self.env.now, self.is_last)
+        late::released(late::known(workspace), self.displaced(workspace)?, self.env.now, self.is_last)
     }
 
     fn is_taken(&self, late: &LateText) -> Result<()> {
@@ -389,11 +397,10 @@ impl Ground for Disk<'_> {
             }
         };
         let staged = staging.file(root, path, bytes, Some(mode))?;
-        match (expected, side) {
-            // The programs of a workspace hold files open, such as logs.
-            (Some(digest), Side::Here(_)) => staged.swap_open(root, path, &digest),
-            (Some(digest), Side::Overlay) => staged.swap(root, path, &Content::File(digest)),
-            (None, _) => staged.place(root, path),
+        match expected {
+            // Programs hold files open, such as logs.
+            Some(digest) => staged.swap_open(root, path, &digest),
+            None => staged.place(root, path),
         }
     }
 

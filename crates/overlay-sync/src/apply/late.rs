@@ -1,5 +1,5 @@
 //! Late texts: a program that holds a file open while it is replaced goes on writing into the displaced file. What it
-//! wrote is brought back into the workspace, where the next pass finds it as an edit.
+//! wrote is brought back to the side that it was on, where the next pass finds it as an edit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ pub fn displaced(workspace: &Workspace, root: &Root) -> Result<Vec<DisplacedFile
     Ok(all)
 }
 
-/// What may be taken of these displaced files now, or all of it if nobody will look again. What a killed run left before
-/// it displaced anything is removed.
-pub fn released(
-    workspace: &Workspace,
+/// What may be taken of these displaced files now, or all of it if nobody will look again. `known` are the paths that
+/// they may have had. What a killed run left before it displaced anything is removed.
+pub fn released<'p>(
+    known: impl Iterator<Item = &'p RelPath> + Clone,
     displaced: Vec<DisplacedFile>,
     now: jiff::Timestamp,
     is_last: bool,
@@ -47,18 +47,15 @@ pub fn released(
             continue;
         };
         let is_overdue = is_last || displaced.is_old(now);
-        let (path, before) = (path(workspace, &displaced), displaced.before);
+        let path = known.clone().find(|path| displaced.was(path)).cloned();
+        let before = displaced.before;
         all.push(LateText { path, before, bytes, is_open, is_overdue, file: displaced.file });
     }
     Ok(all)
 }
 
-/// The path that a displaced file had; `None` when the workspace no longer knows it.
-fn path(workspace: &Workspace, displaced: &DisplacedFile) -> Option<RelPath> {
-    known(workspace).find(|path| displaced.was(path)).cloned()
-}
-
-fn known(workspace: &Workspace) -> impl Iterator<Item = &RelPath> {
+/// The paths that a displaced file of a workspace may have had.
+pub fn known(workspace: &Workspace) -> impl Iterator<Item = &RelPath> + Clone {
     let past = workspace.deleted.keys().chain(workspace.retired.keys());
     workspace.files.keys().chain(past).chain(workspace.held.keys())
 }
@@ -73,37 +70,74 @@ pub enum Taken {
     Waits,
 }
 
-/// Brings a late text back. What conflicts with the present text is recorded as a conflict, and after a day what has no
-/// file to go into.
+/// Brings a late text of a workspace back there.
 pub fn take(ground: &impl Ground, now: &str, workspace: &mut Workspace, late: &LateText) -> Result<Taken> {
+    let (note, present) = match bring(ground, now, Side::Here(workspace), late)? {
+        Brought::Waits => return Ok(Taken::Waits),
+        Brought::Nothing { note, present } => (note, present),
+        Brought::Written { note, path, before, after } => {
+            // Other programs there do not know of it yet.
+            workspace.note_arrival(&path, now, before, after);
+            ground.save(workspace)?;
+            return Ok(Taken::Here(note));
+        }
+    };
+    let is_synced = late.path.as_ref().is_none_or(|path| workspace.files.get(path).map(|base| base.sha256) == present);
+    Ok(if is_synced || present.is_none() { Taken::Done(note) } else { Taken::Here(note) })
+}
+
+/// Brings a late text of the overlay's own file back there. It is then an edit of the overlay like any other.
+pub fn take_in_overlay(ground: &impl Ground, now: &str, late: &LateText) -> Result<Taken> {
+    Ok(match bring(ground, now, Side::Overlay, late)? {
+        Brought::Waits => Taken::Waits,
+        Brought::Nothing { note, .. } | Brought::Written { note, .. } => Taken::Done(note),
+    })
+}
+
+/// What was done about a late text, and what a person should know of it.
+enum Brought {
+    /// It has to be looked at again.
+    Waits,
+    /// It says nothing that the present text does not, or it is recorded.
+    Nothing {
+        note: Option<String>,
+        present: Option<Digest>,
+    },
+    Written {
+        note: Option<String>,
+        path: RelPath,
+        before: Digest,
+        after: Digest,
+    },
+}
+
+/// Merges a late text into the present one. What conflicts with the present text is recorded as a conflict, and after a
+/// day what has no file to go into.
+fn bring(ground: &impl Ground, now: &str, side: Side<'_>, late: &LateText) -> Result<Brought> {
     let here = ground.keep(&late.bytes)?;
-    let Some(path) = late.path.as_ref().filter(|_| here != late.before) else { return Ok(Taken::Done(None)) };
-    let file = ground.read(Side::Here(workspace), path)?.ok().flatten();
+    let Some(path) = late.path.as_ref().filter(|_| here != late.before) else {
+        return Ok(Brought::Nothing { note: None, present: None });
+    };
+    let file = ground.read(side, path)?.ok().flatten();
     if file.is_none() && !late.is_overdue {
-        return Ok(Taken::Waits);
+        return Ok(Brought::Waits);
     }
     let present = file.as_ref().map(|file| file.sha256);
     let base = ground.content(&late.before)?;
     let merged = file.as_ref().and_then(|file| merged(path, base.as_deref(), &file.bytes, &late.bytes));
     let note = match &merged {
         Some(merged) if merged.conflicts.is_empty() => None,
-        _ => Some(record(ground, now, workspace, late, file.as_ref(), merged.as_ref())?),
+        _ => Some(record(ground, now, side, late, file.as_ref(), merged.as_ref())?),
     };
     if let Some((file, merged)) = file.zip(merged)
         && merged.bytes != *file.bytes
     {
         let (before, after) = (ground.keep(&file.bytes)?, ground.keep(&merged.bytes)?);
-        if !ground.put(Side::Here(workspace), path, Some(before), &merged.bytes, file.mode)? {
-            // Somebody else was faster.
-            return Ok(Taken::Waits);
-        }
-        // Other programs there do not know of it yet.
-        workspace.note_arrival(path, now, before, after);
-        ground.save(workspace)?;
-        return Ok(Taken::Here(note));
+        let is_put = ground.put(side, path, Some(before), &merged.bytes, file.mode)?;
+        // If not, somebody else was faster.
+        return Ok(if is_put { Brought::Written { note, path: path.clone(), before, after } } else { Brought::Waits });
     }
-    let is_synced = workspace.files.get(path).map(|base| base.sha256) == present;
-    Ok(if is_synced || present.is_none() { Taken::Done(note) } else { Taken::Here(note) })
+    Ok(Brought::Nothing { note, present })
 }
 
 /// The present text with what the late one adds and changes; `None` when the late one may be half written. Lines that
@@ -119,17 +153,18 @@ fn merged(path: &RelPath, base: Option<&[u8]>, present: &[u8], late: &[u8]) -> O
 fn record(
     ground: &impl Ground,
     now: &str,
-    workspace: &Workspace,
+    side: Side<'_>,
     late: &LateText,
     file: Option<&ReadFile>,
     merged: Option<&MergedText>,
 ) -> Result<String> {
-    let root = workspace.root.to_string_lossy().into_owned();
+    let root = ground.root(side).to_string_lossy().into_owned();
     let Some(path) = late.path.clone() else { return Ok(root) };
     let overlay = file.map_or(Ok(late.before), |file| ground.keep(&file.bytes))?;
     let result = merged.map_or(Ok(overlay), |merged| ground.keep(&merged.bytes))?;
     let here = Digest::of(&late.bytes);
-    let id = ConflictRecord::id_of(workspace, &path, Some(late.before), overlay, here);
+    let of = if let Side::Here(workspace) = side { Some(workspace.id) } else { None };
+    let id = ConflictRecord::id_of(of, &path, Some(late.before), overlay, here);
     let places = merged.map_or_else(Vec::new, |merged| merged.conflicts.iter().map(|c| c.place.clone()).collect());
     let note = format!(
         "{root}: a program wrote {path} after the file was replaced, and not all of that fits the present text; `overlay-sync show {id}` prints it"

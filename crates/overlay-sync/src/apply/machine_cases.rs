@@ -2,6 +2,15 @@
 
 use super::*;
 
+impl Floor {
+    /// The state after these steps.
+    fn after(policy: PathPolicy, steps: &[MachineStep]) -> Floor {
+        steps
+            .iter()
+            .fold(Floor::new(policy), |floor, step| <Floor as StateMachineTest>::apply(floor, &policy, step.clone()))
+    }
+}
+
 /// What a killed run wrote into a workspace is not an edit of that workspace: once removed elsewhere, it stays away.
 #[test]
 fn a_killed_runs_write_does_not_come_back() {
@@ -124,4 +133,59 @@ fn what_is_a_workspaces_own_is_at_rest_after_one_run() {
     let steps = steps.into_iter().chain([MachineStep::Pass(vec![0, 1])]);
     let floor = steps.fold(Floor::new(PathPolicy::Local), |floor, step| Floor::apply(floor, &PathPolicy::Local, step));
     Floor::teardown(floor, PathPolicy::Local);
+}
+
+/// An intent is forgotten when the overlay gives its file up before it is executed.
+#[test]
+fn an_intent_about_a_file_that_was_given_up_is_forgotten() {
+    use MachineStep::{Edit, GiveUp, Killed, Raced};
+    let steps = [
+        GiveUp(true),
+        Raced(1, 0, true),
+        Edit(None, true, TextChange::Add),
+        Killed(5),
+        GiveUp(true),
+        Edit(Some(0), false, TextChange::Add),
+    ];
+    let floor = Floor::after(PathPolicy::Propagate, &steps);
+    assert_eq!(floor.state.intents.len(), 1);
+    floor.clone().settle(&[0, 1, 2]);
+}
+
+/// Nothing waits in a file that the overlay has given up.
+#[test]
+fn a_part_does_not_wait_in_a_file_that_was_given_up() {
+    use MachineStep::{Delete, Edit, GiveUp, Pass};
+    let steps = [
+        Edit(None, false, TextChange::Take(85)),
+        Pass(vec![0]),
+        Edit(Some(0), false, TextChange::Shared(0)),
+        Delete(0, true),
+        GiveUp(false),
+        Pass(vec![0, 1, 2]),
+    ];
+    let floor = Floor::after(PathPolicy::Grow, &steps);
+    assert!(floor.state.manifests[&id(0)].held.is_empty());
+}
+
+/// Sides that a pass leaves with one text agree, although they disagreed about an entry before: nothing of it waits.
+#[test]
+fn nothing_waits_where_both_sides_end_with_one_text() {
+    use MachineStep::{Delete, Edit, Hold, Pass, Raced};
+    let steps = [
+        Edit(Some(2), true, TextChange::Shared(1)),
+        Edit(Some(0), true, TextChange::Add),
+        Pass(vec![0, 1, 2]),
+        Edit(Some(0), false, TextChange::Add),
+        Raced(0, 1, true),
+        Delete(0, false),
+        Hold(true),
+        Edit(None, true, TextChange::Stale),
+        Edit(Some(1), true, TextChange::Shared(0)),
+    ];
+    let mut floor = Floor::after(PathPolicy::Plain, &steps);
+    floor.pass(&[0, 1, 2]).unwrap();
+    let workspace = &floor.state.manifests[&id(1)];
+    assert_eq!(floor.state.here[&id(1)][&file(true)].0, floor.state.overlay[&file(true)].0);
+    assert!(workspace.held.is_empty(), "{:?}", workspace.held);
 }

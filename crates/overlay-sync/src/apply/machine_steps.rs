@@ -81,10 +81,10 @@ pub(super) enum MachineStep {
     Delete(u8, bool),
     /// The overlay's file is deleted.
     GiveUp(bool),
-    /// A program opens a file of a workspace, adds a name to what it has open, or closes it.
-    Open(u8, bool),
-    Late(u8, bool),
-    Close(u8, bool),
+    /// A program opens a file of a workspace or of the overlay, adds a name to what it has open, or closes it.
+    Open(Option<u8>, bool),
+    Late(Option<u8>, bool),
+    Close(Option<u8>, bool),
     /// All files of a workspace are removed at once, as by `git clean`.
     Clean(u8),
     /// The directory goes away, or comes back.
@@ -125,14 +125,15 @@ impl ReferenceStateMachine for Anything {
             1 => any::<u8>().prop_map(TextChange::Own),
         ];
         let whose = prop_oneof![6 => w().prop_map(Some), 1 => Just(None)];
+        let side = || prop_oneof![3 => w().prop_map(Some), 1 => Just(None)];
         let program = prop_oneof![Just(Program::Right), Just(Program::Wrong), Just(Program::Slow)];
         prop_oneof![
             10 => (whose, any::<bool>(), change).prop_map(|(w, env, change)| MachineStep::Edit(w, env, change)),
             1 => (w(), any::<bool>()).prop_map(|(w, env)| MachineStep::Delete(w, env)),
             1 => any::<bool>().prop_map(MachineStep::GiveUp),
-            1 => (w(), any::<bool>()).prop_map(|(w, env)| MachineStep::Open(w, env)),
-            2 => (w(), any::<bool>()).prop_map(|(w, env)| MachineStep::Late(w, env)),
-            1 => (w(), any::<bool>()).prop_map(|(w, env)| MachineStep::Close(w, env)),
+            1 => (side(), any::<bool>()).prop_map(|(w, env)| MachineStep::Open(w, env)),
+            2 => (side(), any::<bool>()).prop_map(|(w, env)| MachineStep::Late(w, env)),
+            1 => (side(), any::<bool>()).prop_map(|(w, env)| MachineStep::Close(w, env)),
             1 => w().prop_map(MachineStep::Clean),
             1 => w().prop_map(MachineStep::Away),
             6 => Just((0..WORKSPACES).collect::<Vec<_>>()).prop_shuffle().prop_flat_map(|all| {

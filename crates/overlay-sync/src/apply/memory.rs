@@ -58,13 +58,18 @@ pub struct MemoryState {
     /// The files that a workspace may bring in.
     pub declared: BTreeSet<RelPath>,
     /// The files that programs hold open for writing.
-    pub open: BTreeSet<(Digest, RelPath)>,
+    pub open: BTreeSet<(Option<Digest>, RelPath)>,
     /// The files that were displaced while a program held them open, and whose they were.
-    pub late: Vec<(Digest, LateText)>,
+    pub late: Vec<(Option<Digest>, LateText)>,
     pub asked: usize,
 }
 
 impl MemoryState {
+    /// The files of a workspace, or (`None`) of the overlay.
+    pub fn files(&self, whose: Option<Digest>) -> Option<&MemoryFiles> {
+        whose.map_or(Some(&self.overlay), |id| self.here.get(&id))
+    }
+
     /// Somebody writes a file.
     pub fn edit(&mut self, (whose, path, bytes): &Edit) {
         let files = match whose {
@@ -123,6 +128,13 @@ impl Ground for MemoryGround {
         Ok(self.0.borrow().overlay.keys().map(|path| (path.clone(), None)).collect())
     }
 
+    fn root(&self, side: Side<'_>) -> PathBuf {
+        match side {
+            Side::Overlay => "overlay".into(),
+            Side::Here(workspace) => workspace.root.clone(),
+        }
+    }
+
     fn is_present(&self, workspace: &Workspace) -> Result<bool> {
         Ok(self.0.borrow().here.contains_key(&workspace.id))
     }
@@ -131,10 +143,13 @@ impl Ground for MemoryGround {
         Ok(())
     }
 
-    fn late(&self, workspace: &Workspace) -> Result<Vec<LateText>> {
+    fn late(&self, side: Side<'_>) -> Result<Vec<LateText>> {
         let state = self.0.borrow();
-        let is_released = |late: &&(Digest, LateText)| late.0 == workspace.id && !late.1.is_open;
-        Ok(state.late.iter().filter(is_released).map(|(_, late)| late.clone()).collect())
+        let is_released = |late: &&(Option<Digest>, LateText)| late.0 == whose(side) && !late.1.is_open;
+        // What the overlay has given up it does not know.
+        let is_known = |path: &RelPath| whose(side).is_some() || state.overlay.contains_key(path);
+        let known = |late: &LateText| LateText { path: late.path.clone().filter(is_known), ..late.clone() };
+        Ok(state.late.iter().filter(is_released).map(|(_, late)| known(late)).collect())
     }
 
     fn is_taken(&self, late: &LateText) -> Result<()> {
@@ -170,11 +185,9 @@ impl Ground for MemoryGround {
 
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         let mut state = self.0.borrow_mut();
-        let files = match whose(side) {
-            None => Some(&state.overlay),
-            Some(id) => state.here.get(&id),
+        let Some((bytes, mode)) = state.files(whose(side)).and_then(|files| files.get(path)).cloned() else {
+            return Ok(Ok(None));
         };
-        let Some((bytes, mode)) = files.and_then(|files| files.get(path)).cloned() else { return Ok(Ok(None)) };
         state.read.insert(Digest::of(&bytes), bytes.clone());
         Ok(Ok(Some(ReadFile::new(bytes, mode))))
     }
@@ -193,8 +206,8 @@ impl Ground for MemoryGround {
             }
             let old = files.insert(path.clone(), (bytes.to_vec(), mode));
             state.history.insert((whose(side), path.clone(), Digest::of(bytes)));
-            if let (Some(id), Some((old, _))) = (whose(side), old)
-                && state.open.remove(&(id, path.clone()))
+            if let Some((old, _)) = old
+                && state.open.remove(&(whose(side), path.clone()))
             {
                 let file = PathBuf::from(format!("late-{}", state.writes));
                 let late = LateText {
@@ -205,7 +218,7 @@ impl Ground for MemoryGround {
                     is_overdue: false,
                     file,
                 };
-                state.late.push((id, late));
+                state.late.push((whose(side), late));
             }
             true
         })

@@ -149,6 +149,11 @@ impl<G: Ground> Pass<'_, G> {
     fn hold(&self, workspace: &mut Workspace, file: &PlannedFile, passed: &mut PassOutcome) -> Result<()> {
         let path = &file.seen.path;
         let (why, text, part) = match (&file.decision.step, &file.decision.part) {
+            // Nothing waits in a file that is no longer managed.
+            (Step::Forget | Step::Retire | Step::Remove, _) => {
+                workspace.held.remove(path);
+                return Ok(());
+            }
             (Step::Hold(why, text), _) => (why, *text, false),
             (_, Some(part)) => (&part.why, part.digest, true),
             (Step::Ask(_), None) => return Ok(()),
@@ -205,18 +210,27 @@ impl<G: Ground> Pass<'_, G> {
         }
         workspace.set_base(path, BaseFile { sha256: base, mode });
         stale::settle(self.ground, &self.now, workspace, seen, write)?;
-        if let Some(held) = workspace.held.get_mut(path) {
-            // The texts in which a part waits have just changed.
-            let now = |written: &Option<Vec<u8>>, before| match written {
-                Some(bytes) => self.ground.keep(bytes).map(Some),
-                None => Ok(before),
-            };
-            (held.here, held.overlay) = (now(&write.here, here)?, now(&write.overlay, overlay)?);
-        }
+        self.refresh_held(workspace, seen, write)?;
         let is_pull = write.rule == SyncRule::Pull;
         let rule = if is_pull && self.pushed.contains(path) { SyncRule::Propagate } else { write.rule };
         let event = self.event(workspace, path, rule, if is_pull { here } else { overlay }, Some(result));
         passed.events.push(LogRecord { kept: write.grown, what: what_changed(seen, write, is_pull), ..event });
+        Ok(())
+    }
+
+    /// Tells a part that waits which texts it waits in now. Where both sides have the same text, no part of it waits.
+    fn refresh_held(&self, workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) -> Result<()> {
+        let path = &seen.path;
+        let Some(held) = workspace.held.get_mut(path) else { return Ok(()) };
+        let now = |written: &Option<Vec<u8>>, before: &Option<ReadFile>| match written {
+            Some(bytes) => self.ground.keep(bytes).map(Some),
+            None => Ok(before.as_ref().map(|file| file.sha256)),
+        };
+        (held.here, held.overlay) = (now(&write.here, &seen.here)?, now(&write.overlay, &seen.overlay)?);
+        if let Some(same) = held.here.filter(|here| held.overlay == Some(*here)) {
+            workspace.held.remove(path);
+            workspace.files.entry(path.clone()).and_modify(|base| base.sha256 = same);
+        }
         Ok(())
     }
 
@@ -315,7 +329,7 @@ impl<G: Ground> Pass<'_, G> {
         let path = &seen.path;
         ConflictRecord {
             v: 1,
-            id: ConflictRecord::id_of(workspace, path, seen.base, overlay, here),
+            id: ConflictRecord::id_of(Some(workspace.id), path, seen.base, overlay, here),
             time: self.now.clone(),
             path: path.clone(),
             workspace: workspace.root.to_string_lossy().into_owned(),

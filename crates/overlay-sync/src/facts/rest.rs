@@ -103,6 +103,9 @@ fn print(env: &Env, overlay: &Overlay, places: &[Place]) -> Option<(u64, bool, L
     if !overlay.declared().ok()?.is_empty() {
         return None;
     }
+    if !DisplacedFile::list(&store.staging()).ok()?.is_empty() {
+        return None;
+    }
     let listing = overlay.root().ok()??.files(&[RESERVED]).ok()?;
     let files: Vec<RelPath> = listing.files;
     if !listing.odd.is_empty() || files.is_empty() {

@@ -220,11 +220,78 @@ fn what_is_written_into_a_deleted_file_can_be_had() {
     s.app.overlay(&["show", sha.trim()]).exit(0).out_has("late");
 }
 
+/// The overlay's own file is replaced like the others, and a program may hold it open: directly, or through a link in a
+/// worktree.
+#[test]
+fn a_log_in_the_overlay_that_stays_open_loses_no_record() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(LOG, "{\"n\":0}\n");
+    s.attach();
+    std::fs::remove_file(s.b.path.join(LOG)).unwrap();
+    std::os::unix::fs::symlink(s.overlay(LOG), s.b.path.join(LOG)).unwrap();
+    let mut log = open(&s.b, LOG);
+    for n in 0..20 {
+        writeln!(log, "{{\"b\":{n}}}").unwrap();
+        writeln!(open(&s.a, LOG), "{{\"a\":{n}}}").unwrap();
+        s.sync(0).any_err();
+    }
+    drop(log);
+    s.sync(0).any_err();
+    let all = s.text(LOG);
+    for n in 0..20 {
+        assert!(all.contains(&format!("{{\"a\":{n}}}\n")) && all.contains(&format!("{{\"b\":{n}}}\n")), "{n}: {all}");
+    }
+    assert_eq!((all.lines().count(), s.a.read(LOG)), (41, all));
+    assert_eq!(s.sync(0).any_err().stdout, "");
+    s.app.sh("! find . ../a ../b ../claude -name '*late-*' | grep .").exit(0);
+}
+
+/// What does not fit the overlay's present text is kept aside, and a person is told.
+#[test]
+fn a_text_that_was_cut_off_late_in_the_overlay_is_kept_aside() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\nB=1\n");
+    s.attach();
+    let mut writer = OpenOptions::new().write(true).open(s.overlay(".env")).unwrap();
+    std::fs::write(s.a.path.join(".env"), "A=2\nB=1\n").unwrap();
+    s.sync(0).any_err();
+    write!(writer, "A=3").unwrap();
+    drop(writer);
+    s.sync(0).err_has("a program wrote .env after the file was replaced");
+    assert_eq!(s.text(".env"), "A=2\nB=1\n");
+    let line = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines().remove(0);
+    s.app.overlay(&["show", text(&line, "/id")]).exit(0).out_has("A=3");
+}
+
+/// Where a file system cannot exchange two files, a hard link keeps what is displaced.
+#[test]
+fn nothing_is_lost_where_files_cannot_be_exchanged() {
+    let w = World::new();
+    if !needs("strace") {
+        return;
+    }
+    let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
+    let inject = "strace -f -qq -o /dev/null -e trace=renameat2 -e inject=renameat2:error=EINVAL overlay-sync sync";
+    for n in 0..3 {
+        writeln!(log, "{{\"a\":{n}}}").unwrap();
+        writeln!(open(&s.b, LOG), "{{\"b\":{n}}}").unwrap();
+        s.app.sh(inject).exit(0).any_out().any_err();
+    }
+    drop(log);
+    s.app.sh(inject).exit(0).any_out().any_err();
+    let all = s.text(LOG);
+    assert_eq!(all.lines().count(), 7, "{all}");
+    s.all_are(LOG, &all);
+    s.app.sh("! find . ../a ../b ../claude -name '*shopfloor-tmp-*' | grep .").exit(0);
+}
+
 /// A run that is killed before it has displaced anything leaves its own text, which nobody wrote.
 #[test]
 fn the_text_of_a_killed_run_is_nobodys_edit() {
     let w = World::new();
-    if crate::support::world::needs("strace") {
+    if !needs("strace") {
         return;
     }
     let s = scene(&w);
