@@ -5,11 +5,15 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use super::statement;
+use crate::entry::Entry;
 use crate::facts::Ledger;
 use crate::facts::gather::load_events_with_archive;
+use crate::join::Join;
 use crate::plan::history::{Explained, History};
 use crate::plan::{Filter, join};
+use crate::record::EventRecord;
 use crate::settings::LedgerArgs;
+use crate::short_id::ShortId;
 
 /// Show who said something, when, and what it replaced, newest first: exit 1 if nobody did
 #[derive(clap::Args, Clone, Debug)]
@@ -35,10 +39,25 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
     };
     if statements.is_empty() {
+        if let Some(why) = retraction(&events.records, &join, &args.key) {
+            return Err(Failure::not_found(why).hint("`ledger-synth notes` shows everything that counts"));
+        }
         return Err(Failure::not_found(format!("nobody said anything about `{}`", args.key)).hint(
             "name a section (`now`), a key (`decisions.lexer`), the whole text of an item, or an id of the page; `ledger-synth notes` shows all",
         ));
     }
     statements.iter().for_each(|one| statement::print(ui, one, false));
     Ok(Exit::Done)
+}
+
+/// Why an event says nothing that counts: it was retracted, or it retracts another one.
+fn retraction(records: &[EventRecord], join: &Join<'_>, named: &str) -> Option<String> {
+    let mut named = records.iter().filter(|record| ShortId::of_event(record.id).begins_with(named));
+    let (record, None) = (named.next()?, named.next()) else { return None };
+    let id = ShortId::of_event(record.id);
+    if join.retracted.contains(&record.id) {
+        return Some(format!("event {id} was retracted"));
+    }
+    let other = record.decode()?.entries.iter().find_map(Entry::retracted)?;
+    Some(format!("event {id} says only that event {} is retracted", ShortId::of_event(other)))
 }

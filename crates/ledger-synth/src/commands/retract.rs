@@ -66,7 +66,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             .hint("write what was retracted again, with `ledger-synth add`"));
     }
     if joined.retracted.contains(&id) {
-        ui.detail(format!("event {short} is already retracted"));
+        ui.note(format!("event {short} is already retracted"));
         if ui.is_json() {
             ui.json(&RetractAnswer::Already { retracted: id });
         }
@@ -78,7 +78,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
         kind: Some(RETRACT.into()),
         reason: None,
-        title: Some(format!("disowned event {short}").into()),
+        title: Some(format!("retracted event {short}").into()),
     };
     let entries = vec![Entry::Item { section: RETRACT.into(), text: id.to_string().into() }];
     let written = write_event(&ledger, &LedgerEvent::new(meta, entries), Effect::of(ui))?;

@@ -6,7 +6,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::plan::history::Statement;
-use crate::section::SectionName;
+use crate::section::{Section, SectionName};
 use crate::short_id::ShortId;
 
 #[derive(Serialize)]
@@ -38,7 +38,11 @@ pub fn print(ui: &Ui, statement: &Statement<'_>, with_id: bool) {
         (None, Some(key)) if *is_item => key,
         (None, _) => "(removed)",
     };
-    let word = if *beaten { " [replaced]" } else { "" };
+    let word = match beaten {
+        false => "",
+        true if *section == Section::OpenQuestions => " [resolved]",
+        true => " [replaced]",
+    };
     let begin = if with_id { format!("{} ", statement.id()) } else { String::new() };
     let (ts, agent, event) = (source.ts, printable(&source.agent), ShortId::of_event(source.id));
     ui.line(format!("{begin}{}: {} ({ts}, {agent}, {event}){word}", printable(&statement.name()), printable(shown)));

@@ -32,10 +32,12 @@ pub struct Statement<'h> {
 }
 
 impl Statement<'_> {
-    /// The id of what it is about: a question or a key, otherwise the event that said it.
+    /// The id of what it is about: a question (also of its answer) or a key, otherwise the event that said it.
     pub fn id(&self) -> ShortId {
         match &self.key {
-            Some(text) if self.section == Section::OpenQuestions => ShortId::of_question(text),
+            Some(text) if [Section::OpenQuestions, Section::Resolved].iter().any(|is| self.section == *is) => {
+                ShortId::of_question(text)
+            }
             Some(key) if self.is_pair => ShortId::of_key(self.section.as_str(), key),
             _ => ShortId::of_event(self.source.id),
         }

@@ -12,16 +12,39 @@ fn retract_removes_an_event_that_is_not_folded_yet() {
     let id = app.ledger(&["explain", "now", "--json"]).exit(0).json_lines();
     let bad = text(&id[0], "/event").to_owned();
     assert_eq!((text(&id[0], "/value"), &id[0]["beaten"]), ("bad", &serde_json::json!(false)));
-    app.ledger(&["retract", &bad[..10]]).exit(0);
+    let retraction = app.ledger(&["retract", &bad[..10], "--json"]).exit(0).json();
+    let own = text(&retraction, "/short_id");
+    app.ledger(&["explain", own]).exit(1).err_has(&format!("event {own} says only that event "));
     let shown = synth(&app);
     assert!(shown.contains("**Now:** good") && !shown.contains("- bad"), "{shown}");
-    app.ledger(&["-v", "retract", &bad]).exit(0).err_has("already retracted");
+    app.ledger(&["retract", &bad]).exit(0).err_has("already retracted");
+    // Both events can be asked about, although neither says anything that counts.
+    let ids = app.ledger(&["retract", &bad]).exit(0).any_err().stderr;
+    let id = ids.split_whitespace().find(|word| word.len() == 8 && !word.contains(':')).unwrap();
+    app.ledger(&["explain", id]).exit(1).err_has(&format!("event {id} was retracted"));
     app.ledger(&["archive"]).exit(0);
     assert_eq!(synth(&app), shown);
     app.ledger(&["--check"]).exit(0);
     let good = app.ledger(&["explain", "now", "--json"]).exit(0).json_lines();
     app.ledger(&["retract", text(&good[0], "/event")]).exit(1).err_has("folded into a snapshot");
     app.ledger(&["retract", "ffffffff"]).exit(1).err_has("there is no event");
+}
+
+#[test]
+fn explain_tells_the_answer_of_a_question_by_its_id() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-10T00:00:00Z", "toast", "open_questions:\n- Ship?\n- Rest?\n");
+    let answer = "resolved:\n- Ship?\n";
+    event(&app, "b", "2026-01-11T00:00:00Z", "waffle", answer);
+    let lines = app.ledger(&["explain", "Ship?", "--json"]).exit(0).json_lines();
+    let ids: Vec<_> = lines.iter().map(|line| text(line, "/id").to_owned()).collect();
+    assert_eq!((ids.len(), &ids[0]), (2, &ids[1]));
+    let by_id = app.ledger(&["explain", &ids[0]]).exit(0);
+    let lines: Vec<_> = by_id.stdout.lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].starts_with("resolved: Ship? (2026-01-11T00:00:00Z, waffle, "), "{lines:?}");
+    assert!(lines[1].starts_with("open_questions: Ship? ") && lines[1].ends_with(" [resolved]"), "{lines:?}");
 }
 
 #[test]
