@@ -305,9 +305,13 @@ impl<G: Ground> Pass<'_, G> {
             return Ok(());
         };
         let Some(base) = self.ground.content(&base)? else { return Ok(()) };
-        let now: BTreeSet<String> = entries(kind, Grow::All, overlay).into_iter().collect();
-        let gone = entries(kind, seen.policy.grow, &base).into_iter().filter(|entry| !now.contains(entry));
         let all = &mut self.context.removed.entries;
+        let before = entries(kind, seen.policy.grow, &base);
+        if before.is_empty() && !all.contains_key(&seen.path) {
+            return Ok(());
+        }
+        let now: BTreeSet<String> = entries(kind, Grow::All, overlay).into_iter().collect();
+        let gone = before.into_iter().filter(|entry| !now.contains(entry));
         let mut known = all.remove(&seen.path).unwrap_or_default();
         known.retain(|entry| !now.contains(entry));
         known.extend(gone);

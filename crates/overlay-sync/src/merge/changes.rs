@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::file_type::{FileType, is_binary};
-use super::tree::{Tree, has, join};
+use super::tree::{ItemSet, Tree, by_key, join, member};
 use super::{env, lines};
 
 /// The places at which a text was changed. They hold no content.
@@ -64,16 +64,15 @@ fn compare(path: &str, before: Option<&Tree>, after: Option<&Tree>, found: &mut 
         (None, Some(_)) => found.adds.push(place),
         (Some(_), None) => found.removes.push(place),
         (Some(Tree::Object(was)), Some(Tree::Object(now))) => {
-            let keys = was.iter().chain(now.iter().filter(|(key, _)| was.iter().all(|(other, _)| other != key)));
-            for (key, _) in keys {
-                let of = |entries: &'_ [(String, Tree)]| entries.iter().position(|(other, _)| other == key);
-                let (old, new) = (of(was).map(|at| &was[at].1), of(now).map(|at| &now[at].1));
-                compare(&join(path, key), old, new, found);
+            let (before, after) = (by_key(was), by_key(now));
+            for (key, _) in was.iter().chain(now.iter().filter(|(key, _)| !before.contains_key(key.as_str()))) {
+                compare(&join(path, key), member(&before, key), member(&after, key), found);
             }
         }
         (Some(Tree::Array(was)), Some(Tree::Array(now))) => {
-            let gone = was.iter().enumerate().filter(|(_, item)| !has(now, item));
-            let new = now.iter().enumerate().filter(|(_, item)| !has(was, item));
+            let (before, after) = (ItemSet::of(was), ItemSet::of(now));
+            let gone = was.iter().enumerate().filter(|(_, item)| !after.has(item));
+            let new = now.iter().enumerate().filter(|(_, item)| !before.has(item));
             let (gone, new): (Vec<_>, Vec<_>) = (gone.collect(), new.collect());
             if gone.is_empty() && new.is_empty() {
                 found.changes.push(place);

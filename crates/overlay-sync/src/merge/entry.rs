@@ -3,10 +3,11 @@
 //! text stays untouched.
 
 use std::fmt;
+use std::rc::Rc;
 
 use super::file_type::FileType;
 use super::texts::{MergeInput, Rule};
-use super::tree::{Tree, has, join};
+use super::tree::{ItemSet, Tree, join};
 use super::{env, lines};
 
 /// The path of an entry: the parts of a key path, or a single part that is a variable or a whole line.
@@ -129,7 +130,8 @@ fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
             Tree::Object(entries)
         }
         (Tree::Array(items), Tree::Array(given)) if below.is_empty() => {
-            let missing = given.iter().filter(|item| name(item) == *part && !has(items, item));
+            let known = ItemSet::of(items);
+            let missing = given.iter().filter(|item| name(item) == *part && !known.has(item));
             Tree::Array(items.iter().chain(missing).cloned().collect())
         }
         _ => tree.clone(),
@@ -150,7 +152,7 @@ pub fn strip(kind: FileType, bytes: &[u8], entries: &[EntryPath]) -> Option<Vec<
         );
     }
     let tree = kind.tree(bytes)?;
-    let wanted = entries.iter().fold(tree.clone(), |tree, entry| without(&tree, &entry.0));
+    let wanted = entries.iter().fold(Tree::clone(&tree), |tree, entry| without(&tree, &entry.0));
     if wanted.same(&tree) {
         return Some(bytes.to_vec());
     }
@@ -186,7 +188,7 @@ pub fn donate(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8])
         return Some(donate_lines(kind, bytes, entries, donor));
     }
     let (tree, given) = (kind.tree(bytes)?, kind.tree(donor)?);
-    let wanted = entries.iter().fold(tree.clone(), |tree, entry| with(&tree, &entry.0, &given));
+    let wanted = entries.iter().fold(Tree::clone(&tree), |tree, entry| with(&tree, &entry.0, &given));
     if lines_serve && kind.tree(&by_lines.bytes).is_some_and(|tree| tree.same(&wanted)) {
         return Some(by_lines.bytes);
     }
@@ -219,7 +221,7 @@ fn donate_lines(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8
 /// that is an array, counts as a whole, because a part of a command is another command.
 pub fn additions(kind: FileType, bytes: &[u8], entries: &[EntryPath], known: &[&[u8]]) -> Vec<EntryPath> {
     let Some(tree) = kind.tree(bytes) else { return Vec::new() };
-    let known: Vec<Tree> = known.iter().filter_map(|bytes| kind.tree(bytes)).collect();
+    let known: Vec<Rc<Tree>> = known.iter().filter_map(|bytes| kind.tree(bytes)).collect();
     let adds = |entry: &&EntryPath| {
         at(&tree, &entry.0).is_some_and(|tree| {
             let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();
@@ -240,10 +242,11 @@ fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
             let known: Vec<&Tree> = known.iter().filter_map(|other| other.key(key)).collect();
             is_more(tree, &known, depth - 1)
         }),
-        Tree::Array(items) if depth > 0 => items.iter().any(|item| {
-            let in_known = |other: &&Tree| matches!(other, Tree::Array(items) if has(items, item));
-            !known.iter().any(in_known)
-        }),
+        Tree::Array(items) if depth > 0 => {
+            let set = |other: &&Tree| if let Tree::Array(items) = other { Some(ItemSet::of(items)) } else { None };
+            let known: Vec<ItemSet> = known.iter().filter_map(set).collect();
+            items.iter().any(|item| !known.iter().any(|known| known.has(item)))
+        }
         _ => true,
     }
 }

@@ -1,28 +1,28 @@
 //! What a merge can do with each type of file. Every match over all types is in this file.
 
+use std::rc::Rc;
+
 use super::file_type::{FileType, is_binary};
 use super::texts::{MergeInput, MergedText};
 use super::tree::Tree;
-use super::{env, json, jsonl, lines, toml, yaml};
+use super::{env, json, jsonl, lines, parsed, toml, yaml};
 
 impl FileType {
     /// Whether these bytes are valid for this type. Any text is a valid text.
     pub fn parses(self, bytes: &[u8]) -> bool {
         match self {
-            FileType::Json => json::parse(bytes).is_some(),
+            FileType::Json | FileType::Toml | FileType::Yaml => self.tree(bytes).is_some(),
             FileType::JsonLines => jsonl::parses(bytes),
-            FileType::Toml => toml::parse(bytes).is_some(),
-            FileType::Yaml => yaml::parse(bytes).is_some(),
             FileType::Env | FileType::Text => !is_binary(bytes),
         }
     }
 
     /// The tree of a text; `None` when the type has none, or when the text contains something that a merge would lose.
-    pub fn tree(self, bytes: &[u8]) -> Option<Tree> {
+    pub fn tree(self, bytes: &[u8]) -> Option<Rc<Tree>> {
         match self {
-            FileType::Json => json::parse(bytes),
-            FileType::Toml => toml::parse(bytes),
-            FileType::Yaml => yaml::parse(bytes),
+            FileType::Json => parsed::tree(self, bytes, json::parse),
+            FileType::Toml => parsed::tree(self, bytes, toml::parse),
+            FileType::Yaml => parsed::tree(self, bytes, yaml::parse),
             FileType::JsonLines | FileType::Env | FileType::Text => None,
         }
     }

@@ -7,7 +7,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::entry::addresses;
 use super::file_type::FileType;
-use super::tree::{Tree, has, join};
+use super::tree::{ItemSet, Tree, by_key, join};
 use super::{env, lines};
 
 /// Which entries of a file a workspace can only add to.
@@ -82,21 +82,23 @@ fn regrow(grow: Grow, path: &str, before: &Tree, now: &Tree) -> Tree {
     match (before, now) {
         (Tree::Object(before), Tree::Object(entries)) => {
             let mut merged = Vec::new();
+            let (was, is) = (by_key(before), by_key(entries));
             for (key, tree) in entries {
-                let old = before.iter().find(|(k, _)| k == key);
-                let tree = old.map_or_else(|| tree.clone(), |(_, old)| regrow(grow, &join(path, key), old, tree));
+                let old = was.get(key.as_str());
+                let tree = old.map_or_else(|| tree.clone(), |old| regrow(grow, &join(path, key), old, tree));
                 merged.push((key.clone(), tree));
             }
-            for (key, tree) in before.iter().filter(|(key, _)| now.key(key).is_none()) {
+            for (key, tree) in before.iter().filter(|(key, _)| !is.contains_key(key.as_str())) {
                 merged.extend(kept(grow, &join(path, key), tree).map(|tree| (key.clone(), tree)));
             }
             Tree::Object(merged)
         }
         (Tree::Array(before), Tree::Array(items)) if grow.covers(path) => {
-            if before.iter().all(|item| has(items, item)) {
+            let (was, is) = (ItemSet::of(before), ItemSet::of(items));
+            if before.iter().all(|item| is.has(item)) {
                 return now.clone();
             }
-            let added = items.iter().filter(|item| !has(before, item));
+            let added = items.iter().filter(|item| !was.has(item));
             Tree::Array(before.iter().chain(added).cloned().collect())
         }
         // Replacing a value by one of another type does not remove it either.

@@ -14,6 +14,7 @@ mod grow;
 mod json;
 mod jsonl;
 mod lines;
+mod parsed;
 mod stale;
 mod texts;
 mod three_way;

@@ -3,13 +3,14 @@
 //! entries are put back as the base has them, and a person decides about the difference.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use shopfloor_core::hash::Digest;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::comments::Comments;
 use super::file_type::{FileType, is_binary};
-use super::tree::{Tree, has, join};
+use super::tree::{ItemSet, Members, Tree, by_key, join, member, members};
 use super::{env, lines};
 
 /// A text that a workspace had, and the one that a pass wrote in its place.
@@ -93,12 +94,12 @@ fn compare(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Fr
     // A text without a tree is held elsewhere.
     let (Some(was), Some(now)) = (kind.tree(base), kind.tree(here)) else { return Freshness::Fresh };
     let tree = |bytes: &[u8]| match bytes.trim_ascii().is_empty() {
-        true => Some(Tree::Object(Vec::new())),
+        true => Some(Rc::new(Tree::Object(Vec::new()))),
         false => kind.tree(bytes),
     };
-    let trees: Vec<(Tree, Tree)> =
+    let trees: Vec<(Rc<Tree>, Rc<Tree>)> =
         arrivals.iter().filter_map(|(before, after)| tree(before).zip(tree(after))).collect();
-    let changes: Vec<TreeChange<'_>> = trees.iter().map(|(before, after)| (Some(before), Some(after))).collect();
+    let changes: Vec<TreeChange<'_>> = trees.iter().map(|(before, after)| (Some(&**before), Some(&**after))).collect();
     let mut places = Vec::new();
     let wanted = refresh("", Some(&was), Some(&now), &differing(changes), &mut places);
     let Some(wanted) = wanted.filter(|_| !places.is_empty()) else {
@@ -200,23 +201,21 @@ fn refresh(
     }
 }
 
-fn refresh_entries(
+fn refresh_entries<'t>(
     path: &str,
     was: &[(String, Tree)],
     now: &[(String, Tree)],
-    changes: &[TreeChange<'_>],
+    changes: &[TreeChange<'t>],
     places: &mut Vec<StalePlace>,
 ) -> Vec<(String, Tree)> {
-    let find = |entries: &'_ [(String, Tree)], key: &str| entries.iter().position(|(other, _)| other == key);
-    let missing = was.iter().filter(|(key, _)| find(now, key).is_none());
+    let changes: Vec<_> = changes.iter().map(|(before, after)| (members(*before), members(*after))).collect();
+    let (base, here) = (by_key(was), by_key(now));
+    let missing = was.iter().filter(|(key, _)| !here.contains_key(key.as_str()));
     let mut entries = Vec::new();
     for (key, _) in now.iter().chain(missing) {
-        let below = changes
-            .iter()
-            .map(|(before, after)| (before.and_then(|tree| tree.key(key)), after.and_then(|tree| tree.key(key))));
-        let below = differing(below.collect());
-        let of = |entries: &'_ [(String, Tree)]| find(entries, key).map(|at| entries[at].1.clone());
-        let tree = refresh(&join(path, key), of(was).as_ref(), of(now).as_ref(), &below, places);
+        let of = |(before, after): &(Members<'t>, Members<'t>)| (member(before, key), member(after, key));
+        let below = differing(changes.iter().map(of).collect());
+        let tree = refresh(&join(path, key), member(&base, key), member(&here, key), &below, places);
         entries.extend(tree.map(|tree| (key.clone(), tree)));
     }
     entries
@@ -232,29 +231,33 @@ fn refresh_items(
     places: &mut Vec<StalePlace>,
 ) -> Option<Vec<Tree>> {
     let items = |tree: Option<&Tree>| match tree {
-        Some(Tree::Array(items)) => Some(items.clone()),
-        None => Some(Vec::new()),
+        Some(Tree::Array(items)) => Some(ItemSet::of(items)),
+        None => Some(ItemSet::of(&[])),
         _ => None,
     };
-    let sets: Vec<(Vec<Tree>, Vec<Tree>)> =
+    let sets: Vec<(ItemSet, ItemSet)> =
         changes.iter().filter_map(|(before, after)| items(*before).zip(items(*after))).collect();
-    let came = |item: &Tree| sets.iter().any(|(before, after)| has(after, item) && !has(before, item));
-    let went = |item: &Tree| sets.iter().any(|(before, after)| has(before, item) && !has(after, item));
+    let came = |item: &Tree| sets.iter().any(|(before, after)| after.has(item) && !before.has(item));
+    let went = |item: &Tree| sets.iter().any(|(before, after)| before.has(item) && !after.has(item));
     let place = |view, at: usize, item: &Tree| {
         StalePlace::new(view, format!("{path}[{at}]"), format!("{path}\0{}", item.spelling()).as_bytes())
     };
     let (mut kept, mut found) = (Vec::new(), Vec::new());
-    let mut left: Vec<(usize, &Tree)> = now.iter().enumerate().collect();
+    // The places of equal elements, the first of them last.
+    let mut places_of: HashMap<String, Vec<usize>> = HashMap::new();
+    now.iter().enumerate().rev().for_each(|(at, item)| places_of.entry(item.spelling()).or_default().push(at));
+    let mut is_left = vec![true; now.len()];
     for (at, item) in was.iter().enumerate() {
-        match left.iter().position(|(_, other)| other.same(item)) {
-            Some(here) => drop(left.remove(here)),
+        match places_of.get_mut(&item.spelling()).and_then(Vec::pop) {
+            Some(here) => is_left[here] = false,
             None if came(item) => found.push(place(OldView::Lacks, at, item)),
             None => continue,
         }
         kept.push(item.clone());
     }
-    for (at, item) in left {
-        match went(item) && !has(was, item) {
+    let known = ItemSet::of(was);
+    for (at, item) in now.iter().enumerate().filter(|(at, _)| is_left[*at]) {
+        match went(item) && !known.has(item) {
             true => found.push(place(OldView::BringsBack, at, item)),
             false => kept.push(item.clone()),
         }

@@ -2,11 +2,12 @@
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, TableLike, Value};
 
+use super::parsed;
 use super::texts::{MergeInput, MergedText};
 use super::tree::{self, Tree};
 
 pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
-    tree::merge(input, parse, |text, _, to, donor| rewrite(text, to, donor))
+    tree::merge(input, |bytes| parsed::tree(input.kind, bytes, parse), |text, _, to, donor| rewrite(text, to, donor))
 }
 
 /// Edits a text until its tree is `to`. The text of new entries comes from `donor`.

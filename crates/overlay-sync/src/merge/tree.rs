@@ -2,13 +2,14 @@
 //! parse texts into trees, and write the merged tree as edits of a text.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::comments::Comments;
 use super::lines::{self, Disputed};
 use super::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
 
 /// A parsed document. Leaves have a canonical spelling.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Tree {
     Leaf(String),
     Array(Vec<Tree>),
@@ -59,6 +60,31 @@ impl Tree {
         leaves
     }
 
+    /// How many leaves there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Tree::Array(items) => items.iter().map(Tree::count).sum::<usize>().max(1),
+            Tree::Object(entries) => entries.iter().map(|(_, tree)| tree.count()).sum::<usize>().max(1),
+            Tree::Leaf(_) => 1,
+        }
+    }
+
+    /// How many of the [`leaves`](Self::leaves) another tree does not have. Only those of arrays have to be spelled.
+    pub fn count_gone(&self, other: Option<&Tree>) -> usize {
+        match (self, other) {
+            (_, Some(other)) if self.same(other) => 0,
+            (Tree::Object(was), Some(Tree::Object(now))) if !was.is_empty() => {
+                let now = by_key(now);
+                was.iter().map(|(key, tree)| tree.count_gone(member(&now, key))).sum()
+            }
+            (Tree::Array(was), Some(other @ Tree::Array(_))) if !was.is_empty() => {
+                let now: HashSet<String> = other.leaves().into_iter().collect();
+                self.leaves().iter().filter(|leaf| !now.contains(*leaf)).count()
+            }
+            _ => self.count(),
+        }
+    }
+
     /// The whole tree in one line with sorted keys: equal trees are spelled the same.
     pub fn spelling(&self) -> String {
         match self {
@@ -86,14 +112,33 @@ impl Tree {
     }
 }
 
-/// The entries of an object by their keys.
-pub fn by_key(entries: &[(String, Tree)]) -> HashMap<&str, &Tree> {
+/// The entries of an object by their keys. An object may have thousands.
+pub type Members<'t> = HashMap<&'t str, &'t Tree>;
+
+pub fn by_key(entries: &[(String, Tree)]) -> Members<'_> {
     entries.iter().map(|(key, tree)| (key.as_str(), tree)).collect()
 }
 
-/// Whether an array contains this element.
-pub fn has(list: &[Tree], item: &Tree) -> bool {
-    list.iter().any(|other| other.same(item))
+/// The same of a tree; none if it is no object.
+pub fn members(tree: Option<&Tree>) -> Members<'_> {
+    if let Some(Tree::Object(entries)) = tree { by_key(entries) } else { Members::new() }
+}
+
+pub fn member<'t>(members: &Members<'t>, key: &str) -> Option<&'t Tree> {
+    members.get(key).copied()
+}
+
+/// The elements of an array as a set. An array may have thousands.
+pub struct ItemSet(HashSet<String>);
+
+impl ItemSet {
+    pub fn of(list: &[Tree]) -> ItemSet {
+        ItemSet(list.iter().map(Tree::spelling).collect())
+    }
+
+    pub fn has(&self, item: &Tree) -> bool {
+        self.0.contains(&item.spelling())
+    }
 }
 
 /// A key path as users see it: `permissions.allow`.
@@ -108,7 +153,7 @@ pub fn join(path: &str, key: &str) -> String {
 /// a text, its tree, the tree that it is to have, and the other text.
 pub fn merge(
     input: &MergeInput<'_>,
-    parse: impl Fn(&[u8]) -> Option<Tree>,
+    parse: impl Fn(&[u8]) -> Option<Rc<Tree>>,
     write: impl Fn(&[u8], &Tree, &Tree, &[u8]) -> Option<Vec<u8>>,
 ) -> Option<MergedText> {
     let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
@@ -117,18 +162,20 @@ pub fn merge(
         None => None,
     };
     let mut merger = Merger { rule: input.rule, conflicts: Vec::new() };
-    let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
+    let tree = merger.merge("", base.as_deref(), Some(&overlay), Some(&workspace))?;
     let mut conflicts = merger.conflicts;
     let is_result = |bytes: &[u8]| parse(bytes).is_some_and(|parsed| parsed.same(&tree));
     // A line merge keeps comments and layout of both sides, so it is taken when it has the merged tree.
     let swapped = MergeInput { overlay: input.workspace, workspace: input.overlay, ..*input };
-    let by_lines =
-        [lines::merge(input), lines::merge_with(input, Disputed::Both), lines::merge_with(&swapped, Disputed::Both)];
+    let by_lines: [&dyn Fn() -> MergedText; 3] =
+        [&|| lines::merge(input), &|| lines::merge_with(input, Disputed::Both), &|| {
+            lines::merge_with(&swapped, Disputed::Both)
+        }];
     let wanted = Comments::wanted(input);
     let serves = |merged: &MergedText| {
         merged.conflicts.is_empty() && is_result(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes)
     };
-    if let Some(merged) = by_lines.into_iter().find(serves) {
+    if let Some(merged) = by_lines.into_iter().map(|merge| merge()).find(serves) {
         return Some(MergedText { bytes: merged.bytes, conflicts });
     }
     // Otherwise one side's text is edited: the one that loses the fewest comments that should be there.
@@ -206,10 +253,7 @@ impl Merger {
         overlay: &[(String, Tree)],
         workspace: &[(String, Tree)],
     ) -> Tree {
-        let before = match base {
-            Some(Tree::Object(entries)) => by_key(entries),
-            _ => HashMap::new(),
-        };
+        let before = members(base);
         let (ours, theirs) = (by_key(overlay), by_key(workspace));
         let mut merged = Vec::new();
         let added = workspace.iter().filter(|(key, _)| !ours.contains_key(key.as_str()));

@@ -3,6 +3,7 @@
 
 use super::file_type::FileType;
 use super::lines;
+use super::parsed;
 use super::texts::{MergeInput, MergedText, Rule};
 use super::tree::{self, Tree};
 use super::yaml_block;
@@ -10,7 +11,7 @@ pub use super::yaml_text::parse;
 use super::yaml_text::written;
 
 pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
-    tree::merge(input, parse, rewrite)
+    tree::merge(input, |bytes| parsed::tree(input.kind, bytes, parse), rewrite)
 }
 
 /// Edits a text whose tree is `from` until its tree is `to`. In block style only the entries that differ are written;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::tree::{Tree, by_key, has};
+use super::tree::{ItemSet, Tree, by_key};
 use super::yaml_text::{parse, written};
 
 /// The lines of a value, without those of its key.
@@ -293,7 +293,8 @@ impl BlockEditor<'_> {
             Some((Tree::Array(items), _)) if items.len() == theirs.len() => items.iter().zip(&theirs).collect(),
             _ => Vec::new(),
         };
-        let kept: Vec<&Tree> = from.iter().filter(|item| has(to, item)).collect();
+        let wanted = ItemSet::of(to);
+        let kept: Vec<&Tree> = from.iter().filter(|item| wanted.has(item)).collect();
         let keeps_order = to.len() >= kept.len() && to.iter().zip(&kept).all(|(a, b)| a.same(b));
         if !keeps_order {
             // The same elements, some of them changed.
@@ -301,7 +302,7 @@ impl BlockEditor<'_> {
             let is_paired = from.len() == to.len();
             return is_paired.then(|| pairs.try_for_each(|(entry, (old, new))| self.value(entry, old, new, None)))?;
         }
-        for (entry, _) in all.iter().zip(from).filter(|(_, item)| !has(to, item)) {
+        for (entry, _) in all.iter().zip(from).filter(|(_, item)| !wanted.has(item)) {
             self.delete(block, entry)?;
         }
         for item in &to[kept.len()..] {
