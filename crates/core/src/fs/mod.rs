@@ -351,7 +351,7 @@ pub(crate) fn rename_new_at(from: &OwnedFd, old: &OsStr, to: &OwnedFd, new: &OsS
         stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
     };
     match renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) if !is_dir() => {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if !is_dir() => {
             linkat(from, old, to, new, AtFlags::empty())?;
             unlinkat(from, old, AtFlags::empty())
         }

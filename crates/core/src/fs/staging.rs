@@ -3,7 +3,7 @@
 //! place never overwrites unexpected content.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with, symlinkat, unlinkat,
+    AtFlags, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use walkdir::WalkDir;
@@ -274,30 +274,34 @@ impl Staged {
         }
     }
 
-    /// Exchanges the two names. Where the file system cannot do that, a hard link keeps what the rename displaces. Where
-    /// it has no hard links either, what was displaced is gone, and this gives `false`.
-    fn exchange_with(&self, dir: &OwnedFd, target: &RelPath) -> rustix::io::Result<bool> {
+    /// Exchanges the two names. Where the file system cannot do that, a hard link keeps what the rename displaces, under
+    /// a name that says the same as the temporary one. Where there are no hard links either, what was displaced is gone,
+    /// and this gives `false`. `NOENT`: there is no target, or another one.
+    fn exchange_with(&mut self, dir: &OwnedFd, target: &RelPath) -> rustix::io::Result<bool> {
         match renameat_with(&self.dir, &self.name, dir, target.name(), RenameFlags::EXCHANGE) {
-            Err(Errno::INVAL | Errno::NOSYS) => {}
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
             exchanged => return exchanged.map(|()| true),
         }
-        let aside = OsString::from(unique_name());
-        let is_linked = match linkat(dir, target.name(), &self.dir, &aside, AtFlags::empty()) {
-            Ok(()) => true,
+        let mut aside = self.name.clone();
+        aside.push("-aside");
+        match linkat(dir, target.name(), &self.dir, &aside, AtFlags::empty()) {
+            Ok(()) => {}
             Err(Errno::NOENT) => return Err(Errno::NOENT),
-            Err(_) => false,
-        };
-        let renamed = renameat(&self.dir, &self.name, dir, target.name());
-        if is_linked {
-            let to = if renamed.is_ok() {
-                renameat(&self.dir, &aside, &self.dir, &self.name)
-            } else {
-                unlinkat(&self.dir, &aside, AtFlags::empty())
-            };
-            renamed.and(to)?;
-            return Ok(true);
+            Err(_) => return renameat(&self.dir, &self.name, dir, target.name()).map(|()| false),
         }
-        renamed.map(|()| false)
+        let inode = |dir: &OwnedFd, name: &OsStr| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_ino);
+        // The link must keep what the rename is about to displace.
+        let is_same = inode(dir, target.name()) == inode(&self.dir, &aside);
+        let renamed = match is_same {
+            true => renameat(&self.dir, &self.name, dir, target.name()),
+            false => Err(Errno::NOENT),
+        };
+        if let Err(e) = renamed {
+            unlinkat(&self.dir, &aside, AtFlags::empty())?;
+            return Err(e);
+        }
+        self.name = aside;
+        Ok(true)
     }
 
     /// Syncs the directory of a file that was moved into place, if the file must survive a loss of power.

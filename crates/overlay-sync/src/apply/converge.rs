@@ -6,6 +6,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
+use super::contested::contested;
 use super::heal::{heal, keep_read};
 use super::late::{self, Taken};
 use super::pass::{Pass, PassOutcome};
@@ -122,38 +123,6 @@ pub fn converge<G: Ground>(
     }
     run.report(workspaces);
     Ok(run.outcome)
-}
-
-/// The files that several workspaces have edited, each with these workspaces in the order of their edits.
-fn contested<G: Ground>(
-    ground: &G,
-    workspaces: &[Workspace],
-    idle: &HashSet<Digest>,
-) -> Result<Vec<(RelPath, Vec<usize>)>> {
-    let mut changed: BTreeMap<&RelPath, Vec<usize>> = BTreeMap::new();
-    for (index, workspace) in workspaces.iter().enumerate().filter(|(_, workspace)| !idle.contains(&workspace.id)) {
-        // A workspace that cannot be read is reported when its own pass runs.
-        if !ground.is_present(workspace).unwrap_or(false) {
-            continue;
-        }
-        let Ok(quiet) = ground.quiet(workspace) else { continue };
-        for path in workspace.files.keys().filter(|path| !quiet.contains(path)) {
-            changed.entry(path).or_default().push(index);
-        }
-    }
-    let mut contested = Vec::new();
-    for (path, changed) in changed.into_iter().filter(|(_, changed)| changed.len() > 1) {
-        let edited = changed.into_iter().filter_map(|index| {
-            let workspace = &workspaces[index];
-            Some((ground.edited(workspace, path, workspace.files.get(path)?.sha256)?, index))
-        });
-        let mut order: Vec<(i128, usize)> = edited.collect();
-        if order.len() > 1 {
-            order.sort_unstable();
-            contested.push((path.clone(), order.into_iter().map(|(_, index)| index).collect()));
-        }
-    }
-    Ok(contested)
 }
 
 struct SyncRun<'a> {
@@ -356,9 +325,14 @@ impl<'a> SyncRun<'a> {
     /// The same for the overlay's own files, where the passes find an edit of the overlay.
     fn take_late_in_overlay(&mut self, ground: &impl Ground) -> Result<()> {
         for text in ground.late(Side::Overlay)? {
-            if let Taken::Done(note) = late::take_in_overlay(ground, self.now, &text)? {
-                ground.is_taken(&text)?;
-                self.outcome.notes.extend(note);
+            let taken = late::take_in_overlay(ground, self.now, &text).and_then(|taken| match taken {
+                Taken::Done(note) => ground.is_taken(&text).map(|()| note),
+                Taken::Here(_) | Taken::Waits => Ok(None),
+            });
+            match taken {
+                Ok(note) => self.outcome.notes.extend(note),
+                // The other files are still synced.
+                Err(failure) => self.outcome.fail(format!("{}: {failure}", text.file.display())),
             }
         }
         Ok(())
@@ -439,6 +413,11 @@ impl<'a> SyncRun<'a> {
 }
 
 impl SyncOutcome {
+    fn fail(&mut self, why: String) {
+        self.failures.push(why.clone());
+        self.open.push(why);
+    }
+
     /// Whether nothing was done, and there is nothing to say.
     pub fn is_silent(&self) -> bool {
         let said = [&self.open, &self.warnings, &self.notes, &self.details];

@@ -239,7 +239,7 @@ impl Ground for Disk<'_> {
     fn late(&self, side: Side<'_>) -> Result<Vec<LateText>> {
         let Side::Here(workspace) = side else {
             let all = DisplacedFile::list(&self.overlay.store.staging())?;
-            return late::released(self.overlay_stats.borrow().keys(), all, self.env.now, false);
+            return late::released_in_overlay(self, all, self.env.now);
         };
         let here = self.here(workspace)?;
         let is_empty = self.empty.borrow().contains(&workspace.id);

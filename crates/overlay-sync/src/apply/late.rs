@@ -54,6 +54,20 @@ pub fn released<'p>(
     Ok(all)
 }
 
+/// The same for the overlay's own files. One that is missing now may be known to workspaces.
+pub fn released_in_overlay(
+    ground: &impl Ground,
+    displaced: Vec<DisplacedFile>,
+    now: jiff::Timestamp,
+) -> Result<Vec<LateText>> {
+    if displaced.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (overlay, workspaces) = (ground.overlay()?, ground.workspaces()?);
+    let paths: BTreeSet<&RelPath> = overlay.keys().chain(workspaces.iter().flat_map(known)).collect();
+    released(paths.iter().copied(), displaced, now, false)
+}
+
 /// The paths that a displaced file of a workspace may have had.
 pub fn known(workspace: &Workspace) -> impl Iterator<Item = &RelPath> + Clone {
     let past = workspace.deleted.keys().chain(workspace.retired.keys());
@@ -115,9 +129,11 @@ enum Brought {
 /// day what has no file to go into.
 fn bring(ground: &impl Ground, now: &str, side: Side<'_>, late: &LateText) -> Result<Brought> {
     let here = ground.keep(&late.bytes)?;
-    let Some(path) = late.path.as_ref().filter(|_| here != late.before) else {
+    if here == late.before || late.path.is_none() && late.is_overdue {
         return Ok(Brought::Nothing { note: None, present: None });
-    };
+    }
+    // Its path may be known again.
+    let Some(path) = &late.path else { return Ok(Brought::Waits) };
     let file = ground.read(side, path)?.ok().flatten();
     if file.is_none() && !late.is_overdue {
         return Ok(Brought::Waits);

@@ -146,8 +146,15 @@ impl Ground for MemoryGround {
     fn late(&self, side: Side<'_>) -> Result<Vec<LateText>> {
         let state = self.0.borrow();
         let is_released = |late: &&(Option<Digest>, LateText)| late.0 == whose(side) && !late.1.is_open;
-        // What the overlay has given up it does not know.
-        let is_known = |path: &RelPath| whose(side).is_some() || state.overlay.contains_key(path);
+        // What the overlay has given up may be known to workspaces.
+        let knows = |w: &Workspace, path: &RelPath| {
+            [&w.deleted, &w.retired].iter().any(|past| past.contains_key(path)) || w.files.contains_key(path)
+        };
+        let is_known = |path: &RelPath| {
+            whose(side).is_some()
+                || state.overlay.contains_key(path)
+                || state.manifests.values().any(|w| knows(w, path))
+        };
         let known = |late: &LateText| LateText { path: late.path.clone().filter(is_known), ..late.clone() };
         Ok(state.late.iter().filter(is_released).map(|(_, late)| known(late)).collect())
     }

@@ -2,6 +2,7 @@
 
 pub mod attach;
 mod bars;
+mod contested;
 pub mod converge;
 pub mod disk;
 pub mod edits;

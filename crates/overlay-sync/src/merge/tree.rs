@@ -189,15 +189,18 @@ pub fn merge(
     let is_good =
         first.as_ref().is_some_and(|(lost, is_edited, _)| *lost == 0 && !(*is_edited && tree.same(&workspace)));
     let second = if is_good { None } else { edited(input.workspace, &workspace, input.overlay) };
-    let sides = [first, second].into_iter().flatten();
-    let (lost, _, bytes) = sides.min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
-    let carried = match lost {
-        0 => None,
-        _ => Some(wanted.carried(&wanted.carried(&bytes, input.overlay), input.workspace)),
+    // The comments that a side lacks are carried to it where they belong.
+    let complete = |(lost, is_edited, bytes): (usize, bool, Vec<u8>)| {
+        let carried = || wanted.carried(&wanted.carried(&bytes, input.overlay), input.workspace);
+        let serves = |text: &Vec<u8>| is_result(text) && wanted.missing_in(text) < lost && !wanted.is_exceeded_by(text);
+        match (lost > 0).then(carried).filter(serves) {
+            Some(carried) => (wanted.missing_in(&carried), is_edited, carried),
+            None => (lost, is_edited, bytes),
+        }
     };
-    let serves = |bytes: &Vec<u8>| is_result(bytes) && wanted.missing_in(bytes) < lost && !wanted.is_exceeded_by(bytes);
-    let bytes = carried.filter(serves).unwrap_or(bytes);
-    if wanted.missing_in(&bytes) > 0 {
+    let sides = [first, second].into_iter().flatten().map(complete);
+    let (lost, _, bytes) = sides.min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
+    if lost > 0 {
         conflicts.push(MergeConflict { place: "comments".into(), kept: Rule::Overlay });
     }
     Some(MergedText { bytes, conflicts })

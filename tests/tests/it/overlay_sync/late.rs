@@ -265,6 +265,31 @@ fn a_text_that_was_cut_off_late_in_the_overlay_is_kept_aside() {
     s.app.overlay(&["show", text(&line, "/id")]).exit(0).out_has("A=3");
 }
 
+/// A late text waits for a file that is missing for a moment, and a text that cannot be put back does not keep other
+/// files from being synced.
+#[test]
+fn a_late_text_waits_for_its_file_in_the_overlay() {
+    let w = World::new();
+    let s = scene(&w);
+    for path in [LOG, ".env"] {
+        s.put(path, "A=1\n");
+    }
+    s.attach();
+    let mut log = OpenOptions::new().append(true).open(s.overlay(LOG)).unwrap();
+    writeln!(open(&s.a, LOG), "from=a").unwrap();
+    s.sync(0).any_err();
+    writeln!(log, "late=1").unwrap();
+    drop(log);
+    let aside = s.overlay("../aside");
+    std::fs::rename(s.overlay(LOG), &aside).unwrap();
+    std::fs::write(s.a.path.join(".env"), "A=2\n").unwrap();
+    s.sync(0).any_err();
+    s.all_are(".env", "A=2\n");
+    std::fs::rename(&aside, s.overlay(LOG)).unwrap();
+    s.sync(0).any_err();
+    assert_eq!(s.text(LOG), "A=1\nfrom=a\nlate=1\n");
+}
+
 /// Where a file system cannot exchange two files, a hard link keeps what is displaced.
 #[test]
 fn nothing_is_lost_where_files_cannot_be_exchanged() {
