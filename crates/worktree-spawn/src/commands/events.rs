@@ -61,7 +61,7 @@ fn follow(ui: &Ui, spool: &Spool, since: Option<Since>) -> Result<Exit> {
     loop {
         let seen = after;
         for entry in spool.entries()?.into_iter().filter(|entry| entry.id > seen) {
-            if let Some(event) = spool.read(&entry)?
+            if let Some(event) = spool.read_moved(&entry)?
                 && let Some(signal) = watch.write(|| ui.json(&event.answer()))
             {
                 return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
@@ -83,7 +83,7 @@ fn print(ui: &Ui, spool: &Spool, since: Since, after: u64) -> Result<u64> {
     let mut last = after;
     for entry in spool.entries()?.into_iter().filter(|entry| entry.id > after) {
         last = entry.id;
-        if let Some(event) = spool.read(&entry)?
+        if let Some(event) = spool.read_moved(&entry)?
             && since.takes(event.id(), event.time())
         {
             ui.json(&event.answer());

@@ -176,6 +176,15 @@ impl Spool {
         }
     }
 
+    /// The same, also if another process has claimed or lent the event since it was listed.
+    pub fn read_moved(&self, entry: &SpoolEntry) -> Result<Option<SpoolEvent>> {
+        if let Some(event) = self.read(entry)? {
+            return Ok(Some(event));
+        }
+        let now = self.entries()?.into_iter().find(|now| now.id == entry.id);
+        now.map_or(Ok(None), |now| self.read(&now))
+    }
+
     /// Where files are kept that could not be read.
     pub fn bad_dir(&self) -> PathBuf {
         self.dir.join("bad")
