@@ -63,7 +63,7 @@ fn add_writes_every_section_and_prints_the_event() {
 fn add_takes_a_body_on_stdin_and_refuses_an_empty_one() {
     let w = World::new();
     let app = w.app();
-    run_with_input(&app, &["add", "--agent", "a"], "now: Review\nthis_session:\n- `x` done\n- Fixed: y\n").exit(0);
+    run_with_input(&app, &["add", "--agent", "a"], "now: Review\nthis_session:\n- `x` done\n- Fixed: y\n").succeeds();
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert_eq!(json["this_session"], serde_json::json!(["Fixed: y", "`x` done"]));
     run_with_input(&app, &["add"], "---\nts: 2026-01-10T00:00:00Z\nagent: whole\n---\ngoal: g\n")
@@ -92,16 +92,16 @@ fn add_follows_a_clock_slightly_ahead_and_ignores_one_far_ahead() {
     let now = [("SHOPFLOOR_NOW", "2026-01-10T13:00:00Z")];
     let out = app.run_with("ledger-synth", &["add", "--now", "after", "--json"], &now).exit(0).json();
     assert_eq!(text(&out, "/ts"), "2026-01-10T20:00:00.001Z");
-    let out = app.run_with("ledger-synth", &["--no-confirm"], &now).exit(0);
+    let out = app.run_with("ledger-synth", &["--no-confirm"], &now).succeeds();
     out.err_has("mad.md: its time is in the future");
     assert!(app.read(CURRENT).contains("**Now:** after"));
     app.run_with("ledger-synth", &["--check"], &now).exit(2).err_has("events from the future");
     app.run_with("ledger-synth", &["--no-confirm", "--strict"], &now).exit(2).any_err();
     app.run_with("ledger-synth", &["archive"], &now).exit(0).any_err().out_has("archived 2 files");
-    app.run_with("ledger-synth", &["retract", "mad.md"], &now).exit(0);
-    app.run_with("ledger-synth", &["--no-confirm", "--strict"], &now).exit(0);
+    app.run_with("ledger-synth", &["retract", "mad.md"], &now).succeeds();
+    app.run_with("ledger-synth", &["--no-confirm", "--strict"], &now).succeeds();
     assert!(!app.read(CURRENT).contains("mad\n"));
-    app.run_with("ledger-synth", &["--check"], &now).exit(0);
+    app.run_with("ledger-synth", &["--check"], &now).succeeds();
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn add_works_whatever_is_wrong_with_other_events() {
     let w = World::new();
     let app = w.app();
     event(&app, "a", "2026-01-10T00:00:00Z", "x", "now: a\n");
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     app.sh(&format!("sed -i 's/\"now\"/\"then\"/' {EVENTS}/snapshot_*.md")).exit(0);
     app.ledger(&["add", "--now", "still here"]).exit(0).err_has("the event gets the clock's time").out_has(EVENTS);
     for body in [
@@ -117,10 +117,10 @@ fn add_works_whatever_is_wrong_with_other_events() {
         "risks: text\nrisks:\n  a: b\n",
         "checkpoints:\n- phase: 5\n  notes: |\n    a\n    b\n",
     ] {
-        run_with_input(&app, &["add"], body).exit(0).any_err();
+        run_with_input(&app, &["add"], body).succeeds().any_err();
     }
     let long = format!("## {}\n- x\n", "long ".repeat(30));
-    run_with_input(&app, &["add", "--title", &"[".repeat(70)], &long).exit(0).any_err();
+    run_with_input(&app, &["add", "--title", &"[".repeat(70)], &long).succeeds().any_err();
     let json = run_with_input(&app, &["add", "--json", "--now", "x", "--synth"], "").exit(4).any_err().json();
     assert!(text(&json, "/path").contains(EVENTS) && text(&json, "/error/message").contains("snapshot"), "{json}");
 }
@@ -129,17 +129,17 @@ fn add_works_whatever_is_wrong_with_other_events() {
 fn add_refuses_to_resolve_a_question_that_is_not_open_and_names_the_nearest() {
     let w = World::new();
     let app = w.app();
-    app.ledger(&["add", "--question", "Which lexer?", "--question", "Who reviews?"]).exit(0);
+    app.ledger(&["add", "--question", "Which lexer?", "--question", "Who reviews?"]).succeeds();
     let refused = app.ledger(&["add", "--resolve", "Which lexer", "--done", "x"]).exit(1);
     refused.err_has("there is no open question `Which lexer`").err_has("the nearest open question is `Which lexer?`");
     app.ledger(&["add", "--draft", "--resolve", "Who reviews"]).exit(1).err_has("`Who reviews?`");
-    app.ledger(&["--no-confirm"]).exit(0);
+    app.ledger(&["--no-confirm"]).succeeds();
     assert!(!app.read(CURRENT).contains("- x"));
-    app.ledger(&["add", "--resolve", "Which lexer?"]).exit(0);
+    app.ledger(&["add", "--resolve", "Which lexer?"]).succeeds();
     // The question is not open any more.
     app.ledger(&["add", "--resolve", "Which lexer?"]).exit(1).err_has("Who reviews?");
-    app.ledger(&["add", "--question", "New?", "--resolve", "New?"]).exit(0);
-    app.ledger(&["add", "--draft", "--question", "Kept?"]).exit(0);
-    app.ledger(&["add", "--draft", "--resolve", "Kept?"]).exit(0);
-    app.ledger(&["add", "--resolve", "Who reviews?"]).exit(0);
+    app.ledger(&["add", "--question", "New?", "--resolve", "New?"]).succeeds();
+    app.ledger(&["add", "--draft", "--question", "Kept?"]).succeeds();
+    app.ledger(&["add", "--draft", "--resolve", "Kept?"]).succeeds();
+    app.ledger(&["add", "--resolve", "Who reviews?"]).succeeds();
 }

@@ -9,12 +9,12 @@ fn a_changed_snapshot_is_never_skipped() {
     let app = w.app();
     two_events(&app);
     synth(&app);
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     let name = app.sh(&format!("ls {EVENTS}")).exit(0).stdout.trim().to_owned();
     let path = format!("{EVENTS}/{name}");
     let whole = app.read(&path);
     app.write(&path, &whole.replace('\n', "\r\n"));
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     for bad in [
         whole.replace("of toast", "of roast"),
         whole[..whole.len() / 2].to_owned(),
@@ -34,7 +34,7 @@ fn a_changed_snapshot_is_never_skipped() {
         assert_eq!(app.read(CURRENT), before);
     }
     app.write(&path, &whole);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
 }
 
 #[test]
@@ -43,16 +43,16 @@ fn only_what_archive_wrote_is_read_as_a_snapshot() {
     let app = w.app();
     two_events(&app);
     app.write(&format!("{EVENTS}/u.md"), "---\nts: 2026-01-10T00:00:00Z\nagent: x\nsnapshot: took one of the db\n");
-    app.ledger(&["--no-confirm"]).exit(0).err_has("u.md:1: the frontmatter has no closing");
+    app.ledger(&["--no-confirm"]).succeeds().err_has("u.md:1: the frontmatter has no closing");
     app.sh(&format!("rm {EVENTS}/u.md")).exit(0);
     event(&app, "snapshot_notes", "2026-01-08T00:00:00Z", "x", "goal: an event like any other\n");
     assert!(synth(&app).contains("an event like any other"));
     app.sh(&format!("rm {EVENTS}/snapshot_notes.md")).exit(0);
     let text = synth(&app);
     event(&app, "old", "0000-01-01T00:00:00+05:00", "x", "now: before all years\n");
-    app.ledger(&["--no-confirm"]).exit(0).err_has("old.md:2: `ts: 0000-01-01T00:00:00+05:00`");
+    app.ledger(&["--no-confirm"]).succeeds().err_has("old.md:2: `ts: 0000-01-01T00:00:00+05:00`");
     app.sh(&format!("rm {EVENTS}/old.md")).exit(0);
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     app.sh(&format!("sed -i '1i\\\\' {EVENTS}/snapshot_*.md")).exit(0);
     assert_eq!(synth(&app), text, "a blank line before it changes nothing");
     app.sh(&format!("rm {EVENTS}/*")).exit(0);
@@ -90,10 +90,10 @@ fn archiving_changes_nothing_that_is_shown() {
     app.sh(&format!("cd {ROOT} && {some}")).exit(0);
     app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("is up to date");
     assert_eq!(app.read(CURRENT), text);
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     assert_eq!(files(), archived);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     app.ledger(&["prune", "--retention", "0"]).exit(0).out_has("deleted 30 files");
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     assert_eq!(synth(&app), text);
 }

@@ -20,7 +20,7 @@ fn a_damaged_cache_changes_nothing() {
     // Files are cached only when their times are old enough.
     let started = std::time::Instant::now();
     let cache = loop {
-        app.ledger(&["--json"]).exit(0);
+        app.ledger(&["--json"]).succeeds();
         let found = app.sh("ls -d $PWD/.git/shopfloor/ledger-synth/cache/*.events 2>/dev/null; true").exit(0).stdout;
         if !found.is_empty() {
             break found.trim().to_owned();
@@ -35,7 +35,7 @@ fn a_damaged_cache_changes_nothing() {
             *byte ^= 0x40;
         }
         std::fs::write(&cache, bytes).unwrap();
-        app.ledger(&["--json"]).exit(0);
+        app.ledger(&["--json"]).succeeds();
         assert_eq!(app.read(CURRENT), text, "byte {at} of {len}");
     };
     for at in (0..whole.len()).step_by(whole.len() / 40) {

@@ -15,11 +15,11 @@ fn a_held_lock_is_waited_for_and_then_reported() {
     let lock = app.sh("ls $PWD/.git/shopfloor/ledger-synth/*.synth.lock").exit(0).stdout.trim().to_owned();
     let held = std::fs::File::open(lock).unwrap();
     held.lock().unwrap();
-    app.ledger(&["--check"]).exit(1).any_err();
-    app.ledger(&["add", "--now", "x"]).exit(0);
+    app.ledger(&["--check"]).exit(1).any_out().any_err();
+    app.ledger(&["add", "--now", "x"]).succeeds();
     app.ledger(&["--no-confirm"]).exit(75).err_has("another process holds").err_has("hint: ");
     drop(held);
-    app.ledger(&["--no-confirm"]).exit(0);
+    app.ledger(&["--no-confirm"]).succeeds();
 }
 
 /// Case 14 of the design.
@@ -54,7 +54,7 @@ fn synthesisers_and_writers_at_once_lose_nothing() {
             .map(|_| {
                 scope.spawn(move || {
                     while !stop.load(Ordering::SeqCst) {
-                        drop(app.ledger(&["--no-confirm"]).exit(0));
+                        drop(app.ledger(&["--no-confirm"]).succeeds());
                     }
                 })
             })
@@ -76,7 +76,7 @@ fn synthesisers_and_writers_at_once_lose_nothing() {
     let text = synth(&app);
     assert_eq!(field(&text, "event_count"), (WRITERS * EACH + 1).to_string());
     assert_eq!(section(&text, "This Session").len(), WRITERS * EACH + 3);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     let left = app.sh("find . -name '.shopfloor-tmp-*' -o -name '*.tmp'").exit(0);
     assert_eq!(left.stdout, "");
 }
@@ -112,7 +112,7 @@ fn readers_see_every_event_while_others_archive() {
             })
             .collect();
         for _ in 0..6 {
-            app.ledger(&["archive"]).exit(0);
+            app.ledger(&["archive"]).succeeds();
             app.sh(&format!("mv {ROOT}/archive/*/*.md {EVENTS}/ && rm {EVENTS}/snapshot_*")).exit(0);
         }
         done.store(true, Ordering::SeqCst);

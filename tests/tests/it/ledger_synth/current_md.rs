@@ -12,7 +12,7 @@ fn a_page_without_events_is_shown_and_left_alone() {
     let before = thoughts.snapshot();
     app.ledger(&["banner"]).exit(0).out_has("Now: the old way");
     app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("there are no events");
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     thoughts.assert_untouched_since(&before);
 }
 
@@ -26,21 +26,21 @@ fn a_page_that_a_person_wrote_is_replaced_only_on_demand() {
     let before = w.at(app.path.join("thoughts"));
     let snapshot = before.snapshot();
     app.ledger(&["--no-confirm"]).exit(2).err_has("was not written by ledger-synth").err_has("--adopt");
-    app.ledger(&["--check"]).exit(1).err_has("was not written by ledger-synth");
-    app.ledger(&["--no-confirm", "--adopt", "-n"]).exit(0);
+    app.ledger(&["--check"]).exit(1).any_out().err_has("was not written by ledger-synth");
+    app.ledger(&["--no-confirm", "--adopt", "-n"]).succeeds();
     before.assert_untouched_since(&snapshot);
-    app.ledger(&["--no-confirm", "--adopt"]).exit(0).err_has("adopted current.md as");
+    app.ledger(&["--no-confirm", "--adopt"]).succeeds().err_has("adopted current.md as");
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert_eq!((text(&json, "/now"), text(&json, "/decisions/db")), ("By hand", "postgres"));
     assert_eq!((text(&json, "/open_questions/0"), json["event_count"].as_u64()), ("Which?", Some(3)));
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     app.write(CURRENT, page);
-    app.ledger(&["--no-confirm", "--adopt"]).exit(0);
+    app.ledger(&["--no-confirm", "--adopt"]).succeeds();
     assert_eq!(field(&app.read(CURRENT), "event_count"), "3", "it is taken over once");
     app.write(CURRENT, "mine\n");
-    app.ledger(&["--check"]).exit(1).err_has("run `ledger-synth --adopt`");
-    app.ledger(&["--no-confirm", "--force"]).exit(0).err_has("is kept in");
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).exit(1).any_out().err_has("run `ledger-synth --adopt`");
+    app.ledger(&["--no-confirm", "--force"]).succeeds().err_has("is kept in");
+    app.ledger(&["--check"]).succeeds();
     let kept = app.sh("grep -rl '^mine' .git/shopfloor/ledger-synth/edited").exit(0).stdout;
     assert_eq!(kept.lines().count(), 1);
 }
@@ -52,14 +52,14 @@ fn an_edit_by_hand_is_kept_aside() {
     two_events(&app);
     let text = synth(&app);
     app.write(CURRENT, &text.replace("- of toast", "- of toast, and more"));
-    let out = app.ledger(&["--no-confirm"]).exit(0);
+    let out = app.ledger(&["--no-confirm"]).succeeds();
     out.err_has("was edited by hand; its content is kept in");
     assert_eq!(app.read(CURRENT), text);
-    app.sh("grep -r 'and more' .git/shopfloor/ledger-synth/edited").exit(0);
+    app.sh("grep -r 'and more' .git/shopfloor/ledger-synth/edited").succeeds();
     app.write(CURRENT, &format!("{text}\n## Mine\n- do not lose this\n"));
-    app.ledger(&["--check"]).exit(1).err_has("it was edited by hand");
-    app.ledger(&["--no-confirm"]).exit(0).err_has("was edited by hand");
-    app.sh("grep -r 'do not lose this' .git/shopfloor/ledger-synth/edited").exit(0);
+    app.ledger(&["--check"]).exit(1).any_out().err_has("it was edited by hand");
+    app.ledger(&["--no-confirm"]).succeeds().err_has("was edited by hand");
+    app.sh("grep -r 'do not lose this' .git/shopfloor/ledger-synth/edited").succeeds();
     app.write(CURRENT, &text.replace("format: 2", "format: 3"));
     app.ledger(&["--no-confirm"]).exit(2).err_has("written by a newer ledger-synth");
     app.ledger(&["--check"]).exit(2).err_has("written by a newer ledger-synth");
@@ -80,10 +80,10 @@ fn a_person_sees_what_would_change_and_is_asked() {
         out.stdout
     );
     assert!(app.has(CURRENT) && app.has(&format!("{EVENTS}/a.md")));
-    app.on_terminal("ledger-synth", "y\ny\n").exit(0);
+    app.on_terminal("ledger-synth", "y\ny\n").succeeds();
     assert!(!app.has(&format!("{EVENTS}/a.md")));
     assert_eq!(app.git(&["status", "--porcelain"]), "");
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
 }
 
 #[test]
@@ -101,7 +101,8 @@ fn a_new_stamp_alone_rewrites_nothing() {
         app.ledger(args).exit(0).json();
     }
     assert!(
-        text(&app.ledger(&["add", "--draft", "--now", "x", "--json"]).exit(0).json(), "/draft").ends_with("draft.md")
+        text(&app.ledger(&["add", "--draft", "--now", "x", "--json"]).succeeds().json(), "/draft")
+            .ends_with("draft.md")
     );
     two_events(&app);
     let at = |time: &'static str| [("SHOPFLOOR_NOW", time)];
@@ -110,6 +111,6 @@ fn a_new_stamp_alone_rewrites_nothing() {
     app.run_with("ledger-synth", &["-v", "--no-confirm", "--stamp"], &at("2026-02-02T00:00:00Z"))
         .exit(0)
         .err_has("is up to date");
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     assert_eq!(field(&app.read(CURRENT), "generated_at"), "2026-02-01T00:00:00Z");
 }

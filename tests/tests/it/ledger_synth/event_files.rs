@@ -13,7 +13,7 @@ fn only_regular_files_are_opened() {
         .exit(0);
     app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("is up to date");
     assert_eq!(app.read(CURRENT), text);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     // A directory that is reached through a link is not the ledger.
     let wt = app.worktree("wt");
     wt.sh(&format!("mkdir -p {ROOT} elsewhere && ln -s ../../../elsewhere {EVENTS}")).exit(0);
@@ -70,7 +70,7 @@ fn malformed_files_are_skipped_whole_and_named() {
     app.ledger(&["--no-confirm", "--strict"]).exit(2).err_has("malformed events; nothing was written");
     app.ledger(&["--check"]).exit(2).any_out().any_err();
     w.at(app.path.join("thoughts")).assert_untouched_since(&before);
-    let out = app.ledger(&["--no-confirm"]).exit(0);
+    let out = app.ledger(&["--no-confirm"]).succeeds();
     for name in bad.iter().map(|(name, _)| *name).chain(["latin"]) {
         out.err_has(&format!("{EVENTS}/{name}.md:"));
     }

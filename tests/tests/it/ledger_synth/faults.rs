@@ -19,18 +19,18 @@ fn fill(repo: &Repo<'_>, from: usize, to: usize) {
 /// Checks a ledger after a kill: nothing is lost, git sees no stray file, and the next command finishes the work.
 fn assert_as_if_never_archived(repo: &Repo<'_>, want: &str, when: &str) {
     assert_eq!(repo.read(CURRENT), want, "before the next run, {when}");
-    repo.ledger(&["--check"]).exit(0);
+    repo.ledger(&["--check"]).succeeds();
     assert_eq!(synth(repo), want, "{when}");
     let status = repo.git(&["status", "--porcelain", "-uall"]);
     assert!(!status.contains("shopfloor"), "{status} {when}");
-    repo.ledger(&["archive"]).exit(0);
+    repo.ledger(&["archive"]).succeeds();
     assert_eq!(synth(repo), want, "{when}");
     let left = repo.sh(&format!("ls {EVENTS}")).exit(0).stdout;
     assert_eq!(left.lines().count(), 1, "{left} {when}");
     // Every original is in the archive, and prune finds all of them covered.
     let archived = repo.sh(&format!("find {ROOT}/archive -name 'e*.md'")).exit(0).stdout;
     assert_eq!(archived.lines().count().to_string(), field(want, "event_count"), "{when}");
-    repo.ledger(&["prune", "--retention", "0"]).exit(0);
+    repo.ledger(&["prune", "--retention", "0"]).succeeds();
     assert_eq!(synth(repo), want, "{when}");
 }
 
@@ -60,7 +60,7 @@ fn killed_while_a_snapshot_is_folded_into_the_next_nothing_is_lost() {
     let prepare = |name: &str| {
         let wt = app.worktree(name);
         fill(&wt, 0, 3);
-        wt.ledger(&["--archive", "--no-confirm"]).exit(0);
+        wt.ledger(&["--archive", "--no-confirm"]).succeeds();
         fill(&wt, 3, 6);
         synth(&wt);
         wt
@@ -90,7 +90,7 @@ fn killed_while_adding_an_event_is_there_whole_or_not_at_all() {
         let text = synth(wt);
         assert_eq!(field(&text, "skipped"), "0", "{when}");
         assert_eq!(text.contains("- a new thing\n"), field(&text, "event_count") == "3", "{text} {when}");
-        wt.ledger(&["--check"]).exit(0);
+        wt.ledger(&["--check"]).succeeds();
         app.git(&["worktree", "remove", "--force", wt.path.to_str().unwrap()]);
     });
 }

@@ -34,7 +34,7 @@ fn a_commit_takes_the_ledger_and_nothing_else() {
 /// A repository with a ledger of one event, set up and committed.
 fn installed(w: &World) -> Repo<'_> {
     let app = w.app();
-    app.ledger(&["install"]).exit(0);
+    app.ledger(&["install"]).succeeds();
     event(&app, "base", "2026-01-01T00:00:00Z", "base", "now: base\n");
     synth(&app);
     commit_all(&app);
@@ -59,8 +59,8 @@ fn a_merge_of_two_regenerated_ledgers_is_clean_and_fresh() {
     let text = app.read(CURRENT);
     assert_eq!(section(&text, "This Session"), ["- did a", "- did b"]);
     assert!(text.contains("**Now:** of b"), "{text}");
-    app.ledger(&["--check"]).exit(0);
-    app.ledger(&["--check", "--tree", "HEAD"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
+    app.ledger(&["--check", "--tree", "HEAD"]).succeeds();
     app.git(&["switch", "-q", "a"]);
     app.git(&["merge", "-q", "--no-edit", "b"]);
     assert_eq!(app.read(CURRENT), text);
@@ -81,13 +81,13 @@ fn a_rebase_and_a_cherry_pick_end_fresh_too() {
     };
     app.git(&["rebase", "-q", "a"]);
     finish();
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     assert_eq!(section(&app.read(CURRENT), "This Session"), ["- did a", "- did b"]);
     work(&app, "c", "main", "2026-01-04T00:00:00Z");
     app.git(&["cherry-pick", "a"]);
     finish();
     assert_eq!(section(&app.read(CURRENT), "This Session"), ["- did a", "- did c"]);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
 }
 
 /// Three branches that add and archive end in one ledger, merged in any order.
@@ -98,9 +98,9 @@ fn any_order_of_merges_ends_in_the_same_ledger() {
     for (n, branch) in ["a", "b", "c"].into_iter().enumerate() {
         work(&app, branch, "main", &format!("2026-01-0{}T00:00:00Z", n + 2));
         if branch != "b" {
-            app.ledger(&["--archive", "--no-confirm", "--commit"]).exit(0);
+            app.ledger(&["--archive", "--no-confirm", "--commit"]).succeeds();
             event(&app, &format!("{branch}2"), "2026-01-09T00:00:00Z", branch, "open_questions:\n- more?\n");
-            app.ledger(&["--no-confirm", "--commit"]).exit(0);
+            app.ledger(&["--no-confirm", "--commit"]).succeeds();
         }
     }
     let mut seen = Vec::new();
@@ -109,12 +109,12 @@ fn any_order_of_merges_ends_in_the_same_ledger() {
         app.git(&["switch", "-q", "-C", "all", order[0]]);
         app.git(&["merge", "-q", "--no-edit", order[1]]);
         app.git(&["merge", "-q", "--no-edit", order[2]]);
-        app.ledger(&["--check", "--tree", "HEAD"]).exit(0);
+        app.ledger(&["--check", "--tree", "HEAD"]).succeeds();
         seen.push(app.read(CURRENT));
     }
     assert_eq!(field(&seen[0], "event_count"), "6");
     seen.iter().for_each(|text| assert_eq!(text, &seen[0]));
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     assert_eq!(app.read(CURRENT), seen[0]);
 }
 
@@ -129,10 +129,10 @@ fn the_hook_synthesises_what_the_driver_does_not_see() {
     work(&app, "b", "main", "2026-01-03T00:00:00Z");
     let out = app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(0);
     out.err_has("is newer than the last commit");
-    app.ledger(&["--check"]).exit(0);
-    app.ledger(&["--check", "--tree", "HEAD"]).exit(1).err_has("is stale");
-    app.ledger(&["--no-confirm", "--commit"]).exit(0);
-    app.ledger(&["--check", "--tree", "HEAD"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
+    app.ledger(&["--check", "--tree", "HEAD"]).exit(1).any_out().err_has("is stale");
+    app.ledger(&["--no-confirm", "--commit"]).succeeds();
+    app.ledger(&["--check", "--tree", "HEAD"]).succeeds();
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_page_that_a_person_wrote_conflicts_like_any_text() {
     app.git(&["switch", "-q", "-c", "b", "main"]);
     app.write(CURRENT, "# Mine\n");
     app.git(&["commit", "-q", "-a", "-m", "mine"]);
-    app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(1).any_err();
+    app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(1).any_out().any_err();
     let text = app.read(CURRENT);
     assert!(text.contains("# Mine") && text.contains("<<<<<<<") && text.contains("**Now:** of a"), "{text}");
     app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a merge is in progress");
@@ -157,9 +157,10 @@ fn nothing_is_committed_in_the_middle_of_a_rebase() {
     app.commit("f", "main\n");
     app.git(&["switch", "-q", "-c", "b", "HEAD~1"]);
     app.commit("f", "b\n");
-    app.run("git", &["rebase", "-q", "main"]).exit(1).any_err();
+    app.run("git", &["rebase", "-q", "main"]).exit(1).any_out().any_err();
     app.ledger(&["add", "--now", "said during the rebase", "--synth", "--commit"])
         .exit(1)
+        .any_out()
         .err_has("a rebase is in progress");
     app.git(&["rebase", "--abort"]);
     assert!(synth(&app).contains("said during the rebase"));
@@ -181,7 +182,7 @@ fn a_push_of_a_stale_ledger_is_refused() {
     app.git(&["push", "-q", "origin", "main~1:refs/heads/other"]);
     app.run_with("git", &["push", "-q", "origin", "main"], &[("SHOPFLOOR", "0")]).exit(0);
     app.git(&["push", "-q", "origin", "--delete", "other"]);
-    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    app.ledger(&["--no-confirm", "--commit"]).succeeds();
     app.git(&["push", "-q", "origin", "main"]);
     // A hook that was there before gets all refs as well.
     let refs = std::fs::read_to_string(w.home("refs")).unwrap();
@@ -217,7 +218,7 @@ fn a_push_of_an_unknown_ref_is_refused() {
 fn doctor_knows_the_hooks_that_a_manager_runs() {
     let w = World::new();
     let app = installed(&w);
-    app.ledger(&["hook", "uninstall"]).exit(0);
+    app.ledger(&["hook", "uninstall"]).succeeds();
     app.ledger(&["doctor"]).exit(1).out_has("the hook is not installed");
     app.git(&["config", "core.hooksPath", ".husky/_"]);
     for hook in ["pre-push", "post-merge", "post-rewrite"] {
@@ -225,7 +226,7 @@ fn doctor_knows_the_hooks_that_a_manager_runs() {
         app.write(&format!(".husky/{hook}"), &format!("ledger-synth hook run {hook} \"$@\"\n"));
     }
     app.sh("chmod +x .husky/_/*").exit(0);
-    app.ledger(&["hook", "status"]).exit(0);
+    app.ledger(&["hook", "status"]).succeeds();
     app.ledger(&["doctor"]).exit(0).out_has(".husky/pre-push");
 }
 
@@ -240,9 +241,9 @@ fn install_and_doctor_agree_and_uninstall_leaves_nothing() {
         out.json_lines().iter().filter(|l| l["ok"] == false).map(|l| text(l, "/fix").to_owned()).collect();
     assert!(fixes.contains(&"ledger-synth install".to_owned()), "{fixes:?}");
     let before = app.snapshot();
-    app.ledger(&["install", "--claude", "-n"]).exit(0).out_has("would write .gitattributes");
+    app.ledger(&["install", "--claude", "-n"]).succeeds().out_has("would write .gitattributes");
     app.assert_untouched_since(&before);
-    app.ledger(&["install", "--claude"]).exit(0).err_has("commit .gitattributes, .claude/settings.json, ");
+    app.ledger(&["install", "--claude"]).succeeds().err_has("commit .gitattributes, .claude/settings.json, ");
     assert_eq!(app.read(".gitattributes"), format!("*.png binary\n/{CURRENT} merge=ledger-synth text eol=lf\n"));
     let settings = app.read(".claude/settings.json");
     assert!(settings.contains("// mine") && settings.contains("ledger-synth add --from-hook claude"), "{settings}");
@@ -252,12 +253,12 @@ fn install_and_doctor_agree_and_uninstall_leaves_nothing() {
     let again = app.snapshot();
     app.ledger(&["install", "--claude"]).exit(0);
     app.assert_untouched_since(&again);
-    app.ledger(&["doctor"]).exit(0);
+    app.ledger(&["doctor"]).succeeds();
     app.write(".claude/settings.json", "{ oops");
     app.ledger(&["install", "--claude"]).exit(2).err_has(".claude/settings.json:1:");
-    app.ledger(&["hook", "status"]).exit(0);
-    app.ledger(&["hook", "uninstall"]).exit(0);
-    app.ledger(&["hook", "status"]).exit(1);
+    app.ledger(&["hook", "status"]).succeeds();
+    app.ledger(&["hook", "uninstall"]).succeeds();
+    app.ledger(&["hook", "status"]).exit(1).any_out();
     assert!(!app.has(".git/hooks/pre-push") && !app.has(".git/hooks/post-merge"));
 }
 
@@ -288,10 +289,10 @@ fn an_unborn_branch_and_a_detached_head_can_be_committed_to() {
     app.git(&["switch", "-q", "--orphan", "new"]);
     event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: a\n");
     app.ledger(&["--no-confirm", "--commit", "-n"]).exit(0).out_has("would commit 1 file");
-    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    app.ledger(&["--no-confirm", "--commit"]).succeeds();
     app.git(&["switch", "-q", "--detach"]);
     event(&app, "b", "2026-01-03T00:00:00Z", "a", "now: b\n");
-    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    app.ledger(&["--no-confirm", "--commit"]).succeeds();
     assert_eq!(app.git(&["status", "--porcelain"]), "");
 }
 
@@ -303,7 +304,7 @@ fn checkpoints_are_committed_every_half_hour_and_others_at_once() {
     let at = |time: &'static str| [("SHOPFLOOR_NOW", time)];
     let add = |time, kind: &str, more: &[&str]| {
         let args = [&["add", "--now", time, "--type", kind, "--synth", "--commit"], more].concat();
-        app.run_with("ledger-synth", &args, &at(time)).exit(0);
+        app.run_with("ledger-synth", &args, &at(time)).succeeds();
         app.git(&["status", "--porcelain"]).is_empty()
     };
     assert!(add("2026-01-10T12:00:00Z", "session_end", &[]));
@@ -326,7 +327,7 @@ fn commits_at_once_undo_nothing_of_each_other() {
         event(&app, &format!("e{round}"), &format!("2026-01-0{}T00:00:00Z", round + 1), "x", "now: x\n");
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| app.ledger(&["--no-confirm", "--commit"]).exit(0));
+                scope.spawn(|| app.ledger(&["--no-confirm", "--commit"]).succeeds());
             }
         });
         assert_eq!(app.git(&["status", "--porcelain"]), "", "round {round}");
@@ -338,7 +339,7 @@ fn commits_at_once_undo_nothing_of_each_other() {
     app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a squashed merge is in progress");
     app.sh("rm .git/SQUASH_MSG").exit(0);
     event(&app, "last", "2026-01-09T00:00:00Z", "x", "now: y\n");
-    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    app.ledger(&["--no-confirm", "--commit"]).succeeds();
     assert_eq!(app.git(&["status", "--porcelain"]), format!(" M {EVENTS}/todo.txt\n"));
 }
 
@@ -348,10 +349,10 @@ fn an_edit_of_an_event_that_others_archived_is_reported() {
     let w = World::new();
     let app = installed(&w);
     app.git(&["switch", "-q", "-c", "a"]);
-    app.ledger(&["--archive", "--no-confirm", "--commit"]).exit(0);
+    app.ledger(&["--archive", "--no-confirm", "--commit"]).succeeds();
     app.git(&["switch", "-q", "main"]);
     event(&app, "base", "2026-01-01T00:00:00Z", "base", "now: base\nthis_session:\n- forgot this one\n");
-    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    app.ledger(&["--no-confirm", "--commit"]).succeeds();
     let out = app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(0);
     out.err_has("counts nowhere").err_has("archive/2026-01-01/base.md");
     app.ledger(&["doctor"]).exit(1).out_has("1 archived events count nowhere");
@@ -365,10 +366,10 @@ fn each_ledger_is_merged_on_its_own() {
     let w = World::new();
     let app = installed(&w);
     let second = ["--root", "docs/ledger"];
-    app.ledger(&[&second[..], &["install"]].concat()).exit(0);
+    app.ledger(&[&second[..], &["install"]].concat()).succeeds();
     let add = |branch: &str| {
         app.git(&["switch", "-q", "-c", branch, "main"]);
-        app.ledger(&[&second[..], &["add", "--agent", branch, "--done", branch, "--synth"]].concat()).exit(0);
+        app.ledger(&[&second[..], &["add", "--agent", branch, "--done", branch, "--synth"]].concat()).succeeds();
         commit_all(&app);
     };
     commit_all(&app);
@@ -378,8 +379,8 @@ fn each_ledger_is_merged_on_its_own() {
     let text = app.read("docs/ledger/current.md");
     assert_eq!(section(&text, "This Session"), ["- a", "- b"]);
     assert!(!text.contains("base"), "{text}");
-    app.ledger(&[&second[..], &["--check"]].concat()).exit(0);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&[&second[..], &["--check"]].concat()).succeeds();
+    app.ledger(&["--check"]).succeeds();
 }
 
 /// git keeps pushed objects apart until the hook accepts them, and the hook finds them there.
@@ -388,7 +389,7 @@ fn a_servers_hook_checks_what_is_being_pushed() {
     let w = World::new();
     let app = w.app();
     event(&app, "a", "2026-01-01T00:00:00Z", "x", "now: a\n");
-    app.ledger(&["--no-confirm"]).exit(0);
+    app.ledger(&["--no-confirm"]).succeeds();
     app.sh("git add -A && git commit -qm fresh && git clone -q --bare . ../server.git && git remote add server ../server.git").exit(0);
     let bare = w.at(app.path.parent().unwrap().join("server.git"));
     for hook in ["pre-receive", "update"] {
@@ -402,9 +403,9 @@ fn a_servers_hook_checks_what_is_being_pushed() {
         app.sh("git add -A && git commit -qm stale").exit(0);
         let refused = app.run("git", &["push", "-q", "server", "main"]).exit(1);
         refused.err_has("is stale");
-        app.ledger(&["--no-confirm"]).exit(0);
+        app.ledger(&["--no-confirm"]).succeeds();
         app.sh("git add -A && git commit -qm fresh").exit(0);
-        app.run("git", &["push", "-q", "server", "main"]).exit(0);
+        app.run("git", &["push", "-q", "server", "main"]).succeeds();
         bare.sh(&format!("rm hooks/{hook}")).exit(0);
     }
 }

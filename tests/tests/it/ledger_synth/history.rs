@@ -22,9 +22,9 @@ fn retract_removes_an_event_that_is_not_folded_yet() {
     let ids = app.ledger(&["retract", &bad]).exit(0).any_err().stderr;
     let id = ids.split_whitespace().find(|word| word.len() == 8 && !word.contains(':')).unwrap();
     app.ledger(&["explain", id]).exit(1).err_has(&format!("event {id} was retracted"));
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     assert_eq!(synth(&app), shown);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     let good = app.ledger(&["explain", "now", "--json"]).exit(0).json_lines();
     app.ledger(&["retract", text(&good[0], "/event")]).exit(1).err_has("folded into a snapshot");
     app.ledger(&["retract", "ffffffff"]).exit(1).err_has("there is no event");
@@ -69,7 +69,7 @@ fn explain_and_conflicts_name_who_said_what() {
     // Agents that do different things do not disagree.
     assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth"]);
     // The archive has what a snapshot does not.
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth"]);
     assert_eq!(app.ledger(&["explain", "auth", "--json"]).exit(0).json_lines().len(), 2);
     app.ledger(&["--branch", "none"]).exit(0).err_has("no event matches");

@@ -19,7 +19,7 @@ fn migrate_turns_handoffs_into_events() {
     app.assert_untouched_since(&before);
     app.ledger(&["migrate", "old/2026-01-11_05-07_auth.md"]).exit(0).out_has("2026-01-11T05-07-00Z_auth-refactor.md");
     app.ledger(&["-v", "migrate", "old/2026-01-11_05-07_auth.md"]).exit(0).err_has("is an event already");
-    app.ledger(&["migrate", "old/note.md", "--ts", "2026-01-01T00:00:00Z", "--agent", "me"]).exit(0);
+    app.ledger(&["migrate", "old/note.md", "--ts", "2026-01-01T00:00:00Z", "--agent", "me"]).succeeds();
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert_eq!((text(&json, "/goal"), text(&json, "/now")), ("Move auth", "Test login"));
     assert_eq!(json["this_session"], serde_json::json!(["[x] Moved `login`"]));
@@ -41,7 +41,7 @@ fn migrate_keeps_the_shape_of_sections_in_a_frontmatter() {
          updated: 2026-01-10T13:00:00Z\n- phase: 6\n  status: begun\nopen_questions:\n- Why?\nnext:\n- Write docs\n- Ship\n\
          files:\n  created: [a.rs, b.rs]\nempty: []\n---\n",
     );
-    app.ledger(&["migrate", "old.md"]).exit(0);
+    app.ledger(&["migrate", "old.md"]).succeeds();
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert_eq!((text(&json, "/goal"), text(&json, "/now")), ("Ship it", "Create: the PR"));
     assert_eq!(json["this_session"], serde_json::json!(["Forked it", "Wrapped 25 hooks: all", "two"]));

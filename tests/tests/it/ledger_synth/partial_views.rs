@@ -30,7 +30,7 @@ fn a_partial_view_is_printed_and_replaces_nothing() {
     app.ledger(&["--output", "mine.md"]).exit(2).err_has("was not written by ledger-synth");
     assert_eq!(app.read(CURRENT), whole);
     // Folded events are shown as long as the archive has them.
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     assert!(app.ledger(&["--agent", "toast"]).exit(0).stdout.contains("**Now:** one"));
     for args in [
         &["--agent", "x", "--commit"][..],

@@ -20,7 +20,7 @@ fn the_banner_lists_events_newest_first_and_keeps_to_its_size() {
                 - hooks fix (2026-01-10, toast)\n\nDone, the newest first:\n- x (2026-01-10, waffle)\n\n\
                 Leave word at each milestone and before you end: `ledger-synth add --done WHAT --decision KEY=WHY --question WHAT --now WHERE`\n";
     assert_eq!(out.stdout, want);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     let json = app.ledger(&["banner", "--json"]).exit(0).json();
     assert_eq!((json["event_count"].as_u64(), text(&json, "/events/1/title")), (Some(3), "tests"));
     let out = app.ledger(&["banner", "--max-bytes", "300"]).exit(0);
@@ -52,8 +52,8 @@ fn a_claude_code_session_ends_in_an_event_if_it_left_a_draft() {
         .err_has("ledger-synth add");
     assert_eq!(run_with_input(&elsewhere, &hook, &payload).exit(0).any_out().stderr.as_str(), "");
     assert!(!app.has(EVENTS));
-    app.ledger(&["add", "--draft", "--done", "first thing", "--now", "then"]).exit(0);
-    app.ledger(&["add", "--draft", "--done", "- second: thing"]).exit(0);
+    app.ledger(&["add", "--draft", "--done", "first thing", "--now", "then"]).succeeds();
+    app.ledger(&["add", "--draft", "--done", "- second: thing"]).succeeds();
     assert_eq!(app.git(&["status", "--porcelain"]), "");
     run_with_input(&elsewhere, &hook, &payload).exit(0).out_has("_abc12345.md");
     let shown = app.read(CURRENT);
@@ -66,13 +66,13 @@ fn a_claude_code_session_ends_in_an_event_if_it_left_a_draft() {
     assert_eq!(run_with_input(&app, &hook, &payload).exit(0).any_out().stderr.as_str(), "");
     run_with_input(&app, &hook, "not json").exit(0).err_has("notice: stdin is not the JSON of a Claude Code hook");
     // Flags count whatever is on stdin, and the hook never fails.
-    run_with_input(&app, &["add", "--from-hook", "claude", "--done", "all the same"], "").exit(0).out_has(EVENTS);
+    run_with_input(&app, &["add", "--from-hook", "claude", "--done", "all the same"], "").succeeds().out_has(EVENTS);
     app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
     run_with_input(&app, &[&hook[..], &["--json", "--done", "in a merge"]].concat(), &payload)
         .exit(0)
         .out_has("\"error\"");
     app.sh("rm .git/MERGE_HEAD").exit(0);
-    run_with_input(&app, &["add", "--from-hook", "claude", "--done", "by flag"], &payload).exit(0);
+    run_with_input(&app, &["add", "--from-hook", "claude", "--done", "by flag"], &payload).succeeds();
     assert_eq!(field(&synth(&app), "event_count"), "4");
 }
 
@@ -83,19 +83,19 @@ fn drafts_lose_nothing_and_the_later_text_counts() {
     std::thread::scope(|scope| {
         for n in 0..12 {
             let app = &app;
-            scope.spawn(move || app.ledger(&["add", "--draft", "--done", &format!("item {n}")]).exit(0));
+            scope.spawn(move || app.ledger(&["add", "--draft", "--done", &format!("item {n}")]).succeeds());
         }
     });
-    app.ledger(&["add", "--draft", "--now", "zzz first", "--decision", "k=zzz"]).exit(0);
-    app.ledger(&["add", "--draft", "--now", "aaa then", "--decision", "k=aaa"]).exit(0);
+    app.ledger(&["add", "--draft", "--now", "zzz first", "--decision", "k=zzz"]).succeeds();
+    app.ledger(&["add", "--draft", "--now", "aaa then", "--decision", "k=aaa"]).succeeds();
     for flag in ["--question", "--resolve", "--question"] {
-        app.ledger(&["add", "--draft", flag, "why?"]).exit(0);
+        app.ledger(&["add", "--draft", flag, "why?"]).succeeds();
     }
     app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
     // The commit fails after the event is written. The event stays, and the draft is gone.
     let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
     run_with_input(&app, &hook, "{}")
-        .exit(0)
+        .succeeds()
         .err_has("the event is written, but not synthesised or committed: a merge is in progress");
     app.sh("rm .git/MERGE_HEAD").exit(0);
     assert_eq!(run_with_input(&app, &hook, "{}").exit(0).any_out().stderr.as_str(), "");
@@ -114,10 +114,10 @@ fn sessions_in_one_worktree_have_a_draft_each() {
     let session = |id: &str, line: &str| {
         let begin = format!("echo '{{\"session_id\":\"{id}\"}}' | ledger-synth banner --for-hook claude");
         let vars = [("CLAUDE_ENV_FILE", variables.to_str().unwrap())];
-        app.run_with("sh", &["-c", &begin], &vars).exit(0);
+        app.run_with("sh", &["-c", &begin], &vars).succeeds();
         let told = app.read("variables");
         std::fs::remove_file(&variables).unwrap();
-        app.sh(&format!("{told}\n{line}")).exit(0);
+        app.sh(&format!("{told}\n{line}")).succeeds();
     };
     let end = |id: &str| {
         app.sh(&format!("echo '{{\"session_id\":\"{id}\"}}' | ledger-synth add --from-hook claude --json"))
@@ -134,14 +134,14 @@ fn sessions_in_one_worktree_have_a_draft_each() {
     // Agents in one worktree have a draft each by name, too.
     for agent in ["root/a", "root/b"] {
         let vars = [("SHOPFLOOR_AGENT_ID", agent)];
-        app.run_with("ledger-synth", &["add", "--draft", "--done", agent], &vars).exit(0);
+        app.run_with("ledger-synth", &["add", "--draft", "--done", agent], &vars).succeeds();
     }
     let hook = "echo '{}' | ledger-synth add --from-hook claude --json";
     let told = app.run_with("sh", &["-c", hook], &[("SHOPFLOOR_AGENT_ID", "root/b")]).exit(0).json();
     let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
     assert!(event.contains("root/b") && !event.contains("root/a"), "{event}");
     // A session without a name takes the draft without a name, and no other.
-    app.ledger(&["add", "--draft", "--done", "nobody's"]).exit(0);
+    app.ledger(&["add", "--draft", "--done", "nobody's"]).succeeds();
     let told = app.sh(hook).exit(0).json();
     let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
     assert!(event.contains("nobody's") && !event.contains("root/a"), "{event}");

@@ -8,15 +8,15 @@ fn root_chooses_the_directory_of_the_ledger() {
     let w = World::new();
     let app = w.app();
     let wt = app.worktree("wt");
-    wt.ledger(&["--root", "main", "add", "--now", "of main"]).exit(0);
+    wt.ledger(&["--root", "main", "add", "--now", "of main"]).succeeds();
     assert!(app.has(EVENTS) && !wt.has(EVENTS));
-    wt.run_with("ledger-synth", &["--no-confirm"], &[("LEDGER_SYNTH_ROOT", "main")]).exit(0);
+    wt.run_with("ledger-synth", &["--no-confirm"], &[("LEDGER_SYNTH_ROOT", "main")]).succeeds();
     assert!(app.read(CURRENT).contains("**Now:** of main"));
     wt.sh("mkdir sub").exit(0);
     let sub = w.at(wt.path.join("sub"));
-    sub.ledger(&["--root", "led", "add", "--now", "x"]).exit(0);
+    sub.ledger(&["--root", "led", "add", "--now", "x"]).succeeds();
     assert!(wt.has("sub/led/events"));
-    sub.run_with("ledger-synth", &["add", "--now", "x"], &[("LEDGER_SYNTH_ROOT", "led")]).exit(0);
+    sub.run_with("ledger-synth", &["add", "--now", "x"], &[("LEDGER_SYNTH_ROOT", "led")]).succeeds();
     assert!(wt.has("led/events"));
     let outside = w.home("outside");
     app.ledger(&["--root", outside.to_str().unwrap(), "add", "--now", "x"])
@@ -24,8 +24,8 @@ fn root_chooses_the_directory_of_the_ledger() {
         .err_has("there is no directory")
         .err_has("mkdir -p");
     std::fs::create_dir(&outside).unwrap();
-    app.ledger(&["--root", outside.to_str().unwrap(), "add", "--now", "x"]).exit(0);
-    app.ledger(&["--root", outside.to_str().unwrap(), "--no-confirm"]).exit(0);
+    app.ledger(&["--root", outside.to_str().unwrap(), "add", "--now", "x"]).succeeds();
+    app.ledger(&["--root", outside.to_str().unwrap(), "--no-confirm"]).succeeds();
     assert!(outside.join("current.md").exists());
     app.ledger(&["--root", outside.to_str().unwrap(), "--no-confirm", "--commit"])
         .exit(2)
@@ -53,7 +53,7 @@ fn session_window_hides_what_earlier_sessions_did() {
     write(&w.home(".config/shopfloor/config.toml"), "[ledger-synth]\nsession_window = \"1d\"\n");
     assert_eq!(shown(&app.ledger(&["--output", "-"]).exit(0).stdout), ["- again", "- new"]);
     app.run_with("ledger-synth", &["--no-confirm"], &[("LEDGER_SYNTH_SESSION_WINDOW", "1d")]).exit(0);
-    app.ledger(&["--check", "--session-window", "1d"]).exit(0);
+    app.ledger(&["--check", "--session-window", "1d"]).succeeds();
     assert_eq!(app.read(CURRENT), all);
     // The tree's own file decides about the page, in every clone and in git's objects.
     app.write(".shopfloor/config.toml", "[ledger-synth]\nsession_window = \"1d\"\n");
@@ -64,13 +64,13 @@ fn session_window_hides_what_earlier_sessions_did() {
     assert!(text.contains("**k:** v"));
     app.sh("git add -A && git commit -qm x && git clone -q --bare . ../window.git").exit(0);
     let bare = w.at(app.path.parent().unwrap().join("window.git"));
-    bare.ledger(&["--check", "--tree", "HEAD"]).exit(0);
+    bare.ledger(&["--check", "--tree", "HEAD"]).succeeds();
     let wt = app.worktree("wt");
-    wt.ledger(&["--check"]).exit(0);
+    wt.ledger(&["--check"]).succeeds();
     // A linked worktree has its own.
     wt.write(".shopfloor/config.toml", "");
     wt.ledger(&["--check"]).exit(1).any_out().any_err();
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     wt.write(".shopfloor/config.toml", "[ledger-synth]\ntracked = \"events\"\n");
     wt.ledger(&["config"]).exit(0).out_has("tracked = events (").out_has("session_window = 1d (");
     app.ledger(&["config"]).exit(0).out_has("tracked = page (default)");
@@ -91,7 +91,7 @@ fn format_1_is_checked_as_it_is_and_written_on_demand() {
         ),
         "{first}"
     );
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     app.ledger(&["--no-confirm", "--format", "1"]).exit(0);
     assert_eq!(app.read(CURRENT), first);
     // A page that says the same is left alone until something changes, or somebody asks for another format.
@@ -116,29 +116,29 @@ fn format_1_is_checked_as_it_is_and_written_on_demand() {
 fn every_directory_and_hook_of_a_worktree_sees_its_ledger() {
     let w = World::new();
     let app = w.app();
-    let add = |repo: &Repo<'_>, text: &str| -> Checked { repo.ledger(&["add", "--now", text]).exit(0) };
+    let add = |repo: &Repo<'_>, text: &str| -> Checked { repo.ledger(&["add", "--now", text]).succeeds() };
     app.sh("mkdir -p deep/er").exit(0);
     let deep = w.at(app.path.join("deep/er"));
     let path = add(&deep, "deep").stdout;
     assert!(path.starts_with(app.path.join(EVENTS).to_str().unwrap()), "{path}");
-    deep.ledger(&["--no-confirm"]).exit(0);
+    deep.ledger(&["--no-confirm"]).succeeds();
     assert!(app.read(CURRENT).contains("**Now:** deep"));
 
     let wt = app.worktree("wt");
     add(&wt, "linked");
-    wt.ledger(&["--no-confirm"]).exit(0);
+    wt.ledger(&["--no-confirm"]).succeeds();
     assert!(wt.read(CURRENT).contains("**Now:** linked") && app.read(CURRENT).contains("**Now:** deep"));
 
     app.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
     let bare = w.at(app.path.parent().unwrap().join("bare.git"));
     let of_bare = bare.worktree("of-bare");
     add(&of_bare, "bare");
-    of_bare.ledger(&["--no-confirm"]).exit(0);
+    of_bare.ledger(&["--no-confirm"]).succeeds();
     assert!(of_bare.read(CURRENT).contains("**Now:** bare"));
 
     // In a hook, git exports the repository in which it works.
     write(&app.path.join(".git/hooks/pre-commit"), "#!/bin/sh\nledger-synth add --now hooked --synth\n");
     app.sh("chmod +x .git/hooks/pre-commit").exit(0);
-    wt.sh("git commit -q --allow-empty -m x").exit(0);
+    wt.sh("git commit -q --allow-empty -m x").succeeds();
     assert!(wt.read(CURRENT).contains("**Now:** hooked") && app.read(CURRENT).contains("**Now:** deep"));
 }

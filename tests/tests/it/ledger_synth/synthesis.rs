@@ -131,9 +131,9 @@ fn the_bytes_depend_on_the_events_alone() {
     app.ledger(&["--no-confirm"]).exit(0);
     assert_eq!((app.read(CURRENT), mtime()), (text.clone(), first));
     app.sh(&format!("rm {CURRENT}")).exit(0);
-    app.run_with("ledger-synth", &["--no-confirm"], &[("TZ", "Asia/Tokyo"), ("LC_ALL", "tr_TR.UTF-8")]).exit(0);
+    app.run_with("ledger-synth", &["--no-confirm"], &[("TZ", "Asia/Tokyo"), ("LC_ALL", "tr_TR.UTF-8")]).succeeds();
     assert_eq!(app.read(CURRENT), text);
-    app.run_with("ledger-synth", &["--check"], &[("SHOPFLOOR_NOW", "2031-01-01T00:00:00Z")]).exit(0);
+    app.run_with("ledger-synth", &["--check"], &[("SHOPFLOOR_NOW", "2031-01-01T00:00:00Z")]).succeeds();
     app.git(&["add", "."]);
     app.git(&["commit", "-q", "-m", "ledger"]);
     app.git(&["clone", "-q", ".", "../clone"]);
@@ -151,10 +151,10 @@ fn a_question_is_resolved_until_it_is_asked_again() {
     assert_eq!(section(&synth(&app), "Open Questions"), ["- why?"]);
     event(&app, "b", "2026-01-10T11:00:00Z", "y", "resolved:\n- why?\n");
     assert_eq!(section(&synth(&app), "Open Questions"), Vec::<String>::new());
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     assert_eq!(section(&synth(&app), "Open Questions"), Vec::<String>::new());
     event(&app, "c", "2026-01-10T12:00:00Z", "x", "open_questions:\n- why?\n");
     assert_eq!(section(&synth(&app), "Open Questions"), ["- why?"]);
-    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
     assert_eq!(section(&synth(&app), "Open Questions"), ["- why?"]);
 }

@@ -12,7 +12,7 @@ fn attach_copies_bytes_modes_and_hashes_under_any_umask() {
     s.put("x.sh", "#!/bin/sh\n");
     s.app.sh(&format!("cd ~/{OVERLAY} && chmod 600 .env && chmod 755 x.sh")).exit(0);
     for (repo, umask) in [(&s.a, "022"), (&s.b, "077")] {
-        repo.sh(&format!("umask {umask}; overlay-sync attach")).exit(0);
+        repo.sh(&format!("umask {umask}; overlay-sync attach")).succeeds();
         assert_eq!((mode(&repo.path.join(".env")), mode(&repo.path.join("x.sh"))), (0o600, 0o755));
         assert_eq!((repo.read(".env"), repo.read("x.sh")), ("A=1\n".into(), "#!/bin/sh\n".into()));
         repo.sh("overlay-sync manifest | sha256sum --check --quiet").exit(0);
@@ -31,7 +31,7 @@ fn a_file_that_git_does_not_ignore_stays_untouched() {
     s.put("dir/seen", "x");
     s.put(".env", "A=1\n");
     s.a.commit(".env", "tracked\n");
-    let out = s.a.overlay(&["attach"]).exit(0);
+    let out = s.a.overlay(&["attach"]).succeeds();
     out.err_has("dir/seen is not ignored");
     assert!(!s.a.has("dir"));
     assert_eq!((s.a.read(".env"), s.a.git(&["status", "--porcelain"])), ("tracked\n".into(), String::new()));
@@ -67,10 +67,10 @@ fn add_and_attach_lose_no_text_and_refuse_other_repositories() {
     s.a.write(".env", "A=1\n");
     s.a.overlay(&["add", ".gitignore"]).exit(1).err_has("git does not ignore");
     s.a.overlay(&["add", "../b/.env"]).exit(2).any_err();
-    s.a.overlay(&["add", ".env"]).exit(0).out_has("added .env");
+    s.a.overlay(&["add", ".env"]).succeeds().out_has("added .env");
     // The workspace has a different file already: no text is lost, and the overlay wins conflicts.
     s.b.write(".env", "A=2\nB=2\n");
-    s.b.overlay(&["attach"]).exit(1).any_err();
+    s.b.overlay(&["attach"]).exit(1).any_out().any_err();
     assert_eq!(s.b.read(".env"), "A=1\nB=2\n");
     let id = text(&s.b.overlay(&["conflicts", "--json"]).exit(0).json_lines()[0], "/id").to_owned();
     assert_eq!(s.b.overlay(&["show", &id]).exit(0).stdout, "A=2\nB=2\n");
@@ -84,7 +84,7 @@ fn add_and_attach_lose_no_text_and_refuse_other_repositories() {
         .err_has("belongs to")
         .err_has("--overlay");
     s.a.overlay(&["attach", other.path.to_str().unwrap()]).exit(2).err_has("another repository");
-    s.a.overlay(&["config", "--json"]).exit(0);
+    s.a.overlay(&["config", "--json"]).succeeds();
     let dry = s.a.sh("echo C=1 >> .env; overlay-sync sync -n --json").exit(0);
     assert_eq!(text(&dry.json_lines()[0], "/rule"), "push");
     assert!(!s.text(".env").contains("C=1"));
@@ -101,7 +101,7 @@ fn a_worktree_made_anew_at_the_same_path_is_a_new_workspace() {
     s.app.git(&["worktree", "add", "-q", "../b", "b"]);
     // Its missing files do not count as deleted: it is not attached yet, and gets everything when it is.
     s.sync(0).err_has("does not exist");
-    s.b.overlay(&["attach"]).exit(0);
+    s.b.overlay(&["attach"]).succeeds();
     s.all_are(".env", "A=1\n");
     assert_eq!(s.app.overlay(&["status"]).exit(0).stdout.matches("clean").count(), 4);
 }
@@ -112,26 +112,29 @@ fn one_hook_stub_runs_both_tools_in_their_order() {
     let s = scene(&w);
     w.area("[files.\"claude/x\"]\ncontent = \"x\"\n");
     s.put(".env", "A=1\n");
-    s.app.overlay(&["hook", "install"]).exit(0);
-    s.app.apply(&["hook", "install"]).exit(0);
+    s.app.overlay(&["hook", "install"]).succeeds();
+    s.app.apply(&["hook", "install"]).succeeds();
     let stub = s.app.read(".git/hooks/post-checkout");
     assert!(stub.contains("# shopfloor hook v1: sweatfile-apply overlay-sync\n"), "{stub}");
     let wt = s.app.worktree("new");
     assert_eq!((wt.read(".claude/x"), wt.read(".env")), ("x".into(), "A=1\n".into()));
-    s.a.overlay(&["attach"]).exit(0);
+    s.a.overlay(&["attach"]).succeeds();
     wt.write(".env", "A=2\n");
     s.sync(0).any_err();
     assert_eq!(s.a.read(".env"), "A=2\n");
-    s.app.apply(&["hook", "uninstall"]).exit(0);
+    s.app.apply(&["hook", "uninstall"]).succeeds();
     assert_eq!(
-        (*s.app.apply(&["hook", "status"]).exit(1).status, *s.app.overlay(&["hook", "status"]).exit(0).status),
+        (
+            *s.app.apply(&["hook", "status"]).exit(1).any_out().status,
+            *s.app.overlay(&["hook", "status"]).succeeds().status
+        ),
         (Some(1), Some(0))
     );
-    s.app.overlay(&["hook", "uninstall"]).exit(0);
+    s.app.overlay(&["hook", "uninstall"]).succeeds();
     assert!(!s.app.has(".git/hooks/post-checkout"));
     // In a repository without an overlay the hook leaves no trace.
     let other = w.repo("eng/repos/other");
-    other.overlay(&["hook", "install"]).exit(0);
+    other.overlay(&["hook", "install"]).succeeds();
     other.worktree("other-wt");
     assert!(!w.home(".local/share/shopfloor/overlays/other").exists());
 }
@@ -142,7 +145,7 @@ fn a_moved_worktree_keeps_its_base() {
     let s = edited(&w, ".env", "A=1\nB=1\n", "A=1\nB=2\n");
     s.app.git(&["worktree", "move", "../a", "../c"]);
     s.put(".env", "A=2\nB=1\n");
-    s.app.sh("cd ../c && overlay-sync attach").exit(0);
+    s.app.sh("cd ../c && overlay-sync attach").succeeds();
     assert_eq!(s.app.read("../c/.env"), "A=2\nB=2\n");
     assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
 }
@@ -163,7 +166,7 @@ fn a_worktree_named_twice_is_attached_once() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=1\n");
-    s.a.sh("mkdir sub && overlay-sync attach . sub ../a").exit(0);
+    s.a.sh("mkdir sub && overlay-sync attach . sub ../a").succeeds();
     s.a.overlay(&["attach"]).exit(0);
     s.a.write(".env", "A=2\n");
     s.sync(0).any_err();
@@ -182,7 +185,7 @@ fn another_repository_at_a_workspaces_path_gets_no_files() {
     s.attach();
     s.app.sh("rm -rf ../a && git init -q ../a && echo .env > ../a/.gitignore").exit(0);
     s.put(".env", "A=secret\n");
-    s.app.overlay(&["sync"]).exit(0).err_has("/a does not exist");
+    s.app.overlay(&["sync"]).succeeds().err_has("/a does not exist");
     assert!(!s.a.has(".env") && s.b.read(".env") == "A=secret\n");
 }
 
@@ -194,7 +197,7 @@ fn a_moved_worktree_stays_attached_when_another_takes_its_place() {
     s.attach();
     s.app.git(&["worktree", "move", "../a", "../a2"]);
     s.app.git(&["worktree", "add", "-q", "../a", "-b", "new"]);
-    s.a.overlay(&["attach"]).exit(0);
+    s.a.overlay(&["attach"]).succeeds();
     let moved = w.at(w.home("eng/repos/a2"));
     moved.write(".env", "K=7\n");
     s.sync(0).any_err();
@@ -207,7 +210,7 @@ fn a_removed_worktree_can_be_named_and_a_copied_one_is_refused() {
     let s = scene(&w);
     s.put(".env", "A=1\n");
     s.attach();
-    s.app.overlay(&["attach"]).exit(0);
+    s.app.overlay(&["attach"]).succeeds();
     s.app.git(&["worktree", "remove", "--force", "../a"]);
     s.app.overlay(&["attach", "../nothere"]).exit(1).err_has("there is no directory");
     s.app.overlay(&["detach", "../nothere"]).exit(1).err_has("is not attached");
@@ -230,6 +233,6 @@ fn a_pattern_file_of_each_worktree_counts_there() {
     s.app.git(&["config", "core.excludesFile", ".mine"]);
     s.a.write(".mine", "own.cfg\n.mine\n");
     s.b.write(".mine", ".mine\n");
-    s.a.overlay(&["attach", ".", "../b"]).exit(0).err_has("own.cfg is not ignored by git there");
+    s.a.overlay(&["attach", ".", "../b"]).succeeds().err_has("own.cfg is not ignored by git there");
     assert!(s.a.has("own.cfg") && !s.b.has("own.cfg"));
 }

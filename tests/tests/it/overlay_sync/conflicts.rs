@@ -20,7 +20,7 @@ fn a_conflict_is_decided_and_the_losing_text_can_be_restored() {
     let id = text(conflict, "/id");
     assert_eq!(s.app.overlay(&["show", id]).exit(0).stdout, "{\"model\": \"a\", \"k\": 1}");
     assert_eq!(s.app.overlay(&["show", text(conflict, "/here")]).exit(0).stdout, "{\"model\": \"b\", \"k\": 2}");
-    s.app.overlay(&["restore", id, "--to", ".env.old"]).exit(0);
+    s.app.overlay(&["restore", id, "--to", ".env.old"]).succeeds();
     assert_eq!(s.app.read(".env.old"), "{\"model\": \"a\", \"k\": 1}");
     s.app.overlay(&["restore", id, "--to", ".env.old"]).exit(1).err_has("exists already");
     s.app.overlay(&["show", "ffffffff"]).exit(1).any_err();
@@ -38,7 +38,7 @@ fn a_conflict_is_decided_and_the_losing_text_can_be_restored() {
     s.sync(0).any_err();
     s.a.write(".claude/settings.json", "{\"model\": \"a2\", \"k\": 2}");
     s.put(".claude/settings.json", "{\"model\": \"o\", \"k\": 2}");
-    s.app.overlay(&["sync", "--on-conflict", "overlay"]).exit(1).any_err();
+    s.app.overlay(&["sync", "--on-conflict", "overlay"]).exit(1).any_out().any_err();
     s.all_are(".claude/settings.json", "{\"model\": \"o\", \"k\": 2}");
 }
 
@@ -63,7 +63,7 @@ fn old_texts_are_collected_after_a_month_unless_a_conflict_refers_to_them() {
     };
     let (old, lost) = (sha("A=2"), sha("A=x"));
     let app = w.at(w.home("eng/repos/app"));
-    app.overlay(&["show", &old]).exit(0);
+    app.overlay(&["show", &old]).succeeds();
     w.set("SHOPFLOOR_NOW", "2199-01-01T00:00:00Z");
     let app = w.at(w.home("eng/repos/app"));
     app.overlay(&["sync"]).exit(0);
@@ -83,7 +83,7 @@ fn a_displaced_text_is_kept_for_a_month_however_old_it_was() {
     w.set("SHOPFLOOR_NOW", "2199-01-01T00:00:00Z");
     let (app, a) = (w.at(w.home("eng/repos/app")), w.at(w.home("eng/repos/a")));
     a.write(".env", "A=new\n");
-    app.overlay(&["sync"]).exit(0);
+    app.overlay(&["sync"]).succeeds();
     let old = app.sh("printf 'A=old\\n' | sha256sum | cut -c1-64").exit(0).stdout;
     assert_eq!(app.overlay(&["show", old.trim()]).exit(0).stdout, "A=old\n");
 }
@@ -101,7 +101,7 @@ fn restore_puts_a_text_back_where_it_was() {
     let id = id(&conflicts[0]);
     s.a.overlay(&["restore", id, "-n"]).exit(0).out_has("would restore 8 bytes");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 3}");
-    s.a.overlay(&["restore", id]).exit(0).out_has("/a/.claude/settings.json");
+    s.a.overlay(&["restore", id]).succeeds().out_has("/a/.claude/settings.json");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 2}");
     s.sync(0).any_err();
     s.all_are(SETTINGS, "{\"m\": 2}");

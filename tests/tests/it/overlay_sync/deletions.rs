@@ -22,7 +22,7 @@ fn a_deletion_stays_local_and_a_clean_up_deletes_nothing_elsewhere() {
     s.b.git(&["clean", "-qfdX"]);
     s.sync(1).err_has("all files are gone from").err_has("--restore");
     assert!(!s.b.has(".env") && s.a.has(".env"));
-    s.app.overlay(&["sync", "--restore", s.b.path.to_str().unwrap()]).exit(0);
+    s.app.overlay(&["sync", "--restore", s.b.path.to_str().unwrap()]).succeeds();
     s.all_are(".env.local", "B=1\n");
     // A file deleted in the overlay stays in workspaces.
     std::fs::remove_file(s.overlay(".env")).unwrap();
@@ -45,7 +45,7 @@ fn sync_restore_fills_missing_files_and_keeps_edits() {
     s.sync(0).any_err();
     s.a.write(".env", "A=3\nB=2\n");
     s.a.sh("rm x.sh").exit(0);
-    s.app.overlay(&["sync", "--restore", s.a.path.to_str().unwrap()]).exit(0);
+    s.app.overlay(&["sync", "--restore", s.a.path.to_str().unwrap()]).succeeds();
     s.all_are(".env", "A=3\nB=2\n");
     s.all_are("x.sh", "date\n");
 }
@@ -154,6 +154,6 @@ fn sync_restore_works_while_another_workspace_is_named() {
     s.attach();
     s.a.git(&["clean", "-qfdX"]);
     s.sync(1).any_err();
-    s.app.overlay(&["sync", "../b", "--restore", "../a"]).exit(0);
+    s.app.overlay(&["sync", "../b", "--restore", "../a"]).succeeds();
     s.all_are(".env", "A=1\n");
 }

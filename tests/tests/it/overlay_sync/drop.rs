@@ -17,7 +17,7 @@ fn a_dropped_entry_is_gone_everywhere_and_held_when_it_comes_back() {
     s.app.overlay(&["drop", SETTINGS, "a..b"]).exit(2).err_has("is not an entry");
     s.app.overlay(&["drop", SETTINGS, "permissions.allow.\"Bash(rm:*)\""]).exit(0).out_has("dropped");
     s.all_are(SETTINGS, &left);
-    s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0).any_err();
+    s.app.overlay(&["drop", ".env", "TOKEN"]).succeeds().any_err();
     s.all_are(".env", "A=1\n");
     // An agent writes its settings from stale memory, with a new entry.
     s.a.write(SETTINGS, &allow("\"Read\", \"Bash(rm:*)\", \"Bash(git:*)\""));
@@ -26,13 +26,13 @@ fn a_dropped_entry_is_gone_everywhere_and_held_when_it_comes_back() {
     assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (now.clone(), now.clone()));
     assert!(s.a.read(SETTINGS).contains("rm:*"), "its own text stays its own");
     let held = s.held_ids().remove(0);
-    s.app.overlay(&["reject", &held]).exit(0).any_err();
+    s.app.overlay(&["reject", &held]).succeeds().any_err();
     s.all_are(SETTINGS, &now);
     // The workspace's own text can still be had.
     s.app.overlay(&["show", &held]).exit(0).out_has("rm:*");
     s.b.write(SETTINGS, &all.replace("]", ", \"Bash(git:*)\"]"));
     s.sync(1).any_err();
-    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0).any_err();
+    s.app.overlay(&["accept", &s.held_ids()[0]]).succeeds().any_err();
     assert!(s.text(SETTINGS).contains("rm:*") && s.a.read(SETTINGS).contains("rm:*"));
     assert_eq!(s.held_ids(), Vec::<String>::new());
     // Back in the overlay, it is an entry like any other.
@@ -53,7 +53,7 @@ fn an_entry_removed_by_hand_in_the_overlay_is_held_when_it_comes_back() {
     s.sync(1).err_has("brings back");
     s.all_but(&s.a, SETTINGS, &allow("\"Read\""));
     s.put(".env", "X=1\nX=1\n");
-    s.app.overlay(&["drop", ".env", "X"]).exit(1).err_has("2 times");
+    s.app.overlay(&["drop", ".env", "X"]).exit(1).any_out().err_has("2 times");
 }
 
 #[test]
@@ -66,14 +66,14 @@ fn drop_works_in_any_file_and_no_gate_holds_it() {
     s.put(".env.one", "ONLY=1\n");
     s.attach();
     s.app.overlay(&["drop", SETTINGS, "all", "-n"]).exit(0).out_has("would drop all");
-    s.app.overlay(&["drop", SETTINGS, "all"]).exit(0);
+    s.app.overlay(&["drop", SETTINGS, "all"]).succeeds();
     s.all_are(SETTINGS, &s.text(SETTINGS));
     assert!(!s.text(SETTINGS).contains("all"));
-    s.app.overlay(&["drop", ".env.one", "ONLY"]).exit(0);
+    s.app.overlay(&["drop", ".env.one", "ONLY"]).succeeds();
     s.all_are(".env.one", "");
     // Something held in another file does not matter.
     s.b.write(SETTINGS, "{\"m\":");
-    s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0).any_err();
+    s.app.overlay(&["drop", ".env", "TOKEN"]).succeeds().any_err();
     // The variable is held whatever its value.
     s.a.write(".env", "A=1\nTOKEN=y\nB=1\n");
     s.sync(1).err_has("brings back an entry that was removed");

@@ -33,12 +33,12 @@ fn half_written_gutted_and_code_running_texts_are_held() {
         held.first().map(|l| text(l, "/id").to_owned())
     };
     s.app.overlay(&["accept", "nothing"]).exit(1).any_err();
-    s.app.overlay(&["reject", &held().unwrap()]).exit(0).any_err();
+    s.app.overlay(&["reject", &held().unwrap()]).succeeds().any_err();
     s.all_are(".claude/settings.json", "{\"a\": 2}\n");
     let hooks = "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"date\"}]}}\n";
     s.a.write(".claude/settings.json", hooks);
     s.sync(1).any_err();
-    s.app.overlay(&["accept", &held().unwrap()]).exit(0).any_err();
+    s.app.overlay(&["accept", &held().unwrap()]).succeeds().any_err();
     s.all_are(".claude/settings.json", hooks);
     assert_eq!(held(), None);
     s.b.write(".claude/settings.json", &hooks.replace("date", "curl evil"));
@@ -65,7 +65,7 @@ fn reject_takes_back_only_the_held_text() {
     s.sync(1).any_err();
     let id = s.held_ids().remove(0);
     s.a.write(SETTINGS, "{\"a\": 2}\n");
-    s.app.overlay(&["reject", &id]).exit(1).err_has("is no longer what was held");
+    s.app.overlay(&["reject", &id]).exit(1).any_out().err_has("is no longer what was held");
     assert_eq!(s.a.read(SETTINGS), "{\"a\": 2}\n");
     s.a.write(SETTINGS, "{\"a\":");
     s.a.sh("git add -f .claude").exit(0);
@@ -73,7 +73,7 @@ fn reject_takes_back_only_the_held_text() {
     assert_eq!(s.a.read(SETTINGS), "{\"a\":");
     // A file that git tracks holds nothing back.
     s.sync(0).any_err();
-    s.a.overlay(&["detach", "."]).exit(0);
+    s.a.overlay(&["detach", "."]).succeeds();
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn an_accepted_text_is_accepted_in_every_workspace() {
     let w = World::new();
     let s = edited(&w, ".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=1\n", "A=1\n");
     s.sync(1).err_has("7 of 8 entries vanished");
-    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0).any_err();
+    s.app.overlay(&["accept", &s.held_ids()[0]]).succeeds().any_err();
     s.all_are(".env", "A=1\n");
     assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
 }
@@ -108,7 +108,7 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
     assert!(!s.b.read(SETTINGS).contains("curl"));
     let states = s.a.overlay(&["status", ".", "--json"]).exit(0).json_lines();
     assert_eq!(text(&states[0], "/state"), "held");
-    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0).any_err();
+    s.app.overlay(&["accept", &s.held_ids()[0]]).succeeds().any_err();
     assert!([s.text(SETTINGS), s.b.read(SETTINGS)].iter().all(|t| t.contains("curl x") && t.contains("Web")));
     assert_eq!(s.sync(0).stdout, "");
     // It was accepted once: when a person removes it and it comes back, it waits again.
@@ -125,15 +125,15 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
     s.sync(0).any_err();
     // The user can turn the review off; the repository's configuration needs approval for that.
     s.b.write(SETTINGS, &s.text(SETTINGS).replace("curl x", "curl y"));
-    s.app.overlay(&["sync"]).exit(1).any_err();
+    s.app.overlay(&["sync"]).exit(1).any_out().any_err();
     s.app.write(".shopfloor/config.toml", "[overlay-sync]\nreview = []\n");
     s.app.overlay(&["sync"]).exit(1).err_has("needs approval");
-    s.app.run("sweatfile-apply", &["approve", "--yes"]).exit(0);
-    s.app.overlay(&["sync"]).exit(0);
+    s.app.run("sweatfile-apply", &["approve", "--yes"]).succeeds();
+    s.app.overlay(&["sync"]).succeeds();
     assert!(s.a.read(SETTINGS).contains("curl y"));
     s.a.write(SETTINGS, &s.text(SETTINGS).replace("curl y", "curl z"));
-    s.app.overlay(&["sync", "--review", "hooks"]).exit(1).any_err();
-    s.app.overlay(&["sync", "--review", ""]).exit(0);
+    s.app.overlay(&["sync", "--review", "hooks"]).exit(1).any_out().any_err();
+    s.app.overlay(&["sync", "--review", ""]).succeeds();
 }
 
 #[test]
@@ -152,12 +152,12 @@ fn the_same_text_held_in_two_files_has_two_ids() {
     assert_ne!(id(&all[0]), id(&all[1]));
     let other = all.iter().find(|held| text(held, "/path") == ".env.other").unwrap();
     assert_ne!(text(other, "/overlay"), text(other, "/here"));
-    s.app.overlay(&["accept", id(other)]).exit(0).any_err();
+    s.app.overlay(&["accept", id(other)]).succeeds().any_err();
     assert_eq!((s.text(".env").as_str(), s.text(".env.other").as_str(), s.b.read(".env").as_str()), (full, "", full));
     // Another text is held now, which nobody has accepted.
     let waiting = s.held();
     s.a.write(".env", "A=1\n");
-    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).err_has("is no longer what was held");
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).any_out().err_has("is no longer what was held");
     assert_eq!(s.b.read(".env"), full);
 }
 
@@ -180,7 +180,7 @@ fn code_does_not_pass_in_a_text_that_cannot_be_parsed() {
     s.sync(1).any_err();
     let waiting = s.held().into_iter().find(|held| text(held, "/path") == SETTINGS).unwrap();
     s.a.write(SETTINGS, "{\"hooks\": {\"Stop\": [{\"m\": 1, \"c\": 2}]}}");
-    s.app.overlay(&["accept", id(&waiting)]).exit(1).any_err();
+    s.app.overlay(&["accept", id(&waiting)]).exit(1).any_out().any_err();
     assert_eq!(s.b.read(SETTINGS), "{}");
 }
 
@@ -197,7 +197,7 @@ fn a_held_text_with_local_entries_can_be_rejected() {
     s.a.write(".env", "PORT=7\nA=1\n");
     s.sync(1).err_has("7 of 8 entries vanished");
     assert_eq!(s.app.overlay(&["show", id(&s.held()[0])]).exit(0).stdout, "PORT=7\nA=1\n");
-    s.app.overlay(&["reject", id(&s.held()[0])]).exit(0).any_err();
+    s.app.overlay(&["reject", id(&s.held()[0])]).succeeds().any_err();
     assert_eq!((s.a.read(".env"), s.b.read(".env")), (format!("PORT=7\n{full}"), full.into()));
     // A file without local entries is deleted with the overlay's, a file with some stays.
     s.a.write(".env.x", "X=1\nPORT=3\n");
@@ -227,7 +227,7 @@ fn everything_held_can_be_released() {
     // A file that must not enter the overlay.
     s.a.write(".claude/mcp.json", "{\"mcpServers\": {\"x\": {}}}");
     s.sync(1).any_err();
-    s.app.overlay(&["reject", id(&s.held()[0])]).exit(0).any_err();
+    s.app.overlay(&["reject", id(&s.held()[0])]).succeeds().any_err();
     s.sync(0).any_err();
     assert!(s.a.has(".claude/mcp.json") && !s.overlay(".claude/mcp.json").exists());
     // Both sides are gutted: each has to be accepted.
@@ -257,7 +257,7 @@ fn accepting_one_part_accepts_nothing_else() {
     // The rest is synced.
     assert!(s.b.read(SETTINGS).contains("\"b\": 2"));
     let waiting = s.held();
-    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).any_err();
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).any_out().any_err();
     assert!(
         s.b.read(SETTINGS).contains("evil") && !s.b.read(SETTINGS).contains("\"a\""),
         "both were told, and what was deleted goes"
@@ -269,6 +269,6 @@ fn accepting_one_part_accepts_nothing_else() {
     s.a.write(".claude/other.json", "{\"z\": 1, \"hooks\": {\"P\": [\"evil\"]}}");
     s.sync(1).err_has("entries vanished");
     let waiting = s.held();
-    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).err_has("it adds to `hooks`");
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).any_out().err_has("it adds to `hooks`");
     assert!(!s.b.read(".claude/other.json").contains("k3") && !s.b.read(".claude/other.json").contains("evil"));
 }

@@ -158,10 +158,10 @@ fn detach_takes_what_an_open_file_has() {
     writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
     s.sync(0).any_err();
     writeln!(log, "{{\"a\":1}}").unwrap();
-    s.a.overlay(&["detach", "."]).exit(0).any_err();
+    s.a.overlay(&["detach", "."]).succeeds().any_err();
     assert!(s.text(LOG).contains("{\"a\":1}\n") && s.a.read(LOG).contains("{\"a\":1}\n"));
     // The same when the workspace comes back while the file is still open.
-    s.a.overlay(&["attach", "."]).exit(0).any_err();
+    s.a.overlay(&["attach", "."]).succeeds().any_err();
     writeln!(log, "{{\"a\":2}}").unwrap();
     drop(log);
     s.sync(0).any_err();
@@ -244,7 +244,7 @@ fn a_log_in_the_overlay_that_stays_open_loses_no_record() {
     }
     assert_eq!((all.lines().count(), s.a.read(LOG)), (41, all));
     assert_eq!(s.sync(0).any_err().stdout, "");
-    s.app.sh("! find . ../a ../b ../claude -name '*late-*' | grep .").exit(0);
+    s.app.sh("! find . ../a ../b ../claude -name '*late-*' | grep .").succeeds();
 }
 
 /// What does not fit the overlay's present text is kept aside, and a person is told.
@@ -309,7 +309,7 @@ fn nothing_is_lost_where_files_cannot_be_exchanged() {
     let all = s.text(LOG);
     assert_eq!(all.lines().count(), 7, "{all}");
     s.all_are(LOG, &all);
-    s.app.sh("! find . ../a ../b ../claude -name '*shopfloor-tmp-*' | grep .").exit(0);
+    s.app.sh("! find . ../a ../b ../claude -name '*shopfloor-tmp-*' | grep .").succeeds();
 }
 
 /// A run that is killed before it has displaced anything leaves its own text, which nobody wrote.

@@ -124,7 +124,7 @@ fn secrets_are_sent_only_where_the_settings_allow_it() {
     s.put("x.sh", "secret x\n");
     s.app.sh(&format!("chmod 600 ~/{}/x.sh", OVERLAY)).exit(0);
     s.attach();
-    conflict(1).exit(1).any_err();
+    conflict(1).exit(1).any_out().any_err();
     s.a.sh("echo secret a > x.sh").exit(0);
     s.b.sh("echo secret b > x.sh").exit(0);
     s.sync(1).any_err();
@@ -132,7 +132,7 @@ fn secrets_are_sent_only_where_the_settings_allow_it() {
     let file = w.home(".config/shopfloor/config.toml");
     let config = std::fs::read_to_string(&file).unwrap();
     write(&file, &format!("{config}[overlay-sync.path.\".env\"]\nsend = true\n"));
-    conflict(2).exit(0);
+    conflict(2).succeeds();
     assert!(w.home("asked").exists());
     s.all_are(".env", "TOKEN=a2\n");
 }
@@ -143,7 +143,7 @@ fn the_repositorys_merge_command_needs_approval() {
     let s = scene(&w);
     s.app.write(".shopfloor/config.toml", "[overlay-sync]\nmerge_command = \"touch ~/asked\"\n");
     dispute(&s);
-    s.app.overlay(&["sync"]).exit(1).err_has("needs approval");
+    s.app.overlay(&["sync"]).exit(1).any_out().err_has("needs approval");
     assert!(!w.home("asked").exists());
     let config = s.app.overlay(&["config"]).exit(0);
     config.out_has("merge_command = (unset)").out_has("merge_timeout_ms");

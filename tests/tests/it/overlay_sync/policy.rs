@@ -50,7 +50,7 @@ fn local_entries_neither_leave_nor_enter_a_workspace() {
     s.b.write(SETTINGS, &json("3002", "info"));
     s.a.write(".env", "PORT=1\nA=1\n");
     s.b.write(".env", "A=1\nPORT=2\n");
-    s.a.overlay(&["add", SETTINGS, ".env"]).exit(0);
+    s.a.overlay(&["add", SETTINGS, ".env"]).succeeds();
     s.attach();
     assert!(!s.text(SETTINGS).contains("PORT") && s.text(".env") == "A=1\n", "it does not leave");
     assert_eq!((s.a.read(SETTINGS), s.b.read(SETTINGS)), (json("3001", "info"), json("3002", "info")));
@@ -63,7 +63,7 @@ fn local_entries_neither_leave_nor_enter_a_workspace() {
     assert_eq!(s.sync(0).stdout, "");
     // The overlay's own value does not enter either, and a new workspace starts without one.
     s.put(".env", "A=2\nB=1\nPORT=0\n");
-    s.app.overlay(&["attach"]).exit(0);
+    s.app.overlay(&["attach"]).succeeds();
     s.sync(0).any_err();
     assert_eq!((s.app.read(".env"), s.a.read(".env")), ("A=2\nB=1\n".into(), "PORT=1\nA=2\nB=1\n".into()));
     assert_eq!(s.text(".env"), "A=2\nB=1\nPORT=0\n");
@@ -138,7 +138,7 @@ fn declared_files_enter_the_overlay_from_any_workspace() {
     s.b.write("log.jsonl", "{}\n");
     s.b.write("x.jsonl", "{}\n");
     s.b.write(".env.dir/inside", "x\n");
-    s.app.overlay(&["sync"]).exit(0).err_has("seen/a.txt is not ignored");
+    s.app.overlay(&["sync"]).succeeds().err_has("seen/a.txt is not ignored");
     s.all_are("log.jsonl", "{}\n");
     s.all_are(".env.dir/inside", "x\n");
     assert!(!s.overlay("x.jsonl").exists() && !s.overlay("seen").exists());
@@ -165,7 +165,7 @@ fn on_conflict_hold_holds_only_the_disputed_key() {
     assert_eq!(value(&s.text(SETTINGS)), serde_json::json!({"model": "a", "k": 1}));
     assert_eq!(value(&s.a.read(SETTINGS)), serde_json::json!({"model": "a", "k": 1}));
     assert_eq!(s.b.read(SETTINGS), "{\"model\": \"b\", \"k\": 1}");
-    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(1).err_has("a conflict was decided");
+    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(1).any_out().err_has("a conflict was decided");
     s.all_are(SETTINGS, &s.text(SETTINGS));
     assert_eq!(value(&s.text(SETTINGS)), serde_json::json!({"model": "b", "k": 1}));
     s.sync(0).any_err();
@@ -202,16 +202,16 @@ fn nested_worktrees_and_the_overlay_are_never_declared() {
     s.app.write(".claude/settings.json", "{}");
     s.app.git(&["worktree", "add", "-q", ".claude/worktrees/x"]);
     configure(&w, "[overlay-sync]\npaths = [\".claude/**\"]\n");
-    s.app.overlay(&["add", ".claude/settings.json"]).exit(0);
-    s.app.overlay(&["attach", ".", ".claude/worktrees/x"]).exit(0);
+    s.app.overlay(&["add", ".claude/settings.json"]).succeeds();
+    s.app.overlay(&["attach", ".", ".claude/worktrees/x"]).succeeds();
     s.sync(0).any_err();
     assert_eq!(s.sync(0).stdout, "");
     let there = s.app.sh(&format!("cd ~/{OVERLAY} && find . -type f -not -path './.overlay-sync/*'")).exit(0).stdout;
     assert_eq!(there, "./.claude/settings.json\n");
     // The overlay may lie in the checkout.
     let o = ["--overlay", ".claude/overlay"];
-    s.app.overlay(&[&["add", ".claude/settings.json"], o.as_slice()].concat()).exit(0);
-    s.app.overlay(&[&["attach", "."], o.as_slice()].concat()).exit(0);
+    s.app.overlay(&[&["add", ".claude/settings.json"], o.as_slice()].concat()).succeeds();
+    s.app.overlay(&[&["attach", "."], o.as_slice()].concat()).succeeds();
     s.app.overlay(&[&["sync"], o.as_slice()].concat()).exit(0);
     assert_eq!(s.app.overlay(&[&["sync"], o.as_slice()].concat()).exit(0).stdout, "");
 }

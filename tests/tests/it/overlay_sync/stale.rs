@@ -112,7 +112,7 @@ fn a_text_that_was_there_before_is_no_edit() {
     s.a.write(".env", "A=1\n");
     s.sync(0).err_has("reverts A").err_has("lacks B");
     s.all_are(".env", "A=2\nB=1\n");
-    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0);
+    s.app.overlay(&["accept", &s.held_ids()[0]]).succeeds();
     s.all_are(".env", "A=1\n");
 }
 
@@ -139,7 +139,7 @@ fn what_did_not_arrive_may_go_and_values_of_ones_own_are_edits() {
 fn drop_restore_and_edits_in_the_overlay_act_at_once() {
     let w = World::new();
     let s = arrived(&w, ".env", "A=1\n", "A=1\nB=1\nC=1\n");
-    s.app.overlay(&["drop", ".env", "B"]).exit(0);
+    s.app.overlay(&["drop", ".env", "B"]).succeeds();
     s.all_are(".env", "A=1\nC=1\n");
     s.put(".env", "A=1\n");
     s.sync(0).any_err();
@@ -150,7 +150,7 @@ fn drop_restore_and_edits_in_the_overlay_act_at_once() {
         .rev()
         .filter_map(|e| e["from"].as_str())
         .find(|hash| s.app.overlay(&["show", hash]).any_status().any_err().stdout == "A=1\nB=1\nC=1\n");
-    s.a.overlay(&["restore", full.unwrap()]).exit(0);
+    s.a.overlay(&["restore", full.unwrap()]).succeeds();
     assert!(!s.sync(1).stderr.contains("old view"));
 }
 
@@ -162,7 +162,7 @@ fn such_a_part_stops_neither_detach_nor_removal() {
     s.app.overlay(&["hook", "run", "pre-remove", "../a"]).exit(0).any_err();
     assert_eq!(s.text(".env"), "A=1\nB=1\nOWN=1\n");
     assert_eq!(s.held().len(), 1);
-    s.a.overlay(&["detach"]).exit(0).any_err();
+    s.a.overlay(&["detach"]).succeeds().any_err();
     s.app.git(&["worktree", "remove", "--force", "../a"]);
     s.sync(0).any_err();
     assert_eq!(s.text(".env"), "A=1\nB=1\nOWN=1\n");
@@ -221,7 +221,7 @@ fn an_old_view_counts_for_a_day_or_sixteen_arrivals() {
         let w = World::new();
         let s = scene(&w);
         let at = |time: &str| {
-            s.app.run_with("overlay-sync", &["sync"], &[("SHOPFLOOR_NOW", time)]).exit(0).any_err();
+            s.app.run_with("overlay-sync", &["sync"], &[("SHOPFLOOR_NOW", time)]).succeeds().any_err();
         };
         s.put(".env", "A=1\n");
         s.attach();

@@ -80,7 +80,7 @@ fn simultaneous_syncs_lose_no_edit() {
         s.b.sh(&format!("echo B{round}=1 >> .env")).exit(0);
         std::thread::scope(|scope| {
             for repo in [&s.a, &s.b] {
-                scope.spawn(|| repo.overlay(&["sync"]).exit(0));
+                scope.spawn(|| repo.overlay(&["sync"]).succeeds());
             }
         });
     }
@@ -190,7 +190,7 @@ fn a_glob_takes_no_large_file_and_nothing_that_can_be_made_again() {
     s.app.overlay(&["status"]).exit(0).out_has("too_large .claude/big.sh").out_has("paths_max_bytes");
     s.app.overlay(&["check"]).exit(0);
     // A person may take it.
-    s.a.overlay(&["add", ".claude/big.sh"]).exit(0).any_err();
+    s.a.overlay(&["add", ".claude/big.sh"]).succeeds().any_err();
     s.sync(0).any_err();
     assert_eq!(s.b.read(".claude/big.sh").len(), 1001);
     configure(&w, "[overlay-sync]\npaths_except = [\"/etc\"]\n");
@@ -242,7 +242,7 @@ fn status_says_that_the_main_checkout_misses_permissions() {
     s.put(".claude/settings.local.json", "{}\n");
     s.attach();
     s.app.overlay(&["status"]).exit(0).any_out().err_has("Claude Code writes");
-    s.app.overlay(&["attach"]).exit(0).any_err();
+    s.app.overlay(&["attach"]).succeeds().any_err();
     assert!(!s.app.overlay(&["status"]).exit(0).any_out().any_err().stderr.contains("Claude Code"));
 }
 
@@ -253,7 +253,7 @@ fn the_hook_says_when_a_managed_file_is_not_ignored() {
     let s = scene(&w);
     s.put(".env", "A=1\n");
     s.attach();
-    s.app.overlay(&["hook", "install"]).exit(0).any_err();
+    s.app.overlay(&["hook", "install"]).succeeds().any_err();
     s.app.git(&["rm", "-q", ".gitignore"]);
     s.app.git(&["commit", "-qm", "Ignore nothing"]);
     let out = s.app.run("git", &["worktree", "add", "-q", "../c"]).exit(0);

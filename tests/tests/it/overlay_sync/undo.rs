@@ -116,10 +116,10 @@ fn restore_says_what_it_takes_away_and_asks_on_a_terminal() {
     let refused = s.a.on_terminal(&format!("overlay-sync restore {old}"), "n\n").exit(3);
     assert!(refused.stdout.contains("removes NEW; changes A") && refused.stdout.contains("Put it back?"), "{refused}");
     assert_eq!(s.a.read(".env"), "A=2\nNEW=1\n");
-    s.a.on_terminal(&format!("overlay-sync restore {old}"), "y\n").exit(0);
+    s.a.on_terminal(&format!("overlay-sync restore {old}"), "y\n").succeeds();
     assert_eq!(s.a.read(".env"), "A=1\n");
     s.a.write(".env", "A=2\nNEW=1\n");
-    s.a.overlay(&["restore", &old]).exit(0).err_has("removes NEW; changes A");
+    s.a.overlay(&["restore", &old]).succeeds().err_has("removes NEW; changes A");
     s.sync(0).any_err();
     s.all_are(".env", "A=1\n");
 }

@@ -19,7 +19,7 @@ fn edits_under_watch_arrive_even_while_one_side_never_rests() {
     wait_for(|| everywhere("A=1\n") && everywhere("B=1\n"));
     // A file that is written all the time does not have to become quiet.
     s.a.write(".env.n", "N=0\n");
-    s.a.overlay(&["add", ".env.n"]).exit(0);
+    s.a.overlay(&["add", ".env.n"]).succeeds();
     wait_for(|| s.b.has(".env.n"));
     // A thousand edits later the sync that brought the first one has ended.
     let seen = || s.b.read(".env.n").trim_start_matches("N=").trim_end().parse::<u32>().unwrap();
@@ -76,7 +76,7 @@ fn a_watch_syncs_what_is_pending_when_it_ends_and_refuses_a_second_one() {
     s.a.write(".env", "A=2\n");
     watch.end(&s);
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=2\n".into(), "A=2\n".into()));
-    s.app.run_with("overlay-sync", &["watch"], &[("OVERLAY_SYNC_ENABLED", "false")]).exit(0);
+    s.app.run_with("overlay-sync", &["watch"], &[("OVERLAY_SYNC_ENABLED", "false")]).succeeds();
     s.app
         .run_with("overlay-sync", &["watch"], &[("OVERLAY_SYNC_DEBOUNCE_MS", "soon")])
         .exit(2)
@@ -94,7 +94,7 @@ fn worktrees_that_come_and_go_do_not_end_a_watch() {
         s.app.git(&["worktree", "remove", "--force", "../b"]);
         s.a.write(".claude/x", &format!("{round}\n"));
         s.app.git(&["worktree", "add", "-q", "../b", "b"]);
-        s.b.overlay(&["attach"]).exit(0);
+        s.b.overlay(&["attach"]).succeeds();
         wait_for(|| s.b.read(".claude/x") == format!("{round}\n"));
         s.b.write(".claude/x", &format!("from b {round}\n"));
         wait_for(|| s.a.read(".claude/x") == format!("from b {round}\n"));

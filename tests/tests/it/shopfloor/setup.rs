@@ -59,8 +59,8 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
     assert_eq!(app.shopfloor(&["setup", "--yes"]).exit(0).err_has("everything is set up").stdout, "");
     let child = app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).stdout.trim_end().to_owned();
     assert_eq!(w.at(child).read(".env"), "A=1\n");
-    app.shopfloor(&["done", "feat"]).exit(0).any_err();
-    app.run("worker-ctl", &["add", "adam"]).exit(0);
+    app.shopfloor(&["done", "feat"]).succeeds().any_err();
+    app.run("worker-ctl", &["add", "adam"]).succeeds();
     // Only what holds a person's files stays.
     let out = app.shopfloor(&["teardown"]).exit(1);
     let overlay = w.home(".local/share/shopfloor/overlays/app");
@@ -84,17 +84,17 @@ fn an_exclude_file_that_the_tools_made_goes_with_its_last_line() {
     app.sh("rm .git/info/exclude").exit(0);
     app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
     assert!(app.has(".git/info/exclude"));
-    app.shopfloor(&["done", "feat"]).exit(0).any_err();
+    app.shopfloor(&["done", "feat"]).succeeds().any_err();
     assert!(!app.has(".git/info/exclude"));
     app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
     app.sh("echo mine >> .git/info/exclude").exit(0);
-    app.shopfloor(&["done", "feat"]).exit(0).any_err();
+    app.shopfloor(&["done", "feat"]).succeeds().any_err();
     assert_eq!(app.read(".git/info/exclude"), "mine\n");
     // A last line without its end is as it was, too.
     app.write(".git/info/exclude", "*.tmp");
     for _ in 0..2 {
         app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
-        app.shopfloor(&["done", "feat"]).exit(0).any_err();
+        app.shopfloor(&["done", "feat"]).succeeds().any_err();
         assert_eq!(app.read(".git/info/exclude"), "*.tmp");
     }
 }
@@ -281,13 +281,13 @@ fn the_configuration_of_git_is_the_same_byte_for_byte() {
         let config = app.path.join(".git/config");
         let text = std::fs::read_to_string(&config).unwrap() + odd;
         std::fs::write(&config, &text).unwrap();
-        app.shopfloor(&["setup", "--yes"]).exit(0).any_err();
+        app.shopfloor(&["setup", "--yes"]).succeeds().any_err();
         app.shopfloor(&["teardown"]).exit(0).any_err().out_has("unset merge.ledger-synth.driver");
         assert_eq!(std::fs::read_to_string(&config).unwrap(), text);
         // What somebody adds meanwhile stays.
-        app.shopfloor(&["setup", "--yes"]).exit(0).any_err();
+        app.shopfloor(&["setup", "--yes"]).succeeds().any_err();
         app.git(&["config", "alias.z", "status"]);
-        app.shopfloor(&["teardown"]).exit(0).any_err();
+        app.shopfloor(&["teardown"]).succeeds().any_err();
         assert_eq!(app.git(&["config", "alias.z"]), "status\n");
         app.run("git", &["config", "merge.ledger-synth.driver"]).exit(1);
     }

@@ -16,7 +16,7 @@ impl<'w> Floor<'w> {
         let app = w.app();
         app.commit("README.md", "app\n");
         let root = w.at(w.home("my workers"));
-        app.run("worker-ctl", &["init", "--source", ".", "--target", root.path.to_str().unwrap()]).exit(0);
+        app.run("worker-ctl", &["init", "--source", ".", "--target", root.path.to_str().unwrap()]).succeeds();
         let floor = Floor { app, root };
         let agent = built("agent");
         let table = format!(
@@ -44,7 +44,7 @@ impl<'w> Floor<'w> {
     pub fn up(&self) {
         let all = self.ctl(&["status", "--json"]).exit(0).json();
         let names: Vec<&str> = all["workers"].as_array().unwrap().iter().map(|worker| text(worker, "/name")).collect();
-        self.ctl(&[&["up"][..], &names].concat()).exit(0);
+        self.ctl(&[&["up"][..], &names].concat()).succeeds();
     }
 
     /// Every prompt that the agents got.
@@ -58,7 +58,7 @@ impl<'w> Floor<'w> {
     /// Patrols until the worker has this status.
     pub fn until(&self, name: &str, status: &str) {
         wait_for(|| {
-            self.ctl(&["patrol"]).exit(0).any_err();
+            self.ctl(&["patrol"]).succeeds().any_err();
             text(&self.status(name), "/status") == status
         });
     }

@@ -47,7 +47,7 @@ pub fn field(text: &str, name: &str) -> String {
 
 /// Synthesises, and returns `current.md`.
 pub fn synth(repo: &Repo<'_>) -> String {
-    repo.ledger(&["--no-confirm"]).exit(0);
+    repo.ledger(&["--no-confirm"]).succeeds();
     repo.read(CURRENT)
 }
 

@@ -9,11 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The exit status and both streams of a command. A test must check:
 /// - the status;
-/// - stderr, unless the command succeeded and wrote only notices there, neither a warning nor an error;
-/// - stdout, unless the command succeeded or answered "no" (exit 1).
+/// - stdout and stderr, if the command wrote anything there.
 ///
-/// A test that does not care says so with [`Output::any_status`], [`Checked::any_out`] or [`Checked::any_err`].
-/// Dropping a part that nobody looked at fails the test.
+/// A test that does not care says so with [`Output::any_status`], [`Checked::any_out`] or [`Checked::any_err`], and with
+/// [`Output::succeeds`] for a step on the way to what it tests. Dropping a part that nobody looked at fails the test.
 #[must_use = "check the exit status, then both streams"]
 #[derive(Debug)]
 pub struct Output(Checked);
@@ -47,9 +46,7 @@ impl Output {
         let origin = Arc::new(Origin { command, line: Location::caller() });
         let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let status = output.status.code();
-        let is_complaint = |line: &str| ["warning: ", "error: ", "fatal: "].iter().any(|word| line.contains(word));
-        let needs_out = !matches!(status, Some(0 | 1)) && !stdout.is_empty();
-        let needs_err = status != Some(0) && !stderr.is_empty() || stderr.lines().any(is_complaint);
+        let (needs_out, needs_err) = (!stdout.is_empty(), !stderr.is_empty());
         Output(Checked {
             status: Part::new("the exit status", &origin, status, true),
             stdout: Part::new("stdout", &origin, stdout, needs_out),
@@ -63,6 +60,17 @@ impl Output {
     pub fn exit(self, status: i32) -> Checked {
         assert_eq!(*self.status, Some(status), "{}", self.0);
         self.0
+    }
+
+    /// Requires success without a warning. What the command answers, and its notices, do not matter.
+    #[track_caller]
+    pub fn succeeds(self) -> Checked {
+        let checked = self.exit(0);
+        let is_complaint = |line: &str| ["warning: ", "error: ", "fatal: "].iter().any(|word| line.contains(word));
+        if !checked.stderr.value.lines().any(is_complaint) {
+            checked.stderr.look();
+        }
+        checked.any_out()
     }
 
     /// Whether the exit status is this one, for a test that polls or chooses. What the command wrote does not matter.

@@ -18,7 +18,7 @@ pub fn app(w: &World) -> Repo<'_> {
 /// Spawns a subtree and returns its worktree.
 #[track_caller]
 pub fn subtree<'w>(from: &Repo<'w>, args: &[&str]) -> Repo<'w> {
-    let out = from.spawn(&[&["subtree"], args].concat()).exit(0);
+    let out = from.spawn(&[&["subtree"], args].concat()).succeeds();
     let path = PathBuf::from(out.stdout.strip_suffix('\n').unwrap());
     assert!(path.is_dir(), "{path:?}");
     from.world.at(path)

@@ -20,7 +20,7 @@ const CALLS: [&[&str]; 4] = [
 ];
 
 /// How often a sample kills in each group.
-const HANDFUL: usize = 5;
+const HANDFUL: usize = 3;
 
 /// How many points of a group there are without strace: then a sweep kills after a while, a little later each time.
 const TIMES: u32 = 10;

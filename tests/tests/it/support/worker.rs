@@ -15,7 +15,7 @@ pub const LATER: [(&str, &str); 1] = [("GIT_COMMITTER_DATE", "2026-02-02T00:00:0
 pub fn staff<'w>(w: &'w World, names: &[&str]) -> Floor<'w> {
     let floor = Floor::new(w);
     for name in names {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     up(&floor, names);
     floor
@@ -23,7 +23,7 @@ pub fn staff<'w>(w: &'w World, names: &[&str]) -> Floor<'w> {
 
 /// Starts the sessions of these workers.
 pub fn up(floor: &Floor<'_>, names: &[&str]) {
-    floor.root.run_with("worker-ctl", &[&["up"], names].concat(), &LATER).exit(0);
+    floor.root.run_with("worker-ctl", &[&["up"], names].concat(), &LATER).succeeds();
 }
 
 /// A worker's worktree.
@@ -42,13 +42,13 @@ pub fn tip(floor: &Floor<'_>) -> String {
 
 /// Gives a worker a task, and waits until its commit needs review.
 pub fn work(floor: &Floor<'_>, name: &str, prompt: &str) {
-    floor.ctl(&["start", "--worker", name, "--prompt", prompt]).exit(0);
+    floor.ctl(&["start", "--worker", name, "--prompt", prompt]).succeeds();
     floor.until(name, "needs_review");
 }
 
 /// Gives a worker a task, makes one commit per file in its worktree, and waits until the last one needs review.
 pub fn by_hand<'w>(floor: &Floor<'w>, name: &str, files: &[(&str, &str)]) -> Repo<'w> {
-    floor.ctl(&["start", "--worker", name, "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", name, "--prompt", "think"]).succeeds();
     let at = tree(floor, name);
     for (file, text) in files.iter().copied() {
         commit(&at, file, &[file], text);
@@ -181,7 +181,7 @@ pub fn floor(w: &World) -> Floor<'_> {
     let floor = Floor::new(w);
     let config = floor.root.read("config.toml");
     floor.root.write("config.toml", &(config + "delivery = \"argv\"\n"));
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     up(&floor, &["adam"]);
     floor
 }

@@ -222,14 +222,14 @@ impl Repo<'_> {
     /// `git worktree add ../NAME`, hooks and all.
     pub fn worktree(&self, name: &str) -> Self {
         let path = self.path.parent().unwrap().join(name);
-        self.run("git", &["worktree", "add", "-q", path.to_str().unwrap()]).exit(0);
+        self.run("git", &["worktree", "add", "-q", path.to_str().unwrap()]).succeeds();
         Repo { world: self.world, path }
     }
 
     /// The repository's sweatfile, approved.
     pub fn approved(&self, sweatfile: &str) {
         self.write("sweatfile", sweatfile);
-        self.apply(&["approve", "--yes"]).exit(0).any_err();
+        self.apply(&["approve", "--yes"]).succeeds().any_err();
     }
 
     pub fn write(&self, below: &str, text: &str) {
@@ -424,7 +424,7 @@ pub fn traced(at: &Repo<'_>, call: &str, tool: &str, args: &[&str]) -> Option<(C
     let tool = at.world.path("bin").join(tool);
     let trace = format!("trace={call}");
     let strace = ["-f", "-qq", "-o", log.to_str().unwrap(), "-e", &trace, tool.to_str().unwrap()];
-    let output = at.run("strace", &[&strace[..], args].concat()).exit(0);
+    let output = at.run("strace", &[&strace[..], args].concat()).succeeds();
     let lines = std::fs::read_to_string(&log).unwrap().lines().map(str::to_owned).collect();
     Some((output, lines))
 }

@@ -27,11 +27,11 @@ fn yes_is_for_one_run_and_approve_for_all() {
     let w = World::new();
     let app = w.app();
     app.write("sweatfile", SETUP);
-    app.apply(&["--yes"]).exit(0).any_err();
+    app.apply(&["--yes"]).succeeds().any_err();
     assert_eq!(app.read("log"), "ran\n");
     app.apply(&[]).exit(3).any_err();
     app.apply(&["approve"]).exit(3).err_has("no terminal");
-    app.apply(&["approve", "--yes"]).exit(0).err_has("run      echo ran >> log");
+    app.apply(&["approve", "--yes"]).succeeds().err_has("run      echo ran >> log");
     app.apply(&[]).exit(0);
     let store = w.home(".local/state/shopfloor/approvals.toml");
     assert_eq!(mode(&store), 0o600);
@@ -62,13 +62,13 @@ fn approvals_lists_files_and_revoke_removes_approvals() {
     assert_eq!(status(), "none");
     app.write("sweatfile", SETUP);
     assert_eq!(status(), "required");
-    app.apply(&["approve", "--yes", "--dry-run"]).exit(0);
+    app.apply(&["approve", "--yes", "--dry-run"]).succeeds();
     assert_eq!(status(), "required");
-    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&["approve", "--yes"]).succeeds();
     assert_eq!(status(), "approved");
-    app.apply(&["revoke", "--dry-run"]).exit(0);
+    app.apply(&["revoke", "--dry-run"]).succeeds();
     assert_eq!(status(), "approved");
-    app.apply(&["revoke"]).exit(0);
+    app.apply(&["revoke"]).succeeds();
     assert_eq!(status(), "required");
     let sha = app.sh("sha256sum sweatfile | cut -d' ' -f1").exit(0).stdout;
     assert_eq!(text(&app.apply(&["approvals", "--json"]).exit(0).json_lines()[0], "/sha256"), sha.trim_end());
@@ -84,7 +84,7 @@ fn on_a_terminal_the_prompt_shows_what_would_run_and_defaults_to_no() {
         .out_has("LD_PRELOAD   (changes what other programs run)")
         .out_has("[y/N]");
     assert!(!app.has("log"));
-    app.on_terminal("sweatfile-apply", "y\n").exit(0);
+    app.on_terminal("sweatfile-apply", "y\n").succeeds();
     assert!(app.has("log"));
     // The approval is recorded, so nobody is asked again.
     app.apply(&[]).exit(0);
@@ -113,7 +113,7 @@ fn a_sweatfile_that_leads_out_of_the_repository_is_refused() {
     std::fs::remove_file(app.path.join("sweatfile")).unwrap();
     app.write("conf/sweatfile", "[env]\nA = \"1\"\n");
     std::os::unix::fs::symlink("conf/sweatfile", app.path.join("sweatfile")).unwrap();
-    app.apply(&["--yes"]).exit(0);
+    app.apply(&["--yes"]).succeeds();
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_store_that_is_newer_or_damaged_is_refused() {
         assert_eq!(std::fs::read_to_string(&store).unwrap(), bad);
     }
     std::fs::write(&store, good).unwrap();
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn the_summary_shows_what_is_cleared() {
     let w = World::new();
     let app = w.app();
     app.write("sweatfile", "setup = []\n[env]\nA = \"\"\n[files.x]\nsource = \"\"\n");
-    let out = app.apply(&["approve", "--yes"]).exit(0);
+    let out = app.apply(&["approve", "--yes"]).succeeds();
     out.err_has("drop     the inherited setup").err_has("unset    A").err_has("drop     .x");
     w.repo("eng/repos/none").apply(&["-v", "approve"]).exit(0).err_has("nothing to approve");
 }
@@ -163,12 +163,12 @@ fn an_approval_holds_for_all_worktrees_until_a_character_changes() {
     let app = w.app();
     app.approved("setup = [\"echo 1 >> log\"]\n");
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).succeeds();
     assert_eq!(wt.read("log"), "1\n");
     app.write("sweatfile", "setup = [\"echo 2 >> log\"]\n");
     wt.apply(&[]).exit(3).err_has("not approved");
     assert_eq!(wt.read("log"), "1\n");
-    wt.apply(&["approve", "--yes"]).exit(0);
-    wt.apply(&[]).exit(0);
+    wt.apply(&["approve", "--yes"]).succeeds();
+    wt.apply(&[]).succeeds();
     assert_eq!(wt.read("log"), "1\n2\n");
 }

@@ -8,7 +8,7 @@ fn without_sweatfiles_only_the_env_file_is_excluded() {
     let w = World::new();
     let app = w.app();
     let before = app.git(&["status", "--porcelain"]);
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     app.apply(&[]).exit(0);
     assert_eq!(app.excludes(), [".sweatshop-env"]);
     assert_eq!(app.git(&["status", "--porcelain"]), before);
@@ -22,7 +22,7 @@ fn applying_again_changes_no_byte_and_no_time() {
     let app = w.app();
     write(&w.home("s"), "s");
     w.area("git_excludes = [\".x\", \".link\"]\nsetup = [\"echo ran >> log\"]\n[env]\nA = \"a b\"\n[files.x]\ncontent = \"c\"\n[files.link]\nsource = \"~/s\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     let before = app.snapshot();
     let out = app.apply(&[]).exit(0);
     assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("", ""));
@@ -39,7 +39,7 @@ fn check_names_each_difference() {
     let out = app.apply(&["check"]).exit(1).any_err();
     out.out_has("has not been applied here").out_has("missing exclude: .sweatshop-env").out_has("missing exclude: a");
     out.out_has("missing file: .l").out_has("A is missing");
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     let out = app.apply(&["check"]).exit(0);
     assert_eq!(out.stdout, "");
     app.sh("rm .l; cp ~/s .l").exit(0);

@@ -26,12 +26,12 @@ fn a_variable_added_while_apply_runs_is_not_lost() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     w.area("[env]\nA = \"2\"\n");
     meanwhile(&w, &format!("echo MINE=1 >> {}/.sweatshop-env", path(&app)));
     app.apply(&[]).exit(4).any_out().err_has("was edited meanwhile");
     assert_eq!(app.read(".sweatshop-env"), "A=1\nMINE=1\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=2\nMINE=1\n");
 }
 
@@ -44,7 +44,7 @@ fn a_file_that_appears_while_apply_runs_is_kept() {
     let out = app.apply(&["--json"]).exit(0).any_err().json();
     assert_eq!(text(&out, "/files/0/action"), "kept");
     assert_eq!(app.read(".x"), "theirs\n");
-    app.apply(&["remove"]).exit(0);
+    app.apply(&["remove"]).succeeds();
     assert!(app.has(".x"));
 }
 
@@ -54,9 +54,9 @@ fn removing_one_worktree_keeps_the_exclude_lines_of_another() {
     let app = w.app();
     w.area("git_excludes = [\"/.x\"]\n[files.x]\ncontent = \"x\"\n[env]\nA = \"1\"\n");
     let (one, two) = (app.worktree("one"), app.worktree("two"));
-    one.apply(&[]).exit(0);
+    one.apply(&[]).succeeds();
     meanwhile(&w, &format!("sweatfile-apply -C {} remove", path(&one)));
-    two.apply(&[]).exit(0).any_err();
+    two.apply(&[]).succeeds().any_err();
     assert_eq!(two.git(&["status", "--porcelain"]), "");
     two.apply(&["check"]).exit(0);
 }
@@ -71,7 +71,7 @@ fn sweatfiles_are_read_again_after_waiting_for_the_lock() {
     let held = std::fs::File::open(&lock).unwrap();
     held.lock().unwrap();
     std::thread::scope(|scope| {
-        let run = scope.spawn(|| app.apply(&[]).exit(0));
+        let run = scope.spawn(|| app.apply(&[]).succeeds());
         w.area("[env]\nA = \"new\"\n");
         drop(held);
         run.join().unwrap();
@@ -87,7 +87,7 @@ fn ports_taken_meanwhile_are_chosen_again() {
     w.area("template = true\n[env]\nP = \"{port}\"\n");
     let (one, two) = (app.worktree("one"), app.worktree("two"));
     meanwhile(&w, &format!("sweatfile-apply -C {}", path(&two)));
-    one.apply(&[]).exit(0);
+    one.apply(&[]).succeeds();
     assert_ne!(one.read(".sweatshop-env"), two.read(".sweatshop-env"));
     one.apply(&["check"]).exit(0);
     two.apply(&["check"]).exit(0);
@@ -135,7 +135,7 @@ fn steps_prevented_by_a_held_lock_are_not_reported_as_done() {
         assert_eq!(text(&json, "/setup/0/action"), "skipped");
         assert_eq!((app.has(".x"), app.has(".sweatshop-env")), (there, there));
     }
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
 }
 
 #[test]

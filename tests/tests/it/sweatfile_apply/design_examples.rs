@@ -38,7 +38,7 @@ fn the_format_example_works_as_written() {
     let w = world();
     let app = w.app();
     w.area(FORMAT);
-    app.apply(&[]).exit(0).err_has("eng/sweatfile:22:1: `setup` is below a table header");
+    app.apply(&[]).succeeds().err_has("eng/sweatfile:22:1: `setup` is below a table header");
     assert_eq!(app.path.join(".envrc").read_link().unwrap(), w.home("eng/rcm-worktrees/envrc"));
     assert_eq!(app.read(".tool-versions"), "golang 1.23.0\n");
     assert_area_files(&app);
@@ -52,7 +52,7 @@ fn the_area_example_works_alone() {
     let w = world();
     let app = w.app();
     w.area(ENG);
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     assert_area_files(&app);
     assert_eq!(log(&w), "direnv allow\n");
 }
@@ -63,7 +63,7 @@ fn the_go_project_appends_its_command() {
     let app = w.app();
     w.area(ENG);
     app.approved(GO);
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     assert_area_files(&app);
     assert_eq!(log(&w), "direnv allow\ngo mod download\n");
 }
@@ -74,7 +74,7 @@ fn the_rust_project_overrides_the_envrc_and_is_warned_that_it_loads_no_env() {
     let app = w.app();
     w.area(ENG);
     app.approved(RUST);
-    let out = app.apply(&[]).exit(0);
+    let out = app.apply(&[]).succeeds();
     out.err_has("add the line `dotenv_if_exists .sweatshop-env`");
     assert_eq!(app.read(".envrc"), "source_env \"$HOME\"\nuse flake \"$HOME/eng/devenvs/rust\"\n");
     assert!(app.path.join(".envrc").symlink_metadata().unwrap().is_file());
@@ -88,7 +88,7 @@ fn the_project_that_clears_setup_inherits_the_rest() {
     let app = w.app();
     w.area(ENG);
     app.approved(CLEARS);
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     assert_area_files(&app);
     assert_eq!(log(&w), "");
 }

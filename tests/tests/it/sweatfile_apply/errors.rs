@@ -74,7 +74,7 @@ fn a_missing_source_fails_alone_and_setup_is_not_run() {
     app.apply(&[]).exit(4).any_out().err_has("the source").err_has("eng/gone does not exist");
     app.apply(&["check"]).exit(1).out_has("does not exist");
     crate::support::world::write(&w.home("eng/gone"), "here\n");
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     assert_eq!(app.path.join(".a").read_link().unwrap(), w.home("eng/gone"));
     assert_eq!(app.read(".c"), "here\n");
     assert!(app.path.join(".c").symlink_metadata().unwrap().is_file());
@@ -123,7 +123,7 @@ fn directories_without_a_worktree_are_refused() {
     // A directory below the top is fine.
     std::fs::create_dir(app.path.join("sub")).unwrap();
     w.area("[env]\nA = \"1\"\n");
-    w.at(app.path.join("sub")).apply(&[]).exit(0);
+    w.at(app.path.join("sub")).apply(&[]).succeeds();
     assert!(app.has(".sweatshop-env") && !app.has("sub/.sweatshop-env"));
 }
 
@@ -155,7 +155,7 @@ fn an_unwritable_worktree_fails_and_reports_what_was_done() {
     out.err_has(".d/x").err_has("Permission denied").out_has("failed .d/x");
     assert!(!wt.has("ran") && !wt.has(".d"));
     app.sh("chmod 755 ../wt").exit(0);
-    wt.run_bound("sweatfile-apply", &[]).exit(0).any_err();
+    wt.run_bound("sweatfile-apply", &[]).succeeds().any_err();
     assert!(wt.has("ran") && wt.has(".d/x"));
 }
 
@@ -180,7 +180,7 @@ fn no_pattern_brings_the_env_file_back() {
     let w = World::new();
     let app = w.app();
     w.area("git_excludes = [\"!.sweatshop-env\", \"!*\"]\n[env]\nA = \"secret\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     app.apply(&["check"]).exit(0);
     assert_eq!(app.git(&["status", "--porcelain"]), "");
     // A .gitignore outranks info/exclude, so apply can only warn.
@@ -213,7 +213,7 @@ fn one_odd_path_does_not_stop_the_others() {
     app.write(":(glob)x", "odd");
     w.area("[files.\"claude/x\"]\ncontent = \"x\"\n[files.y]\ncontent = \"y\"\n");
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(0).any_err();
+    wt.apply(&[]).succeeds().any_err();
     assert_eq!((wt.read(".y"), wt.read(":(glob)x")), ("y".into(), "odd".into()));
     w.area(&format!("[files.{}]\ncontent = \"x\"\n", "k".repeat(300)));
     wt.apply(&[]).exit(2).err_has("longer than 255 bytes");
@@ -234,7 +234,7 @@ fn a_suggested_pattern_matches_only_its_file() {
     let w = World::new();
     let app = w.app();
     w.area("[files.\"*\"]\ncontent = \"x\"\n");
-    app.apply(&[]).exit(0).err_has(r#"add "/.\\*" to git_excludes"#);
+    app.apply(&[]).succeeds().err_has(r#"add "/.\\*" to git_excludes"#);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn state_of_a_newer_version_is_refused() {
     let w = World::new();
     let app = w.app();
     w.area("template = true\n[env]\nP = \"{port}\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     for name in ["record.json", "ports.json"] {
         let path = format!(".git/shopfloor/sweatfile-apply/{name}");
         let good = app.read(&path);
@@ -261,9 +261,9 @@ fn exclude_lines_with_the_same_ending_stay_whole() {
     let app = w.app();
     app.sh("echo .sweatshop-env >> .git/info/exclude").exit(0);
     w.area("git_excludes = [\"*.sweatshop-env\"]\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     w.area("git_excludes = [\"*.sweatshop-env\", \"b\"]\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert_eq!(app.excludes(), [".sweatshop-env", "*.sweatshop-env", "b"]);
 }
 
@@ -273,7 +273,7 @@ fn an_unreadable_path_fails_alone() {
     let app = w.app();
     crate::support::world::write(&w.home("d/x"), "x");
     w.area("[files.d]\ncopy = \"~/d\"\n[files.y]\ncontent = \"y\"\n");
-    app.run_bound("sweatfile-apply", &[]).exit(0).any_err();
+    app.run_bound("sweatfile-apply", &[]).succeeds().any_err();
     app.sh("echo secret > .d/closed; chmod 000 .d/closed; rm .y").exit(0);
     app.run_bound("sweatfile-apply", &[]).exit(4).any_out().err_has(".d: cannot read");
     assert_eq!(app.read(".y"), "y");
@@ -289,7 +289,7 @@ fn files_named_by_an_unapproved_sweatfile_are_not_read() {
     // Reading this file to its end would never finish.
     app.write("sweatfile", "[files.x]\ncopy = \"/proc/self/pagemap\"\n");
     app.apply(&["check"]).exit(1).any_err().out_has("missing file: .x");
-    app.apply(&["show"]).exit(0);
+    app.apply(&["show"]).succeeds();
     app.apply(&[]).exit(3).any_out().any_err();
 }
 

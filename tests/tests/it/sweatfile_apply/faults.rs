@@ -42,13 +42,13 @@ fn killed_at_every_write_the_next_run_finishes() {
         &[],
         |wt, when| {
             assert_old_or_new(wt, when);
-            wt.apply(&[]).exit(0);
+            wt.apply(&[]).succeeds();
             assert_old_or_new(wt, when);
             wt.apply(&["check"]).exit(0);
             assert_eq!(wt.excludes().len(), 4);
             assert!(wt.read("log").starts_with("ran\n"));
             assert_no_leftovers(wt, when);
-            wt.apply(&["remove"]).exit(0);
+            wt.apply(&["remove"]).succeeds();
             assert!(!wt.has(".a") && !wt.has(".d"), "what was placed before the kill is taken back too, {when}");
             app.git(&["worktree", "remove", "--force", wt.path.to_str().unwrap()]);
         },
@@ -76,7 +76,7 @@ fn killed_while_another_layer_takes_over_the_next_run_finishes() {
         w.area(before);
         let _ = std::fs::remove_file(app.path.join("sweatfile"));
         let wt = app.worktree(name);
-        wt.apply(&[]).exit(0).any_err();
+        wt.apply(&[]).succeeds().any_err();
         app.approved(after);
         wt
     };
@@ -87,18 +87,18 @@ fn killed_while_another_layer_takes_over_the_next_run_finishes() {
         assert!(env == "A=1\nGONE=1\n" || env == "A=2\nNEW=1\n", "{env} {when}");
         if when.contains("fsync") {
             // Whichever it is, it is ours to take back.
-            wt.apply(&["remove"]).exit(0);
+            wt.apply(&["remove"]).succeeds();
             assert!(!wt.has(".a") && !wt.has(".d"), "{when}");
         }
-        wt.apply(&[]).exit(0).any_err();
+        wt.apply(&[]).succeeds().any_err();
         assert_eq!((wt.read(".a"), wt.has(".d")), ("repo".into(), false), "{when}");
         assert_eq!(wt.read(".sweatshop-env"), "A=2\nNEW=1\n", "{when}");
         wt.apply(&["check"]).exit(0);
         // A value written by a killed run is not taken for an edit by hand.
         app.approved(&after.replace("A = \"2\"", "A = \"3\""));
-        wt.apply(&[]).exit(0);
+        wt.apply(&[]).succeeds();
         assert_eq!(wt.read(".sweatshop-env"), "A=3\nNEW=1\n", "{when}");
-        wt.apply(&["remove"]).exit(0);
+        wt.apply(&["remove"]).succeeds();
         assert!(!wt.has(".a") && !wt.has(".sweatshop-env"), "{when}");
         app.git(&["worktree", "remove", "--force", wt.path.to_str().unwrap()]);
     });
@@ -112,12 +112,12 @@ fn killed_while_removing_the_next_run_finishes() {
     write(&w.home("eng/original"), "original\n");
     let prepare = |name: &str| {
         let wt = app.worktree(name);
-        wt.apply(&[]).exit(0);
+        wt.apply(&[]).succeeds();
         wt
     };
     sweep(prepare, &["remove"], |wt, when| {
         assert_old_or_new(wt, when);
-        wt.apply(&["remove"]).exit(0);
+        wt.apply(&["remove"]).succeeds();
         assert_eq!(std::fs::read_dir(&wt.path).unwrap().count(), 1, "{when}");
         assert_eq!(wt.excludes(), Vec::<String>::new(), "{when}");
         app.git(&["worktree", "remove", "--force", wt.path.to_str().unwrap()]);
@@ -131,8 +131,8 @@ fn killed_while_promoting_nothing_is_lost() {
     let prepare = |name: &str| {
         let app = w.repo(&format!("eng/repos/{name}"));
         app.approved(old);
-        app.apply(&[]).exit(0);
-        app.apply(&["env", "snapshot"]).exit(0);
+        app.apply(&[]).succeeds();
+        app.apply(&["env", "snapshot"]).succeeds();
         app.sh("echo MINE=2 >> .sweatshop-env; echo DROP=1 >> .sweatshop-env").exit(0);
         app
     };
@@ -167,7 +167,7 @@ fn killed_while_syncing_nothing_is_lost_and_the_next_sync_finishes() {
             write(&w.home(&format!(".local/share/shopfloor/overlays/{name}/{file}")), text);
         }
         let (one, two) = (app.worktree(&format!("{name}-a")), app.worktree(&format!("{name}-b")));
-        app.overlay(&["attach", one.path.to_str().unwrap(), two.path.to_str().unwrap()]).exit(0);
+        app.overlay(&["attach", one.path.to_str().unwrap(), two.path.to_str().unwrap()]).succeeds();
         one.write("s.json", a);
         two.write("s.json", b);
         two.write(".env", "A=1\nNEW=1\n");
@@ -215,29 +215,29 @@ fn killed_while_approving_and_installing_the_old_or_the_new_is_there() {
     sweep(prepare, &["approve", "--yes"], |app, when| {
         let status = app.apply(&["approvals"]).exit(0).stdout;
         assert!(status.starts_with("required") || status.starts_with("approved"), "{when}");
-        app.apply(&["approve", "--yes"]).exit(0);
-        app.apply(&[]).exit(0);
+        app.apply(&["approve", "--yes"]).succeeds();
+        app.apply(&[]).succeeds();
         std::fs::remove_dir_all(&app.path).unwrap();
     });
     sweep(prepare, &["hook", "install"], |app, when| {
         // The foreign hook runs at every moment, on its own or chained.
         app.run("git", &["checkout", "-q", "-b", "x"]).exit(0).err_has("foreign");
-        app.apply(&["hook", "install"]).exit(0);
+        app.apply(&["hook", "install"]).succeeds();
         app.run("git", &["checkout", "-q", "-b", "y"]).exit(0).err_has("foreign");
-        app.apply(&["hook", "uninstall"]).exit(0);
+        app.apply(&["hook", "uninstall"]).succeeds();
         assert_eq!(app.read(".git/hooks/post-checkout"), foreign, "{when}");
         std::fs::remove_dir_all(&app.path).unwrap();
     });
     sweep(
         |name| {
             let app = prepare(name);
-            app.apply(&["hook", "install"]).exit(0);
+            app.apply(&["hook", "install"]).succeeds();
             app
         },
         &["hook", "uninstall"],
         |app, when| {
             app.run("git", &["checkout", "-q", "-b", "x"]).exit(0).err_has("foreign");
-            app.apply(&["hook", "uninstall"]).exit(0);
+            app.apply(&["hook", "uninstall"]).succeeds();
             assert_eq!(app.read(".git/hooks/post-checkout"), foreign, "{when}");
             std::fs::remove_dir_all(&app.path).unwrap();
         },
@@ -277,12 +277,12 @@ fn a_worktree_on_another_device_is_set_up_and_temporaries_are_excluded() {
     let wt = w.at(&path);
     wt.write(".d/.shopfloor-tmp-left", "by a killed run");
     wt.write(".shopfloor-tmp-left", "A=secret");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).succeeds();
     assert!(wt.excludes().contains(&".shopfloor-tmp-*".to_owned()));
     assert_eq!((wt.read(".a"), wt.read(".d/copy")), ("whole\n".into(), "original\n".into()));
     assert!(!wt.has(".d/.shopfloor-tmp-left") && !wt.has(".shopfloor-tmp-left"));
     wt.apply(&["check"]).exit(0);
-    wt.apply(&["remove"]).exit(0);
+    wt.apply(&["remove"]).succeeds();
     assert!(!wt.has(".a") && !wt.has(".d/copy"));
 }
 
@@ -322,7 +322,7 @@ fn a_full_disk_leaves_nothing_half_written() {
     let out = out.exit(4).any_out();
     out.err_has("No space left on device");
     assert!(big_whole);
-    again.exit(0).any_err();
+    again.succeeds().any_err();
     assert!(whole);
 }
 
@@ -351,11 +351,11 @@ fn an_overlay_on_a_full_disk_keeps_its_files_and_a_later_sync_succeeds() {
     let after = std::fs::read_to_string(overlay.join(".env")).unwrap();
     let left = here.sh("find disk -name '.shopfloor-tmp-*'").exit(0).stdout;
     here.sh("umount disk").exit(0);
-    attached.exit(0);
+    attached.succeeds();
     assert_eq!(fill, Some(0));
     full.exit(4).err_has("No space left on device");
     assert_eq!((meanwhile.as_str(), edits), ("A=1\n", (large.clone(), "A=1\nC=1\n".into())));
-    again.exit(0);
+    again.succeeds();
     assert_eq!((after, left.as_str()), (format!("{large}C=1\n"), ""));
     assert_eq!(s.a.read(".env"), s.b.read(".env"));
 }
@@ -376,9 +376,9 @@ fn a_workspace_on_another_device_is_synced_and_temporaries_are_excluded() {
     let text = s.b.read(".claude/x");
     let is_left = s.b.has(".claude/.shopfloor-tmp-left");
     s.app.sh("umount ../b").exit(0);
-    attached.exit(0);
+    attached.succeeds();
     assert_eq!(status.exit(0).stdout, "");
-    synced.exit(0);
+    synced.succeeds();
     assert_eq!((text.as_str(), is_left), ("2\n", false));
     assert!(s.app.excludes().iter().any(|line| line == ".shopfloor-tmp-*"), "{:?}", s.app.excludes());
 }
@@ -394,6 +394,6 @@ fn a_bind_mount_below_the_worktree_is_another_device() {
     }
     let out = w.at(&wt.path).apply(&[]);
     app.sh("umount ../wt").exit(0);
-    out.exit(0).any_err();
+    out.succeeds().any_err();
     assert_eq!((wt.read(".d/x"), wt.read(".sweatshop-env")), ("x".into(), "A=1\n".into()));
 }

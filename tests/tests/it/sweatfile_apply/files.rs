@@ -26,7 +26,7 @@ fn copies_keep_modes_and_are_independent() {
         .sh("mkdir -p eng/tool/sub; echo x > eng/tool/sub/run; chmod 755 eng/tool/sub/run; ln -s sub/run eng/tool/l")
         .exit(0);
     w.area("[files.tool]\ncopy = \"tool\"\n[files.run]\ncopy = \"tool/sub/run\"\n");
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     assert_eq!((app.read(".tool/sub/run"), mode(&app.path.join(".run"))), ("x\n".into(), 0o755));
     assert_eq!(app.path.join(".tool/l").read_link().unwrap().to_str(), Some("sub/run"));
     app.apply(&["check"]).exit(0);
@@ -66,10 +66,10 @@ fn a_layer_that_takes_over_an_entry_replaces_an_unchanged_file() {
     let w = World::new();
     let app = w.app();
     w.area("[files.a]\ncontent = \"area\"\n[files.b]\ncontent = \"area\"\n[files.\"d/c\"]\ncontent = \"area\"\n");
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     app.write(".b", "mine");
     app.approved("[files.a]\ncontent = \"repo\"\n[files.b]\ncontent = \"repo\"\n[files.\"d/c\"]\nsource = \"\"\n");
-    app.apply(&["check"]).exit(1);
+    app.apply(&["check"]).exit(1).any_out();
     let out = app.apply(&["--json"]).exit(0).json();
     let actions: Vec<_> = (0..3).map(|i| text(&out, &format!("/files/{i}/action"))).collect();
     assert_eq!(actions, ["created", "kept", "skipped"]);
@@ -82,7 +82,7 @@ fn content_is_created_once_and_drift_is_reported() {
     let w = World::new();
     let app = w.app();
     w.area("[files.a]\ncontent = \"1\"\n[files.empty]\ncontent = \"\"\n");
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     assert_eq!(app.read(".empty"), "");
     w.area("[files.a]\ncontent = \"2\"\n[files.empty]\ncontent = \"\"\n");
     app.apply(&[]).exit(0).out_has("kept .a");
@@ -91,7 +91,7 @@ fn content_is_created_once_and_drift_is_reported() {
     assert_eq!(text(&out, "/files/0/action"), "drifted");
     app.sh("rm .a").exit(0);
     app.apply(&["check"]).exit(1).any_err().out_has("missing file: .a");
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     app.apply(&["check"]).exit(0);
 }
 
@@ -101,8 +101,8 @@ fn files_not_ignored_and_patterns_matching_tracked_files_are_warned_about() {
     let app = w.app();
     app.commit(".claude/tracked", "x");
     w.area("git_excludes = [\".claude/\", \"/.in\"]\n[files.in]\ncontent = \"x\"\n[files.out]\ncontent = \"x\"\n");
-    let dry = app.apply(&["-n"]).exit(0);
-    let out = app.apply(&[]).exit(0);
+    let dry = app.apply(&["-n"]).succeeds();
+    let out = app.apply(&[]).succeeds();
     assert_eq!(dry.stderr, out.stderr, "patterns about to be added count in a dry run");
     out.err_has("`.claude/` matches tracked files (`.claude/tracked`)").err_has("add \"/.out\" to git_excludes");
     assert!(!out.stderr.contains(".in is not ignored"), "{}", out.stderr);

@@ -34,7 +34,7 @@ fn a_tracked_envrc_holds_setup_back_until_approved() {
     app.commit(".envrc", "touch ~/evil\n");
     assert_held(&app, ".envrc");
     // In a hook the problem is a notice.
-    app.apply(&["hook", "install"]).exit(0);
+    app.apply(&["hook", "install"]).succeeds();
     let added = app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0);
     added.err_has(".envrc is tracked").err_has("eng/repos/wt approve");
     let wt = w.at(w.home("eng/repos/wt"));
@@ -42,12 +42,12 @@ fn a_tracked_envrc_holds_setup_back_until_approved() {
     // The approval is for the content, here and in every worktree with the same file.
     wt.apply(&["approvals"]).exit(0).out_has("required").out_has("wt/.envrc");
     wt.apply(&["approve"]).exit(3).err_has("wt/.envrc is tracked").err_has("touch ~/evil");
-    wt.apply(&["approve", "--yes"]).exit(0).out_has("approved").out_has("wt/.envrc");
-    wt.apply(&[]).exit(0).out_has("finished setup direnv allow");
-    app.apply(&[]).exit(0);
+    wt.apply(&["approve", "--yes"]).succeeds().out_has("approved").out_has("wt/.envrc");
+    wt.apply(&[]).succeeds().out_has("finished setup direnv allow");
+    app.apply(&[]).succeeds();
     assert_eq!(allowed(&w), 2);
     app.apply(&["check"]).exit(0);
-    wt.apply(&["--setup-again"]).exit(0);
+    wt.apply(&["--setup-again"]).succeeds();
     // One more character makes it another file.
     wt.commit(".envrc", "touch ~/evil2\n");
     let out = wt.apply(&["--setup-again"]).exit(3).any_out();
@@ -56,7 +56,7 @@ fn a_tracked_envrc_holds_setup_back_until_approved() {
     // A file that git does not track is the user's own.
     let plain = w.repo("eng/repos/plain");
     plain.write(".envrc", "mine\n");
-    plain.apply(&[]).exit(0);
+    plain.apply(&[]).succeeds();
     assert_eq!(allowed(&w), 4);
 }
 
@@ -82,7 +82,7 @@ fn files_that_the_area_places_do_not_hold_setup_back() {
         &w,
         "[files.envrc]\ncontent = \"good\\n\"\n[files.copied]\ncopy = \"shared\"\n[files.linked]\nsource = \"shared\"\n",
     );
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     assert_eq!(allowed(&w), 1);
     // A tracked file with the area's content.
     let same = w.repo("eng/repos/same");
@@ -92,7 +92,7 @@ fn files_that_the_area_places_do_not_hold_setup_back() {
         .any_status()
         .any_out()
         .any_err();
-    same.apply(&[]).exit(0);
+    same.apply(&[]).succeeds();
     assert_eq!(allowed(&w), 2);
     // A tracked file with another content.
     for file in [".envrc", ".copied", ".linked"] {
@@ -100,7 +100,7 @@ fn files_that_the_area_places_do_not_hold_setup_back() {
         other.commit(file, "theirs\n");
         assert_held(&other, file);
         other.git(&["rm", "-q", "--cached", file]);
-        other.apply(&[]).exit(0);
+        other.apply(&[]).succeeds();
     }
     // A link is approved together with the text behind it: another text needs another approval.
     let link = w.repo("eng/repos/link");
@@ -108,7 +108,7 @@ fn files_that_the_area_places_do_not_hold_setup_back() {
     link.sh("ln -s behind .envrc && git add .envrc && git commit -qm link").exit(0);
     assert_held(&link, ".envrc");
     link.apply(&["approve"]).exit(3).err_has("    one");
-    link.apply(&["approve", "--yes"]).exit(0);
+    link.apply(&["approve", "--yes"]).succeeds();
     link.write("behind", "two\n");
     assert_held(&link, ".envrc");
 }
@@ -128,7 +128,7 @@ fn an_envrc_in_a_directory_holds_back_only_the_areas_commands() {
     app.apply(&[]).exit(3).any_out().any_err();
     assert!(!app.has("ran"), "setup runs in its order, or not at all");
     w.area("");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert!(app.has("ran"));
     // Several files are each reported by name, even next to a sweatfile that does not count.
     area(&w, "");

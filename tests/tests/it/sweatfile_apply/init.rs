@@ -7,11 +7,11 @@ fn init_writes_a_starter_once() {
     let w = World::new();
     let app = w.app();
     let wt = app.worktree("wt");
-    let out = wt.apply(&["init"]).exit(0);
+    let out = wt.apply(&["init"]).succeeds();
     assert_eq!(out.stdout.trim_end(), app.path.join("sweatfile").to_str().unwrap());
     let text = app.read("sweatfile");
     assert!(text.find("setup =").unwrap() < text.find("[env]").unwrap(), "arrays come before tables");
-    wt.apply(&["show"]).exit(0);
+    wt.apply(&["show"]).succeeds();
     // Without the comment signs it is a valid sweatfile too.
     app.write(
         "sweatfile",

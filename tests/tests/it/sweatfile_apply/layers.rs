@@ -9,7 +9,7 @@ fn the_repository_layer_is_the_main_checkouts_and_not_the_branchs() {
     app.approved("[env]\nA = \"main\"\n");
     let wt = app.worktree("wt");
     wt.write("sweatfile", "setup = [\"touch evil\"]\n");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).succeeds();
     assert!(!wt.has("evil"));
     assert_eq!(wt.read(".sweatshop-env"), "A=main\n");
 }
@@ -20,11 +20,11 @@ fn no_area_inside_a_git_worktree_or_outside_home() {
     let app = w.app();
     w.area("[env]\nA = \"1\"\n");
     w.at(w.home("")).git(&["init", "-q"]);
-    app.apply(&[]).exit(0).err_has("is left out: it lies in the git worktree").err_has("set `area = ");
+    app.apply(&[]).succeeds().err_has("is left out: it lies in the git worktree").err_has("set `area = ");
     assert!(!app.has(".sweatshop-env"));
     let config = format!("[sweatfile-apply]\narea = {:?}\n", w.home("eng"));
     write(&w.home(".config/shopfloor/config.toml"), &config);
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=1\n");
     std::fs::remove_file(w.home(".config/shopfloor/config.toml")).unwrap();
 
@@ -44,10 +44,10 @@ fn the_area_can_be_named_but_not_inside_the_repository() {
     let app = w.app();
     let users = w.home(".config/shopfloor/config.toml");
     write(&users, &format!("[sweatfile-apply]\nareas = [\"~/other\", {:?}]\n", w.path("from-env")));
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=env\n");
     let elsewhere = w.path("elsewhere");
-    app.apply(&["--area", elsewhere.to_str().unwrap()]).exit(0);
+    app.apply(&["--area", elsewhere.to_str().unwrap()]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=flag\n");
     app.write("area/sweatfile", "setup = [\"touch evil\"]");
     app.apply(&["--area", "area"]).exit(2).err_has("lies in");
@@ -72,19 +72,19 @@ fn a_variable_cannot_make_an_area_trusted() {
     let config = format!("[sweatfile-apply]\narea = {0:?}\nareas = [{0:?}]\n", stranger.path);
     app.write(".shopfloor/config.toml", &config);
     app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
-    app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SWEATFILE_AREA", "")]).exit(0).any_err();
+    app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SWEATFILE_AREA", "")]).succeeds().any_err();
     app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
     assert!(!w.home("evil").exists() && !app.has(".sweatshop-env"));
     std::fs::remove_file(app.path.join(".shopfloor/config.toml")).unwrap();
     // In a hook the problem is a notice.
-    app.apply(&["hook", "install"]).exit(0);
+    app.apply(&["hook", "install"]).succeeds();
     app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0).err_has("SWEATFILE_AREA names");
     // The variable may name the default area, and any area that the user's configuration names.
     let eng = w.home("eng").to_string_lossy().into_owned();
-    app.run_with("sweatfile-apply", &[], &[("SWEATFILE_AREA", &eng)]).exit(0);
+    app.run_with("sweatfile-apply", &[], &[("SWEATFILE_AREA", &eng)]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=eng\n");
     write(&users, &format!("[sweatfile-apply]\narea = {:?}\n", stranger.path));
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert!(w.home("evil").exists());
 }
 
@@ -96,14 +96,14 @@ fn the_area_in_a_configuration_counts_from_the_user_and_once_approved_from_the_r
     write(&w.path("repo/sweatfile"), "[env]\nA = \"repo\"\n");
     let config = |dir: &str| format!("[sweatfile-apply]\narea = \"{}\"\naera = \"x\"\n", w.path(dir).display());
     write(&w.home(".config/shopfloor/config.toml"), &config("user"));
-    let out = app.apply(&[]).exit(0);
+    let out = app.apply(&[]).succeeds();
     out.err_has("config.toml:3: unknown setting `aera`; did you mean `area`?");
     assert_eq!(app.read(".sweatshop-env"), "A=user\n");
     app.write(".shopfloor/config.toml", &config("repo"));
     app.apply(&[]).exit(3).err_has(".shopfloor/config.toml is not approved");
     assert_eq!(app.read(".sweatshop-env"), "A=user\n");
-    app.apply(&["approve", "--yes"]).exit(0).any_err();
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&["approve", "--yes"]).succeeds().any_err();
+    app.apply(&[]).succeeds().any_err();
     assert_eq!(app.read(".sweatshop-env"), "A=repo\n");
     app.write(".shopfloor/config.toml", "[sweatfile-apply]\narea = 3\n");
     app.apply(&[]).exit(2).err_has("config.toml:2:8: `area` must be a string");
@@ -117,7 +117,7 @@ fn repo_root_names_another_repository_layer() {
     let root = w.path("shared");
     let root = root.to_str().unwrap();
     app.apply(&["--repo-root", root]).exit(3).any_out().any_err();
-    app.apply(&["--repo-root", root, "--yes"]).exit(0);
+    app.apply(&["--repo-root", root, "--yes"]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=shared\n");
 }
 
@@ -133,8 +133,8 @@ fn bare_separate_and_submodule_layouts_find_their_main_checkout() {
     wrap.write("sweatfile", "[env]\nA = \"wrapper\"\n");
     wrap.run("git", &["-C", ".bare", "worktree", "add", "-q", "../main", "main"]).exit(0);
     let wt = w.at(w.home("eng/wrap/main"));
-    wt.apply(&["approve", "--yes"]).exit(0);
-    wt.apply(&[]).exit(0);
+    wt.apply(&["approve", "--yes"]).succeeds();
+    wt.apply(&[]).succeeds();
     assert_eq!(wt.read(".sweatshop-env"), "A=wrapper\n");
     w.at(w.home("eng/wrap/.bare")).apply(&[]).exit(2).err_has("no work tree");
 
@@ -144,7 +144,7 @@ fn bare_separate_and_submodule_layouts_find_their_main_checkout() {
     alone.write("sweatfile", "[env]\nA = \"bare\"\n");
     alone.run("git", &["worktree", "add", "-q", "../of-alone", "main"]).exit(0);
     let wt = w.at(w.home("eng/of-alone"));
-    wt.apply(&["--yes"]).exit(0);
+    wt.apply(&["--yes"]).succeeds();
     assert_eq!(wt.read(".sweatshop-env"), "A=bare\n");
 
     // A separate git directory, from the main checkout and from a linked worktree.
@@ -153,7 +153,7 @@ fn bare_separate_and_submodule_layouts_find_their_main_checkout() {
     sep.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
     sep.approved("[env]\nA = \"separate\"\n");
     let wt = sep.worktree("of-sep");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).succeeds();
     assert_eq!(wt.read(".sweatshop-env"), "A=separate\n");
 
     // A submodule and a linked worktree of it.
@@ -163,7 +163,7 @@ fn bare_separate_and_submodule_layouts_find_their_main_checkout() {
     sub.approved("[env]\nA = \"submodule\"\n");
     sub.git(&["worktree", "add", "-q", "../../of-sub"]);
     let wt = w.at(w.home("eng/of-sub"));
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).succeeds();
     assert_eq!(wt.read(".sweatshop-env"), "A=submodule\n");
 }
 
@@ -176,7 +176,7 @@ fn a_workers_clone_takes_layers_and_approvals_from_its_source() {
     let clone = w.at(w.home("clone"));
     clone.write("sweatfile", "setup = [\"touch evil\"]\n");
     clone.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
-    clone.apply(&[]).exit(0);
+    clone.apply(&[]).succeeds();
     assert_eq!(clone.read(".sweatshop-env"), "A=source\n");
     assert!(!clone.has("evil"));
     assert_eq!(clone.excludes(), [".sweatshop-env"]);
@@ -188,7 +188,7 @@ fn show_prints_the_merged_result_and_hides_values() {
     let app = w.app();
     w.area("git_excludes = [\".x\"]\n[env]\nTOKEN = \"secret\"\n[files.x]\ncontent = \"secret\"\n[files.y]\nsource = \"there\"\n");
     app.write("sweatfile", "setup = [\"true\"]\n");
-    let out = app.apply(&["show"]).exit(0);
+    let out = app.apply(&["show"]).succeeds();
     assert!(!out.stdout.contains("secret"));
     let home = w.home("eng/there");
     insta::assert_snapshot!(out.stdout.replace(home.to_str().unwrap(), "AREA/there"), @r#"
@@ -204,7 +204,7 @@ fn show_prints_the_merged_result_and_hides_values() {
     [files.y]
     source = "AREA/there"
     "#);
-    app.apply(&["show", "--reveal"]).exit(0).out_has("TOKEN = \"secret\"");
+    app.apply(&["show", "--reveal"]).succeeds().out_has("TOKEN = \"secret\"");
     let layers = app.apply(&["show", "--layers", "--json"]).exit(0).json_lines();
     assert_eq!((text(&layers[0], "/name"), text(&layers[1], "/approval")), ("area", "required"));
 }
@@ -218,7 +218,7 @@ fn inherited_variables_name_a_worktree_that_does_not_name_its_repository() {
     let (dots, top) = (w.home("dots"), w.home("files"));
     let vars = [("GIT_DIR", dots.to_str().unwrap()), ("GIT_WORK_TREE", top.to_str().unwrap())];
     files.write("sweatfile", "git_excludes = [\"x\"]\n[env]\nA = \"1\"\n");
-    files.run_with("sweatfile-apply", &["--yes"], &vars).exit(0);
+    files.run_with("sweatfile-apply", &["--yes"], &vars).succeeds();
     assert_eq!(files.read(".sweatshop-env"), "A=1\n");
     // Inside a worktree that has a repository of its own, that repository is used.
     app.write("sub/x", "");
@@ -237,7 +237,7 @@ fn a_separate_directory_called_dot_git_is_not_a_main_checkout() {
     sep.approved("[env]\nA = \"sep\"\n");
     write(&w.home("eng/store/sweatfile"), "setup = [\"touch evil\"]\n");
     let wt = sep.worktree("of-sep");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).succeeds();
     assert_eq!((wt.read(".sweatshop-env"), wt.has("evil")), ("A=sep\n".into(), false));
 }
 
@@ -269,16 +269,16 @@ fn an_unapproved_edit_removes_nothing() {
     w.area("[env]\nA = \"area\"\n[files.x]\ncontent = \"area\"\n");
     let text = "[env]\nA = \"repo\"\nB = \"repo\"\n[files.x]\ncontent = \"repo\"\n";
     app.approved(text);
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     app.write("sweatfile", &format!("{text}# edited\n"));
     app.apply(&[]).exit(3).any_out().any_err();
     assert_eq!((app.read(".sweatshop-env"), app.read(".x")), ("A=repo\nB=repo\n".into(), "repo".into()));
-    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&["approve", "--yes"]).succeeds();
     app.apply(&[]).exit(0);
     app.apply(&["check"]).exit(0);
     // A deleted sweatfile differs from one that waits for approval.
     std::fs::remove_file(app.path.join("sweatfile")).unwrap();
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert_eq!((app.read(".sweatshop-env"), app.read(".x")), ("A=area\n".into(), "area".into()));
 }
 
@@ -290,11 +290,11 @@ fn show_and_warnings_escape_terminal_sequences() {
         "sweatfile",
         "setup = [\"a\\u202eb\\u009bc\"]\n[files.\"a\\nsweatfile-apply: error: b\"]\ncontent = \"x\"\n",
     );
-    let out = app.apply(&["show", "--reveal"]).exit(0);
+    let out = app.apply(&["show", "--reveal"]).succeeds();
     assert!(!out.stdout.contains(['\u{202e}', '\u{9b}']), "{}", out.stdout);
     let same: Vec<&str> = out.stdout.lines().filter(|l| l.contains("\\U0000202E")).collect();
     assert_eq!(same.len(), 1, "{}", out.stdout);
-    let out = app.apply(&["--yes", "--no-setup"]).exit(0);
+    let out = app.apply(&["--yes", "--no-setup"]).succeeds();
     assert!(!out.stderr.lines().any(|l| l.starts_with("sweatfile-apply: error: b")), "{}", out.stderr);
 }
 
@@ -317,10 +317,10 @@ fn an_unapproved_edit_runs_no_setup_again() {
     w.area("setup = [\"echo area >> log\"]\n");
     let text = "setup = [\"echo repo >> log\"]\n";
     app.approved(text);
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     app.write("sweatfile", &format!("{text}# edited\n"));
     app.apply(&[]).exit(3).any_err();
-    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&["approve", "--yes"]).succeeds();
     app.apply(&[]).exit(0);
     assert_eq!(app.read("log"), "area\nrepo\n");
 }
@@ -333,7 +333,7 @@ fn arrays_append_in_order_and_empty_clears() {
     w.area("git_excludes = [\"a\"]\nsetup = [\"echo area >> log\"]");
     app.approved("git_excludes = [\"b\"]\nsetup = [\"echo repo >> log\"]");
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).succeeds();
     assert_eq!(wt.read("log"), "area\nrepo\n");
     let excludes = wt.excludes();
     let at = |pattern: &str| excludes.iter().position(|l| l == pattern).unwrap();
@@ -352,7 +352,7 @@ fn an_empty_value_removes_the_inherited_key() {
     let app = w.app();
     w.area("[env]\nA = \"1\"\nB = \"2\"\n");
     app.approved("[env]\nA = \"\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "B=2\n");
     assert_eq!(mode(&app.path.join(".sweatshop-env")), 0o600);
 }
@@ -365,6 +365,6 @@ fn an_empty_source_clears_the_entry_and_makes_no_directory() {
     write(&w.home("settings.json"), "{}");
     w.area("[files.\"claude/settings.local.json\"]\nsource = \"~/settings.json\"\n");
     app.approved("[files.\"claude/settings.local.json\"]\nsource = \"\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert!(!app.has(".claude"));
 }

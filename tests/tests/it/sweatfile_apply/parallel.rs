@@ -16,7 +16,7 @@ fn sixteen_worktrees_at_once_lose_no_exclude_line() {
     let worktrees: Vec<_> = (0..16).map(|i| app.worktree(&format!("w{i}"))).collect();
     std::thread::scope(|scope| {
         for wt in &worktrees {
-            scope.spawn(|| wt.apply(&[]).exit(0).any_err());
+            scope.spawn(|| wt.apply(&[]).succeeds().any_err());
         }
     });
     let lines = app.excludes();
@@ -36,7 +36,7 @@ fn a_worktree_applied_in_parallel_is_set_up_once() {
     w.area("setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"x\"\n");
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| app.apply(&[]).exit(0).any_err());
+            scope.spawn(|| app.apply(&[]).succeeds().any_err());
         }
     });
     assert_eq!(app.read("log"), "ran\n");
@@ -53,5 +53,5 @@ fn a_held_lock_ends_in_75() {
     file.lock().unwrap();
     app.apply(&[]).exit(75).err_has("another process holds");
     drop(file);
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
 }

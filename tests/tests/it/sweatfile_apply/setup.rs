@@ -7,15 +7,15 @@ fn setup_runs_once_per_list_and_again_when_asked() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo 1 >> log\"]\n");
-    app.apply(&["--no-setup"]).exit(0);
+    app.apply(&["--no-setup"]).succeeds();
     assert!(!app.has("log"));
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     app.apply(&[]).exit(0);
     assert_eq!(app.read("log"), "1\n");
-    app.apply(&["--setup-again"]).exit(0);
+    app.apply(&["--setup-again"]).succeeds();
     assert_eq!(app.read("log"), "1\n1\n");
     w.area("setup = [\"echo 2 >> log\"]\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert_eq!(app.read("log"), "1\n1\n2\n");
 }
 
@@ -24,7 +24,7 @@ fn a_setup_command_may_call_the_tool_itself() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo in >> log; sweatfile-apply; sweatfile-apply check > drift || true\"]\n");
-    let out = app.apply(&[]).exit(0);
+    let out = app.apply(&[]).succeeds();
     out.err_has("inside the setup of this worktree");
     assert_eq!(app.read("log"), "in\n");
     assert_eq!(app.read("drift"), "setup never finished with these commands\n");
@@ -46,7 +46,7 @@ fn a_failing_command_stops_the_rest_and_a_later_run_starts_again() {
     assert_eq!(text(&json, "/error/kind"), "setup");
     app.apply(&["check"]).exit(1).out_has("setup never finished");
     app.write("fixed", "");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert_eq!(app.read("log"), "1\n1\n1\n");
     app.apply(&["check"]).exit(0);
 }
@@ -62,12 +62,12 @@ fn setup_sees_its_own_worktree_whatever_git_dir_says() {
     let wt = app.worktree("wt");
     let git_dir = other.path.join(".git");
     let hook_env = [("GIT_DIR", git_dir.to_str().unwrap()), ("GIT_INDEX_FILE", "index")];
-    wt.run_with("sweatfile-apply", &[], &hook_env).exit(0);
+    wt.run_with("sweatfile-apply", &[], &hook_env).succeeds();
     assert_eq!(wt.read("top").trim_end(), wt.path.to_str().unwrap());
     assert_eq!(wt.read(".sweatshop-env"), "A=1\n");
     // With -C, the named directory decides.
     let named = app.worktree("named");
-    other.run_with("sweatfile-apply", &["-C", named.path.to_str().unwrap()], &hook_env).exit(0);
+    other.run_with("sweatfile-apply", &["-C", named.path.to_str().unwrap()], &hook_env).succeeds();
     assert_eq!(named.read("top").trim_end(), named.path.to_str().unwrap());
     assert!(!other.has(".sweatshop-env") && other.excludes().is_empty());
 }
@@ -77,7 +77,7 @@ fn setup_sees_the_true_values_and_its_worktree() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"env | grep -E '^(A|SWEATFILE_)' | sort > seen\", \"cat; echo $? > stdin\"]\n[env]\nA = \"it's $5 `x` \\\\\"\n");
-    app.apply(&[]).exit(0).any_err();
+    app.apply(&[]).succeeds().any_err();
     let here = app.path.display();
     assert_eq!(app.read("seen"), format!("A=it's $5 `x` \\\nSWEATFILE_REPO_ROOT={here}\nSWEATFILE_WORKTREE={here}\n"));
     assert_eq!(app.read("stdin"), "0\n");
@@ -96,11 +96,11 @@ fn a_failed_setup_runs_again_even_if_it_had_finished_before() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo run >> log; test ! -e broken\"]\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     app.write("broken", "");
     app.apply(&["--setup-again"]).exit(4).any_out().any_err();
     app.apply(&["check"]).exit(1).out_has("setup never finished");
     app.sh("rm broken").exit(0);
-    app.apply(&[]).exit(0);
+    app.apply(&[]).succeeds();
     assert_eq!(app.read("log"), "run\nrun\nrun\n");
 }

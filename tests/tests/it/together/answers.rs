@@ -318,7 +318,7 @@ fn front_door(day: &mut Day, w: &World) {
     day.run(app, "shopfloor teardown");
     app.sh("git checkout -q . 2> /dev/null; rm -f sweatfile").any_status();
     let root = w.home("fronts");
-    app.run("worker-ctl", &["init", "--target", root.to_str().unwrap()]).exit(0);
+    app.run("worker-ctl", &["init", "--target", root.to_str().unwrap()]).succeeds();
     day.run(app, "worker-ctl deinit --yes");
 }
 
@@ -387,9 +387,9 @@ fn a_command_that_has_nothing_to_do_is_silent_and_says_so_with_v() {
     app.commit(".gitignore", ".env\n.x\n.sweatshop-env\n");
     w.area("[files.x]\ncontent = \"x\"\n");
     app.write(".env", "A=1\n");
-    app.run("ledger-synth", &["install"]).exit(0).any_err();
-    app.run("ledger-synth", &["add", "--agent", "ann", "--now", "n"]).exit(0);
-    app.run("overlay-sync", &["add", ".env"]).exit(0);
+    app.run("ledger-synth", &["install"]).succeeds().any_err();
+    app.run("ledger-synth", &["add", "--agent", "ann", "--now", "n"]).succeeds();
+    app.run("overlay-sync", &["add", ".env"]).succeeds();
     for line in [
         "sweatfile-apply apply",
         "sweatfile-apply env review",
@@ -409,7 +409,7 @@ fn a_command_that_has_nothing_to_do_is_silent_and_says_so_with_v() {
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         let at = if words[0] == "worker-ctl" { &floor.root } else { app };
-        at.run(words[0], &words[1..]).exit(0).any_err();
+        at.run(words[0], &words[1..]).succeeds().any_err();
         let again = at.run(words[0], &words[1..]).exit(0);
         assert_eq!(again.stdout, "", "{line}");
         let told = at.run(words[0], &[&words[1..], &["-v"]].concat()).exit(0).any_err();

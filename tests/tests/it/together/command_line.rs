@@ -54,7 +54,7 @@ fn dry_run_prints_the_plan_and_changes_nothing() {
         vec!["revoke", "-n"],
     ] {
         let before = app.snapshot();
-        app.apply(&args).exit(0);
+        app.apply(&args).succeeds();
         app.assert_untouched_since(&before);
     }
 }
@@ -64,7 +64,7 @@ fn quiet_drops_notices_and_keeps_warnings() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nsetup = [\"true\"]\n");
-    let out = app.apply(&["-q"]).exit(0);
+    let out = app.apply(&["-q"]).succeeds();
     out.err_has("warning: ");
     assert!(!out.stderr.contains("[1/1]"), "{}", out.stderr);
 }
@@ -128,7 +128,7 @@ fn git_processes_stay_at_three_for_a_worktree_that_is_up_to_date() {
     app.write(".worktreeinclude", "secret\n");
     app.write("secret", "s");
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).succeeds();
     let git = crate::support::world::which("git");
     w.program("git", &format!("echo \"$@\" >> {}\nexec {} \"$@\"", w.path("calls").display(), git.display()));
     for args in [vec![], vec!["check"]] {
@@ -144,10 +144,10 @@ fn readers_that_go_away_cancel_nothing_and_a_full_disk_is_said() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"for i in 1 2 3; do echo $i; done; touch one\", \"echo x; touch two\"]\n");
-    app.sh("sweatfile-apply 2>&1 | head -n 1").exit(0);
+    app.sh("sweatfile-apply 2>&1 | head -n 1").succeeds();
     assert!(app.has("one") && app.has("two"));
     w.area("setup = [\"seq 300000\"]\n");
-    let out = app.apply(&["-q"]).exit(0);
+    let out = app.apply(&["-q"]).succeeds();
     assert_eq!(out.stderr.lines().count(), 300_000, "all of a flood comes through");
     app.sh("sweatfile-apply show > /dev/full").exit(4).err_has("cannot write the answer");
 }
@@ -157,7 +157,7 @@ fn dash_c_adds_up_and_an_empty_one_changes_nothing() {
     let w = World::new();
     let app = w.app();
     let top = w.at(w.home("eng"));
-    top.apply(&["-C", "repos", "-C", "", "-C", "app", "show"]).exit(0);
+    top.apply(&["-C", "repos", "-C", "", "-C", "app", "show"]).succeeds();
     app.apply(&["-C", "gone", "show"]).exit(2).err_has("No such file or directory");
 }
 
@@ -183,12 +183,12 @@ fn colours_follow_the_flag_and_the_time_its_variable() {
     assert!(!app.apply(&[]).exit(3).stderr.contains(red));
     assert!(app.on_terminal("sweatfile-apply -q", "n\n").exit(3).stdout.contains(red));
     assert!(!app.on_terminal("NO_COLOR=1 sweatfile-apply -q", "n\n").exit(3).stdout.contains(red));
-    app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SHOPFLOOR_NOW", "2001-02-03T04:05:06Z")]).exit(0);
+    app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SHOPFLOOR_NOW", "2001-02-03T04:05:06Z")]).succeeds();
     let store = std::fs::read_to_string(w.home(".local/state/shopfloor/approvals.toml")).unwrap();
     assert!(store.contains("approved = \"2001-02-03T04:05:06Z\""), "{store}");
     let out = app.run_with("sweatfile-apply", &["show", "--json"], &[("SHOPFLOOR_NOW", "soon")]).exit(2).json();
     assert_eq!(text(&out, "/error/kind"), "usage");
-    app.apply(&["-v"]).exit(0).err_has("repo layer: ");
+    app.apply(&["-v"]).succeeds().err_has("repo layer: ");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn paths_that_are_not_utf_8_are_no_reason_to_panic() {
         vec!["remove"],
         vec!["show"],
     ] {
-        odd.apply(&[&["--json"], args.as_slice()].concat()).exit(0).json();
+        odd.apply(&[&["--json"], args.as_slice()].concat()).succeeds().json();
     }
 }
 
@@ -218,7 +218,7 @@ fn state_directories_are_closed_again() {
     let app = w.app();
     app.write("sweatfile", "[env]\nA = \"1\"\n");
     app.sh("mkdir -p -m 777 ~/.local/state/shopfloor .git/shopfloor").exit(0);
-    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&["approve", "--yes"]).succeeds();
     assert_eq!(crate::support::world::mode(&w.home(".local/state/shopfloor")), 0o700);
 }
 

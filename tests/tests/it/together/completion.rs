@@ -30,7 +30,7 @@ fn app<'w>(w: &'w World, shell: &str, dir: &str) -> Repo<'w> {
 fn check(app: &Repo<'_>, shell: &str) {
     let lines = "worktree-spawn path main.f\t > ~/path\nworker-ctl config --jso\t > ~/json\nshopfloor go ad\t > ~/adam\n\
                  shopfloor shell-i\tbas\t > ~/init\nledger-synth explain deci\t 2> ~/explain\nexit\n";
-    app.on_terminal(shell, lines).any_status();
+    app.on_terminal(shell, lines).any_status().any_out();
     let home = app.world.at(app.world.home(""));
     assert_eq!(home.read("path").trim_end(), app.path.join(".shopfloor/worktrees/feat").to_str().unwrap());
     assert!(home.read("json").starts_with("{\"v\":1"));

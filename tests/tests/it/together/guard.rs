@@ -182,21 +182,21 @@ fn a_repository_inside_a_worktree_runs_nothing() {
             let floor = floor(&w);
             let evil = evil(&w);
             hooks(&w, &evil, &w.path("evil-hooks"));
-            floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+            floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
             let adam = tree(&floor, "adam");
             inner(&adam, &inner_configurations(&evil)[n]);
             if n == 2 {
                 adam.sh("cd sub && t=$(git rev-parse 'HEAD^{tree}') && rm -f .git/objects/${t%${t#??}}/${t#??}")
                     .exit(0);
             }
-            floor.ctl(&["patrol"]).exit(0);
+            floor.ctl(&["patrol"]).succeeds();
             let is_done = floor.ctl(args).exits_with(0);
             assert_unmarked(&w, &format!("a submodule of worker-ctl's, {n}: {args:?}"));
             if args[0] == "nuke" || args[0] == "reset" {
                 // Done, and nothing of it is lost.
                 assert!(is_done, "{args:?}");
                 let kept = floor.root.sh("cd .git && git rev-parse --verify -q $(git for-each-ref --format='%(refname)' refs/shopfloor/trash):untracked");
-                kept.exit(0);
+                kept.succeeds();
                 let sub = floor.root.sh("find trash .worktrees -path '*sub/a' 2> /dev/null | grep -q .");
                 sub.exit(0);
             }
@@ -245,7 +245,7 @@ fn a_submodule_with_settings_of_its_own_is_in_nobodys_way() {
     child.sh("cd sub && git add . && git commit -qm new && cd .. && git add sub && git commit -qm sub").exit(0);
     app.spawn(&["remove", "x"]).exit(1).err_has("the submodule sub has commits that are nowhere else");
     child.sh("cd sub && git reset -q --hard HEAD~ && cd .. && git add sub && git commit -qm back").exit(0);
-    app.spawn(&["remove", "x"]).exit(0);
+    app.spawn(&["remove", "x"]).succeeds();
     assert!(!child.path.exists());
 }
 
@@ -290,7 +290,7 @@ fn hooks_that_lie_in_the_worktree_are_not_run_where_none_is_meant() {
 fn a_worktree_of_its_own_settings_works_on() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     let adam = tree(&floor, "adam");
     adam.git(&["sparse-checkout", "set", "--no-cone", "/*"]);
     for setting in [["user.name", "Adam"], ["core.untrackedCache", "true"], ["pull.rebase", "true"]] {
@@ -299,7 +299,7 @@ fn a_worktree_of_its_own_settings_works_on() {
     assert!(floor.root.has(".git/worktrees/adam/config.worktree"));
     adam.commit("mine", "x\n");
     floor.until("adam", "needs_review");
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!(floor.app.git(&["show", "main:mine"]), "x\n");
 }
 
@@ -317,7 +317,7 @@ fn a_worktree_that_leads_elsewhere_is_told_with_what_mends_it() {
     told.err_has(".worktrees/adam/.git does not lead to").err_has("worktree repair");
     assert!(floor.app.has(".git/HEAD"));
     // The others go on.
-    floor.ctl(&["nuke", "eve", "--yes"]).exit(0);
+    floor.ctl(&["nuke", "eve", "--yes"]).succeeds();
     // One without any says as little about what it has.
     std::fs::remove_file(adam.path.join(".git")).unwrap();
     adam.write("new", "work\n");
@@ -325,7 +325,7 @@ fn a_worktree_that_leads_elsewhere_is_told_with_what_mends_it() {
     assert!(adam.has("new"));
     std::fs::remove_file(adam.path.join("new")).unwrap();
     adam.write(".git", &before);
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn no_agent_is_handed_settings_that_are_checked_in() {
         refused.err_has(&format!(".shopfloor/{file} is checked in")).err_has("git rm --cached");
         assert_eq!(app.read(&format!(".shopfloor/{file}")), hooks);
         app.git(&["rm", "-q", "--cached", &format!(".shopfloor/{file}")]);
-        app.spawn(&["worker", "w"]).exit(0);
+        app.spawn(&["worker", "w"]).succeeds();
     }
     for file in ["mcp.json", "settings.json", "task.md"] {
         let app = w.repo(&format!("subtree-{file}"));

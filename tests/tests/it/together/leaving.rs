@@ -20,10 +20,10 @@ fn share(app: &Repo<'_>) {
     app.commit(".gitignore", ".claude/\n.sweatshop-env\n");
     app.world.area("[env]\nEDITOR = \"vi\"\n");
     app.write(SETTINGS, "{\n  \"permissions\": {\n    \"allow\": [\n      \"a\"\n    ]\n  }\n}\n");
-    app.overlay(&["add", SETTINGS]).exit(0);
-    app.overlay(&["attach"]).exit(0);
-    app.overlay(&["hook", "install"]).exit(0);
-    app.apply(&["hook", "install"]).exit(0);
+    app.overlay(&["add", SETTINGS]).succeeds();
+    app.overlay(&["attach"]).succeeds();
+    app.overlay(&["hook", "install"]).succeeds();
+    app.apply(&["hook", "install"]).succeeds();
 }
 
 /// What an agent learns: a permission, a variable.
@@ -58,17 +58,17 @@ fn what_an_agent_learned_outlives_its_worktree_whoever_removes_it() {
 
     let collected = subtree(&app, &["collected"]);
     app.spawn(&["run", "main.collected", "--", "true"]).exit(0);
-    app.spawn(&["wait", "--timeout", "10s"]).exit(0);
+    app.spawn(&["wait", "--timeout", "10s"]).succeeds();
     learn(&collected, "y");
-    app.spawn(&["gc", "--dry-run"]).exit(0);
+    app.spawn(&["gc", "--dry-run"]).succeeds();
     assert!(!app.apply(&["env", "diff", "--removed"]).exit(0).stdout.contains("NEW_y"));
-    app.spawn(&["gc"]).exit(0).out_has("removed main.collected");
+    app.spawn(&["gc"]).succeeds().out_has("removed main.collected");
     assert_kept(&app, &collected, "y");
 
     // One becomes everybody's, the other is dropped; then nothing is left to decide about.
     app.apply(&["env", "review", "--removed"]).exit(3).err_has("NEW_x").err_has("NEW_y");
     app.apply(&["env", "review", "--removed", "--promote", "NEW_z"]).exit(1).err_has("NEW_z");
-    app.apply(&["env", "review", "--removed", "--promote", "NEW_x", "--discard", "NEW_y"]).exit(0);
+    app.apply(&["env", "review", "--removed", "--promote", "NEW_x", "--discard", "NEW_y"]).succeeds();
     assert!(app.read("sweatfile").contains("NEW_x = \"1\""));
     assert_eq!(app.apply(&["env", "diff", "--removed"]).exit(0).stdout, "");
     app.apply(&["env", "review", "--removed"]).exit(0);
@@ -80,20 +80,20 @@ fn a_worker_that_is_nuked_or_reset_takes_nothing_with_it() {
     let floor = Floor::new(&w);
     let app = floor.app.clone();
     share(&app);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
     let adam = tree(&floor, "adam");
-    adam.overlay(&["attach"]).exit(0);
-    adam.apply(&["-q"]).exit(0);
+    adam.overlay(&["attach"]).succeeds();
+    adam.apply(&["-q"]).succeeds();
     learn(&adam, "x");
-    floor.ctl(&["reset", "adam"]).exit(0);
+    floor.ctl(&["reset", "adam"]).succeeds();
     // It stays, with its own; only the overlay has it too.
     assert!(adam.read(".sweatshop-env").contains("NEW_x"));
     assert_eq!(app.apply(&["env", "diff", "--removed"]).exit(0).stdout, "");
     app.overlay(&["sync"]).exit(0);
     assert!(app.read(SETTINGS).contains("\"x\""));
     learn(&adam, "y");
-    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).err_has("NEW_y");
+    floor.ctl(&["nuke", "adam", "--yes"]).succeeds().err_has("NEW_y");
     assert_kept(&app, &adam, "y");
     assert!(!app.overlay(&["status"]).exit(0).stdout.contains("adam"));
 }
@@ -110,14 +110,14 @@ fn what_cannot_be_taken_in_stops_a_removal_unless_it_is_forced() {
     assert!(text(&refused.json(), "/error/message").contains(SETTINGS), "{refused:?}");
     child.assert_untouched_since(&before);
     child.overlay(&["hook", "run", "pre-remove", "."]).exit(1).err_has(SETTINGS);
-    app.spawn(&["remove", "x", "--force"]).exit(0).err_has(SETTINGS);
+    app.spawn(&["remove", "x", "--force"]).succeeds().err_has(SETTINGS);
     assert!(!child.path.exists());
     // Its text can be had back.
     app.overlay(&["sync"]).exit(0);
     let held = app.overlay(&["conflicts", "--json"]).exit(0).json();
     assert_eq!(text(&held, "/state"), "recorded");
     let id = text(&held, "/here");
-    app.overlay(&["restore", id, "--to", "back.json"]).exit(0);
+    app.overlay(&["restore", id, "--to", "back.json"]).succeeds();
     assert_eq!(app.read("back.json"), "{ \"permissions\": {");
 
     // A tool that fails without a word refuses as well.
@@ -125,7 +125,7 @@ fn what_cannot_be_taken_in_stops_a_removal_unless_it_is_forced() {
     w.program("overlay-sync", "exit 7");
     app.spawn(&["remove", "y"]).exit(1).err_has("overlay-sync: its pre-remove ended with exit status 7");
     assert!(child.path.exists());
-    app.spawn(&["remove", "y", "--force"]).exit(0);
+    app.spawn(&["remove", "y", "--force"]).succeeds();
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn with_a_watch_running_nothing_is_lost_either() {
     let lock = w.home(".local/share/shopfloor/overlays/app/.overlay-sync/watch.lock");
     wait_for(|| std::fs::read_to_string(&lock).is_ok_and(|pid| !pid.is_empty()));
     learn(&child, "x");
-    app.spawn(&["remove", "x"]).exit(0);
+    app.spawn(&["remove", "x"]).succeeds();
     watch.kill().unwrap();
     watch.wait().unwrap();
     assert_kept(&app, &child, "x");
@@ -235,7 +235,7 @@ fn an_agent_that_was_removed_still_tells_what_it_has_to_say() {
     app.commit(".shopfloor/config.toml", "[worktree-spawn]\nmax_depth = 3\n");
     let take = || app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
     let child = subtree(&app, &["x"]);
-    child.spawn(&["worker", "w"]).exit(0);
+    child.spawn(&["worker", "w"]).succeeds();
     let inner = subtree(&child, &["y"]);
     let gone = |at: &Repo<'_>, id: &str, remove: &str, then: &str| {
         let app = app.path.display();
@@ -244,27 +244,27 @@ fn an_agent_that_was_removed_still_tells_what_it_has_to_say() {
         at.sh(&line)
     };
     // Its record is gone, and its directory is its parent's.
-    gone(&child, "main.x/w", "remove main.x/w", "worktree-spawn notify success seat").exit(0);
+    gone(&child, "main.x/w", "remove main.x/w", "worktree-spawn notify success seat").succeeds();
     let seat = child.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
     assert_eq!((text(&seat, "/message"), text(&seat, "/type")), ("seat", "worker_complete"));
     assert_eq!((text(&seat, "/from/id"), text(&seat, "/forwarded_from")), ("main.x/w", "main.x/w"));
     // Its directory is gone, and its parent's with it.
     let said = gone(&inner, "main.x.y", "remove --recursive x", "worktree-spawn notify failure inner");
-    said.exit(0);
+    said.succeeds();
     let told = take();
     assert_eq!((text(&told, "/message"), text(&told, "/from/id")), ("inner", "main.x.y"));
     assert_eq!((text(&told, "/forwarded_from"), text(&told, "/status")), ("main.x", "failure"));
     // By name, and through the hook of its program, wherever that runs.
-    app.spawn(&["notify", "info", "named", "--as", "main.x"]).exit(0);
+    app.spawn(&["notify", "info", "named", "--as", "main.x"]).succeeds();
     assert_eq!((text(&take(), "/message")), "named");
     let hook = "echo '{\"hook_event_name\":\"Stop\",\"cwd\":\"/nowhere\",\"last_assistant_message\":\"hook\"}' | worktree-spawn hook worker-exit --as main.z";
     let last = subtree(&app, &["z"]);
-    gone(&last, "main.z", "remove z", hook).exit(0);
+    gone(&last, "main.z", "remove z", hook).succeeds();
     assert_eq!(text(&take(), "/message"), "hook");
     // One that git itself took away has only its environment to go by.
     let by_hand = subtree(&app, &["hand"]);
     let line = "eval \"$(worktree-spawn env main.hand)\"; git worktree remove --force . && cd / && worktree-spawn notify info bare";
-    by_hand.sh(line).exit(0);
+    by_hand.sh(line).succeeds();
     assert_eq!(text(&take(), "/message"), "bare");
     // Nobody's name is as unknown as ever, and what is no agent's word needs a directory.
     app.spawn(&["notify", "info", "x", "--as", "main.nobody"]).exit(1).any_err();
@@ -326,7 +326,7 @@ fn an_overlay_that_is_gone_keeps_the_worktrees_that_have_edits_for_it() {
     app.run_with("worktree-spawn", &["remove", "x"], &typo).exit(1).any_err();
     assert!(child.path.exists());
     std::fs::rename(w.home("off"), &data).unwrap();
-    app.run_with("worktree-spawn", &["remove", "x"], &typo).exit(0);
+    app.run_with("worktree-spawn", &["remove", "x"], &typo).succeeds();
     assert_kept(&app, &child, "x");
 }
 
@@ -337,12 +337,12 @@ fn a_name_used_twice_and_a_link_inside_keep_what_they_had() {
     for value in ["1", "2"] {
         let child = subtree(&app, &["x"]);
         child.write(".sweatshop-env", &format!("TWICE={value}\n"));
-        app.spawn(&["remove", "x"]).exit(0);
+        app.spawn(&["remove", "x"]).succeeds();
     }
     app.apply(&["env", "review", "--removed", "--promote", "TWICE"]).exit(2).err_has("--removed=TIME");
     let kept = app.apply(&["env", "diff", "--removed", "--json"]).exit(0).json_lines();
     let time = format!("--removed={}", text(&kept[1], "/time"));
-    app.apply(&["env", "review", &time, "--promote", "TWICE"]).exit(0);
+    app.apply(&["env", "review", &time, "--promote", "TWICE"]).succeeds();
     assert!(app.read("sweatfile").contains("TWICE = \"2\""));
     let child = subtree(&app, &["linked"]);
     child.write(".claude/mine", "INSIDE=1\n");
@@ -357,17 +357,17 @@ fn one_that_was_removed_does_not_speak_for_the_one_that_has_its_name_now() {
     let w = World::new();
     let app = app(&w);
     let first = subtree(&app, &["x"]);
-    let old = first.spawn(&["env", "main.x"]).exit(0).stdout;
+    let old = first.spawn(&["env", "main.x"]).succeeds().stdout;
     let id = || text(&app.spawn(&["whoami", "--as", "main.x", "--json"]).exit(0).json(), "/path").to_owned();
-    app.spawn(&["remove", "x"]).exit(0);
+    app.spawn(&["remove", "x"]).succeeds();
     let second = subtree(&app, &["x"]);
     assert_eq!(id(), second.path.to_str().unwrap());
-    app.sh(&format!("{old}\ncd / && worktree-spawn notify success 'of the first'")).exit(0);
+    app.sh(&format!("{old}\ncd / && worktree-spawn notify success 'of the first'")).succeeds();
     let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
     assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("of the first", "main.x"));
     assert_eq!(text(&event, "/forwarded_from"), "main.x");
     // The one that lives speaks for itself, and nothing was forwarded.
-    second.spawn(&["notify", "success", "of the second"]).exit(0);
+    second.spawn(&["notify", "success", "of the second"]).succeeds();
     let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
     assert_eq!(event.get("forwarded_from"), None, "{event}");
 }

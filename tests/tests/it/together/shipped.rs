@@ -48,10 +48,10 @@ fn a_ledger_of_version_1_is_read() {
     let app = w.app();
     let fixture = project().join("tests/fixtures/v1/ledger");
     app.sh(&format!("mkdir -p thoughts/shared && cp -r {} thoughts/shared/handoffs", fixture.display())).exit(0);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check"]).succeeds();
     app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("is up to date");
-    app.ledger(&["archive"]).exit(0);
-    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["archive"]).succeeds();
+    app.ledger(&["--check"]).succeeds();
     let written = app.read("thoughts/shared/handoffs/current.md");
     assert_eq!(written, std::fs::read_to_string(fixture.join("current.md")).unwrap());
 }

@@ -35,15 +35,15 @@ fn reject_sends_the_message_with_the_diff() {
     let floor = Floor::new(&w);
     let config = floor.root.read("config.toml");
     floor.root.write("config.toml", &(config + "clear = \"/clear\"\n"));
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     up(&floor, &["adam"]);
     work(&floor, "adam", "COMMIT a.txt one Write a");
     let before = floor.prompts();
     assert!(before.contains(&"/clear".to_owned()), "{before:?}");
     floor.ctl(&["reject", "no"]).exit(1).err_has("review");
     assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
-    floor.ctl(&["review", "adam"]).exit(0);
-    floor.ctl(&["reject", "Mind the gap\nAMEND a.txt two"]).exit(0);
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.ctl(&["reject", "Mind the gap\nAMEND a.txt two"]).succeeds();
     wait_for(|| floor.prompts().len() > before.len());
     let prompts = floor.prompts();
     // Exactly one more text: no `/clear`, and nothing of the refused rejection.
@@ -56,7 +56,7 @@ fn reject_sends_the_message_with_the_diff() {
     let old = tip(&floor);
     floor.ctl(&["accept"]).exit(1).err_has("was not reviewed");
     assert_eq!(tip(&floor), old);
-    floor.ctl(&["accept", "adam"]).exit(0).err_has("was not reviewed");
+    floor.ctl(&["accept", "adam"]).succeeds().err_has("was not reviewed");
     assert_landed(&floor, "adam", &old, "unseen");
     assert_eq!(floor.app.read("a.txt"), "two\n");
 }
@@ -66,7 +66,7 @@ fn accept_lands_one_commit_with_the_author_and_the_merged_tree() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let pid = floor.status("adam")["pane_pid"].clone();
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     let adam = tree(&floor, "adam");
     adam.write("a.txt", "one\n");
     adam.git(&["add", "a.txt"]);
@@ -83,7 +83,7 @@ fn accept_lands_one_commit_with_the_author_and_the_merged_tree() {
     let old = tip(&floor);
     floor.root.git(&["fetch", "-q", "origin"]);
     let merged = floor.root.git(&["merge-tree", "--write-tree", "refs/remotes/origin/main", "refs/heads/worker/adam"]);
-    let answer = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
+    let answer = floor.ctl(&["accept", "adam", "--json"]).succeeds().json();
     assert_eq!((text(&answer, "/outcome"), text(&answer, "/sha")), ("accepted", tip(&floor).as_str()));
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(
@@ -103,18 +103,18 @@ fn accept_squashes_several_commits_and_lands_nothing_for_no_change() {
     let message = || floor.app.git(&["log", "-1", "--format=%B", "main"]).trim_end().to_owned();
     let old = tip(&floor);
     by_hand(&floor, "adam", &[("a", "1\n"), ("b", "2\n"), ("c", "3\n")]);
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "three");
     assert_eq!(message(), "a\n\n- b\n- c");
     let old = tip(&floor);
     by_hand(&floor, "adam", &[("d", "4\n"), ("e", "5\n")]);
-    floor.ctl(&["accept", "adam", "--message", "Said by hand\n\nBecause."]).exit(0);
+    floor.ctl(&["accept", "adam", "--message", "Said by hand\n\nBecause."]).succeeds();
     assert_landed(&floor, "adam", &old, "two");
     assert_eq!(message(), "Said by hand\n\nBecause.");
     // A commit and its revert change nothing.
     let old = tip(&floor);
     by_hand(&floor, "adam", &[("f", "6\n")]).git(&["revert", "--no-edit", "HEAD"]);
-    let answer = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
+    let answer = floor.ctl(&["accept", "adam", "--json"]).succeeds().json();
     assert_eq!((text(&answer, "/outcome"), tip(&floor)), ("nothing_to_merge", old));
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
 }
@@ -144,7 +144,7 @@ fn accept_keeps_a_persons_changes_in_the_source() {
     app.git(&["add", "staged"]);
     app.write("notes", "mine\n");
     let (old, dirt) = (tip(&floor), app.git(&["status", "--porcelain"]));
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
     assert_eq!((app.git(&["status", "--porcelain"]), app.read("a.txt")), (dirt, "one\n".into()));
     // A changed file and an untracked file are in the way.
@@ -167,7 +167,7 @@ fn accept_lands_where_main_is_checked_out_in_a_linked_worktree() {
     floor.app.git(&["worktree", "add", "-q", linked.path.to_str().unwrap(), "main"]);
     linked.write("mine", "mine\n");
     let (old, here) = (tip(&floor), head(&floor.app));
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(
         (linked.read("a.txt").as_str(), linked.git(&["status", "--porcelain"]).as_str()),
@@ -198,7 +198,7 @@ fn accept_leaves_main_in_an_unfinished_rebase_or_bisect_alone() {
         assert_eq!((tip(&floor), text(&floor.status("adam"), "/status")), (old.clone(), "needs_review"));
     };
     app.run_with("git", &["rebase", "-q", "-i", "HEAD~2"], &[("GIT_SEQUENCE_EDITOR", "sed -i 's/^pick/edit/'")])
-        .exit(0);
+        .succeeds();
     refuses(app);
     app.git(&["rebase", "--abort"]);
     app.git(&["switch", "-q", "-c", "elsewhere"]);
@@ -207,7 +207,7 @@ fn accept_leaves_main_in_an_unfinished_rebase_or_bisect_alone() {
     linked.git(&["bisect", "start", "HEAD", "HEAD~3"]);
     refuses(&linked);
     linked.git(&["bisect", "reset"]);
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
 }
 
@@ -254,11 +254,11 @@ fn work_cherry_picked_by_hand_does_not_land_again() {
     floor.app.git(&["branch", "-q", "-D", "adams", "eves"]);
     // All of the work was picked.
     let old = tip(&floor);
-    let answer = floor.ctl(&["accept", "eve", "--json"]).exit(0).json();
+    let answer = floor.ctl(&["accept", "eve", "--json"]).succeeds().json();
     assert_eq!((text(&answer, "/outcome"), tip(&floor)), ("nothing_to_merge", old.clone()));
     assert_eq!((text(&floor.status("eve"), "/status"), head(&tree(&floor, "eve"))), ("idle", old.clone()));
     // Only the first commit was picked.
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(floor.app.git(&["diff", "--name-status", &old, "main"]), "A\tb\n");
 }
@@ -271,7 +271,7 @@ fn the_whole_cycle_works_in_paths_with_special_characters() {
     app.commit("README.md", "app\n");
     let root = w.at(w.home("my \"work\"; ers ü"));
     let place = root.path.to_str().unwrap().to_owned();
-    app.run("worker-ctl", &["init", "--source", ".", "--target", &place]).exit(0);
+    app.run("worker-ctl", &["init", "--source", ".", "--target", &place]).succeeds();
     let agent = built("agent");
     let log = w.home("prompts.jsonl");
     let table = format!(
@@ -281,24 +281,24 @@ fn the_whole_cycle_works_in_paths_with_special_characters() {
     let config = root.read("config.toml").replace("agent = \"claude\"", "agent = \"scripted\"");
     root.write("config.toml", &(config + &table));
     let floor = Floor { app, root };
-    floor.ctl(&["add", "adam"]).exit(0);
-    floor.root.run_with("worker-ctl", &["up", "--detach"], &LATER).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
+    floor.root.run_with("worker-ctl", &["up", "--detach"], &LATER).succeeds();
     wait_for(|| text(&floor.status("adam"), "/status") == "idle");
-    let is_done = || drop(floor.ctl(&["wait", "adam", "--for", "needs_review", "--timeout", "60s"]).exit(0));
-    floor.ctl(&["start", "--prompt", "COMMIT a.txt one Write a"]).exit(0);
+    let is_done = || drop(floor.ctl(&["wait", "adam", "--for", "needs_review", "--timeout", "60s"]).succeeds());
+    floor.ctl(&["start", "--prompt", "COMMIT a.txt one Write a"]).succeeds();
     is_done();
     assert!(floor.prompts()[0].contains(&format!("{place}/.worktrees/adam")), "{:?}", floor.prompts());
     floor.ctl(&["review", "adam"]).exit(0).out_has("+one");
-    floor.ctl(&["reject", "AMEND a.txt two"]).exit(0);
+    floor.ctl(&["reject", "AMEND a.txt two"]).succeeds();
     is_done();
     let old = tip(&floor);
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(floor.app.read("a.txt"), "two\n");
-    floor.ctl(&["down"]).exit(0);
-    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds();
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
-    floor.ctl(&["nuke", "adam", "--yes"]).exit(0);
+    floor.ctl(&["nuke", "adam", "--yes"]).succeeds();
     assert!(!floor.root.has(".worktrees/adam"));
     assert_eq!(floor.root.git(&["worktree", "list"]).lines().count(), 1);
 }
@@ -308,12 +308,12 @@ fn accept_refuses_commits_after_the_review_without_force() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let adam = by_hand(&floor, "adam", &[("a", "1\n")]);
-    floor.ctl(&["review", "adam"]).exit(0);
+    floor.ctl(&["review", "adam"]).succeeds();
     adam.commit("b", "2\n");
     floor.ctl(&["patrol"]).exit(0).any_err();
     assert_changed(&floor, "adam");
     let old = tip(&floor);
-    floor.ctl(&["accept", "adam", "--force"]).exit(0);
+    floor.ctl(&["accept", "adam", "--force"]).succeeds();
     assert_landed(&floor, "adam", &old, "forced");
     assert_eq!(floor.app.read("a") + &floor.app.read("b"), "1\n2\n");
 }
@@ -332,17 +332,17 @@ fn changes_of_white_space_and_of_binaries_undo_a_review() {
             at.git(&["add", name]);
             at.git(&["commit", "-q", "--amend", "--no-edit"]);
         };
-        floor.ctl(&["review", name]).exit(0);
-        floor.ctl(&["reject", "not so"]).exit(0);
+        floor.ctl(&["review", name]).succeeds();
+        floor.ctl(&["reject", "not so"]).succeeds();
         amend(two);
         floor.until(name, "needs_review");
-        floor.ctl(&["review", name]).exit(0);
+        floor.ctl(&["review", name]).succeeds();
         amend(three);
         floor.ctl(&["patrol"]).exit(0).any_err();
         assert_changed(&floor, name);
-        floor.ctl(&["review", name]).exit(0);
+        floor.ctl(&["review", name]).succeeds();
         let old = tip(&floor);
-        floor.ctl(&["accept"]).exit(0);
+        floor.ctl(&["accept"]).succeeds();
         assert_landed(&floor, name, &old, name);
         assert_eq!(floor.app.read(name), three);
     }

@@ -52,7 +52,7 @@ fn what_a_program_does_is_shown_and_logged_and_handed_to_on_event() {
     assert_eq!((activity(), floor.status("adam")["activity_at"].is_null()), ("unknown".into(), true));
     hook(&floor, "adam", &event("SessionStart"));
     assert_eq!(activity(), "rests");
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     assert_eq!(activity(), "unknown");
     hook(&floor, "adam", &event("UserPromptSubmit"));
     assert_eq!(activity(), "busy");
@@ -87,8 +87,8 @@ fn nothing_is_typed_over_a_question() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
     by_hand(&floor, "adam", &[("a.txt", "a\n")]);
-    floor.ctl(&["review", "adam"]).exit(0);
-    floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).exit(0);
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 2);
     for name in ["adam", "eve"] {
         hook(&floor, name, &permission("curl example.org"));
@@ -121,9 +121,9 @@ fn nothing_is_typed_over_a_question() {
     assert_eq!(text(&floor.status("eve"), "/activity_text"), "Bash: rm -rf x");
     hook(&floor, "eve", &tool("PostToolUse", "rm -rf x"));
     assert_eq!(text(&floor.status("eve"), "/activity"), "busy");
-    floor.ctl(&["message", "eve", "go on"]).exit(0);
+    floor.ctl(&["message", "eve", "go on"]).succeeds();
     wait_for(|| floor.prompts().len() == 3);
-    floor.ctl(&["reject", "no", "--force"]).exit(0);
+    floor.ctl(&["reject", "no", "--force"]).succeeds();
     wait_for(|| floor.prompts().len() == 4);
     assert_eq!(text(&floor.status("adam"), "/task"), "rejected");
 }
@@ -132,7 +132,7 @@ fn nothing_is_typed_over_a_question() {
 fn a_running_up_keeps_its_text_until_the_question_is_answered() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| text(&floor.status("adam"), "/status") == "idle");
     by_hand(&floor, "adam", &[("README.md", "adam\n")]);
@@ -150,7 +150,7 @@ fn a_running_up_keeps_its_text_until_the_question_is_answered() {
 fn what_a_hook_says_is_the_text_of_an_agent() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     let state = || floor.root.read("state.json");
     let evil = format!("\u{1b}[31m\u{202e}rm\n\t-rf {}", "x".repeat(10 << 20));
     hook(&floor, "adam", &permission(&evil));
@@ -174,7 +174,7 @@ fn what_a_hook_says_is_the_text_of_an_agent() {
     let state: Value = serde_json::from_str(&state()).unwrap();
     assert_eq!(text(&state, "/workers/adam/conversation"), "s-1");
     // A program that is gone does nothing, whatever its hook says.
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
     hook(&floor, "adam", &permission("ls"));
     assert_eq!(text(&floor.status("adam"), "/activity"), "unknown");
     // A directory that only claims to be a root runs nothing.
@@ -204,7 +204,7 @@ fn a_program_gets_our_hooks_for_its_session_alone_and_goes_on_with_its_conversat
     w.program("hooked", &body);
     let more = "hooks = \"claude\"\nresume_conversation = [\"--resume\", \"{conversation}\"]\n";
     table(&floor, "hooked", &["hooked", "{hooks}", "last"], more);
-    floor.ctl(&["add", "adam", "--agent", "hooked"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "hooked"]).succeeds();
     floor.up();
     let words = || std::fs::read_to_string(&log).unwrap();
     let settings = floor.root.path.join("agents/claude.json");
@@ -214,20 +214,20 @@ fn a_program_gets_our_hooks_for_its_session_alone_and_goes_on_with_its_conversat
     assert!(command.ends_with("worker-ctl hook claude"), "{command}");
     assert_eq!(floor.root.sh(command).exit(0).any_err().stdout, "");
     // It was never told its task, so it begins anew.
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
-    floor.ctl(&["down", "--force"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
+    floor.ctl(&["down", "--force"]).succeeds();
     floor.up();
     assert_eq!(text(&floor.status("adam"), "/activity"), "fresh");
     floor.ctl(&["status"]).exit(0).out_has("worker-ctl start --resume adam");
     // What a person types there is not the task.
     hook(&floor, "adam", &event("UserPromptSubmit"));
-    floor.ctl(&["down", "--force"]).exit(0);
+    floor.ctl(&["down", "--force"]).succeeds();
     floor.up();
     assert!(words().lines().last().unwrap().starts_with("--settings|"), "{}", words());
     // Once a conversation knows the task, it is continued.
-    floor.ctl(&["start", "--resume", "adam"]).exit(0);
+    floor.ctl(&["start", "--resume", "adam"]).succeeds();
     hook(&floor, "adam", &event("UserPromptSubmit"));
-    floor.ctl(&["down", "--force"]).exit(0);
+    floor.ctl(&["down", "--force"]).succeeds();
     floor.up();
     assert!(words().lines().last().unwrap().starts_with("--resume|s-1|--settings|"), "{}", words());
     assert_eq!(
@@ -238,12 +238,12 @@ fn a_program_gets_our_hooks_for_its_session_alone_and_goes_on_with_its_conversat
     assert_eq!(text(&floor.status("adam"), "/activity"), "rests");
     // A conversation that is gone is not the end of the worker.
     floor.root.sh("touch ~/forgotten").exit(0);
-    floor.ctl(&["down", "--force"]).exit(0);
-    floor.ctl(&["up", "adam"]).exit(0).err_has("adam cannot continue its conversation, and is started anew");
+    floor.ctl(&["down", "--force"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds().err_has("adam cannot continue its conversation, and is started anew");
     assert!(words().lines().last().unwrap().starts_with("--settings|"), "{}", words());
     let row = floor.status("adam");
     assert_eq!((text(&row, "/activity"), text(&row, "/status")), ("fresh", "working"));
-    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["up", "adam"]).succeeds();
     let config = floor.root.read("config.toml");
     floor.root.write("config.toml", &config.replace("hooks = \"claude\"", "hooks = \"aider\""));
     floor.ctl(&["up", "adam"]).exit(2).err_has("`hooks` names `aider`, whose hooks are not known");
@@ -258,11 +258,11 @@ fn gemini_gets_our_hooks_in_a_trusted_folder_and_nothing_elsewhere() {
     let more = "hooks = \"gemini\"\nenv = { TOLD = \"twice\" }\n";
     table(&floor, "g", &["sh", "-c", "echo $TOLD; printf '> '; exec sleep 600"], more);
     for name in ["adam", "eve", "kim"] {
-        floor.ctl(&["add", name, "--agent", "g"]).exit(0);
+        floor.ctl(&["add", name, "--agent", "g"]).succeeds();
     }
     let file = ".gemini/settings.json";
     let (adam, eve, kim) = (tree(&floor, "adam"), tree(&floor, "eve"), tree(&floor, "kim"));
-    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["up", "adam"]).succeeds();
     floor.ctl(&["peek", "adam"]).exit(0).out_has("twice");
     assert!(!adam.path.join(file).exists());
     let trusted =
@@ -270,8 +270,8 @@ fn gemini_gets_our_hooks_in_a_trusted_folder_and_nothing_elsewhere() {
     write(&w.home(".gemini/trustedFolders.json"), &trusted.to_string());
     // A file of the worker's own stays, and git goes on seeing it.
     kim.write(file, "{}");
-    floor.ctl(&["down"]).exit(0);
-    floor.ctl(&["up", "adam", "eve", "kim"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
+    floor.ctl(&["up", "adam", "eve", "kim"]).succeeds();
     assert!(!eve.path.join(file).exists());
     assert_eq!((kim.read(file), adam.git(&["status", "--porcelain"])), ("{}".to_owned(), String::new()));
     assert_eq!(kim.git(&["status", "--porcelain", "--untracked-files=all"]), "?? .gemini/settings.json\n");
@@ -287,8 +287,8 @@ fn gemini_gets_our_hooks_in_a_trusted_folder_and_nothing_elsewhere() {
     assert_eq!((text(&row, "/activity"), text(&row, "/activity_text")), ("asks", "touch one"));
     // One that was changed since is no longer ours.
     adam.write(file, "{\"mine\": 1}");
-    floor.ctl(&["down", "--force"]).exit(0);
-    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["down", "--force"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds();
     assert_eq!(adam.read(file), "{\"mine\": 1}");
     let config = floor.root.read("config.toml");
     floor.root.write("config.toml", &config.replace("TOLD =", "\"TO=LD\" ="));
@@ -300,7 +300,7 @@ fn gemini_gets_our_hooks_in_a_trusted_folder_and_nothing_elsewhere() {
 fn a_death_is_recorded_at_once() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     kill_and_wait(&floor, "adam");
     let row = floor.status("adam");
     assert_eq!(
@@ -319,7 +319,7 @@ fn a_running_up_sees_a_death_that_tmux_did_not_tell() {
     let w = World::new();
     let floor = Floor::new(&w);
     configure(&floor, "patrol_interval_secs = 60", "patrol_interval_secs = 3600");
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| text(&floor.status("adam"), "/status") == "idle");
     // The rounds that the start has caused are over after a second.
@@ -333,7 +333,7 @@ fn a_running_up_sees_a_death_that_tmux_did_not_tell() {
 fn a_question_that_comes_while_a_text_is_typed_does_not_get_our_enter() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 1);
     let mut sending = w.command(w.path("bin/worker-ctl"));
     sending.args(["message", "adam", "go on"]).current_dir(&floor.root.path).stderr(Stdio::piped());
@@ -360,14 +360,14 @@ fn a_rejection_is_not_lost_with_its_conversation() {
     let more = "delivery = \"argv\"\nhooks = \"claude\"\nresume = [\"--continue\"]\n\
                 resume_conversation = [\"--resume\", \"{conversation}\"]\n";
     table(&floor, "forgetful", &["forgetful", "{hooks}"], more);
-    floor.ctl(&["add", "adam", "--agent", "forgetful"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "forgetful"]).succeeds();
     floor.up();
-    floor.ctl(&["start", "--task", "do it"]).exit(0);
+    floor.ctl(&["start", "--task", "do it"]).succeeds();
     hook(&floor, "adam", &event("UserPromptSubmit"));
     commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "a\n");
     floor.until("adam", "needs_review");
-    floor.ctl(&["review", "adam"]).exit(0);
-    floor.ctl(&["reject", "not so"]).exit(0).err_has("adam cannot continue its conversation, and is started anew");
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.ctl(&["reject", "not so"]).succeeds().err_has("adam cannot continue its conversation, and is started anew");
     let words = || std::fs::read_to_string(&log).unwrap();
     wait_for(|| words().matches("not so").count() == 2);
     let last = words().split("--settings|").last().unwrap().to_owned();
@@ -380,9 +380,9 @@ fn a_rejection_is_not_lost_with_its_conversation() {
 fn the_hooks_of_tmux_and_of_agents_run_the_on_event_of_a_flag() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let line = "echo \"$WORKER_CTL_EVENT $WORKER_CTL_ACTIVITY\" >> told";
-    floor.ctl(&["up", "adam", "--on-event", line]).exit(0);
+    floor.ctl(&["up", "adam", "--on-event", line]).succeeds();
     // Programs that start later have it in their environment.
     assert_eq!(
         tmux(&floor, &["show-environment", "-g", "WORKER_CTL_ON_EVENT"]),
@@ -398,11 +398,11 @@ fn an_earlier_crash_is_not_taken_for_a_lost_conversation() {
     let floor = Floor::new(&w);
     let more = "hooks = \"claude\"\nresume_conversation = [\"--resume\", \"{conversation}\"]\n";
     agent(&floor, "steady", &[], more);
-    floor.ctl(&["add", "adam", "--agent", "steady"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "steady"]).succeeds();
     floor.up();
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     hook(&floor, "adam", &event("UserPromptSubmit"));
-    floor.ctl(&["message", "adam", "EXIT 7"]).exit(0);
+    floor.ctl(&["message", "adam", "EXIT 7"]).succeeds();
     floor.until("adam", "error");
     // Nothing can be started, so nothing is known of the conversation.
     configure(&floor, "[workers.adam]\n", "[workers.adam]\nhost = \"elsewhere\"\n");

@@ -18,11 +18,11 @@ fn changes_in_the_way_stay_and_conflicts_are_sent_to_the_worker() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "COMMIT README.md adams Change it"]).exit(0);
-    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT README.md eves Change it too"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "COMMIT README.md adams Change it"]).succeeds();
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT README.md eves Change it too"]).succeeds();
     floor.until("adam", "needs_review");
     floor.until("eve", "needs_review");
     // Overlapping changes of a person are in the way; others are not touched.
@@ -33,7 +33,7 @@ fn changes_in_the_way_stay_and_conflicts_are_sent_to_the_worker() {
     assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
     floor.app.git(&["checkout", "-q", "README.md"]);
     floor.app.write("notes", "mine\n");
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!(floor.app.read("README.md") + &floor.app.read("notes"), "adams\nmine\n");
     // Now the second worker conflicts.
     let answer = floor.ctl(&["accept", "eve", "--json"]).exit(1).json();
@@ -46,25 +46,25 @@ fn changes_in_the_way_stay_and_conflicts_are_sent_to_the_worker() {
         "{prompt}"
     );
     assert!(prompt.contains("<<<<<<<") && prompt.contains("  eves\n"), "{prompt}");
-    floor.ctl(&["message", "eve", "ABORT"]).exit(0);
+    floor.ctl(&["message", "eve", "ABORT"]).succeeds();
     floor.until("eve", "needs_review");
     assert!(floor.status("eve")["notes"][0].as_str().unwrap().contains("gave up the rebase"));
     floor.ctl(&["accept", "eve"]).exit(1).any_err();
-    floor.ctl(&["message", "eve", "RESOLVE README.md both"]).exit(0);
+    floor.ctl(&["message", "eve", "RESOLVE README.md both"]).succeeds();
     floor.until("eve", "needs_review");
     // When the source is on another branch, its checkout is not touched.
     floor.app.git(&["switch", "-q", "-c", "elsewhere"]);
-    floor.ctl(&["accept", "eve"]).exit(0);
+    floor.ctl(&["accept", "eve"]).succeeds();
     assert_eq!(floor.app.read("README.md"), "adams\n");
     assert_eq!(floor.app.git(&["show", "main:README.md"]), "both\n");
     // Work that the source has already is not merged again.
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "COMMIT b.txt b Write b"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "COMMIT b.txt b Write b"]).succeeds();
     floor.until("adam", "needs_review");
     let sha = text(&floor.status("adam"), "/commit_sha").to_owned();
     floor.app.git(&["switch", "-q", "main"]);
     floor.app.git(&["fetch", "-q", floor.root.path.to_str().unwrap(), &sha]);
     floor.app.git(&["cherry-pick", &sha]);
-    let nothing = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
+    let nothing = floor.ctl(&["accept", "adam", "--json"]).succeeds().json();
     assert_eq!(text(&nothing, "/outcome"), "nothing_to_merge");
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
 }
@@ -73,7 +73,7 @@ fn changes_in_the_way_stay_and_conflicts_are_sent_to_the_worker() {
 fn a_commit_skipped_in_a_rebase_is_kept_by_reset() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     let adam = tree(&floor, "adam");
     commit(&adam, "Change it", &["README.md"], "mine\n");
     let sha = head(&adam);
@@ -82,7 +82,7 @@ fn a_commit_skipped_in_a_rebase_is_kept_by_reset() {
     floor.ctl(&["rebase", "adam"]).exit(1).any_err();
     assert_eq!(text(&floor.status("adam"), "/status"), "rebasing");
     adam.git(&["rebase", "--skip"]);
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     assert_eq!(head(&adam), tip(&floor));
     floor.ctl(&["reset", "adam"]).exit(1).err_has(&sha[..7]);
     let output = floor.ctl(&["reset", "adam", "--force"]).exit(0).stdout;
@@ -102,7 +102,7 @@ fn a_rebase_that_conflicts_only_commit_by_commit_changes_nothing() {
     assert_eq!((record(&floor, "adam"), head(&adam)), (before, sha));
     assert_eq!(adam.git(&["status", "--porcelain"]), "");
     assert!(!floor.root.has(".git/worktrees/adam/rebase-merge"));
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(floor.app.read("README.md"), "theirs\n");
 }
@@ -127,7 +127,7 @@ fn the_note_about_markers_goes_when_the_markers_go() {
     floor.ctl(&["patrol"]).exit(0).any_err();
     assert_eq!(text(&floor.status("adam"), "/commit_sha"), head(&adam));
     assert!(!notes().contains("markers"), "{}", notes());
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!(floor.app.read("README.md"), "both\n");
 }
 
@@ -156,9 +156,9 @@ fn conflicts_are_found_without_advice_and_in_german() {
     let floor = Floor::new(&w);
     floor.root.git(&["config", "advice.mergeConflict", "false"]);
     floor.app.commit("gone", "a\n");
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     up(&floor, &["adam"]);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     let adam = tree(&floor, "adam");
     commit(&adam, "Change all", &["README.md", "gone", "both"], "mine\n");
     floor.until("adam", "needs_review");
@@ -184,15 +184,15 @@ fn conflicts_are_found_without_advice_and_in_german() {
         }
     };
     conflicts(2);
-    floor.ctl(&["message", "adam", "ABORT"]).exit(0);
+    floor.ctl(&["message", "adam", "ABORT"]).succeeds();
     floor.until("adam", "needs_review");
     let worker = floor.status("adam");
     assert_eq!((text(&worker, "/commit_sha"), head(&adam)), (sha.as_str(), sha.clone()));
     assert!(worker["notes"][0].as_str().unwrap().contains("gave up the rebase"), "{worker}");
     conflicts(4);
-    floor.ctl(&["message", "adam", "RESOLVE gone kept\nRESOLVE both ours\nRESOLVE README.md merged"]).exit(0);
+    floor.ctl(&["message", "adam", "RESOLVE gone kept\nRESOLVE both ours\nRESOLVE README.md merged"]).succeeds();
     floor.until("adam", "needs_review");
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(["README.md", "gone", "both"].map(|name| floor.app.read(name)), ["merged\n", "kept\n", "ours\n"]);
 }
@@ -202,12 +202,12 @@ fn a_rebase_of_a_rejected_worker_keeps_its_amended_commit_as_new_work() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let at = by_hand(&floor, "adam", &[("a", "1\n")]);
-    floor.ctl(&["review", "adam"]).exit(0);
-    floor.ctl(&["reject", "again"]).exit(0);
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.ctl(&["reject", "again"]).succeeds();
     at.write("a", "2\n");
     at.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
     floor.app.commit("elsewhere", "x\n");
     // Nobody has patrolled since.
-    floor.ctl(&["rebase", "adam"]).exit(0).any_err();
+    floor.ctl(&["rebase", "adam"]).succeeds().any_err();
     assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
 }

@@ -12,7 +12,7 @@ use crate::support::world::{World, skip, text, wait_for, write};
 fn up_starts_new_workers_adopts_sessions_and_ends_with_down() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let start = || {
         let mut command = w.command(w.path("bin/worker-ctl"));
         command
@@ -27,10 +27,10 @@ fn up_starts_new_workers_adopts_sessions_and_ends_with_down() {
     is_at("adam", "idle");
     floor.ctl(&["up"]).exit(75).err_has("another `up` runs");
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["daemon"], "running");
-    floor.ctl(&["add", "eve"]).exit(0);
+    floor.ctl(&["add", "eve"]).succeeds();
     is_at("eve", "idle");
     // `up` sees a commit without `patrol`.
-    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT e.txt e Write e"]).exit(0);
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT e.txt e Write e"]).succeeds();
     is_at("eve", "needs_review");
     let pids = ["adam", "eve"].map(|name| floor.status(name)["pane_pid"].clone());
     up.kill().unwrap();
@@ -38,17 +38,17 @@ fn up_starts_new_workers_adopts_sessions_and_ends_with_down() {
     let mut up = start();
     wait_for(|| floor.ctl(&["status", "--json"]).exit(0).json()["daemon"] == "running");
     assert_eq!(["adam", "eve"].map(|name| floor.status(name)["pane_pid"].clone()), pids);
-    floor.ctl(&["wait", "eve", "--for", "needs_review", "--timeout", "20s"]).exit(0);
+    floor.ctl(&["wait", "eve", "--for", "needs_review", "--timeout", "20s"]).succeeds();
     floor.ctl(&["wait", "adam", "--for", "working", "--timeout", "0s"]).exit(124).any_err();
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
     assert_eq!(up.wait().unwrap().code(), Some(143));
     assert_eq!(
         (text(&floor.status("eve"), "/status"), text(&floor.status("eve"), "/task")),
         ("offline", "needs_review")
     );
-    floor.ctl(&["up", "--detach"]).exit(0);
+    floor.ctl(&["up", "--detach"]).succeeds();
     is_at("adam", "idle");
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["daemon"], "stopped");
 }
 
@@ -56,9 +56,9 @@ fn up_starts_new_workers_adopts_sessions_and_ends_with_down() {
 fn up_detach_returns_when_the_workers_are_up() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
-    floor.ctl(&["up", "--detach"]).exit(0);
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "hello"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
+    floor.ctl(&["up", "--detach"]).succeeds();
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "hello"]).succeeds();
     let waited = floor.ctl(&["wait", "adam", "--for", "working", "--json"]).exit(0).json();
     assert_eq!(waited["workers"], serde_json::json!([{ "name": "adam", "id": "adam", "status": "working" }]));
     let late = floor.ctl(&["wait", "adam", "--for", "idle", "--timeout", "0s", "--json"]).exit(124).json();
@@ -69,9 +69,9 @@ fn up_detach_returns_when_the_workers_are_up() {
 fn sessions_start_without_the_source() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     std::fs::rename(&floor.app.path, w.home("away")).unwrap();
-    floor.ctl(&["up", "--detach"]).exit(0);
+    floor.ctl(&["up", "--detach"]).succeeds();
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
     std::fs::rename(w.home("away"), &floor.app.path).unwrap();
 }
@@ -102,12 +102,12 @@ fn down_force_ends_stubborn_programs_at_once() {
     let (program, detached) = (program(), w.home("detached"));
     let script = "trap '' INT TERM HUP; (setsid sleep 600 & echo $! > \"$1\"); exec \"$0\"";
     table(&floor, "stubborn", &["sh", "-c", script, &program, detached.to_str().unwrap()], "");
-    floor.ctl(&["add", "adam", "--agent", "stubborn"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "stubborn"]).succeeds();
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| is_at(&floor, "adam", "idle"));
     assert!(marked(&floor).contains(&std::fs::read_to_string(&detached).unwrap().trim().to_owned()));
     let start = Instant::now();
-    floor.ctl(&["down", "--force"]).exit(0);
+    floor.ctl(&["down", "--force"]).succeeds();
     // Without --force, the graces add up to 7 s.
     assert!(start.elapsed().as_secs() < 6, "{:?}", start.elapsed());
     assert_eq!(marked(&floor), Vec::<String>::new());
@@ -121,11 +121,11 @@ fn a_slow_program_does_not_delay_the_patrol() {
     let ready = w.home("ready");
     let script = "until [ -e \"$1\" ]; do sleep 0.1; done; exec \"$0\"";
     table(&floor, "slow", &["sh", "-c", script, &program(), ready.to_str().unwrap()], "");
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| is_at(&floor, "adam", "idle"));
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
-    floor.ctl(&["add", "eve", "--agent", "slow"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
+    floor.ctl(&["add", "eve", "--agent", "slow"]).succeeds();
     wait_for(|| tmux(&floor, &["list-sessions", "-F", "#{session_name}"]).contains("worker-eve\n"));
     commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "one\n");
     wait_for(|| is_at(&floor, "adam", "needs_review"));
@@ -143,7 +143,7 @@ fn up_without_a_state_ends_and_a_running_up_warns_once_about_a_lost_state() {
     floor.ctl(&["up"]).exit(4).err_has("--rebuild");
     floor.ctl(&["up", "--detach"]).exit(4).err_has("--rebuild");
     floor.root.write("state.json", &good);
-    floor.ctl(&["up", "--detach", "--patrol-interval-secs", "1"]).exit(0);
+    floor.ctl(&["up", "--detach", "--patrol-interval-secs", "1"]).succeeds();
     // Replace it in one step: a half-written file would give another warning.
     floor.root.sh("printf '{' > torn && mv torn state.json").exit(0);
     let log = || floor.root.read("logs/up.out");

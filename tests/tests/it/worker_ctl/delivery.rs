@@ -32,7 +32,7 @@ fn killed_before_enter(floor: &Floor<'_>, args: &[&str]) {
 fn a_prompt_arrives_byte_for_byte_and_once() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
     let prompt = "-x; $(id) `id` %s #{pane_id} C-c Enter;";
     let both: Vec<_> = (0..2)
@@ -49,7 +49,7 @@ fn a_prompt_arrives_byte_for_byte_and_once() {
     assert!(floor.prompts()[0].ends_with(&format!("\n\n{prompt}")), "{:?}", floor.prompts());
     let long = format!("first\u{1b}[201~\n\tsecond {}\nlast", "ü".repeat(20_000));
     write(&w.home("long"), &long);
-    floor.root.sh("worker-ctl message adam - < ../long").exit(0);
+    floor.root.sh("worker-ctl message adam - < ../long").succeeds();
     wait_for(|| floor.prompts().len() == 2);
     assert_eq!(floor.prompts()[1], long.replace("\u{1b}[201~", ""));
     // A text goes to no other worker, and to no dead one.
@@ -57,9 +57,9 @@ fn a_prompt_arrives_byte_for_byte_and_once() {
     floor.ctl(&["message", "adam", ""]).exit(2).any_err();
     let socket = text(&floor.ctl(&["status", "--json"]).exit(0).json(), "/tmux_socket").to_owned();
     floor.root.run("tmux", &["-S", &socket, "copy-mode", "-t", "=worker-adam:"]).exit(0);
-    floor.ctl(&["message", "adam", "in copy mode"]).exit(0);
+    floor.ctl(&["message", "adam", "in copy mode"]).succeeds();
     wait_for(|| floor.prompts().len() == 3);
-    floor.ctl(&["message", "adam", "EXIT 7"]).exit(0);
+    floor.ctl(&["message", "adam", "EXIT 7"]).succeeds();
     wait_for(|| floor.ctl(&["message", "adam", "anybody?"]).exits_with(4));
     assert_eq!(floor.prompts().len(), 4);
     for _ in 0..3 {
@@ -72,9 +72,9 @@ fn a_prompt_arrives_byte_for_byte_and_once() {
     );
     assert_eq!(text(&adam, "/fault"), "exit 7");
     // After a restart the task is the same.
-    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["up", "adam"]).succeeds();
     assert_eq!(text(&floor.status("adam"), "/status"), "working");
-    floor.ctl(&["message", "adam", "EXIT 0"]).exit(0);
+    floor.ctl(&["message", "adam", "EXIT 0"]).succeeds();
     floor.until("adam", "offline");
     assert_eq!(floor.status("adam")["crash_count"], 1);
 }
@@ -84,8 +84,8 @@ fn only_the_agents_own_hook_confirms_a_delivery() {
     let w = World::new();
     let floor = Floor::new(&w);
     let hooked = agent(&floor, "hooked", &["--hook", "worker-ctl hook claude"], "");
-    floor.ctl(&["add", "adam", "--agent", "hooked"]).exit(0);
-    floor.ctl(&["add", "eve"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "hooked"]).succeeds();
+    floor.ctl(&["add", "eve"]).succeeds();
     floor.up();
     let send = |name: &str, message: &str| {
         let answer = floor.ctl(&["message", name, message, "--force", "--json"]).exit(0).json();
@@ -102,7 +102,7 @@ fn only_the_agents_own_hook_confirms_a_delivery() {
     assert_eq!([send("eve", "one"), send("eve", "two")], ["sent", "sent"]);
     assert_eq!(prompts(&hooked), ["one", two, "SLEEP 60"]);
     // The hook exits 0 wherever it is called.
-    assert_eq!(floor.root.sh("echo nonsense | worker-ctl hook claude").exit(0).stdout, "");
+    assert_eq!(floor.root.sh("echo nonsense | worker-ctl hook claude").succeeds().stdout, "");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn no_text_is_appended_to_an_unsubmitted_one() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.root.write("config.toml", &(floor.root.read("config.toml") + ECHO));
-    floor.ctl(&["add", "adam", "--agent", "echo"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "echo"]).succeeds();
     floor.up();
     killed_before_enter(&floor, &["start", "--worker", "adam", "--prompt", "the first text"]);
     wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("the first text"));
@@ -121,9 +121,9 @@ fn no_text_is_appended_to_an_unsubmitted_one() {
     assert!(!floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("another"));
     assert_eq!(text(&floor.status("adam"), "/task"), "working");
     // A person has looked at the input line.
-    floor.ctl(&["message", "adam", "another", "--force"]).exit(0);
+    floor.ctl(&["message", "adam", "another", "--force"]).succeeds();
     wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("another"));
-    floor.ctl(&["message", "adam", "more"]).exit(0);
+    floor.ctl(&["message", "adam", "more"]).succeeds();
     assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
 }
 
@@ -133,7 +133,7 @@ fn no_text_is_appended_to_an_unsubmitted_clear_command() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.root.write("config.toml", &(floor.root.read("config.toml") + ECHO + "clear = \"/clear\"\n"));
-    floor.ctl(&["add", "adam", "--agent", "echo"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "echo"]).succeeds();
     floor.up();
     let clears = || floor.ctl(&["peek", "adam"]).exit(0).stdout.matches("/clear").count();
     wait_for(|| clears() == 1);
@@ -146,7 +146,7 @@ fn no_text_is_appended_to_an_unsubmitted_clear_command() {
 fn a_failed_delivery_is_one_json_document() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     kill_agent(&floor, "adam");
     let answer = floor.ctl(&["message", "adam", "anybody?", "--json"]).exit(4).json();
     assert_eq!(
@@ -162,7 +162,7 @@ fn a_log_that_cannot_be_written_is_only_a_warning() {
     let log = floor.root.path.join("logs/adam.log");
     std::fs::remove_file(&log).unwrap();
     std::fs::create_dir(&log).unwrap();
-    floor.ctl(&["start", "--prompt", "think"]).exit(0).err_has("warning");
+    floor.ctl(&["start", "--prompt", "think"]).succeeds().err_has("warning");
     wait_for(|| floor.prompts().len() == 1);
     assert_eq!(text(&floor.status("adam"), "/status"), "working");
 }
@@ -172,7 +172,7 @@ fn a_text_that_cannot_be_written_to_its_file_is_not_delivered() {
     let w = World::new();
     let floor = Floor::new(&w);
     let log = agent(&floor, "file", &[], "paste = \"file\"\n");
-    floor.ctl(&["add", "adam", "--agent", "file"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "file"]).succeeds();
     floor.up();
     let task = || {
         let mut adam = floor.status("adam");
@@ -184,7 +184,7 @@ fn a_text_that_cannot_be_written_to_its_file_is_not_delivered() {
     assert_eq!(refused(&floor, &["start", "--worker", "adam", "--prompt", "x"], 4), "not_delivered");
     assert_eq!((task(), text(&before, "/status")), (before.clone(), "idle"));
     std::fs::remove_file(floor.root.path.join("prompts")).unwrap();
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     wait_for(|| prompts(&log).len() == 1);
 }
 

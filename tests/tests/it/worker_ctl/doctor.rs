@@ -27,17 +27,17 @@ fn doctor_checks_repairs_and_rebuilds() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["idle", "done", "torn"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
-    floor.ctl(&["start", "--worker", "done", "--prompt", "COMMIT README.md done Work"]).exit(0);
+    floor.ctl(&["start", "--worker", "done", "--prompt", "COMMIT README.md done Work"]).succeeds();
     floor.until("done", "needs_review");
-    floor.ctl(&["start", "--worker", "torn", "--prompt", "COMMIT README.md torn Other work"]).exit(0);
+    floor.ctl(&["start", "--worker", "torn", "--prompt", "COMMIT README.md torn Other work"]).succeeds();
     floor.until("torn", "needs_review");
     floor.app.commit("README.md", "moved on\n");
     floor.ctl(&["accept", "torn"]).exit(1).any_err();
     let sha = floor.status("done")["commit_sha"].clone();
-    floor.ctl(&["doctor"]).exit(0);
+    floor.ctl(&["doctor"]).succeeds();
     let good = floor.root.read("state.json");
     floor.root.write("state.json", "{");
     let checks = floor.ctl(&["doctor", "--json"]).exit(1).json_lines();
@@ -47,7 +47,7 @@ fn doctor_checks_repairs_and_rebuilds() {
     assert!(checks.iter().any(|check| check["check"] == "git" && check["ok"] == true));
     assert_eq!(floor.root.read("state.json"), "{");
     floor.ctl(&["doctor", "--rebuild"]).exit(3).any_err();
-    floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(0);
+    floor.ctl(&["doctor", "--rebuild", "--yes"]).succeeds();
     let tasks = ["idle", "done", "torn"].map(|name| text(&floor.status(name), "/task").to_owned());
     assert_eq!(tasks, ["idle", "needs_review", "rebasing"]);
     assert_eq!(floor.status("done")["commit_sha"], sha);
@@ -55,10 +55,10 @@ fn doctor_checks_repairs_and_rebuilds() {
     // A missing worktree is restored from its branch.
     floor.root.write("state.json", &good);
     std::fs::remove_dir_all(floor.root.path.join(".worktrees/done")).unwrap();
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     assert_eq!(text(&floor.status("done"), "/fault"), "worktree missing");
     floor.ctl(&["doctor", "--repair"]).exit(3).any_err();
-    floor.ctl(&["doctor", "--repair", "--yes"]).exit(0).out_has("fixed");
+    floor.ctl(&["doctor", "--repair", "--yes"]).succeeds().out_has("fixed");
     assert_eq!(w.at(floor.root.path.join(".worktrees/done")).read("README.md"), "done\n");
     assert_eq!(text(&floor.status("done"), "/task"), "needs_review");
 }
@@ -68,7 +68,7 @@ fn rebuild_skips_a_worktree_that_cannot_be_read() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve", "zoe"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     tree(&floor, "eve").commit("e.txt", "x\n");
     floor.root.git(&["update-ref", "-d", "refs/heads/worker/adam"]);
@@ -84,8 +84,8 @@ fn rebuild_skips_a_worktree_that_cannot_be_read() {
 fn a_full_disk_leaves_the_backups_as_they_are() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
-    floor.ctl(&["message", "adam", "more"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
+    floor.ctl(&["message", "adam", "more"]).succeeds();
     kill_agent(&floor, "adam");
     let names = ["", ".1", ".2", ".3", ".4"].map(|end| format!("state.json.bak{end}"));
     let differ = || names.iter().filter(|name| floor.root.has(name)).map(|name| floor.root.read(name)).collect();
@@ -96,7 +96,7 @@ fn a_full_disk_leaves_the_backups_as_they_are() {
         assert_eq!(text(&floor.status("adam"), "/status"), "working");
     }
     assert!(differ() == before);
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     assert_eq!(text(&floor.status("adam"), "/fault"), "signal 9");
 }
 
@@ -104,9 +104,9 @@ fn a_full_disk_leaves_the_backups_as_they_are() {
 fn repair_clears_an_error_and_keeps_the_task() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
-    floor.ctl(&["start", "--prompt", "EXIT 7"]).exit(0);
+    floor.ctl(&["start", "--prompt", "EXIT 7"]).succeeds();
     floor.until("adam", "error");
     let before = floor.root.read("state.json");
     assert_eq!(wrong(&floor, &[], 1), [("adam is in error: exit 7".to_owned(), false)]);
@@ -126,22 +126,22 @@ fn repair_rebuilds_an_invalid_record_from_its_worktree() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "COMMIT a.txt a Write a"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "COMMIT a.txt a Write a"]).succeeds();
     floor.until("adam", "needs_review");
     let sha = floor.status("adam")["commit_sha"].clone();
     tamper(&floor, "adam", "commit_sha", Value::Null);
     tamper(&floor, "eve", "current_prompt", "left over".into());
     floor.ctl(&["status"]).exit(4).err_has("doctor --repair");
     assert_eq!(wrong(&floor, &[], 1).len(), 2);
-    floor.ctl(&["doctor", "--repair", "--yes"]).exit(0).any_err();
+    floor.ctl(&["doctor", "--repair", "--yes"]).succeeds().any_err();
     let adam = floor.status("adam");
     assert_eq!((text(&adam, "/task"), &adam["commit_sha"]), ("needs_review", &sha));
     assert!(text(&adam, "/prompt").starts_with("COMMIT"));
     assert_eq!(text(&floor.status("eve"), "/task"), "idle");
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     // The clock was set back.
     tamper(&floor, "eve", "last_activity_unix", 99_999_999_999_i64.into());
     assert_eq!(wrong(&floor, &["--repair", "--yes"], 0), [("eve: timestamps are in the future".to_owned(), true)]);
@@ -152,15 +152,15 @@ fn repair_rebuilds_an_invalid_record_from_its_worktree() {
 fn repair_aborts_an_abandoned_rebase_and_keeps_its_work() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let adam = w.at(floor.root.path.join(".worktrees/adam"));
     adam.commit("one", "1");
     let head = adam.git(&["rev-parse", "HEAD"]);
     let edit = [("GIT_SEQUENCE_EDITOR", "sed -i 's/^pick/edit/'")];
-    adam.run_with("git", &["rebase", "-q", "-i", "HEAD~1"], &edit).exit(0);
+    adam.run_with("git", &["rebase", "-q", "-i", "HEAD~1"], &edit).succeeds();
     adam.write("resolved", "half of it\n");
     assert_eq!(wrong(&floor, &[], 1).len(), 1);
-    let output = floor.ctl(&["doctor", "--repair", "--yes"]).exit(0).stderr;
+    let output = floor.ctl(&["doctor", "--repair", "--yes"]).succeeds().stderr;
     assert_eq!(adam.git(&["rev-parse", "worker/adam"]), head);
     assert!(!floor.root.path.join(".git/worktrees/adam/rebase-merge").exists());
     let kept = output.lines().find_map(|line| line.split_once("kept ")).unwrap_or_else(|| panic!("{output}")).1;
@@ -171,7 +171,7 @@ fn repair_aborts_an_abandoned_rebase_and_keeps_its_work() {
 fn repair_ends_unknown_sessions_and_records_missing_ones() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
     let socket = text(&floor.ctl(&["status", "--json"]).exit(0).json(), "/tmux_socket").to_owned();
     let tmux = |args: &[&str]| floor.root.run("tmux", &[&["-S", &socket][..], args].concat());
@@ -198,12 +198,12 @@ fn rebuild_reads_backups_and_the_log_for_what_git_does_not_have() {
     let w = World::new();
     let floor = staff(&w, &["rejected", "working", "idle", "done"]);
     for name in ["rejected", "done"] {
-        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT README.md {name} Work")]).exit(0);
+        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT README.md {name} Work")]).succeeds();
         floor.until(name, "needs_review");
     }
-    floor.ctl(&["start", "--worker", "working", "--prompt", "think about it"]).exit(0);
-    floor.ctl(&["review", "rejected"]).exit(0);
-    floor.ctl(&["reject", "not like this"]).exit(0);
+    floor.ctl(&["start", "--worker", "working", "--prompt", "think about it"]).succeeds();
+    floor.ctl(&["review", "rejected"]).succeeds();
+    floor.ctl(&["reject", "not like this"]).succeeds();
     let tasks = || ["rejected", "working", "idle", "done"].map(|name| text(&floor.status(name), "/task").to_owned());
     let before = tasks();
     assert_eq!(before, ["rejected", "working", "idle", "needs_review"]);
@@ -213,7 +213,7 @@ fn rebuild_reads_backups_and_the_log_for_what_git_does_not_have() {
         if backups == "remove" {
             floor.root.sh("rm state.json.bak*").exit(0);
         }
-        floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(0);
+        floor.ctl(&["doctor", "--rebuild", "--yes"]).succeeds();
         assert_eq!(tasks(), before, "{backups}");
         floor.up();
         floor.ctl(&["patrol"]).exit(0).any_err();

@@ -40,7 +40,7 @@ fn events_are_numbered_and_follow_starts_with_new_ones() {
     wait_for(|| {
         floor.root.sh(&format!("ls -l /proc/{}/fd 2>/dev/null | grep -q events.jsonl", child.id())).status == Some(0)
     });
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     let first = lines.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
     assert_eq!((text(&first, "/event"), first["seq"].as_u64()), ("start", Some(last + 1)));
     end(child);

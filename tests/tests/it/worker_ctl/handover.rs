@@ -18,7 +18,7 @@ fn floor<'w>(w: &'w World) -> (Floor<'w>, PathBuf) {
     let floor = Floor::new(w);
     let more = "hooks = \"opencode\"\ndelivery = \"argv\"\nmodel = \"m-1\"\n";
     let log = agent(&floor, "taker", &["--model={model}"], more);
-    floor.ctl(&["add", "adam", "--agent", "taker"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "taker"]).succeeds();
     floor.up();
     (floor, log)
 }
@@ -77,8 +77,8 @@ fn a_program_that_takes_texts_gets_its_tasks_and_feedback_without_a_new_start() 
     // A rejection goes to the conversation that the program named.
     commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "a\n");
     floor.until("adam", "needs_review");
-    floor.ctl(&["review", "adam"]).exit(0);
-    floor.ctl(&["reject", "not like this"]).exit(0);
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.ctl(&["reject", "not like this"]).succeeds();
     let request = requests.recv_timeout(PATIENCE).unwrap();
     assert!(text(&request, "/text").contains("not like this"), "{request}");
     assert_eq!(text(&request, "/conversation"), "ses_1");
@@ -87,7 +87,7 @@ fn a_program_that_takes_texts_gets_its_tasks_and_feedback_without_a_new_start() 
     let answer = floor.ctl(&["message", "adam", "go on", "--json"]).exit(0).json();
     assert_eq!(text(&answer, "/delivery"), "delivered");
     assert_eq!(text(&requests.recv_timeout(PATIENCE).unwrap(), "/text"), "go on");
-    floor.ctl(&["nuke", "adam", "--force", "--yes"]).exit(0).any_err();
+    floor.ctl(&["nuke", "adam", "--force", "--yes"]).succeeds().any_err();
     assert!(!socket.exists());
 }
 
@@ -100,13 +100,13 @@ fn a_program_that_does_not_take_a_task_is_started_anew_with_it() {
     for (nth, answer) in [None, Some(OTHER), Some("")].into_iter().enumerate() {
         let requests = answer.map(|answer| listen(&socket, &[answer]));
         let (begun, task) = (pid(&floor), format!("task {nth}"));
-        floor.ctl(&["start", "--worker", "adam", "--prompt", &task]).exit(0);
+        floor.ctl(&["start", "--worker", "adam", "--prompt", &task]).succeeds();
         wait_for(|| prompts(&log).len() == nth + 1);
         assert!(prompts(&log)[nth].contains(&task), "{:?}", prompts(&log));
         assert_ne!(pid(&floor), begun);
         assert!(requests.is_none_or(|requests| requests.recv_timeout(PATIENCE).is_ok()));
-        floor.ctl(&["reset", "adam", "--force"]).exit(0).any_err();
-        floor.ctl(&["up", "adam"]).exit(0);
+        floor.ctl(&["reset", "adam", "--force"]).succeeds().any_err();
+        floor.ctl(&["up", "adam"]).succeeds();
     }
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
 }
@@ -117,13 +117,13 @@ fn feedback_goes_to_the_conversation_of_the_task_or_nowhere() {
     let w = World::new();
     let (floor, log) = floor(&w);
     let socket = floor.root.path.join("hooks/adam.sock");
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     wait_for(|| prompts(&log).len() == 1);
     report(&floor, "ses_1");
     let reject = |file: &str, answer: &'static str, feedback: &str| {
         commit(&tree(&floor, "adam"), file, &[file], "a\n");
         floor.until("adam", "needs_review");
-        floor.ctl(&["review", "adam"]).exit(0);
+        floor.ctl(&["review", "adam"]).succeeds();
         let requests = listen(&socket, &[answer]);
         let rejected = floor.ctl(&["reject", feedback]);
         assert!(requests.recv_timeout(PATIENCE).is_ok());
@@ -137,8 +137,8 @@ fn feedback_goes_to_the_conversation_of_the_task_or_nowhere() {
     assert!(asking.recv_timeout(PATIENCE).is_ok());
     assert_eq!((text(&floor.status("adam"), "/status"), prompts(&log).len()), ("needs_review", 1));
     // A person looks, and types. Without a program that listens, the text is typed too.
-    floor.ctl(&["message", "adam", "by hand", "--force"]).exit(0);
-    floor.ctl(&["reject", "typed"]).exit(0);
+    floor.ctl(&["message", "adam", "by hand", "--force"]).succeeds();
+    floor.ctl(&["reject", "typed"]).succeeds();
     wait_for(|| prompts(&log).len() == 3);
     let unknown = reject("b.txt", "", "lost").exit(4);
     unknown.err_has("the program of adam did not answer").err_has("worker-ctl peek");
@@ -155,11 +155,11 @@ fn what_answers_at_the_socket_is_not_trusted() {
     let option = "{\"result\":\"arrived\",\"conversation\":\"--help\"}\n";
     for (nth, answer) in [flood, option, "null\n", "{\"result\":\"arrived\"", "\n"].into_iter().enumerate() {
         drop(listen(&socket, &[answer]));
-        floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+        floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
         wait_for(|| prompts(&log).len() == nth + 1);
         assert!(!floor.root.read("state.json").contains("--help"));
-        floor.ctl(&["reset", "adam", "--force"]).exit(0).any_err();
-        floor.ctl(&["up", "adam"]).exit(0);
+        floor.ctl(&["reset", "adam", "--force"]).succeeds().any_err();
+        floor.ctl(&["up", "adam"]).succeeds();
     }
 }
 
@@ -178,9 +178,9 @@ fn a_program_that_was_started_with_other_settings_can_tell() {
             configure(&floor, "model = \"m-1\"", "model = \"m-2\"");
         }
         let requests = listen(&socket, &[ARRIVED]);
-        floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+        floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
         assert_eq!(has_settings(text(&requests.recv_timeout(PATIENCE).unwrap(), "/settings")), is_same);
-        floor.ctl(&["reset", "adam", "--force"]).exit(0).any_err();
-        floor.ctl(&["up", "adam"]).exit(0);
+        floor.ctl(&["reset", "adam", "--force"]).succeeds().any_err();
+        floor.ctl(&["up", "adam"]).succeeds();
     }
 }

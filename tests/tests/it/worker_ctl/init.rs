@@ -18,7 +18,7 @@ fn init_only_reads_the_source() {
     };
     let before = image(&app);
     let root = w.home("workers");
-    app.run("worker-ctl", &["init"]).exit(0);
+    app.run("worker-ctl", &["init"]).succeeds();
     assert_eq!(image(&app), before);
     let config = std::fs::read_to_string(root.join("config.toml")).unwrap();
     assert!(config.contains("branch = \"main\""), "{config}");
@@ -28,7 +28,7 @@ fn init_only_reads_the_source() {
     let other = w.home("other");
     app.run("worker-ctl", &["init", "--target", other.to_str().unwrap()]).exit(2).err_has("--branch");
     assert!(!other.exists());
-    app.run("worker-ctl", &["init", "--target", other.to_str().unwrap(), "--branch", "trunk"]).exit(0);
+    app.run("worker-ctl", &["init", "--target", other.to_str().unwrap(), "--branch", "trunk"]).succeeds();
     // An agent cannot push from the clone.
     assert!(
         !w.at(&other).run("git", &["push", "-q", "origin", "refs/remotes/origin/trunk:refs/heads/x"]).exits_with(0)
@@ -47,9 +47,9 @@ fn init_reads_variables_and_flags_win() {
     let vars = [("WORKER_CTL_ROOT", root.as_str()), ("WORKER_CTL_SOURCE", source), ("WORKER_CTL_BRANCH", "trunk")];
     let config = |root: &str| w.at(root).read("config.toml");
     let home = w.at(w.home(""));
-    home.run_with("worker-ctl", &["init"], &vars).exit(0);
+    home.run_with("worker-ctl", &["init"], &vars).succeeds();
     assert!(config(&root).contains("branch = \"trunk\"") && config(&root).contains(source), "{}", config(&root));
-    home.run_with("worker-ctl", &["init", "--target", &other, "--branch", "main"], &vars).exit(0);
+    home.run_with("worker-ctl", &["init", "--target", &other, "--branch", "main"], &vars).succeeds();
     assert!(config(&other).contains("branch = \"main\""), "{}", config(&other));
 }
 
@@ -60,11 +60,11 @@ fn the_hooks_that_a_manager_runs_are_installed_in_the_clone() {
     let app = w.app();
     app.commit("README.md", "app\n");
     app.write("sweatfile", "[env]\nWHO = \"agent\"\n");
-    app.apply(&["approve", "--yes"]).exit(0).any_err();
+    app.apply(&["approve", "--yes"]).succeeds().any_err();
     app.write("lefthook.yml", "post-checkout:\n  jobs:\n    - run: sweatfile-apply hook run post-checkout {0}\n");
     app.write(".git/hooks/post-checkout", "#!/bin/sh\ncall_lefthook run post-checkout\n");
     app.sh("chmod +x .git/hooks/post-checkout").exit(0);
-    app.run("worker-ctl", &["init"]).exit(0);
+    app.run("worker-ctl", &["init"]).succeeds();
     app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
     assert_eq!(w.at(w.home("workers/.worktrees/adam")).read(".sweatshop-env"), "WHO=agent\n");
 }
@@ -74,12 +74,12 @@ fn init_copies_hooks_and_merge_drivers_and_refuses_a_directory_in_use() {
     let w = World::new();
     let app = w.app();
     app.commit("README.md", "app\n");
-    app.run("sweatfile-apply", &["hook", "install"]).exit(0);
-    app.run("ledger-synth", &["install"]).exit(0);
+    app.run("sweatfile-apply", &["hook", "install"]).succeeds();
+    app.run("ledger-synth", &["install"]).succeeds();
     app.write("sweatfile", "[env]\nWHO = \"agent\"\n");
     app.git(&["add", "-A"]);
     app.git(&["commit", "-q", "-m", "set up"]);
-    app.run("sweatfile-apply", &["approve", "--yes"]).exit(0);
+    app.run("sweatfile-apply", &["approve", "--yes"]).succeeds();
     // A directory with other files is refused.
     let root = w.home("root");
     let init = || app.run("worker-ctl", &["init", "--target", root.to_str().unwrap()]);
@@ -89,9 +89,9 @@ fn init_copies_hooks_and_merge_drivers_and_refuses_a_directory_in_use() {
     init().exit(1).err_has("another repository");
     // The files of a killed init are adopted.
     w.at(&root).sh("rm -rf .git && git init -q --initial-branch worker-ctl-none . && mkdir locks").exit(0);
-    init().exit(0);
+    init().succeeds();
     let root = w.at(&root);
-    root.run("worker-ctl", &["add", "adam", "--agent", "aider"]).exit(0);
+    root.run("worker-ctl", &["add", "adam", "--agent", "aider"]).succeeds();
     root.read(".worktrees/adam/.sweatshop-env").lines().find(|line| *line == "WHO=agent").unwrap();
     assert!(root.git(&["config", "merge.ledger-synth.driver"]).starts_with("ledger-synth merge-driver"));
 }

@@ -10,7 +10,7 @@ use crate::support::world::{World, text};
 
 /// Work number `n` waits; what the source is at before it lands.
 fn waiting(floor: &Floor<'_>, n: usize) -> String {
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     let file = format!("f{n}");
     commit(&tree(floor, "adam"), &file, &[file.as_str()], "x\n");
     floor.until("adam", "needs_review");
@@ -21,15 +21,15 @@ fn waiting(floor: &Floor<'_>, n: usize) -> String {
 #[track_caller]
 fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
     if n % 2 == 1 {
-        let next = floor.ctl(&["patrol"]).any_status().any_err();
+        let next = floor.ctl(&["patrol"]).any_status().any_out().any_err();
         assert_eq!(next.status, Some(0), "{when}: {next:?}");
         if text(&floor.status("adam"), "/task") == "needs_review" {
             assert_eq!(tip(floor), old, "{when}");
-            floor.ctl(&["accept", "adam"]).exit(0);
+            floor.ctl(&["accept", "adam"]).succeeds();
         }
     } else {
         // What was killed had landed already: then it is idle, and there is nothing to accept.
-        let next = floor.ctl(&["accept", "adam"]).any_status().any_err();
+        let next = floor.ctl(&["accept", "adam"]).any_status().any_out().any_err();
         assert!(matches!(*next.status, Some(0 | 1)), "{when}: {next:?}");
     }
     assert_landed(floor, "adam", old, when);
@@ -81,7 +81,7 @@ fn an_accept_killed_with_nothing_to_merge_leaves_the_worker_idle() {
         *old.borrow_mut() = tip(&floor);
     };
     let verify = |when: &str| {
-        let next = floor.ctl(&["accept", "adam"]).any_status().any_err();
+        let next = floor.ctl(&["accept", "adam"]).any_status().any_out().any_err();
         assert!(matches!(*next.status, Some(0 | 1)), "{when}: {next:?}");
         let worker = floor.status("adam");
         assert_eq!((text(&worker, "/task"), tip(&floor)), ("idle", old.borrow().clone()), "{when}: {next:?}");

@@ -76,14 +76,14 @@ fn a_killed_add_can_be_repeated_or_was_complete() {
         || {},
         &add,
         |when| {
-            let again = floor.ctl(&add);
+            let again = floor.ctl(&add).any_status().any_out();
             let is_there = again.status == Some(1) && again.stderr.contains("already");
             assert!(again.status == Some(0) || is_there, "{when}: {again:?}");
             assert_clean(&floor, "eve", when);
             assert_eq!(text(&floor.status("eve"), "/task"), "idle", "{when}");
             let config = floor.root.read("config.toml");
             assert!(config.contains("[workers.eve]\nrole_prompt = \"careful\"\n"), "{when}: {config}");
-            floor.ctl(&["nuke", "eve", "--yes"]).exit(0);
+            floor.ctl(&["nuke", "eve", "--yes"]).succeeds();
         },
     );
     assert_often(kills, 10);
@@ -97,7 +97,7 @@ fn a_killed_nuke_can_be_repeated_and_loses_nothing() {
     let nuke = ["nuke", "adam", "--yes", "--force"];
     let prepare = || {
         forget_kept(&floor);
-        floor.ctl(&["add", "adam"]).exit(0);
+        floor.ctl(&["add", "adam"]).succeeds();
         n.set(n.get() + 1);
         sha.set(leave(&tree(&floor, "adam"), n.get()));
     };
@@ -105,7 +105,7 @@ fn a_killed_nuke_can_be_repeated_and_loses_nothing() {
     let kills = sweep_git(&floor, prepare, &nuke, |when| {
         let sha = sha.take();
         assert_kept(&floor, &sha, n.get(), when);
-        let again = floor.ctl(&nuke);
+        let again = floor.ctl(&nuke).any_status().any_out();
         let is_gone = again.status == Some(1) && again.stderr.contains("no worker `adam`");
         assert!(again.status == Some(0) || is_gone, "{when}: {again:?}");
         assert_kept(&floor, &sha, n.get(), when);
@@ -122,8 +122,8 @@ fn a_killed_nuke_can_be_repeated_and_loses_nothing() {
 fn a_killed_reset_can_be_repeated_and_loses_nothing() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
-    floor.ctl(&["down", "--force"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
+    floor.ctl(&["down", "--force"]).succeeds();
     let working = floor.root.read("state.json");
     let (n, sha) = (Cell::new(0), Cell::new(String::new()));
     let reset = ["reset", "adam", "--force"];
@@ -137,7 +137,7 @@ fn a_killed_reset_can_be_repeated_and_loses_nothing() {
     let kills = sweep_git(&floor, prepare, &reset, |when| {
         let sha = sha.take();
         assert_kept(&floor, &sha, n.get(), when);
-        floor.ctl(&reset).exit(0);
+        floor.ctl(&reset).succeeds();
         assert_kept(&floor, &sha, n.get(), when);
         assert_clean(&floor, "adam", when);
         let adam = floor.status("adam");
@@ -158,7 +158,7 @@ fn a_killed_start_sends_its_task_at_most_once() {
     let prepare = || {
         forget_kept(&floor);
         floor.root.write("state.json", &idle);
-        floor.ctl(&["up", "adam"]).exit(0);
+        floor.ctl(&["up", "adam"]).succeeds();
         n.set(n.get() + 1);
         floor.root.write("task", task().trim_start());
     };
@@ -172,7 +172,7 @@ fn a_killed_start_sends_its_task_at_most_once() {
         match text(&adam, "/task") {
             "idle" => {
                 assert_eq!(told(), 0, "{when}");
-                floor.ctl(&start).exit(0);
+                floor.ctl(&start).succeeds();
                 wait_for(|| told() == 1);
             }
             // Whoever looks is told of it.
@@ -259,11 +259,11 @@ fn a_killed_init_can_be_repeated_and_only_reads_the_source() {
     };
     let kills = sweep_tool("worker-ctl", prepare, &init, |at, when| {
         assert_eq!(image(), before, "{when}");
-        let again = at.run("worker-ctl", &init);
+        let again = at.run("worker-ctl", &init).any_status().any_out().any_err();
         let is_there = again.status == Some(1) && again.stderr.contains("is a root already");
         assert!(again.status == Some(0) || is_there, "{when}: {again:?}");
         let root = w.at(at.path.join("root"));
-        root.run("worker-ctl", &["add", "adam", "--agent", "aider"]).exit(0);
+        root.run("worker-ctl", &["add", "adam", "--agent", "aider"]).succeeds();
         assert_eq!(w.at(root.path.join(".worktrees/adam")).read("README.md"), "app\n", "{when}");
         assert_eq!(image(), before, "{when}");
     });

@@ -10,7 +10,7 @@ fn work_lands_on_a_source_with_a_separate_git_directory() {
     let elsewhere = w.home("elsewhere.git");
     floor.app.git(&["init", "-q", "--separate-git-dir", elsewhere.to_str().unwrap()]);
     work(&floor, "adam", "COMMIT a.txt one Write a");
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!(floor.app.read("a.txt"), "one\n");
     assert_eq!(floor.app.git(&["status", "--porcelain"]), "");
 }
@@ -19,21 +19,21 @@ fn work_lands_on_a_source_with_a_separate_git_directory() {
 fn squashed_commits_are_kept_under_a_ref() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     let adam = tree(&floor, "adam");
     for name in ["one", "two"] {
         commit(&adam, &format!("Write {name}"), &[name], "x\n");
     }
     floor.until("adam", "needs_review");
     let work = adam.git(&["rev-parse", "HEAD"]);
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert!(floor.root.git(&["for-each-ref", "refs/shopfloor/accepted/adam", "--format=%(objectname)"]) == work);
     // A root that goes gives them to the source.
     floor.ctl(&["down"]).exit(0).any_out();
     floor
         .app
         .run("worker-ctl", &["--root", floor.root.path.to_str().unwrap(), "deinit", "--yes"])
-        .exit(0)
+        .succeeds()
         .err_has("keeps the original commits");
     assert!(floor.app.git(&["for-each-ref", "refs/shopfloor/accepted/adam", "--format=%(objectname)"]) == work);
     // The floor ends its sessions there.
@@ -45,13 +45,13 @@ fn squashed_commits_are_kept_under_a_ref() {
 fn a_single_commit_that_landed_does_not_keep_the_root() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     commit(&tree(&floor, "adam"), "Write one", &["one"], "x\n");
     floor.until("adam", "needs_review");
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert!(!floor.root.git(&["for-each-ref", "refs/shopfloor/accepted/adam"]).is_empty());
     floor.ctl(&["down"]).exit(0).any_out();
-    floor.app.run("worker-ctl", &["--root", floor.root.path.to_str().unwrap(), "deinit", "--yes"]).exit(0);
+    floor.app.run("worker-ctl", &["--root", floor.root.path.to_str().unwrap(), "deinit", "--yes"]).succeeds();
     assert!(!floor.root.path.exists());
     assert_eq!(floor.app.git(&["for-each-ref", "refs/shopfloor"]), "");
     std::fs::create_dir(&floor.root.path).unwrap();
@@ -61,7 +61,7 @@ fn a_single_commit_that_landed_does_not_keep_the_root() {
 fn work_on_an_unrelated_history_can_be_reviewed_but_not_accepted() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     let adam = tree(&floor, "adam");
     adam.git(&["checkout", "-q", "--orphan", "other"]);
     adam.git(&["commit", "-q", "-m", "anew"]);
@@ -82,7 +82,7 @@ fn work_that_an_agent_rebased_does_not_bring_back_dropped_commits() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
     for name in ["adam", "eve"] {
-        floor.ctl(&["start", "--worker", name, "--prompt", "think"]).exit(0);
+        floor.ctl(&["start", "--worker", name, "--prompt", "think"]).succeeds();
     }
     for n in 0..3 {
         floor.app.commit("x", &format!("{n}\n"));
@@ -96,11 +96,11 @@ fn work_that_an_agent_rebased_does_not_bring_back_dropped_commits() {
     }
     floor.app.git(&["reset", "-q", "--hard", "HEAD~1"]);
     floor.ctl(&["accept", "adam"]).exit(1).err_has("dropped");
-    floor.ctl(&["rebase", "adam"]).exit(0);
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["rebase", "adam"]).succeeds();
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!((floor.app.read("x"), floor.app.read("adam")), ("1\n".into(), "x\n".into()));
     floor.ctl(&["patrol"]).exit(0).any_err();
-    floor.ctl(&["accept", "eve"]).exit(0);
+    floor.ctl(&["accept", "eve"]).succeeds();
     assert_eq!((floor.app.read("x"), floor.app.read("eve")), ("1\n".into(), "x\n".into()));
 }
 
@@ -121,7 +121,7 @@ fn work_landed_by_hand_and_dropped_again_can_be_accepted() {
         assert_eq!((head(&adam), text(&worker, "/commit_sha")), (sha.clone(), sha.as_str()));
         assert_eq!(text(&worker, "/status"), "needs_review");
     }
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(floor.app.read("a.txt"), "one\n");
 }
@@ -132,7 +132,7 @@ fn an_ignored_file_of_the_source_is_never_overwritten() {
     let floor = staff(&w, &["adam"]);
     floor.app.write(".git/info/exclude", "/Tabula.xlsm\n");
     floor.app.write("Tabula.xlsm", "mine\n");
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     tree(&floor, "adam").commit("Tabula.xlsm", "the agent's\n");
     floor.until("adam", "needs_review");
     let old = tip(&floor);
@@ -140,7 +140,7 @@ fn an_ignored_file_of_the_source_is_never_overwritten() {
     assert_eq!((floor.app.read("Tabula.xlsm"), tip(&floor)), ("mine\n".into(), old.clone()));
     assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
     std::fs::remove_file(floor.app.path.join("Tabula.xlsm")).unwrap();
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
 }
 
@@ -170,7 +170,7 @@ fn git_settings_do_not_change_how_work_lands() {
         // The patrol rebases the work onto main, and the accept lands it.
         floor.ctl(&["patrol"]).exit(0).any_err();
         assert_eq!(adam.git(&["merge-base", "HEAD", &old]).trim_end(), old, "{key}");
-        floor.ctl(&["accept", "adam"]).exit(0);
+        floor.ctl(&["accept", "adam"]).succeeds();
         assert_landed(&floor, "adam", &old, key);
         assert_eq!(adam.git(&["rev-parse", "keep"]), keep, "{key}");
         // Changes in the way are not stashed either.
@@ -196,7 +196,7 @@ fn accept_names_a_missing_source_and_changes_nothing() {
     refused.err_has(floor.app.path.to_str().unwrap());
     assert_eq!(floor.status("adam"), before);
     std::fs::rename(&away, &floor.app.path).unwrap();
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
 }
 
@@ -214,8 +214,8 @@ fn work_lands_as_one_commit_on_a_rewritten_history() {
     // Dropped commits do not come back with the work.
     floor.ctl(&["accept", "adam"]).exit(1).err_has("dropped");
     assert_eq!(tip(&floor), old);
-    floor.ctl(&["rebase", "adam"]).exit(0);
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["rebase", "adam"]).succeeds();
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "older");
     assert_eq!(app.read("a.txt"), "one\n");
     assert!(!app.has("extra"));
@@ -225,7 +225,7 @@ fn work_lands_as_one_commit_on_a_rewritten_history() {
     app.git(&["branch", "-q", "-f", "main", other.trim_end()]);
     let old = tip(&floor);
     floor.ctl(&["patrol"]).exit(0).any_err();
-    floor.ctl(&["accept", "eve"]).exit(0);
+    floor.ctl(&["accept", "eve"]).succeeds();
     assert_landed(&floor, "eve", &old, "another");
     assert_eq!(app.git(&["show", "main:a.txt", "main:e.txt"]), "one\ntwo\n");
 }

@@ -23,7 +23,7 @@ fn a_persons_pane_outlives_a_reset() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let pane = tmux(&floor, &["split-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=worker-adam:", "sleep", "600"]);
-    floor.ctl(&["reset", "adam", "--force"]).exit(0);
+    floor.ctl(&["reset", "adam", "--force"]).succeeds();
     let dead = tmux(&floor, &["display-message", "-p", "-t", pane.trim_end(), "#{pane_dead}"]);
     assert_eq!(dead, "0\n");
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
@@ -34,14 +34,14 @@ fn a_persons_pane_outlives_the_agents_program() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let pid = beside(&floor, &["sleep", "600"]);
-    floor.ctl(&["message", "adam", "EXIT 0", "--force"]).exit(0);
+    floor.ctl(&["message", "adam", "EXIT 0", "--force"]).succeeds();
     floor.until("adam", "offline");
-    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["up", "adam"]).succeeds();
     let adam = floor.status("adam");
     assert_eq!(text(&adam, "/status"), "idle");
     assert_ne!(adam["pane_pid"].to_string(), pid);
     assert!(lives(&floor, &pid));
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 2);
 }
 
@@ -52,11 +52,11 @@ fn a_persons_shell_never_gets_the_agents_task() {
     let pane = tmux(&floor, &["display-message", "-p", "-t", "=worker-adam:", "#{pane_id}"]);
     let shell = beside(&floor, &["sh"]);
     tmux(&floor, &["kill-pane", "-t", pane.trim_end()]);
-    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["up", "adam"]).succeeds();
     assert_ne!(floor.status("adam")["pane_pid"].to_string(), shell);
     let bait = w.home("bait");
     let prompt = format!("think\ntouch {}", bait.display());
-    floor.ctl(&["start", "--prompt", &prompt]).exit(0);
+    floor.ctl(&["start", "--prompt", &prompt]).succeeds();
     wait_for(|| floor.prompts().len() == 1);
     assert!(floor.prompts()[0].ends_with(&prompt), "{:?}", floor.prompts());
     assert!(!bait.exists());
@@ -69,12 +69,12 @@ fn down_does_not_end_processes_of_before_attach() {
     let pid = w.home("pid");
     let line = format!("sleep 600 > /dev/null 2>&1 & echo $! > {}", pid.display());
     configure(&floor, "[defaults]\n", &format!("[defaults]\nbefore_attach = \"{line}\"\n"));
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
     // Without a terminal attach fails after `before_attach`.
     floor.ctl(&["attach", "adam"]).exit(4).any_err();
     let pid = std::fs::read_to_string(&pid).unwrap();
-    floor.ctl(&["down", "--force"]).exit(0);
+    floor.ctl(&["down", "--force"]).succeeds();
     let lived = lives(&floor, pid.trim_end());
     floor.root.sh(&format!("kill {pid}")).any_status().any_out().any_err();
     assert!(lived);
@@ -87,9 +87,9 @@ fn a_tilde_in_the_environment_stays_a_tilde() {
     table(&floor, "telling", &["sh", "-c", "echo \"<$X|$Y>\"; exec \"$0\"", &program()], "");
     // The server runs already when the second worker starts.
     for (name, user) in [("adam", "nosuchuser"), ("eve", "nobody-either")] {
-        floor.ctl(&["add", name, "--agent", "telling"]).exit(0);
+        floor.ctl(&["add", name, "--agent", "telling"]).succeeds();
         let x = format!("~{user}/x");
-        floor.root.run_with("worker-ctl", &["up", name], &[("X", x.as_str()), ("Y", "~/x")]).exit(0);
+        floor.root.run_with("worker-ctl", &["up", name], &[("X", x.as_str()), ("Y", "~/x")]).succeeds();
         floor.ctl(&["peek", name]).exit(0).out_has(&format!("<{x}|~/x>"));
     }
 }
@@ -108,7 +108,7 @@ fn a_root_may_have_a_hash_and_a_percent_sign_in_its_path() {
     wait_for(|| floor.root.read("logs/adam.log").contains("here I am\r\n"));
     let path = tmux(&floor, &["display-message", "-p", "-t", "=worker-adam:", "#{pane_current_path}"]);
     assert_eq!(Path::new(path.trim_end()), tree(&floor, "adam").path);
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
     floor.up();
     assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
     // tmux's own hook finds the root too.
@@ -119,7 +119,7 @@ fn a_root_may_have_a_hash_and_a_percent_sign_in_its_path() {
 fn peek_with_json_prints_one_document() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["message", "adam", "SAY here I am\nSAY and here", "--force"]).exit(0);
+    floor.ctl(&["message", "adam", "SAY here I am\nSAY and here", "--force"]).succeeds();
     wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("and here"));
     let shown = floor.ctl(&["peek", "adam", "--json"]).exit(0).json();
     assert_eq!(text(&shown, "/worker"), "adam");
@@ -132,9 +132,9 @@ fn a_changed_agent_takes_effect_at_the_next_start() {
     let floor = staff(&w, &["adam"]);
     let log = agent(&floor, "other", &[], "");
     configure(&floor, "[workers.adam]\n", "[workers.adam]\nagent = \"other\"\n");
-    floor.ctl(&["down"]).exit(0);
-    floor.ctl(&["up", "adam"]).exit(0);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds();
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     wait_for(|| prompts(&log).len() == 1);
     assert_eq!(floor.prompts(), Vec::<String>::new());
 }
@@ -149,7 +149,7 @@ fn peek_shows_the_output_of_a_program_that_died_at_once() {
         "\n[agents.dier]\ncommand = [\"sh\", \"-c\", \"echo last words; echo {wide}; exit 3\"]\nready = {{ pattern = \"^>\" }}\n[workers.adam]\nagent = \"dier\"\n"
     );
     floor.root.write("config.toml", &(config + &table));
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.ctl(&["up", "adam"]).exit(4).err_has("last words");
     assert_eq!(floor.ctl(&["peek", "adam"]).exit(0).stdout, format!("last words\n{wide}\n"));
     let shown = floor.root.on_terminal("stty cols 40; worker-ctl peek adam", "").exit(0).stdout;

@@ -11,9 +11,9 @@ fn a_menu_is_answered_with_the_wanted_line_even_if_a_key_is_lost() {
     let w = World::new();
     let floor = Floor::new(&w);
     let log = agent(&floor, "careful", &["--menu"], MENU);
-    floor.ctl(&["add", "adam", "--agent", "careful"]).exit(0);
-    floor.ctl(&["up", "adam"]).exit(0).out_has("up adam\n");
-    floor.ctl(&["start", "--task", "hello"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "careful"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds().out_has("up adam\n");
+    floor.ctl(&["start", "--task", "hello"]).succeeds();
     wait_for(|| prompts(&log).len() == 1);
 }
 
@@ -23,7 +23,7 @@ fn a_program_that_is_not_ready_is_up_and_gets_nothing() {
     let floor = Floor::new(&w);
     let script = "echo 'What is your favourite colour?'; exec sleep 600";
     table(&floor, "asking", &["sh", "-c", script], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
-    floor.ctl(&["add", "adam", "--agent", "asking"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "asking"]).succeeds();
     let up = floor.ctl(&["up", "adam"]).exit(1);
     up.err_has("does not take input yet").err_has("What is your favourite colour?").err_has("worker-ctl attach adam");
     let row = floor.status("adam");
@@ -36,7 +36,7 @@ fn a_program_that_is_not_ready_is_up_and_gets_nothing() {
     let later =
         "echo 'What is your favourite colour?'; while ! test -e ../../go; do sleep 0.1; done; echo '>'; exec sleep 9";
     table(&floor, "later", &["sh", "-c", later], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
-    floor.ctl(&["add", "eve", "--agent", "later"]).exit(0);
+    floor.ctl(&["add", "eve", "--agent", "later"]).succeeds();
     floor.ctl(&["up", "eve"]).exit(1).err_has("does not take input yet");
     floor.root.write("go", "");
     wait_for(|| floor.ctl(&["up", "eve"]).exits_with(0));
@@ -53,10 +53,10 @@ fn a_text_is_passed_where_the_table_says_and_a_rejection_continues_the_conversat
     let more = "delivery = \"argv\"\ntask = [\"-i\", \"{task}\", \"it's last\"]\nresume = [\"--continue\"]\n\
                 skip_permissions = [\"--yolo\", \"{git_dir}\"]\n";
     table(&floor, "words", &["wordy", "{skip_permissions}", "--model", "{model}"], more);
-    floor.ctl(&["add", "adam", "--agent", "words"]).exit(0);
-    floor.ctl(&["add", "eve", "--agent", "words", "--model", "big"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "words"]).succeeds();
+    floor.ctl(&["add", "eve", "--agent", "words", "--model", "big"]).succeeds();
     floor.up();
-    floor.ctl(&["start", "--worker", "adam", "--task", "do it"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--task", "do it"]).succeeds();
     let words = || std::fs::read_to_string(&log).unwrap();
     wait_for(|| words().contains("do it"));
     let git_dir = floor.root.path.join(".git/worktrees/adam");
@@ -66,8 +66,8 @@ fn a_text_is_passed_where_the_table_says_and_a_rejection_continues_the_conversat
     let at = tree(&floor, "adam");
     at.commit("a.txt", "a");
     floor.until("adam", "needs_review");
-    floor.ctl(&["review", "adam", "--json"]).exit(0);
-    floor.ctl(&["reject", "not so"]).exit(0);
+    floor.ctl(&["review", "adam", "--json"]).succeeds();
+    floor.ctl(&["reject", "not so"]).succeeds();
     wait_for(|| words().contains("not so"));
     let first = format!("--continue|--yolo|{}|-i|Your work was reviewed", git_dir.display());
     assert!(words().contains(&first), "{}", words());
@@ -82,7 +82,7 @@ fn a_text_is_passed_where_the_table_says_and_a_rejection_continues_the_conversat
 fn doctor_tells_the_version_of_a_preset_and_whether_it_was_tried() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam", "--agent", "codex"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "codex"]).succeeds();
     let doctor = || floor.ctl(&["doctor"]);
     let adds = |body: &str| w.program("codex", body);
     adds("echo codex-cli 0.169.0");
@@ -111,15 +111,15 @@ fn a_program_that_asks_after_a_restart_gets_no_text_unless_forced() {
     // The first start shows a prompt, the next ones a question.
     let script = "if test -e ../../asks; then echo 'Delete all?'; else touch ../../asks; echo '>'; fi; exec cat";
     table(&floor, "fickle", &["sh", "-c", script], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
-    floor.ctl(&["add", "adam", "--agent", "fickle"]).exit(0);
-    floor.ctl(&["up", "adam"]).exit(0);
-    floor.ctl(&["start", "--worker", "adam", "--task", "the task"]).exit(0);
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "fickle"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds();
+    floor.ctl(&["start", "--worker", "adam", "--task", "the task"]).succeeds();
+    floor.ctl(&["down"]).succeeds();
     floor.ctl(&["up", "adam"]).exit(1).err_has("Delete all?");
     assert_eq!(refused(&floor, &["start", "--resume", "adam"], 4), "not_delivered");
     assert_eq!(refused(&floor, &["message", "adam", "typed"], 4), "not_delivered");
     assert_eq!(floor.ctl(&["peek", "adam"]).exit(0).stdout.trim(), "Delete all?");
-    floor.ctl(&["message", "adam", "--force", "typed"]).exit(0);
+    floor.ctl(&["message", "adam", "--force", "typed"]).succeeds();
     wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("typed"));
 }
 
@@ -128,7 +128,7 @@ fn a_program_that_asks_after_a_restart_gets_no_text_unless_forced() {
 fn an_up_without_tmux_fails_at_once() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let bin = w.path("bare");
     std::fs::create_dir(&bin).unwrap();
     for name in ["git", "sh"] {
@@ -148,7 +148,7 @@ fn an_up_names_the_workers_that_it_leaves_alone() {
     let w = World::new();
     let floor = Floor::new(&w);
     table(&floor, "broken", &["sh", "-c", "exit 3"], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
-    floor.ctl(&["add", "adam", "--agent", "broken"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "broken"]).succeeds();
     floor.ctl(&["up", "adam"]).any_status().any_out().any_err();
     wait_for(|| text(&floor.status("adam"), "/status") == "error");
     floor.ctl(&["down"]).exit(0).any_out().any_err();
@@ -162,7 +162,7 @@ fn a_program_that_is_not_installed_is_named_before_anything_is_started() {
     let w = World::new();
     let floor = Floor::new(&w);
     table(&floor, "absent", &["no-such-program-here", "--flag"], "");
-    floor.ctl(&["add", "adam", "--agent", "absent"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "absent"]).succeeds();
     floor.ctl(&["up", "adam"]).exit(4).err_has("adam: no-such-program-here is not on the PATH").err_has("install it");
     let adam = floor.status("adam");
     assert_eq!((text(&adam, "/status"), adam["crash_count"].as_u64()), ("offline", Some(0)));

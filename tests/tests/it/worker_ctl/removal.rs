@@ -42,7 +42,7 @@ fn rebasing(at: &Repo<'_>) -> String {
     at.commit("lone", "x\n");
     let sha = head(at);
     let onto = "refs/remotes/origin/main";
-    at.run_with("git", &["rebase", "-q", "-i", onto], &[("GIT_SEQUENCE_EDITOR", "sed -i 1ibreak")]).exit(0);
+    at.run_with("git", &["rebase", "-q", "-i", onto], &[("GIT_SEQUENCE_EDITOR", "sed -i 1ibreak")]).succeeds();
     assert_eq!(head(at), at.git(&["rev-parse", onto]).trim_end());
     sha
 }
@@ -52,13 +52,13 @@ fn nuke_and_reset_refuse_losses_and_keep_them_with_force() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve", "noah"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
     for name in ["adam", "eve"] {
         floor
             .ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}.txt x Work\nDIRTY loose {name}")])
-            .exit(0);
+            .succeeds();
         floor.until(name, "needs_review");
     }
     floor.ctl(&["accept", "adam"]).exit(1).err_has("loose");
@@ -68,7 +68,7 @@ fn nuke_and_reset_refuse_losses_and_keep_them_with_force() {
     assert_eq!(floor.root.git(&["show", &format!("{}:adam.txt", kept.trim())]), "x\n");
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
     floor.ctl(&["nuke", "noah"]).exit(3).err_has("--yes");
-    floor.ctl(&["nuke", "noah", "--yes"]).exit(0);
+    floor.ctl(&["nuke", "noah", "--yes"]).succeeds();
     floor.ctl(&["nuke", "--all", "--yes"]).exit(1).err_has("eve has work");
     let done = floor.ctl(&["nuke", "--all", "--yes", "--force"]).exit(0).stdout;
     let kept = done.strip_prefix("removed adam\n").unwrap();
@@ -94,7 +94,7 @@ fn an_empty_commit_counts_as_work() {
 fn a_locked_worktree_is_not_removed() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let adam = tree(&floor, "adam");
     adam.commit("a.txt", "x\n");
     let sha = head(&adam);
@@ -112,7 +112,7 @@ fn a_locked_worktree_is_not_removed() {
 fn a_nested_repository_without_commits_is_kept() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let adam = tree(&floor, "adam");
     adam.git(&["init", "-q", "nested"]);
     adam.write("nested/n", "n\n");
@@ -132,7 +132,7 @@ fn commits_on_no_branch_are_refused_or_kept() {
     for loss in ["detached", "rebasing"] {
         for command in ["nuke", "reset"] {
             let name = format!("{loss}-{command}");
-            floor.ctl(&["add", &name]).exit(0);
+            floor.ctl(&["add", &name]).succeeds();
             let at = tree(&floor, &name);
             let sha = if loss == "detached" { detached(&at) } else { rebasing(&at) };
             assert_refused(&floor, &name, &["lone", &sha[..7]]);
@@ -148,7 +148,7 @@ fn untracked_files_and_nested_repositories_are_refused_or_kept() {
     let w = World::new();
     let floor = Floor::new(&w);
     for command in ["nuke", "reset"] {
-        floor.ctl(&["add", "adam"]).exit(0);
+        floor.ctl(&["add", "adam"]).succeeds();
         let adam = tree(&floor, "adam");
         adam.write("some where/loose", "x\n");
         assert_refused(&floor, "adam", &["loose"]);
@@ -156,7 +156,7 @@ fn untracked_files_and_nested_repositories_are_refused_or_kept() {
         assert_eq!(floor.root.git(&["show", &format!("{kept}:some where/loose")]), "x\n");
         // A nested repository is kept as a whole, with its commits.
         let eve = format!("eve-{command}");
-        floor.ctl(&["add", &eve]).exit(0);
+        floor.ctl(&["add", &eve]).succeeds();
         let nested = w.at(tree(&floor, &eve).path.join("nested"));
         tree(&floor, &eve).git(&["init", "-q", "nested"]);
         nested.commit("n", "n\n");
@@ -176,7 +176,7 @@ fn untracked_files_and_nested_repositories_are_refused_or_kept() {
         assert!(found.lines().any(holds), "{found}");
     }
     // Without losses nothing is kept.
-    floor.ctl(&["add", "noah"]).exit(0);
+    floor.ctl(&["add", "noah"]).succeeds();
     assert_eq!(floor.ctl(&["nuke", "noah", "--yes", "--force"]).exit(0).stdout, "removed noah\n");
 }
 
@@ -214,7 +214,7 @@ fn deinit_removes_a_root_and_nothing_that_is_somebodys() {
     std::fs::rename(&app.path, &moved).unwrap();
     refused("it may hold the last copy");
     std::fs::rename(&moved, &app.path).unwrap();
-    floor.ctl(&["add", "eve"]).exit(0);
+    floor.ctl(&["add", "eve"]).succeeds();
     tree(&floor, "eve").write("work", "work");
     refused("eve has work that is nowhere else");
     std::fs::remove_file(tree(&floor, "eve").path.join("work")).unwrap();
@@ -251,7 +251,7 @@ fn deinit_ends_a_running_up() {
 fn deinit_leaves_a_worker_its_task() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     floor.ctl(&["deinit", "--yes"]).exit(1).err_has("adam has a task or works").err_has("worker-ctl reset adam");
     assert_eq!(text(&floor.status("adam"), "/status"), "working");
 }

@@ -82,7 +82,7 @@ fn a_directory_of_another_user_is_not_a_root() {
 fn a_repository_never_uses_the_root_of_another() {
     let w = World::new();
     let (a, b) = (w.repo("a"), w.repo("b"));
-    a.run("worker-ctl", &["init"]).exit(0);
+    a.run("worker-ctl", &["init"]).succeeds();
     let root = w.home("workers");
     std::fs::create_dir_all(b.path.join("sub")).unwrap();
     for dir in [&b.path, &b.path.join("sub")] {
@@ -100,7 +100,7 @@ fn a_repository_never_uses_the_root_of_another() {
     std::fs::create_dir(w.home("plain")).unwrap();
     w.at(w.home("plain")).run("worker-ctl", &["status"]).exit(0);
     // A recorded root that is missing is not replaced by another one.
-    b.run("worker-ctl", &["init"]).exit(0);
+    b.run("worker-ctl", &["init"]).succeeds();
     std::fs::rename(w.home("workers/b"), w.home("elsewhere")).unwrap();
     b.run("worker-ctl", &["status"]).exit(2).err_has("workers/b").err_has("the directory does not exist");
 }
@@ -115,7 +115,7 @@ fn init_keeps_roots_apart_and_says_which_one_is_recorded() {
     assert_eq!(b.run("worker-ctl", &["init"]).exit(0).stdout, format!("{}\n", w.home("workers/b").display()));
     assert_eq!(b.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
     // The two roots do not see each other's workers.
-    w.at(w.home("workers")).run("worker-ctl", &["add", "adam"]).exit(0);
+    w.at(w.home("workers")).run("worker-ctl", &["add", "adam"]).succeeds();
     assert!(w.home("workers/.worktrees/adam").exists());
     assert_eq!(b.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
     // No agent is installed here.
@@ -125,7 +125,7 @@ fn init_keeps_roots_apart_and_says_which_one_is_recorded() {
         w.at(place).run("worker-ctl", &["init"]).exit(1).err_has("workers is a root already").err_has("--target");
     }
     let second = w.home("second");
-    let output = a.run("worker-ctl", &["init", "--target", second.to_str().unwrap()]).exit(0);
+    let output = a.run("worker-ctl", &["init", "--target", second.to_str().unwrap()]).succeeds();
     output.err_has(&format!("the repository now records {} as its root", second.display()));
     output.err_has(&format!("--root {}", w.home("workers").display()));
     assert_eq!(a.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
@@ -136,7 +136,7 @@ fn init_keeps_roots_apart_and_says_which_one_is_recorded() {
 fn a_workers_worktree_is_never_a_root() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let adam = w.at(floor.root.path.join(".worktrees/adam"));
     adam.sh("mkdir sub && cd sub && git init -q . && git config shopfloor.source /x && mkdir .worktrees").exit(0);
     adam.write("sub/config.toml", &hostile(&w));
@@ -152,7 +152,7 @@ fn a_workers_worktree_is_never_a_root() {
 fn a_copy_of_a_repository_does_not_use_the_originals_root() {
     let w = World::new();
     let a = w.repo("a");
-    a.run("worker-ctl", &["init"]).exit(0);
+    a.run("worker-ctl", &["init"]).succeeds();
     a.sh("cp -a . ../copy").exit(0);
     let copy = w.at(w.home("copy"));
     let refused = copy.run("worker-ctl", &["accept", "adam"]).exit(2);
@@ -169,14 +169,14 @@ fn a_copy_of_a_repository_does_not_use_the_originals_root() {
 fn an_unrelated_repository_below_a_root_does_not_belong_to_it() {
     let w = World::new();
     let (a, b) = (w.repo("a"), w.repo("workers/x/b"));
-    a.run("worker-ctl", &["init", "--target", w.home("a-root").to_str().unwrap()]).exit(0);
+    a.run("worker-ctl", &["init", "--target", w.home("a-root").to_str().unwrap()]).succeeds();
     let around = w.home("workers");
     a.run("worker-ctl", &["init", "--target", around.to_str().unwrap()]).exit(1).any_err();
     std::fs::rename(w.home("a-root"), w.home("kept")).unwrap();
     w.at(w.home("")).sh("mv workers/x x && rmdir workers && mv kept workers && mv x workers/x").exit(0);
     w.at(&around).run("worker-ctl", &["status"]).exit(0);
     b.run("worker-ctl", &["status"]).exit(2).err_has("no root of worker-ctl is recorded in the repository");
-    b.run("worker-ctl", &["init", "--target", w.home("b-root").to_str().unwrap()]).exit(0);
+    b.run("worker-ctl", &["init", "--target", w.home("b-root").to_str().unwrap()]).succeeds();
     let root = b.run("worker-ctl", &["status", "--json"]).exit(0).json();
     assert!(crate::support::world::text(&root, "/tmux_socket").contains("b-root"), "{root}");
     // No root can be created for a root.
@@ -197,18 +197,18 @@ fn a_directory_that_anybody_can_write_to_is_not_a_root() {
 fn a_moved_root_creates_nothing_at_its_old_path() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let moved = w.at(w.home("moved"));
     std::fs::rename(&floor.root.path, &moved.path).unwrap();
     moved.write(".worktrees/adam/wip", "work\n");
     let answer = moved.run("worker-ctl", &["doctor", "--repair", "--yes"]).exit(1);
     answer.out_has("but the root is");
     assert!(!floor.root.path.exists());
-    moved.sh("git worktree repair .worktrees/*").exit(0);
-    moved.run("worker-ctl", &["doctor", "--rebuild", "--yes"]).exit(0);
+    moved.sh("git worktree repair .worktrees/*").succeeds();
+    moved.run("worker-ctl", &["doctor", "--rebuild", "--yes"]).succeeds();
     assert!(moved.has(".worktrees/adam/wip"));
     moved.run("worker-ctl", &["patrol"]).exit(0);
     std::fs::rename(&moved.path, &floor.root.path).unwrap();
-    floor.root.sh("git worktree repair .worktrees/*").exit(0);
-    floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(0);
+    floor.root.sh("git worktree repair .worktrees/*").succeeds();
+    floor.ctl(&["doctor", "--rebuild", "--yes"]).succeeds();
 }

@@ -25,23 +25,23 @@ fn a_text_reaches_only_the_named_worker_and_only_while_it_lives() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 1);
     tmux(&floor, &["copy-mode", "-t", "=worker-adam:"]);
     assert_eq!(tmux(&floor, &["display-message", "-p", "-t", "=worker-adam:", "#{pane_in_mode}"]), "1\n");
-    floor.ctl(&["message", "adam", "in copy mode"]).exit(0);
+    floor.ctl(&["message", "adam", "in copy mode"]).succeeds();
     wait_for(|| floor.prompts().len() == 2);
     // A refused command types nothing, or it would show before the next text.
     assert_eq!(refused(&floor, &["message", "ad", "x"], 1), "not_found");
     assert_eq!(refused(&floor, &["start", "--worker", "ad", "--prompt", "x"], 1), "not_found");
     assert_eq!(refused(&floor, &["start", "--worker", "adam", "--prompt", "x"], 1), "wrong_state");
     assert_eq!(refused(&floor, &["message", "eve", "x"], 1), "wrong_state");
-    floor.ctl(&["message", "adam", "next"]).exit(0);
+    floor.ctl(&["message", "adam", "next"]).succeeds();
     wait_for(|| floor.prompts().len() == 3);
-    floor.ctl(&["message", "eve", "only this", "--force"]).exit(0);
+    floor.ctl(&["message", "eve", "only this", "--force"]).succeeds();
     wait_for(|| floor.prompts().len() == 4);
     assert_eq!(floor.prompts()[1..], ["in copy mode", "next", "only this"]);
     // A dead worker: the command fails and the state is unchanged.
@@ -59,7 +59,7 @@ fn a_text_reaches_only_the_named_worker_and_only_while_it_lives() {
     assert_eq!(refused(&floor, &["start", "--worker", "eve", "--prompt", "x"], 4), "not_delivered");
     assert_eq!(all(), before);
     // After a patrol has recorded the death, nothing is even tried.
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     assert_eq!(refused(&floor, &["message", "adam", "anybody?"], 4), "not_delivered");
     assert_eq!(refused(&floor, &["start", "--worker", "eve", "--prompt", "x"], 1), "wrong_state");
     assert_eq!(floor.prompts().len(), 4);
@@ -70,20 +70,20 @@ fn start_picks_the_longest_idle_worker_of_the_pool() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve", "noah"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     configure(&floor, "[workers.adam]\n", "[workers.adam]\nexcluded_from_pool = true\n");
     for (time, name) in
         [("2001-01-01T00:00:00Z", "adam"), ("2001-01-02T00:00:00Z", "noah"), ("2001-01-03T00:00:00Z", "eve")]
     {
-        floor.root.run_with("worker-ctl", &["up", name], &[("SHOPFLOOR_NOW", time)]).exit(0);
+        floor.root.run_with("worker-ctl", &["up", name], &[("SHOPFLOOR_NOW", time)]).succeeds();
     }
     for name in ["noah", "eve"] {
         assert_eq!(floor.ctl(&["start", "--prompt", "think"]).exit(0).stdout, format!("{name}\n"));
     }
     floor.ctl(&["start", "--prompt", "think"]).exit(1).err_has("no worker is idle");
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
 }
 
 #[test]
@@ -92,13 +92,13 @@ fn the_exit_status_decides_between_offline_and_error() {
     let floor = Floor::new(&w);
     let names = ["zero", "interrupt", "nine", "seven"];
     for name in names {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
     for (name, prompt) in [("zero", "EXIT 0"), ("interrupt", "EXIT 130"), ("nine", "SIG 9"), ("seven", "think")] {
-        floor.ctl(&["start", "--worker", name, "--prompt", prompt]).exit(0);
+        floor.ctl(&["start", "--worker", name, "--prompt", prompt]).succeeds();
     }
-    floor.ctl(&["message", "seven", "EXIT 7"]).exit(0);
+    floor.ctl(&["message", "seven", "EXIT 7"]).succeeds();
     for (name, status) in [("zero", "offline"), ("interrupt", "offline"), ("nine", "error"), ("seven", "error")] {
         floor.until(name, status);
     }
@@ -122,11 +122,11 @@ fn the_exit_status_decides_between_offline_and_error() {
     floor.ctl(&["start", "--resume", "seven"]).exit(1).err_has("worker-ctl up seven");
     // After a restart the worker has its task, and gets it again only with --resume.
     let count = floor.prompts().len();
-    floor.ctl(&["up", "seven"]).exit(0);
+    floor.ctl(&["up", "seven"]).succeeds();
     assert_eq!(summary("seven"), json!(["working", "working", 1, null]));
     assert_eq!(text(&floor.status("seven"), "/prompt"), "think");
-    floor.ctl(&["message", "seven", "before"]).exit(0);
-    floor.ctl(&["start", "--resume", "seven"]).exit(0);
+    floor.ctl(&["message", "seven", "before"]).succeeds();
+    floor.ctl(&["start", "--resume", "seven"]).succeeds();
     wait_for(|| floor.prompts().len() == count + 2);
     let later = &floor.prompts()[count..];
     assert!(later[0] == "before" && later[1].ends_with("\n\nthink"), "{later:?}");
@@ -143,14 +143,14 @@ fn no_process_outlives_down() {
     let (program, detached) = (program(), w.home("detached"));
     let script = "trap '' INT HUP; (setsid sleep 600 & echo $! > \"$1\"); exec \"$0\"";
     table(&floor, "stubborn", &["sh", "-c", script, &program, detached.to_str().unwrap()], "");
-    floor.ctl(&["add", "adam", "--agent", "stubborn"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "stubborn"]).succeeds();
     for down in [&["down"][..], &["down", "--force"][..]] {
         floor.up();
         let (agent, child) =
             (floor.status("adam")["pane_pid"].to_string(), std::fs::read_to_string(&detached).unwrap());
         let before = marked(&floor);
         assert!(before.contains(&agent) && before.contains(&child.trim().to_owned()), "{before:?}");
-        floor.ctl(down).exit(0);
+        floor.ctl(down).succeeds();
         assert_eq!(marked(&floor), Vec::<String>::new());
         assert_eq!(text(&floor.status("adam"), "/status"), "offline");
     }
@@ -162,11 +162,11 @@ fn a_dialog_is_answered_and_does_not_swallow_the_task() {
     let floor = Floor::new(&w);
     let dialogs = "dialogs = [{ pattern = \"Do you trust\", keys = [\"Enter\"] }]\n";
     let log = agent(&floor, "careful", &["--dialog"], dialogs);
-    floor.ctl(&["add", "adam", "--agent", "careful"]).exit(0);
-    let up = floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "careful"]).succeeds();
+    let up = floor.ctl(&["up", "adam"]).succeeds();
     assert!(!up.stderr.contains("warning"), "{}", up.stderr);
     let prompt = "first\n\n\tsecond; $(id)\n";
-    floor.ctl(&["start", "--prompt", prompt]).exit(0);
+    floor.ctl(&["start", "--prompt", prompt]).succeeds();
     wait_for(|| prompts(&log).len() == 1);
     let prompt_sent = &prompts(&log)[0];
     assert!(
@@ -181,7 +181,7 @@ fn an_argv_task_arrives_byte_for_byte_and_a_long_one_in_a_file() {
     let floor = Floor::new(&w);
     let log = agent(&floor, "argv", &[], "delivery = \"argv\"\n");
     for name in ["adam", "eve"] {
-        floor.ctl(&["add", name, "--agent", "argv"]).exit(0);
+        floor.ctl(&["add", name, "--agent", "argv"]).succeeds();
     }
     floor.up();
     let task = w.home("task");
@@ -206,7 +206,7 @@ fn an_argv_task_arrives_byte_for_byte_and_a_long_one_in_a_file() {
     wait_for(|| prompts(&log).len() == 2);
     assert!(pointed(&prompts(&log)[1]).ends_with(&format!("\n\n{long}")));
     // The session works like any other.
-    floor.ctl(&["message", "adam", "COMMIT a.txt a Write a"]).exit(0);
+    floor.ctl(&["message", "adam", "COMMIT a.txt a Write a"]).succeeds();
     floor.until("adam", "needs_review");
     assert_eq!(prompts(&log).len(), 3);
 }
@@ -217,14 +217,14 @@ fn paste_lines_submits_each_line_and_paste_file_sends_a_file_name() {
     let floor = Floor::new(&w);
     let by_line = agent(&floor, "lines", &["--plain"], "paste = \"lines\"\n");
     let by_file = agent(&floor, "file", &["--plain"], "paste = \"file\"\n");
-    floor.ctl(&["add", "adam", "--agent", "lines"]).exit(0);
-    floor.ctl(&["add", "eve", "--agent", "file"]).exit(0);
+    floor.ctl(&["add", "adam", "--agent", "lines"]).succeeds();
+    floor.ctl(&["add", "eve", "--agent", "file"]).succeeds();
     floor.up();
     let message = "first; $(id)\n\n\tthird `id`";
     for name in ["adam", "eve"] {
-        floor.ctl(&["message", name, message, "--force"]).exit(0);
+        floor.ctl(&["message", name, message, "--force"]).succeeds();
     }
-    floor.ctl(&["message", "eve", "second", "--force"]).exit(0);
+    floor.ctl(&["message", "eve", "second", "--force"]).succeeds();
     wait_for(|| prompts(&by_line).len() == 3 && prompts(&by_file).len() == 2);
     assert_eq!(prompts(&by_line), ["first; $(id)", "", "\tthird `id`"]);
     let read: Vec<String> = prompts(&by_file).iter().map(|line| pointed(line)).collect();
@@ -238,7 +238,7 @@ fn texts_of_any_size_reach_several_agents_complete_and_in_order() {
     let agents: [(&str, &[&str]); 3] = [("fast", &[]), ("slow", &["--slow"]), ("guess", &["--guess"])];
     let logs = agents.map(|(name, flags)| {
         let log = agent(&floor, name, flags, "");
-        floor.ctl(&["add", name, "--agent", name]).exit(0);
+        floor.ctl(&["add", name, "--agent", name]).succeeds();
         log
     });
     floor.up();
@@ -271,9 +271,9 @@ fn attach_shows_the_terminal_and_ends_on_detach() {
     let floor = Floor::new(&w);
     let hooks = "before_attach = \"echo before $WORKER_CTL_NAME $(pwd)\"\nafter_attach = \"echo after\"\n";
     configure(&floor, "[defaults]\n", &format!("[defaults]\n{hooks}"));
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
-    floor.ctl(&["start", "--prompt", "SAY here I am"]).exit(0);
+    floor.ctl(&["start", "--prompt", "SAY here I am"]).succeeds();
     wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("here I am"));
     let shown = std::thread::scope(|scope| {
         let line = "TMUX=/nowhere/tmux,1,0 TERM=xterm worker-ctl attach adam";
@@ -297,11 +297,11 @@ fn a_program_gets_the_environment_of_the_up_that_starts_it() {
     let script = "echo \"<$KEY|$GIT_DIR|$TMUX_PANE_OF|$WORKER_CTL_WORKER>\"; exec \"$0\"";
     table(&floor, "telling", &["sh", "-c", script, &program()], "");
     for name in ["adam", "eve"] {
-        floor.ctl(&["add", name, "--agent", "telling"]).exit(0);
+        floor.ctl(&["add", name, "--agent", "telling"]).succeeds();
     }
     let up = |name: &str, key: &str| {
         let vars = [("KEY", key), ("GIT_DIR", "/nowhere"), ("WORKER_CTL_WORKER", "other")];
-        floor.root.run_with("worker-ctl", &["--root", ".", "up", name], &vars).exit(0);
+        floor.root.run_with("worker-ctl", &["--root", ".", "up", name], &vars).succeeds();
         floor.ctl(&["peek", name]).exit(0).stdout
     };
     let key = "a \"b\" $HOME \\ 'c' ü;";

@@ -38,7 +38,7 @@ fn a_copied_file_may_have_any_name() {
     configure(&floor, "[repo]\n", &format!("[repo]\ncopy = [{{ from = \"{name}\" }}]\n"));
     floor.app.write(".git/info/exclude", "*.cfg\n");
     floor.app.write(name, "v1\n");
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let adam = tree(&floor, "adam");
     assert_eq!(adam.read(name), "v1\n");
     // The name is not read as a pattern.
@@ -48,7 +48,7 @@ fn a_copied_file_may_have_any_name() {
     adam.git(&["add", "-A"]);
     assert_eq!(adam.git(&["status", "--porcelain", "-uall"]), "");
     floor.up();
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     assert_eq!(text(&floor.status("adam"), "/status"), "working");
 }
 
@@ -73,8 +73,8 @@ fn flags_win_over_variables_over_the_file_over_defaults() {
     assert_eq!(seen(&[], &[]), "60 from default");
     // The settings take effect.
     let prefix = [("WORKER_CTL_BRANCH_PREFIX", "variable/")];
-    floor.root.run_with("worker-ctl", &["add", "adam"], &prefix).exit(0);
-    floor.root.run_with("worker-ctl", &["add", "eve", "--branch-prefix", "flag/"], &prefix).exit(0);
+    floor.root.run_with("worker-ctl", &["add", "adam"], &prefix).succeeds();
+    floor.root.run_with("worker-ctl", &["add", "eve", "--branch-prefix", "flag/"], &prefix).succeeds();
     let branches = ["adam", "eve"].map(|name| text(&floor.status(name), "/branch").to_owned());
     assert_eq!(branches, ["variable/adam", "flag/eve"]);
     let _up = Staying::new(&floor, &["up", "--patrol-interval-secs", "1"]);
@@ -121,11 +121,11 @@ fn an_unknown_key_is_a_warning_and_a_wrong_type_is_refused() {
 fn events_prints_past_events_and_follows_new_ones() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
     let following = Staying::new(&floor, &["events", "--follow", "--json", "--since", "all"]);
     wait_for(|| following.out().contains("\"session_up\""));
-    floor.ctl(&["start", "--prompt", "COMMIT a.txt a Write a"]).exit(0);
+    floor.ctl(&["start", "--prompt", "COMMIT a.txt a Write a"]).succeeds();
     floor.until("adam", "needs_review");
     let sha = text(&floor.status("adam"), "/commit_sha").to_owned();
     let output = floor.ctl(&["events", "--json"]).exit(0);
@@ -157,11 +157,11 @@ fn a_workers_log_has_its_terminal_output_and_events() {
     let w = World::new();
     let floor = Floor::new(&w);
     agent(&floor, "argv", &[], "delivery = \"argv\"\n");
-    floor.ctl(&["add", "adam"]).exit(0);
-    floor.ctl(&["add", "eve", "--agent", "argv"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
+    floor.ctl(&["add", "eve", "--agent", "argv"]).succeeds();
     floor.up();
     for name in ["adam", "eve"] {
-        floor.ctl(&["start", "--worker", name, "--prompt", &format!("SAY the word of {name}")]).exit(0);
+        floor.ctl(&["start", "--worker", name, "--prompt", &format!("SAY the word of {name}")]).succeeds();
         let log = || floor.root.read(&format!("logs/{name}.log"));
         wait_for(|| log().contains(&format!("the word of {name}\r\n")));
         assert!(log().contains("start  idle -> working"), "{}", log());
@@ -175,9 +175,9 @@ fn on_event_runs_at_every_event_and_outlives_the_worker() {
     let line = "echo \"$WORKER_CTL_NAME $WORKER_CTL_EVENT $WORKER_CTL_FROM $WORKER_CTL_TO $WORKER_CTL_DETAIL\" \
                 >> \"$WORKER_CTL_ROOT/told\"";
     configure(&floor, "[defaults]\n", &format!("[defaults]\non_event = '{line}'\n"));
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
-    floor.ctl(&["start", "--prompt", "COMMIT a.txt a Write a"]).exit(0);
+    floor.ctl(&["start", "--prompt", "COMMIT a.txt a Write a"]).succeeds();
     floor.until("adam", "needs_review");
     let sha = text(&floor.status("adam"), "/commit_sha").to_owned();
     let has_line = |start: &str| {
@@ -188,7 +188,7 @@ fn on_event_runs_at_every_event_and_outlives_the_worker() {
     wait_for(|| has_line(&format!("adam commit working needs_review {sha}")));
     // The command is slow, and still reports the end.
     configure(&floor, "on_event = '", "on_event = 'sleep 1; ");
-    floor.ctl(&["down", "--force"]).exit(0);
+    floor.ctl(&["down", "--force"]).succeeds();
     wait_for(|| has_line("adam session_gone needs_review offline"));
 }
 
@@ -200,7 +200,7 @@ fn copy_brings_untracked_files_and_keeps_changed_ones() {
     configure(&floor, "[repo]\n", &format!("[repo]\n{copy}"));
     floor.app.write(".git/info/exclude", "/local.cfg\n");
     floor.app.write("local.cfg", "v1\n");
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let adam = w.at(floor.root.path.join(".worktrees/adam"));
     let both = || [adam.read("local.cfg"), adam.read("etc/other.cfg")];
     assert_eq!(both(), ["v1\n", "v1\n"]);
@@ -209,12 +209,12 @@ fn copy_brings_untracked_files_and_keeps_changed_ones() {
     // An unchanged copy is updated at the next task.
     floor.up();
     floor.app.write("local.cfg", "v2\n");
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     assert_eq!(both(), ["v2\n", "v2\n"]);
-    floor.ctl(&["reset", "adam"]).exit(0);
+    floor.ctl(&["reset", "adam"]).succeeds();
     adam.write("local.cfg", "mine\n");
     floor.app.write("local.cfg", "v3\n");
-    floor.ctl(&["start", "--prompt", "think"]).exit(0).err_has("local.cfg was changed in");
+    floor.ctl(&["start", "--prompt", "think"]).succeeds().err_has("local.cfg was changed in");
     assert_eq!(both(), ["mine\n", "v3\n"]);
     // No file from outside the source is copied.
     w.at(w.home("eng/repos")).write("secret", "s\n");

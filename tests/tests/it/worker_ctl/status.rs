@@ -10,14 +10,14 @@ use crate::support::world::{World, text, wait_for};
 fn status_shows_that_a_restarted_program_does_not_know_its_task() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
     floor.up();
     floor.ctl(&["status"]).exit(0).out_has("working").out_has("`worker-ctl start --resume adam`");
-    floor.ctl(&["message", "adam", "hello"]).exit(0);
+    floor.ctl(&["message", "adam", "hello"]).succeeds();
     floor.ctl(&["status"]).exit(0).out_has("start --resume adam");
-    floor.ctl(&["start", "--resume", "adam"]).exit(0);
+    floor.ctl(&["start", "--resume", "adam"]).succeeds();
     assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
 }
 
@@ -27,16 +27,16 @@ fn wait_ends_at_once_when_the_state_cannot_be_reached() {
     let floor = staff(&w, &["adam", "eve"]);
     let wait = |args: &[&str]| floor.ctl(&[&["wait"], args, &["--timeout", "60s"]].concat());
     wait(&["adam", "--for", "needs_review"]).exit(1).err_has("adam is idle and has no task");
-    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT README.md done Work"]).exit(0);
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT README.md done Work"]).succeeds();
     // Without --any one worker that is stuck fails; with --any it does not.
     wait(&["adam", "eve", "--for", "needs_review"]).exit(1).err_has("adam");
     let any = wait(&["adam", "eve", "--for", "needs_review", "--any", "--json"]).exit(0).json();
     assert_eq!((any["workers"].as_array().unwrap().len(), text(&any, "/workers/0/name")), (1, "eve"));
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "EXIT 7"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "EXIT 7"]).succeeds();
     wait(&["adam", "--for", "needs_review"]).exit(1).err_has("adam is in error: exit 7");
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
     wait(&["eve", "--for", "idle"]).exit(1).err_has("eve is offline");
-    wait(&["eve", "--for", "offline"]).exit(0);
+    assert_eq!(wait(&["eve", "--for", "offline"]).exit(0).stdout, "eve\n");
     let all = wait(&["--all", "--for", "offline", "--any", "--json"]).exit(0).json();
     assert_eq!((all["workers"].as_array().unwrap().len(), text(&all, "/workers/0/name")), (1, "eve"));
     wait(&["--for", "offline"]).exit(2).err_has("name workers, or use `--all`");
@@ -56,13 +56,13 @@ fn an_agent_on_another_branch_gets_a_note() {
     floor.ctl(&["doctor"]).exit(1).out_has("mine");
     adam.git(&["switch", "-q", "worker/adam"]);
     assert_eq!(notes(), "[]");
-    floor.ctl(&["doctor"]).exit(0);
+    floor.ctl(&["doctor"]).succeeds();
     adam.git(&["switch", "-q", "--detach"]);
     assert!(notes().contains("on no branch"), "{}", notes());
     adam.git(&["branch", "-q", "-D", "worker/adam"]);
     assert!(notes().contains("worker/adam was deleted"), "{}", notes());
     floor.ctl(&["doctor"]).exit(1).out_has("was deleted");
-    floor.ctl(&["reset", "adam"]).exit(0);
+    floor.ctl(&["reset", "adam"]).succeeds();
     assert_eq!(notes(), "[]");
 }
 
@@ -71,7 +71,7 @@ fn status_needs_no_lock_and_ends_with_its_reader() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
     let before = floor.root.read("state.json");
@@ -99,7 +99,7 @@ fn status_shows_every_state_and_watch_keeps_showing() {
     // Each worker reaches the state that it is named after.
     let names = ["error", "idle", "needs_review", "offline", "rebasing", "rejected", "working"];
     for name in names {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
     let watching = Staying::new(&floor, &["status", "--watch"]);
@@ -123,8 +123,8 @@ fn status_shows_every_state_and_watch_keeps_showing() {
     }
     floor.until("error", "error");
     floor.until("offline", "offline");
-    floor.ctl(&["review", "rejected"]).exit(0);
-    floor.ctl(&["reject", "no"]).exit(0);
+    floor.ctl(&["review", "rejected"]).succeeds();
+    floor.ctl(&["reject", "no"]).succeeds();
     floor.app.commit("README.md", "theirs\n");
     floor.ctl(&["accept", "rebasing"]).exit(1).any_err();
     // On a terminal, who needs a person comes first.

@@ -12,7 +12,7 @@ use crate::support::world::{World, text, wait_for, which};
 fn a_task_runs_from_start_to_acceptance() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.ctl(&["start", "--prompt", "x"]).exit(1).err_has("no worker is idle");
     floor.up();
     let pid = floor.status("adam")["pane_pid"].clone();
@@ -28,13 +28,13 @@ fn a_task_runs_from_start_to_acceptance() {
     floor.ctl(&["reject", "no"]).exit(1).err_has("nothing was reviewed");
     floor.ctl(&["review", "adam"]).exit(0).out_has("+one");
     // Reject the work, let the worker amend it, and review it again.
-    floor.ctl(&["reject", "AMEND a.txt two"]).exit(0);
+    floor.ctl(&["reject", "AMEND a.txt two"]).succeeds();
     wait_for(|| floor.prompts().len() == 2);
     assert!(floor.prompts()[1].contains("+one"));
     floor.until("adam", "needs_review");
     let old = floor.app.git(&["rev-parse", "main"]);
     floor.ctl(&["accept"]).exit(1).err_has("was not reviewed");
-    floor.ctl(&["accept", "adam"]).exit(0).err_has("was not reviewed");
+    floor.ctl(&["accept", "adam"]).succeeds().err_has("was not reviewed");
     assert_eq!(floor.app.git(&["log", "--format=%s|%an|%P", "-1", "main"]), format!("Write a|Ada|{old}"));
     assert_eq!(floor.app.read("a.txt"), "two\n");
     let message = floor.app.git(&["log", "-1", "--format=%B", "main"]);
@@ -50,11 +50,11 @@ fn down_ends_all_sessions_and_a_restart_keeps_every_task() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["idle", "working", "waiting"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
-    floor.ctl(&["start", "--worker", "working", "--prompt", "think"]).exit(0);
-    floor.ctl(&["start", "--worker", "waiting", "--prompt", "COMMIT w.txt w Write w"]).exit(0);
+    floor.ctl(&["start", "--worker", "working", "--prompt", "think"]).succeeds();
+    floor.ctl(&["start", "--worker", "waiting", "--prompt", "COMMIT w.txt w Write w"]).succeeds();
     floor.until("waiting", "needs_review");
     let tasks = || {
         ["idle", "working", "waiting"]
@@ -62,7 +62,7 @@ fn down_ends_all_sessions_and_a_restart_keeps_every_task() {
     };
     let before = tasks();
     let prompts = floor.prompts();
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
     assert_eq!(tasks(), before);
     assert_eq!(text(&floor.status("waiting"), "/status"), "offline");
     let socket = text(&floor.ctl(&["status", "--json"]).exit(0).json(), "/tmux_socket").to_owned();
@@ -74,7 +74,7 @@ fn down_ends_all_sessions_and_a_restart_keeps_every_task() {
     assert_eq!(tasks().map(|(task, _)| task), before.map(|(task, _)| task));
     assert_eq!(floor.prompts(), prompts, "a prompt was sent again");
     // A state that cannot be read is never treated as empty.
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
     let good = floor.root.read("state.json");
     floor.root.write("state.json", "{");
     floor.ctl(&["status"]).exit(4).err_has("doctor --rebuild");
@@ -87,9 +87,9 @@ fn down_ends_all_sessions_and_a_restart_keeps_every_task() {
 fn only_a_new_commit_on_the_workers_branch_leads_to_review() {
     let w = World::new();
     let floor = Floor::new(&w);
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     let adam = w.at(floor.root.path.join(".worktrees/adam"));
     let stays = |event: &str| {
         floor.ctl(&["patrol"]).exit(0).any_err();
@@ -110,7 +110,7 @@ fn only_a_new_commit_on_the_workers_branch_leads_to_review() {
     adam.commit("one", "1");
     adam.commit("two", "2");
     adam.run_with("git", &["rebase", "-q", "-i", "HEAD~1"], &[("GIT_SEQUENCE_EDITOR", "sed -i 's/^pick/edit/'")])
-        .exit(0);
+        .succeeds();
     stays("its own rebase");
     assert!(floor.root.path.join(".git/worktrees/adam/rebase-merge").exists());
     adam.git(&["rebase", "--continue"]);
@@ -123,7 +123,7 @@ fn only_a_new_commit_on_the_workers_branch_leads_to_review() {
     floor.ctl(&["patrol"]).exit(0).any_err();
     assert_eq!(revision(), before);
     // Several commits land as one.
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!(floor.app.git(&["rev-list", "--count", "main"]), "3\n");
     assert!(floor.app.git(&["log", "-1", "--format=%B", "main"]).contains("- two"));
 }
@@ -133,15 +133,15 @@ fn reviewed_work_follows_the_default_branch_and_stays_reviewed() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve"] {
-        floor.ctl(&["add", name]).exit(0);
+        floor.ctl(&["add", name]).succeeds();
     }
     floor.up();
     for name in ["adam", "eve"] {
-        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}.txt x Work of {name}")]).exit(0);
+        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}.txt x Work of {name}")]).succeeds();
         floor.until(name, "needs_review");
     }
-    floor.ctl(&["review", "eve"]).exit(0);
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["review", "eve"]).succeeds();
+    floor.ctl(&["accept", "adam"]).succeeds();
     floor.ctl(&["patrol"]).exit(0).any_err();
     let eve = floor.status("eve");
     assert_eq!(eve["commit_sha"], eve["reviewed_sha"]);
@@ -150,10 +150,10 @@ fn reviewed_work_follows_the_default_branch_and_stays_reviewed() {
         floor.app.git(&["rev-parse", "main"])
     );
     // The work is the same, so accept has nothing to report.
-    assert_eq!(floor.ctl(&["accept", "eve", "-q"]).exit(0).stderr, "");
+    assert_eq!(floor.ctl(&["accept", "eve", "-q"]).succeeds().stderr, "");
     // Two accepts at once both land, one after the other.
     for name in ["adam", "eve"] {
-        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}2.txt x More of {name}")]).exit(0);
+        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}2.txt x More of {name}")]).succeeds();
         floor.until(name, "needs_review");
     }
     let both: Vec<_> = ["adam", "eve"]
@@ -176,10 +176,10 @@ fn a_message_does_not_change_who_has_been_idle_longest() {
     let floor = Floor::new(&w);
     for (time, name) in [("2001-01-01T00:00:00Z", "zoe"), ("2001-01-02T00:00:00Z", "adam")] {
         for command in ["add", "up"] {
-            floor.root.run_with("worker-ctl", &[command, name], &[("SHOPFLOOR_NOW", time)]).exit(0);
+            floor.root.run_with("worker-ctl", &[command, name], &[("SHOPFLOOR_NOW", time)]).succeeds();
         }
     }
-    floor.ctl(&["message", "zoe", "hello", "--force"]).exit(0);
+    floor.ctl(&["message", "zoe", "hello", "--force"]).succeeds();
     for name in ["zoe", "adam"] {
         assert_eq!(floor.ctl(&["start", "--prompt", "think"]).exit(0).stdout, format!("{name}\n"));
     }
@@ -213,7 +213,7 @@ fn start_puts_a_clean_worktree_back_on_its_branch() {
     adam.git(&["branch", "-q", "-f", "worker/adam", "refs/remotes/origin/main"]);
     work(&floor, "adam", "COMMIT a.txt one Write a");
     assert_eq!(branch(), "worker/adam\n");
-    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds();
     adam.git(&["switch", "-q", "--detach"]);
     work(&floor, "adam", "COMMIT b.txt two Write b");
     assert_eq!(branch(), "worker/adam\n");
@@ -226,13 +226,13 @@ fn a_restart_keeps_every_task_and_types_nothing() {
     let w = World::new();
     let names = ["idle", "working", "waiting", "rejected", "rebasing"];
     let floor = staff(&w, &names);
-    floor.ctl(&["start", "--worker", "working", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "working", "--prompt", "think"]).succeeds();
     work(&floor, "rebasing", "COMMIT README.md mine Change it");
     work(&floor, "waiting", "COMMIT w.txt x Write w");
     work(&floor, "rejected", "COMMIT r.txt x Write r");
-    floor.ctl(&["review", "waiting"]).exit(0);
-    floor.ctl(&["review", "rejected"]).exit(0);
-    floor.ctl(&["reject", "not so"]).exit(0);
+    floor.ctl(&["review", "waiting"]).succeeds();
+    floor.ctl(&["review", "rejected"]).succeeds();
+    floor.ctl(&["reject", "not so"]).succeeds();
     floor.app.commit("README.md", "moved on\n");
     floor.ctl(&["accept", "rebasing"]).exit(1).any_err();
     wait_for(|| floor.prompts().len() == 6);
@@ -246,7 +246,7 @@ fn a_restart_keeps_every_task_and_types_nothing() {
     };
     let before = tasks();
     assert_eq!(before.clone().map(|([task, ..], _)| task), ["idle", "working", "needs_review", "rejected", "rebasing"]);
-    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["down"]).succeeds();
     assert_eq!(tasks(), before);
     floor.app.commit("advance", "x\n");
     up(&floor, &names);
@@ -254,7 +254,7 @@ fn a_restart_keeps_every_task_and_types_nothing() {
     // The next text that each agent gets is this one.
     for name in &names[1..] {
         assert_eq!(text(&floor.status(name), "/status"), text(&floor.status(name), "/task"));
-        floor.ctl(&["message", name, "still at it?"]).exit(0);
+        floor.ctl(&["message", name, "still at it?"]).succeeds();
     }
     wait_for(|| floor.prompts().len() >= prompts.len() + 4);
     assert_eq!(floor.prompts()[prompts.len()..], ["still at it?"; 4]);
@@ -265,7 +265,7 @@ fn a_dry_run_changes_nothing() {
     let w = World::new();
     let floor = staff(&w, &["adam", "busy", "noah"]);
     work(&floor, "adam", "COMMIT a.txt one Write a");
-    floor.ctl(&["start", "--worker", "busy", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "busy", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 2);
     let image = || {
         let mut all = vec![floor.root.read("state.json"), floor.root.read("config.toml")];
@@ -287,8 +287,8 @@ fn a_dry_run_changes_nothing() {
         ("add eve -n", "eve"),
     ] {
         let args: Vec<&str> = line.split(' ').collect();
-        floor.ctl(&args).exit(0).out_has(name);
-        let answer = floor.ctl(&[&args[..], &["--json"]].concat()).exit(0).json();
+        floor.ctl(&args).succeeds().out_has(name);
+        let answer = floor.ctl(&[&args[..], &["--json"]].concat()).succeeds().json();
         assert_eq!(answer["dry_run"], true, "{line}: {answer}");
         assert_eq!(image(), before, "{line}");
     }

@@ -54,7 +54,7 @@ impl Drop for Person {
 fn nothing_is_typed_into_a_persons_line() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 1);
     let mut person = Person::attach(&floor, "adam");
     person.types(&floor, "half a li");
@@ -67,7 +67,7 @@ fn nothing_is_typed_into_a_persons_line() {
     assert_eq!(floor.status("adam"), before);
     assert_eq!(floor.prompts().len(), 1);
     // Nobody types in the other worker's terminal.
-    floor.ctl(&["message", "eve", "--force", "over there"]).exit(0);
+    floor.ctl(&["message", "eve", "--force", "over there"]).succeeds();
     wait_for(|| floor.prompts().len() == 2);
     // The person's line is complete and first. Our text follows when they have stopped typing.
     let last = person.types(&floor, "ne\r");
@@ -78,7 +78,7 @@ fn nothing_is_typed_into_a_persons_line() {
     assert_eq!(floor.prompts()[2..], ["half a line", "hello"]);
     // A person who knows the input line can overrule the refusal.
     person.types(&floor, "x");
-    floor.ctl(&["message", "adam", "forced", "--force"]).exit(0);
+    floor.ctl(&["message", "adam", "forced", "--force"]).succeeds();
     wait_for(|| floor.prompts().len() == 5);
     assert_eq!(floor.prompts()[4], "xforced");
 }
@@ -88,7 +88,7 @@ fn start_and_reject_are_refused_while_a_person_types() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
     work(&floor, "adam", "COMMIT README.md mine Change it");
-    floor.ctl(&["review", "adam"]).exit(0);
+    floor.ctl(&["review", "adam"]).succeeds();
     let (mut at_adam, mut at_eve) = (Person::attach(&floor, "adam"), Person::attach(&floor, "eve"));
     at_adam.types(&floor, "a");
     at_eve.types(&floor, "e");
@@ -110,7 +110,7 @@ fn start_and_reject_are_refused_while_a_person_types() {
     tmux(&floor, &["new-window", "-t", "=worker-eve:", "cat"]);
     let mut beside = Person::attach(&floor, "eve");
     beside.types(&floor, "mine");
-    floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 2);
 }
 
@@ -143,7 +143,7 @@ fn a_running_up_waits_with_its_text_until_nobody_types() {
 fn keys_typed_after_our_text_are_not_submitted_with_it() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 1);
     let mut person = Person::attach(&floor, "adam");
     // Nobody has typed for a while. The text is long, so that Enter comes two seconds later.

@@ -18,10 +18,10 @@ fn a_bad_name_is_refused_and_a_role_prompt_arrives_verbatim() {
     }
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
     let role = "say \"hi\"\n]]\\";
-    floor.ctl(&["add", "adam", "--role-prompt", role]).exit(0);
+    floor.ctl(&["add", "adam", "--role-prompt", role]).succeeds();
     floor.ctl(&["add", "adam"]).exit(1).err_has("already");
-    floor.ctl(&["up", "adam"]).exit(0);
-    floor.ctl(&["start", "--prompt", "hello"]).exit(0);
+    floor.ctl(&["up", "adam"]).succeeds();
+    floor.ctl(&["start", "--prompt", "hello"]).succeeds();
     wait_for(|| !floor.prompts().is_empty());
     let prompt = &floor.prompts()[0];
     assert!(prompt.contains(role) && prompt.ends_with("\n\nhello"), "{prompt}");
@@ -47,7 +47,7 @@ fn a_failing_git_hook_is_only_a_warning() {
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
     crate::support::world::write(&hook, "#!/bin/sh\nexit 7\n");
     floor.root.sh("chmod +x .git/hooks/post-checkout").exit(0);
-    floor.ctl(&["add", "adam"]).exit(0).err_has("hook failed");
+    floor.ctl(&["add", "adam"]).succeeds().err_has("hook failed");
     assert_eq!(text(&floor.status("adam"), "/task"), "idle");
     assert!(tree(&floor, "adam").has("README.md"));
 }
@@ -58,9 +58,9 @@ fn nuke_removes_a_worker_from_an_inline_table() {
     let floor = Floor::new(&w);
     let line = "workers = { bob = { role_prompt = \"x\" } }\n";
     configure(&floor, "[defaults]\n", &format!("{line}\n[defaults]\n"));
-    floor.ctl(&["up", "bob"]).exit(0);
+    floor.ctl(&["up", "bob"]).succeeds();
     assert!(exists(&floor, "bob"));
-    floor.ctl(&["nuke", "bob", "--yes"]).exit(0);
+    floor.ctl(&["nuke", "bob", "--yes"]).succeeds();
     let config = floor.root.read("config.toml");
     assert!(!config.contains("bob") && config.contains("[agents.scripted]"), "{config}");
     // Otherwise `up` would create it again.
@@ -83,7 +83,7 @@ fn a_worker_is_created_completely_or_not_at_all() {
     assert_eq!(floor.root.read("config.toml"), before);
     assert!(!exists(&floor, "adam") && !floor.root.has(".worktrees/adam"));
     assert_eq!(floor.root.git(&["branch", "--list", "worker/*"]), "");
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn a_worker_added_while_up_runs_starts_with_its_options() {
     let w = World::new();
     let floor = Floor::new(&w);
     table(&floor, "telling", &["sh", "-c", "echo \"<$1>\"; exec \"$0\"", &program(), "{model}"], "");
-    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| is_at(&floor, "adam", "idle"));
-    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
     // `add` waits for config.toml while `up` does another round.
     let lock = File::open(floor.root.path.join("locks/config.lock")).unwrap();
     lock.lock().unwrap();
@@ -136,7 +136,7 @@ fn a_table_in_the_configuration_creates_a_worker_even_while_up_runs() {
     let w = World::new();
     let floor = Floor::new(&w);
     configure(&floor, "[agents.scripted]\n", "[workers.zoe]\n\n[workers.ida]\n\n[agents.scripted]\n");
-    floor.ctl(&["up", "ida"]).exit(0);
+    floor.ctl(&["up", "ida"]).succeeds();
     assert!(is_at(&floor, "ida", "idle") && !floor.root.has(".worktrees/zoe"));
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| is_at(&floor, "zoe", "idle"));
@@ -146,7 +146,7 @@ fn a_table_in_the_configuration_creates_a_worker_even_while_up_runs() {
     let log = agent(&floor, "other", &[], worker);
     wait_for(|| is_at(&floor, "noah", "idle"));
     assert_eq!(text(&floor.status("noah"), "/agent"), "other");
-    floor.ctl(&["start", "--worker", "noah", "--prompt", "hello"]).exit(0);
+    floor.ctl(&["start", "--worker", "noah", "--prompt", "hello"]).succeeds();
     wait_for(|| prompts(&log).len() == 1);
     assert!(prompts(&log)[0].ends_with("You are noah.\n\nhello"), "{:?}", prompts(&log));
     assert!(floor.root.has(".worktrees/zoe") && floor.root.has(".worktrees/noah"));

@@ -37,7 +37,7 @@ fn existing_settings_are_kept() {
     let w = World::new();
     let app = app(&w);
     app.write(".shopfloor/agents/w/settings.json", "{\n  // mine\n  \"hooks\": { \"Stop\": [{ \"hooks\": [{ \"type\": \"command\", \"command\": \"date\" }] }] },\n  \"model\": \"m\"\n}\n");
-    app.spawn(&["worker", "w"]).exit(0);
+    app.spawn(&["worker", "w"]).succeeds();
     let settings = app.read(".shopfloor/agents/w/settings.json");
     for kept in ["// mine", "\"date\"", "\"model\": \"m\"", "hook worker-exit --as root/w", "SubagentStop"] {
         assert!(settings.contains(kept), "{kept}: {settings}");
@@ -62,10 +62,10 @@ fn a_tracked_mcp_configuration_is_not_changed() {
     assert_eq!(child.git(&["status", "--porcelain"]), "");
     app.git(&["rm", "-q", "--cached", ".mcp.json"]);
     app.git(&["commit", "-q", "-m", "untracked"]);
-    app.spawn(&["subtree", "y"]).exit(0).err_has(".mcp.json is not tracked");
+    app.spawn(&["subtree", "y"]).succeeds().err_has(".mcp.json is not tracked");
     assert!(app.excludes().contains(&"/.mcp.json".to_owned()));
     for id in ["main.plain", "main.x", "main.y"] {
-        app.spawn(&["remove", id]).exit(0);
+        app.spawn(&["remove", id]).succeeds();
     }
     assert!(!app.excludes().contains(&"/.mcp.json".to_owned()));
 }
@@ -93,7 +93,7 @@ fn gemini_finds_its_settings_in_a_trusted_folder() {
     assert_eq!((y.read(".gemini/settings.json"), y.git(&["status", "--porcelain"])), ("{}\n".into(), String::new()));
     assert!(y.read(".shopfloor/settings.json").contains("main.y"));
     for id in ["main.x", "main.y"] {
-        app.spawn(&["remove", id]).exit(0);
+        app.spawn(&["remove", id]).succeeds();
     }
 }
 

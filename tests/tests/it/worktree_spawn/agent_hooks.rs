@@ -30,10 +30,10 @@ fn the_end_of_a_turn_is_reported() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["x"]);
-    child.spawn(&["worker", "g", "--agent", "gemini"]).exit(0);
+    child.spawn(&["worker", "g", "--agent", "gemini"]).succeeds();
     let hook = |at: &Repo<'_>, args: &str, json: Value| {
         at.write("../../tmp.json", &json.to_string());
-        let out = at.sh(&format!("worktree-spawn hook worker-exit {args} < ../../tmp.json")).exit(0);
+        let out = at.sh(&format!("worktree-spawn hook worker-exit {args} < ../../tmp.json")).succeeds();
         assert_eq!(out.stdout, "");
         out.stderr
     };

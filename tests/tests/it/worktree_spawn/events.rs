@@ -49,7 +49,7 @@ fn an_event_waits_until_somebody_takes_it() {
     assert_eq!(child.sh("echo 'two\nlines' | worktree-spawn notify info - --json").exit(0).json()["id"], 2);
     let event = app.spawn(&["wait"]).exit(0).json();
     assert_eq!((text(&event, "/type"), text(&event, "/message")), ("agent_message", "two\nlines"));
-    child.spawn(&["notify", "failure", "-5 degrees", "--type", "weather"]).exit(0);
+    child.spawn(&["notify", "failure", "-5 degrees", "--type", "weather"]).succeeds();
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/type"), "weather");
     app.spawn(&["wait", "--timeout", "soon"]).exit(2).err_has("must be a length of time");
     app.spawn(&["wait", "--session", "nobody"]).exit(1).any_err();
@@ -60,7 +60,7 @@ fn a_damaged_event_is_told_and_kept() {
     let w = World::new();
     let app = app(&w);
     let x = subtree(&app, &["x"]);
-    x.spawn(&["notify", "info", "lost?"]).exit(0);
+    x.spawn(&["notify", "info", "lost?"]).succeeds();
     let new = app.path.join(".git/shopfloor/worktree-spawn/session/root/new");
     let file = std::fs::read_dir(&new).unwrap().next().unwrap().unwrap().path();
     std::fs::write(&file, "{\"v\":1,").unwrap();
@@ -72,7 +72,7 @@ fn a_damaged_event_is_told_and_kept() {
 fn a_task_comes_from_stdin_and_is_a_text() {
     let w = World::new();
     let app = app(&w);
-    app.sh("echo 'Write it' | worktree-spawn subtree a --task -").exit(0);
+    app.sh("echo 'Write it' | worktree-spawn subtree a --task -").succeeds();
     assert_eq!(app.read(".shopfloor/worktrees/a/.shopfloor/task.md"), "Write it\n");
     app.spawn(&["subtree", "b", "--task", " "]).exit(2).err_has("the task is empty");
     app.sh("printf 'a\\0b' | worktree-spawn subtree b --task-file -").exit(2).err_has("NUL");
@@ -91,7 +91,7 @@ fn doctor_finds_what_repair_mends() {
     app.spawn(&["doctor", "--repair"]).exit(3).err_has("--yes");
     app.spawn(&["doctor", "--repair", "--yes"]).exit(0).out_has("fixed ");
     assert!(app.read(".git/info/exclude").contains("/.mcp.json"));
-    app.spawn(&["remove", "x"]).exit(0).out_has("removed main.x\n");
+    app.spawn(&["remove", "x"]).succeeds().out_has("removed main.x\n");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn events_that_do_not_match_stay() {
     let app = app(&w);
     let (x, y) = (subtree(&app, &["x"]), subtree(&app, &["y"]));
     for (from, kind, message) in [(&x, "a", "1"), (&y, "a", "2"), (&x, "b", "3"), (&y, "c", "4")] {
-        from.spawn(&["notify", "info", message, "--type", kind]).exit(0);
+        from.spawn(&["notify", "info", message, "--type", kind]).succeeds();
     }
     let wait = |args: &[&str]| -> Vec<String> {
         let events =
@@ -131,7 +131,7 @@ fn a_key_is_used_once() {
     assert_eq!(send("third"), second);
     assert_eq!(count(&app, "root", "new"), 0);
     // Two agents can use the same key.
-    subtree(&app, &["y"]).spawn(&["notify", "info", "mine", "--dedupe", "k/1"]).exit(0);
+    subtree(&app, &["y"]).spawn(&["notify", "info", "mine", "--dedupe", "k/1"]).succeeds();
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/message"), "mine");
 }
 
@@ -140,7 +140,7 @@ fn eight_writers_and_four_waiters_lose_and_repeat_nothing() {
     let w = World::new();
     let app = app(&w);
     for n in 0..8 {
-        app.spawn(&["worker", &format!("w{n}")]).exit(0);
+        app.spawn(&["worker", &format!("w{n}")]).succeeds();
     }
     let waiters: Vec<Child> = (0..4).map(|_| start(&app, &["wait", "--count", "400", "--timeout", "300s"])).collect();
     let writers: Vec<Child> = (0..8)
@@ -178,10 +178,10 @@ fn no_event_is_dropped_and_a_bad_file_is_set_aside() {
     let w = World::new();
     let app = app(&w);
     let x = subtree(&app, &["x"]);
-    x.sh("for i in $(seq 300); do worktree-spawn notify info $i || exit 1; done").exit(0);
+    x.sh("for i in $(seq 300); do worktree-spawn notify info $i || exit 1; done").succeeds();
     std::fs::write(spool(&app, "root", "new/00000000000000000301.json"), "{\"v\":1,\"id\":301,").unwrap();
     std::fs::write(spool(&app, "root", "new/00000000000000000302.json"), "").unwrap();
-    x.spawn(&["notify", "info", "after"]).exit(0);
+    x.spawn(&["notify", "info", "after"]).succeeds();
     let events = app.spawn(&["wait", "--count", "301"]).exit(0).any_err().json_lines();
     assert_eq!(text(&events[300], "/message"), "after");
     assert_eq!((events[300]["id"].as_u64(), count(&app, "root", "bad")), (Some(303), 2));
@@ -197,7 +197,7 @@ fn a_reader_that_goes_away_has_not_taken_the_event() {
     let w = World::new();
     let app = app(&w);
     let x = subtree(&app, &["x"]);
-    x.spawn(&["notify", "info", "hello"]).exit(0);
+    x.spawn(&["notify", "info", "hello"]).succeeds();
     for _ in 0..5 {
         app.sh("worktree-spawn wait --timeout 20s | head -c0").exit(0);
         assert_eq!(app.spawn(&["events"]).exit(0).json_lines().len(), 1);
@@ -211,7 +211,7 @@ fn an_event_is_delivered_again_when_its_lease_ends() {
     let w = World::new();
     let app = app(&w);
     let x = subtree(&app, &["x"]);
-    x.spawn(&["notify", "info", "hello"]).exit(0);
+    x.spawn(&["notify", "info", "hello"]).succeeds();
     let first = app.spawn(&["wait", "--lease", "2s"]).exit(0).json();
     app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     let waited = Instant::now();
@@ -220,11 +220,11 @@ fn an_event_is_delivered_again_when_its_lease_ends() {
     assert!(waited.elapsed() < Duration::from_secs(30));
     let uid = text(&first, "/uid");
     assert_eq!(app.spawn(&["events"]).exit(0).json_lines().len(), 1);
-    app.spawn(&["ack", uid]).exit(0);
+    app.spawn(&["ack", uid]).succeeds();
     app.spawn(&["ack", uid]).exit(1).err_has("no event here");
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
     // A waiter is killed before it acknowledges the event.
-    x.spawn(&["notify", "info", "again"]).exit(0);
+    x.spawn(&["notify", "info", "again"]).succeeds();
     let mut waiter = start(&app, &["wait", "--count", "2", "--lease", "1s"]);
     let mut line = String::new();
     BufReader::new(waiter.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -240,7 +240,7 @@ fn ctrl_c_ends_a_wait_and_leaves_the_event() {
     let x = subtree(&app, &["x"]);
     let waiter = start(&app, &["wait", "--type", "other"]);
     wait_for(|| spool(&app, "root", "new").is_dir());
-    x.spawn(&["notify", "info", "hello"]).exit(0);
+    x.spawn(&["notify", "info", "hello"]).succeeds();
     signal(&waiter, "-INT");
     let status = waiter.wait_with_output().unwrap().status;
     // Before `wait` handles signals, the signal kills it.
@@ -249,7 +249,7 @@ fn ctrl_c_ends_a_wait_and_leaves_the_event() {
     let mut follower = start(&app, &["events", "--follow", "--since", "all"]);
     let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("hello"));
-    x.spawn(&["notify", "info", "more"]).exit(0);
+    x.spawn(&["notify", "info", "more"]).succeeds();
     assert!(lines.next().unwrap().unwrap().contains("more"));
     signal(&follower, "-INT");
     assert_eq!(follower.wait().unwrap().code(), Some(130));
@@ -260,10 +260,10 @@ fn ctrl_c_ends_a_wait_and_leaves_the_event() {
 fn publishing_while_a_wait_begins_never_hangs_it() {
     let w = World::new();
     let app = app(&w);
-    app.spawn(&["worker", "w"]).exit(0);
+    app.spawn(&["worker", "w"]).succeeds();
     for n in 0..150 {
         let waiter = start(&app, &["wait", "--timeout", "60s"]);
-        app.spawn(&["notify", "info", &n.to_string(), "--as", "root/w"]).exit(0);
+        app.spawn(&["notify", "info", &n.to_string(), "--as", "root/w"]).succeeds();
         let output = waiter.wait_with_output().unwrap();
         assert!(output.status.success(), "try {n}: {}", String::from_utf8_lossy(&output.stderr));
     }
@@ -303,7 +303,7 @@ fn a_wait_on_a_full_pipe_can_be_ended_and_takes_nothing() {
     let app = app(&w);
     let child = subtree(&app, &["x"]);
     write(&w.home("big"), &"x".repeat(400_000));
-    child.sh("worktree-spawn notify info - < $HOME/big").exit(0);
+    child.sh("worktree-spawn notify info - < $HOME/big").succeeds();
     let mut wait = start(&app, &["wait"]);
     wait_for(|| {
         let state = std::fs::read_to_string(format!("/proc/{}/wchan", wait.id())).unwrap_or_default();

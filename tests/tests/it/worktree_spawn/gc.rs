@@ -197,7 +197,7 @@ fn gc_removes_agents_that_have_left_nothing() {
     spawned("dirty").write("work", "x");
     spawned("unmerged").commit("work", "x");
     subtree(&app, &["fresh"]);
-    app.spawn(&["worker", "ended"]).exit(0);
+    app.spawn(&["worker", "ended"]).succeeds();
     app.spawn(&["run", "root/ended", "--", "false"]).exit(1);
     let rows = |args: &[&str]| -> Vec<(String, String)> {
         let rows = app.spawn(&[&["gc", "--json"], args].concat()).exit(0).json_lines();
@@ -235,14 +235,14 @@ fn gc_keeps_agents_with_seats_and_agents_that_never_ran() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["x"]);
-    child.spawn(&["worker", "w", "--task", "important"]).exit(0);
+    child.spawn(&["worker", "w", "--task", "important"]).succeeds();
     app.spawn(&["run", "main.x", "--", "true"]).exit(0);
     let out = app.spawn(&["gc"]).exit(0);
     let said = &*out.stderr;
     assert!(said.contains("kept main.x/w") && said.contains("kept main.x: there are seats in it"), "{said}");
     assert_eq!(child.read(".shopfloor/agents/w/task.md"), "important");
     // A new agent of the same name does not inherit the runs of the earlier one.
-    child.spawn(&["remove", "main.x/w"]).exit(0);
+    child.spawn(&["remove", "main.x/w"]).succeeds();
     app.git(&["worktree", "remove", child.path.to_str().unwrap()]);
     app.git(&["branch", "-q", "-D", "main.x"]);
     subtree(&app, &["x", "--task", "new"]);

@@ -28,7 +28,7 @@ fn hooks_run_as_under_git_and_their_failure_is_a_warning() {
     failed.err_has("trouble").err_has("exit status 3").err_has("usable");
     let json = app.spawn(&["subtree", "z", "--json"]).exit(0).any_err().json();
     assert!(text(&json, "/warnings/0").contains("exit status 3"));
-    assert_eq!(app.spawn(&["subtree", "quiet", "--no-git-hooks"]).exit(0).stderr, "");
+    assert_eq!(app.spawn(&["subtree", "quiet", "--no-git-hooks"]).succeeds().stderr, "");
     // A relative directory is one of the worktree that spawns: husky's is ignored by git, so no new worktree has it.
     app.git(&["config", "core.hooksPath", ".hooks"]);
     app.write(".hooks/post-checkout", "#!/bin/sh\ntouch from-tree\n");
@@ -49,11 +49,11 @@ fn sweatfile_apply_and_overlay_sync_join_in() {
     app.approved("git_excludes = [\"/.claude/\"]\n\n[env]\nNAME = \"{branch}\"\n\n[files.\"claude/settings.local.json\"]\ncontent = \"{}\\n\"\n");
     app.git(&["add", "sweatfile"]);
     app.git(&["commit", "-q", "-m", "sweatfile"]);
-    app.apply(&["hook", "install"]).exit(0);
-    app.overlay(&["hook", "install"]).exit(0);
+    app.apply(&["hook", "install"]).succeeds();
+    app.overlay(&["hook", "install"]).succeeds();
     app.write(".env.local", "SHARED=1\n");
     app.sh("echo .env.local >> .git/info/exclude").exit(0);
-    app.overlay(&["add", ".env.local"]).exit(0);
+    app.overlay(&["add", ".env.local"]).succeeds();
     let child = subtree(&app, &["x"]);
     assert_eq!(child.read(".env.local"), "SHARED=1\n");
     assert!(child.has(".sweatshop-env") && child.has(".claude/settings.local.json"));
@@ -99,7 +99,7 @@ fn a_bare_repository_in_a_wrapper_directory_works() {
     let child = subtree(&main, &["x"]);
     assert_eq!(child.path, main.path.join(".shopfloor/worktrees/x"));
     assert_eq!(child.git(&["status", "--porcelain"]) + &main.git(&["status", "--porcelain"]), "");
-    child.spawn(&["notify", "info", "hello"]).exit(0);
+    child.spawn(&["notify", "info", "hello"]).succeeds();
     assert_eq!(text(&main.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/to"), "main");
     let listed = w.at(&wrapper).spawn(&["list", "--json"]).exit(0).json_lines();
     assert_eq!(listed.iter().map(|row| text(row, "/id")).collect::<Vec<_>>(), ["main", "main.x"]);
@@ -140,7 +140,7 @@ fn a_submodule_and_a_repository_with_one_work() {
     outer.spawn(&["remove", "full"]).exit(1).err_has("submodule");
     sub.git(&["reset", "-q", "--hard", "HEAD~1"]);
     full.git(&["reset", "-q", "--hard", "HEAD~1"]);
-    outer.spawn(&["remove", "full"]).exit(0);
+    outer.spawn(&["remove", "full"]).succeeds();
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_shared_repository_keeps_its_modes() {
     let w = World::new();
     let app = app(&w);
     app.git(&["config", "core.sharedRepository", "group"]);
-    app.run("sh", &["-c", "umask 077; worktree-spawn subtree x"]).exit(0);
+    app.run("sh", &["-c", "umask 077; worktree-spawn subtree x"]).succeeds();
     app.sh("umask 077; git branch other/y && git worktree add -q ../y other/y").exit(0);
     let modes = |name: &str| {
         let dirs = ["refs/heads", "logs/refs/heads", &format!("worktrees/{name}"), &format!("worktrees/{name}/logs")];
@@ -212,7 +212,7 @@ fn a_daemon_started_by_a_hook_is_not_waited_for() {
     let app = app(&w);
     app.write(".git/hooks/post-checkout", "#!/bin/sh\n. git-sh-setup\nsleep 600 & echo $! > $HOME/pid\n");
     app.sh("chmod +x .git/hooks/post-checkout").exit(0);
-    let out = app.spawn(&["subtree", "x"]).exit(0);
+    let out = app.spawn(&["subtree", "x"]).succeeds();
     assert_eq!(out.stderr, "");
     app.sh("kill $(cat $HOME/pid)").exit(0);
 }

@@ -52,12 +52,12 @@ fn worktrees_made_by_hand_are_roots() {
     assert_eq!(hand.spawn(&["whoami"]).exit(0).stdout, "topic\n");
     let child = subtree(&hand, &["x"]);
     assert_eq!(child.git(&["branch", "--show-current"]), "topic.x\n");
-    child.spawn(&["notify", "info", "hello"]).exit(0);
+    child.spawn(&["notify", "info", "hello"]).succeeds();
     assert_eq!(text(&hand.spawn(&["wait", "--timeout", "10s"]).exit(0).json(), "/to"), "topic");
     hand.spawn(&["notify", "info", "hello"]).exit(1).err_has("no parent");
     // The error names the worktrees inside before it hints at a command that would destroy them.
     app.spawn(&["remove", "topic"]).exit(1).err_has("topic.x at");
-    app.spawn(&["remove", "topic.x"]).exit(0);
+    app.spawn(&["remove", "topic.x"]).succeeds();
     app.spawn(&["remove", "topic"]).exit(1).err_has("git worktree remove");
 }
 
@@ -88,10 +88,10 @@ fn records_and_events_of_a_later_version_are_left_alone() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["x"]);
-    child.spawn(&["notify", "info", "known"]).exit(0);
+    child.spawn(&["notify", "info", "known"]).succeeds();
     let new = app.path.join(".git/shopfloor/worktree-spawn/session/root/new");
     write(&new.join("00000000000000000002.json"), "{\"v\":2,\"id\":2}\n");
-    child.spawn(&["notify", "info", "after"]).exit(0);
+    child.spawn(&["notify", "info", "after"]).succeeds();
     let heard = app.spawn(&["wait", "--count", "2", "--timeout", "9s"]).exit(0);
     heard.err_has("newer than this program knows");
     assert_eq!(text(&heard.json_lines()[1], "/message"), "after");

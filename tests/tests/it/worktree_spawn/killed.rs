@@ -19,7 +19,7 @@ fn a_spawn_killed_at_any_write_is_undone_and_can_be_repeated() {
         |app, when| {
             // Neither git nor the other agents notice.
             assert_eq!(app.git(&["status", "--porcelain"]), "", "{when}");
-            app.spawn(&["list"]).exit(0);
+            app.spawn(&["list"]).succeeds();
             // Killed by itself it may have been whole already.
             let again = app.spawn(&["-q", "subtree", "x", "--task", "t", "--if-exists", "return"]).exit(0).any_err();
             let child = w.at(again.stdout.trim_end());
@@ -46,7 +46,7 @@ fn a_killed_notify_leaves_a_whole_event_or_none() {
         &["notify", "info", "hello", "--dedupe", "k"],
         |child, when| {
             // Said again with its key it is one event, and the first of these a reader sees is whole.
-            child.spawn(&["notify", "info", "hello", "--dedupe", "k"]).exit(0);
+            child.spawn(&["notify", "info", "hello", "--dedupe", "k"]).succeeds();
             let events = app.spawn(&["wait", "--count", "9", "--timeout", "0s"]).exit(124).any_err().json_lines();
             assert_eq!(events.len(), 1, "{when}");
             assert_eq!(text(&events[0], "/message"), "hello", "{when}");
@@ -77,9 +77,9 @@ fn a_killed_forced_removal_loses_nothing() {
         let refs = app.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/main.x"]);
         let is_kept = refs.lines().any(|name| app.git(&["show", &format!("{name}:README.md")]) == "changed\n");
         assert!(is_there || is_kept, "{when}");
-        app.spawn(&["repair"]).exit(0);
+        app.spawn(&["repair"]).succeeds();
         if app.spawn(&["path", "main.x"]).exits_with(0) {
-            app.spawn(&["remove", "main.x", "--force", "--delete-branch"]).exit(0);
+            app.spawn(&["remove", "main.x", "--force", "--delete-branch"]).succeeds();
         }
         app.sh("git branch -q -D main.x 2>/dev/null; git for-each-ref --format='delete %(refname)' refs/shopfloor | git update-ref --stdin")
             .exit(0);
@@ -161,7 +161,7 @@ fn a_spawn_interrupted_in_a_hook_is_undone_and_later_work_is_kept() {
     assert!(path.join("made-by-hook").exists());
     w.at(&path).spawn(&["whoami"]).exit(0).out_has("main.x");
     std::fs::remove_file(path.join("made-by-hook")).unwrap();
-    app.spawn(&["remove", "x"]).exit(0);
+    app.spawn(&["remove", "x"]).succeeds();
     // A commit made since is somebody's work.
     app.sh("echo made-by-hook >> .git/info/exclude").exit(0);
     spawn("KILL");
@@ -169,7 +169,7 @@ fn a_spawn_interrupted_in_a_hook_is_undone_and_later_work_is_kept() {
     there.sh("git commit -q --allow-empty -m work").exit(0);
     app.spawn(&["repair"]).exit(0).out_has("kept");
     there.git(&["reset", "-q", "--hard", "HEAD~1"]);
-    app.spawn(&["remove", "x"]).exit(0);
+    app.spawn(&["remove", "x"]).succeeds();
     spawn("KILL");
     app.spawn(&["repair"]).exit(0).out_has("undid");
     assert_nothing_left(&app, "x", "after repair");
@@ -284,7 +284,7 @@ fn what_happened_after_a_kill_decides_what_is_undone() {
         let x = killed_in_its_hook(&app);
         meanwhile(&app, &x);
         // Another spawn succeeds in every case.
-        let out = app.spawn(&["subtree", "y"]).exit(0).stderr + &app.spawn(&["repair"]).exit(0).stdout;
+        let out = app.spawn(&["subtree", "y"]).succeeds().stderr + &app.spawn(&["repair"]).exit(0).stdout;
         assert!(out.contains(said), "{what}: {out}");
         let there = x.path.join("README.md").exists();
         let expected = matches!(what, "a clone was put there" | "another worktree was put there");
@@ -296,7 +296,7 @@ fn what_happened_after_a_kill_decides_what_is_undone() {
         }
         if what.starts_with("git was killed") {
             assert!(!x.path.exists(), "an empty directory prevents the name from being spawned again");
-            app.spawn(&["subtree", "x"]).exit(0);
+            app.spawn(&["subtree", "x"]).succeeds();
         }
         if what == "somebody wrote an ignored file" {
             app.sh("cat .git/shopfloor/worktree-spawn/undone/*/notes").exit(0).out_has("work");
@@ -314,9 +314,9 @@ fn a_killed_spawn_with_a_running_agent_is_kept_and_a_copy_touches_nothing() {
     w.at(w.home("")).sh(&format!("cp -a {} {}", app.path.display(), copy.path.display())).exit(0);
     let mut run = start(&app, &["run", "main.x", "--", "sh", "-c", "read line < /dev/zero || sleep 600"]);
     wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("main.x"));
-    copy.spawn(&["repair"]).exit(0);
+    copy.spawn(&["repair"]).succeeds();
     assert!(x.path.join("README.md").exists(), "the copy's repair touched the original");
-    app.spawn(&["subtree", "y"]).exit(0).err_has("kept");
+    app.spawn(&["subtree", "y"]).succeeds().err_has("kept");
     assert!(x.path.join("README.md").exists());
     app.sh(&format!("pkill -P {}", run.id())).exit(0);
     run.wait().unwrap();
@@ -328,6 +328,6 @@ fn a_bad_journal_is_set_aside_and_others_go_on() {
     let w = World::new();
     let app = app(&w);
     write(&app.path.join(".git/shopfloor/worktree-spawn/journal/abc.json"), "{");
-    app.spawn(&["subtree", "v"]).exit(0).err_has("set aside");
+    app.spawn(&["subtree", "v"]).succeeds().err_has("set aside");
     assert!(app.path.join(".git/shopfloor/worktree-spawn/journal/abc.bad").exists());
 }

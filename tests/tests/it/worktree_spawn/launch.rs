@@ -8,7 +8,7 @@ fn a_launched_agent_finds_its_environment() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["a b"]);
-    child.spawn(&["worker", "g", "--agent", "gemini", "--task", "t"]).exit(0);
+    child.spawn(&["worker", "g", "--agent", "gemini", "--task", "t"]).succeeds();
     let show = "env | grep -E '^(SHOPFLOOR|GEMINI|GIT_DIR)' | grep -v ^SHOPFLOOR_RECORD= | sort; pwd";
     let vars = [("GIT_DIR", "/nowhere"), ("SHOPFLOOR_TASK_FILE", "/other")];
     let shown = child.run_with("worktree-spawn", &["-C", ".", "run", "main.a-b/g", "--", "sh", "-c", show], &vars);
@@ -47,7 +47,7 @@ fn launchers_get_quoted_words_and_need_approval() {
     // Runs the command as zellij does.
     w.at(w.home("")).run("sh", &["-c", &format!("cd '{}' && {}", child.path.display(), argv[8])]).exit(0);
     assert!(child.read("main.it-s-home.args").contains("task.md: read it"), "{}", child.read("main.it-s-home.args"));
-    let none = app.spawn(&["worker", "w", "--launch"]).exit(0);
+    let none = app.spawn(&["worker", "w", "--launch"]).succeeds();
     none.err_has("worktree-spawn run root/w -- ");
     app.spawn(&["worker", "v", "--launcher", "exit 7"]).exit(4).any_out().err_has("exit status 7");
     let json = app.spawn(&["worker", "u", "--launcher", "exit 7", "--json"]).exit(4).json();
@@ -59,11 +59,11 @@ fn launchers_get_quoted_words_and_need_approval() {
         ".shopfloor/config.toml",
         "[worktree-spawn]\nlauncher = \"touch $HOME/{slug}\"\n[worktree-spawn.agents.mine]\ncommand = [\"true\"]\n",
     );
-    app.spawn(&["worker", "s1", "--launch"]).exit(0).err_has("approval");
+    app.spawn(&["worker", "s1", "--launch"]).succeeds().err_has("approval");
     assert!(!w.home("s1").exists());
     app.spawn(&["worker", "s2", "--launch", "--agent", "mine"]).exit(2).any_err();
-    app.apply(&["approve", "--yes"]).exit(0);
-    app.spawn(&["worker", "s3", "--launch", "--agent", "mine"]).exit(0);
+    app.apply(&["approve", "--yes"]).succeeds();
+    app.spawn(&["worker", "s3", "--launch", "--agent", "mine"]).succeeds();
     assert!(w.home("s3").exists());
 }
 

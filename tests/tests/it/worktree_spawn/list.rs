@@ -9,7 +9,7 @@ fn an_unreadable_record_is_one_row_of_the_list() {
     let app = app(&w);
     subtree(&app, &["good"]);
     let bad = subtree(&app, &["bad"]);
-    bad.spawn(&["worker", "w"]).exit(0);
+    bad.spawn(&["worker", "w"]).succeeds();
     write(&app.path.join(".git/worktrees/bad/shopfloor/worktree-spawn/identity.json"), "{\"v\":1,");
     let rows = app.spawn(&["list", "--json"]).exit(0).json_lines();
     let errors: Vec<_> = rows.iter().filter(|row| !row["error"].is_null()).collect();
@@ -32,7 +32,7 @@ fn an_unreadable_record_is_one_row_of_the_list() {
     assert_eq!(rows["dirty"], true);
     let paths = app.spawn(&["list", "-z", "--kind", "subtree"]).exit(0).stdout;
     assert_eq!(paths, format!("{}/.shopfloor/worktrees/good\0", app.path.display()));
-    app.spawn(&["list", "--json", "--probe", "test {slug} = good", "--kind", "subtree"]).exit(0);
+    app.spawn(&["list", "--json", "--probe", "test {slug} = good", "--kind", "subtree"]).succeeds();
     let probed = app.spawn(&["list", "--json", "--probe", "test {id} = main.bad/w", "--kind", "worker"]).exit(0).json();
     assert_eq!(text(&probed, "/state"), "live");
 }

@@ -159,7 +159,7 @@ fn a_wait_over_mcp_hears_a_seat_and_a_cancelled_one_takes_nothing() {
     let cancel = json!({ "requestId": cancelled, "reason": "enough" });
     client.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
     client.call("list_agents", json!({}));
-    child.spawn(&["notify", "info", "later", "--as", "main.a/g"]).exit(0);
+    child.spawn(&["notify", "info", "later", "--as", "main.a/g"]).succeeds();
     assert_eq!(text(&child.spawn(&["wait", "--timeout", "20s"]).exit(0).json(), "/message"), "later");
     let unknown = client.ask("tools/call", json!({ "name": "nothing", "arguments": {} }));
     assert!(text(&unknown, "/error/message").contains("no tool `nothing`"));
@@ -176,14 +176,14 @@ fn a_client_that_disconnects_while_it_waits_takes_no_event() {
     let mut client = Client::connect(&app, ".mcp.json");
     client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
     assert_eq!(client.close(), Some(0));
-    child.spawn(&["notify", "info", "still here"]).exit(0);
+    child.spawn(&["notify", "info", "still here"]).succeeds();
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "still here");
     // The server is killed while it waits.
     let mut client = Client::connect(&app, ".mcp.json");
     client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
     client.child.kill().unwrap();
     client.child.wait().unwrap();
-    child.spawn(&["notify", "info", "again"]).exit(0);
+    child.spawn(&["notify", "info", "again"]).succeeds();
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "again");
     // Bad input does not crash the server.
     app.sh("worktree-spawn mcp --as root < /dev/null").exit(4).any_err();
@@ -209,7 +209,7 @@ fn slow(client: &mut Client, child: &Repo<'_>, message: &str) -> Value {
     let waiting = waits(client, json!({}));
     let start = Instant::now();
     wait_for(|| start.elapsed() > Duration::from_millis(1200));
-    child.spawn(&["notify", "info", message]).exit(0);
+    child.spawn(&["notify", "info", message]).succeeds();
     client.answer(waiting)["result"]["structuredContent"].clone()
 }
 
@@ -221,7 +221,7 @@ fn pending(app: &Repo<'_>) -> usize {
 fn an_event_delivered_at_once_is_taken_with_the_next_call() {
     let w = World::new();
     let (app, child, mut client) = root_and_child(&w);
-    child.spawn(&["notify", "info", "one"]).exit(0);
+    child.spawn(&["notify", "info", "one"]).succeeds();
     let one = client.call("wait_for_event", json!({}));
     assert_eq!((text(&one, "/event/message"), one["redelivered"].as_bool()), ("one", None));
     // No other waiter gets the event meanwhile.
@@ -239,7 +239,7 @@ fn an_event_delivered_late_comes_once_more_unless_acknowledged() {
     assert_eq!((text(&late, "/event/message"), &late["event"]["redelivered"]), ("late", &Value::Null));
     client.call("list_agents", json!({}));
     assert_eq!(pending(&app), 1);
-    child.spawn(&["notify", "info", "second"]).exit(0);
+    child.spawn(&["notify", "info", "second"]).succeeds();
     // A wait for another type skips the event.
     assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["x"] }))["timeout"], true);
     let again = client.call("wait_for_event", json!({}));
@@ -287,7 +287,7 @@ fn a_new_wait_ends_the_one_before() {
     let newer = waits(&mut client, json!({}));
     let ended = client.answer(older);
     assert_eq!(ended["result"]["structuredContent"]["cancelled"], true, "{ended}");
-    child.spawn(&["notify", "info", "hello"]).exit(0);
+    child.spawn(&["notify", "info", "hello"]).succeeds();
     assert_eq!(text(&client.answer(newer), "/result/structuredContent/event/message"), "hello");
 }
 
@@ -305,7 +305,7 @@ fn a_client_that_asks_for_progress_gets_it() {
         "{told}"
     );
     assert!(start.elapsed() >= Duration::from_secs(9), "{:?}", start.elapsed());
-    child.spawn(&["notify", "info", "hello"]).exit(0);
+    child.spawn(&["notify", "info", "hello"]).succeeds();
     assert_eq!(text(&client.answer(waiting), "/result/structuredContent/event/message"), "hello");
 }
 
@@ -315,7 +315,7 @@ fn a_removed_agent_can_still_notify_through_its_server() {
     let app = app(&w);
     let child = subtree(&app, &["a"]);
     let mut client = Client::connect(&child, ".mcp.json");
-    app.spawn(&["remove", "a"]).exit(0);
+    app.spawn(&["remove", "a"]).succeeds();
     let sent = client.call("notify_parent", json!({ "status": "success", "message": "done after all" }));
     assert_eq!(text(&sent, "/to"), "root");
     let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();

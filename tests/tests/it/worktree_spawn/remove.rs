@@ -18,7 +18,7 @@ fn a_branch_is_deleted_only_if_another_one_contains_it() {
     }
     app.spawn(&["remove", "unmerged", "--delete-branch"]).exit(1).err_has("commits that main lacks");
     assert!(app.has(".shopfloor/worktrees/unmerged"));
-    app.spawn(&["remove", "unmerged"]).exit(0).err_has("main.unmerged stays");
+    app.spawn(&["remove", "unmerged"]).succeeds().err_has("main.unmerged stays");
     assert!(!app.has(".shopfloor/worktrees/unmerged"));
     app.git(&["merge", "-q", "--no-ff", "--no-edit", "main.merged"]);
     app.git(&["merge", "-q", "--squash", "main.squashed"]);
@@ -31,7 +31,7 @@ fn a_branch_is_deleted_only_if_another_one_contains_it() {
     }
     assert_eq!(branches(&app), "main\nmain.unmerged\n");
     let kept = subtree(&app, &["kept"]);
-    app.spawn(&["remove", "kept", "--keep-branch"]).exit(0);
+    app.spawn(&["remove", "kept", "--keep-branch"]).succeeds();
     assert!(!kept.path.exists() && branches(&app).contains("main.kept"));
     app.spawn(&["remove", "kept"]).exit(1).err_has("no agent `kept`");
     app.spawn(&["remove", "root"]).exit(1).any_err();
@@ -49,9 +49,9 @@ fn changes_are_refused_or_kept() {
     child.write("sub dir/new", "untracked\n");
     let refused = app.spawn(&["remove", "x"]).exit(1);
     refused.err_has("uncommitted changes").err_has("README.md").err_has("sub dir/new");
-    app.spawn(&["remove", "x", "-n", "--force"]).exit(0);
+    app.spawn(&["remove", "x", "-n", "--force"]).succeeds();
     assert!(child.has("sub dir/new"));
-    let name = app.spawn(&["remove", "x", "--force", "--delete-branch"]).exit(0).stdout;
+    let name = app.spawn(&["remove", "x", "--force", "--delete-branch"]).succeeds().stdout;
     assert!(name.starts_with("refs/shopfloor/trash/main.x/"), "{name}");
     let name = name.trim();
     let show = |what: &str| app.git(&["show", what]);
@@ -65,7 +65,7 @@ fn changes_are_refused_or_kept() {
     loose.git(&["switch", "-q", "--detach"]);
     loose.commit("loose", "1\n");
     app.spawn(&["remove", "loose"]).exit(1).err_has("on no branch");
-    app.spawn(&["remove", "loose", "--force"]).exit(0).out_has("refs/shopfloor/trash/main.loose/");
+    app.spawn(&["remove", "loose", "--force"]).succeeds().out_has("refs/shopfloor/trash/main.loose/");
     let locked = subtree(&app, &["locked"]);
     app.git(&["worktree", "lock", "--reason", "on a stick", locked.path.to_str().unwrap()]);
     app.spawn(&["remove", "locked", "--force"]).exit(1).err_has("on a stick");
@@ -121,7 +121,7 @@ fn an_ignored_repository_with_commits_of_its_own_is_not_removed() {
     child.sh("cd vendor/deep/lib && echo in > .git/info/exclude && git init -q in && touch in/mine").exit(0);
     app.spawn(&["remove", "x"]).exit(1).err_has("vendor/deep/lib/in, which git ignores, has changes of its own");
     child.sh("rm vendor/deep/lib/in/mine").exit(0);
-    app.spawn(&["remove", "x"]).exit(0);
+    app.spawn(&["remove", "x"]).succeeds();
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn losses_are_refused_or_kept_under_a_ref() {
     app.commit("README.md", "ours\n");
     stash.write("src/main.rs", "precious\n");
     let _ = stash.run("git", &["rebase", "-q", "--autostash", "main"]).exit(1).any_out().any_err();
-    let kept = app.spawn(&["remove", "stash", "--force"]).exit(0).stdout;
+    let kept = app.spawn(&["remove", "stash", "--force"]).succeeds().stdout;
     let parents = app.git(&["rev-list", "--parents", "-n1", kept.trim()]);
     let has = |sha: &str| app.git(&["show", &format!("{sha}:src/main.rs")]) == "precious\n";
     assert!(parents.split_whitespace().any(has), "{parents}");
@@ -161,7 +161,7 @@ fn losses_are_refused_or_kept_under_a_ref() {
     subtree(&app, &["two"]);
     app.git(&["worktree", "add", "-q", "--force", "../dup", "main.two"]);
     app.spawn(&["remove", "main.two", "--delete-branch"]).exit(1).err_has("as well");
-    app.spawn(&["remove", "main.two"]).exit(0).err_has("checked out at");
+    app.spawn(&["remove", "main.two"]).succeeds().err_has("checked out at");
     assert_eq!(branch_named(&app, "main.two"), "main.two\n");
 }
 

@@ -10,8 +10,8 @@ fn a_moved_repository_is_repaired() {
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
     let a = subtree(&app, &["a"]);
     subtree(&a, &["b"]);
-    a.spawn(&["worker", "w"]).exit(0);
-    a.spawn(&["notify", "info", "before"]).exit(0);
+    a.spawn(&["worker", "w"]).succeeds();
+    a.spawn(&["notify", "info", "before"]).succeeds();
     let moved = w.at(app.path.with_file_name("moved"));
     std::fs::rename(&app.path, &moved.path).unwrap();
     moved.spawn(&["list"]).exit(0).out_has("repair");
@@ -28,7 +28,7 @@ fn a_moved_repository_is_repaired() {
     let rows = moved.spawn(&["list", "--json"]).exit(0).json_lines();
     assert!(rows.len() == 4 && rows.iter().all(|row| row["error"].is_null()), "{rows:?}");
     assert_eq!(text(&moved.spawn(&["wait"]).exit(0).json(), "/message"), "before");
-    inside.spawn(&["notify", "info", "after"]).exit(0);
+    inside.spawn(&["notify", "info", "after"]).succeeds();
     assert_eq!(text(&moved.spawn(&["wait"]).exit(0).json(), "/message"), "after");
     // The exclude lines are restored.
     write(&moved.path.join(".git/info/exclude"), "");
@@ -74,7 +74,7 @@ fn a_moved_repository_with_a_killed_spawn_is_repaired() {
         moved.spawn(&["path", "kept"]).exit(0).stdout,
         format!("{}\n", moved.path.join(".shopfloor/worktrees/kept").display())
     );
-    moved.spawn(&["subtree", "z"]).exit(0);
+    moved.spawn(&["subtree", "z"]).succeeds();
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::support::world::{World, text, wait_for};
 fn run_reports_how_the_command_ended() {
     let w = World::new();
     let app = app(&w);
-    app.spawn(&["worker", "w"]).exit(0);
+    app.spawn(&["worker", "w"]).succeeds();
     let out = app.spawn(&["run", "root/w", "--", "sh", "-c", "echo out; echo err >&2; exit 3"]).exit(3);
     assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("out\n", "err\n"));
     let event = app.spawn(&["wait", "--timeout", "10s"]).exit(0).json();
@@ -27,7 +27,7 @@ fn run_reports_how_the_command_ended() {
     let row = app.spawn(&["list", "--json", "--kind", "worker"]).exit(0).json();
     assert_eq!((text(&row, "/state"), row["exit"].to_string().as_str()), ("exited", "{\"signal\":9}"));
     // An agent that reported its result only exits afterwards.
-    app.spawn(&["run", "root/w", "--", "worktree-spawn", "notify", "success", "all done"]).exit(0);
+    app.spawn(&["run", "root/w", "--", "worktree-spawn", "notify", "success", "all done"]).succeeds();
     let types = app.spawn(&["wait", "--count", "2", "--timeout", "10s"]).exit(0).json_lines();
     let types: Vec<_> = types.iter().map(|event| (text(event, "/type"), text(event, "/status"))).collect();
     assert_eq!(types, [("worker_complete", "success"), ("worker_exited", "success")]);
@@ -45,7 +45,7 @@ fn run_reports_how_the_command_ended() {
 fn an_agent_lives_as_long_as_its_command() {
     let w = World::new();
     let app = app(&w);
-    app.spawn(&["worker", "w"]).exit(0);
+    app.spawn(&["worker", "w"]).succeeds();
     app.sh("mkfifo fifo").exit(0);
     let mut run = start(&app, &["run", "root/w", "--", "sh", "-c", "read line < fifo"]);
     wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
@@ -75,7 +75,7 @@ fn a_root_can_run_and_a_death_after_that_of_run_is_reported() {
     wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("\"root\""));
     app.sh("echo go > fifo").exit(0);
     run.wait().unwrap();
-    app.spawn(&["worker", "w"]).exit(0);
+    app.spawn(&["worker", "w"]).succeeds();
     let mut run = start(&app, &["run", "root/w", "--", "sh", "-c", "read line < fifo"]);
     wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
     let wait = start(&app, &["wait", "--timeout", "60s"]);
@@ -88,14 +88,14 @@ fn a_root_can_run_and_a_death_after_that_of_run_is_reported() {
     assert!(since.elapsed().as_secs() < 30);
     // The words `hook worker-exit` in a command do not make it a hook.
     app.spawn(&["run", "nobody", "--", "x", "hook", "worker-exit"]).exit(1).any_err();
-    app.spawn(&["hook", "--json", "worker-exit", "BAD"]).exit(0);
+    app.spawn(&["hook", "--json", "worker-exit", "BAD"]).succeeds();
 }
 
 #[test]
 fn a_death_is_reported_once() {
     let w = World::new();
     let app = app(&w);
-    app.spawn(&["worker", "w"]).exit(0);
+    app.spawn(&["worker", "w"]).succeeds();
     let mut run = w.command("setsid");
     run.arg(w.path("bin/worktree-spawn")).args(["run", "root/w", "--", "sh", "-c", "echo begun; exec sleep 600"]);
     let mut run = run.current_dir(&app.path).stdout(Stdio::piped()).spawn().unwrap();

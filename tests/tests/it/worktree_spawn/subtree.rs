@@ -117,11 +117,11 @@ fn a_dry_run_changes_nothing() {
     let w = World::new();
     let app = app(&w);
     let before = app.snapshot();
-    let out = app.spawn(&["subtree", "x", "--dry-run"]).exit(0);
+    let out = app.spawn(&["subtree", "x", "--dry-run"]).succeeds();
     assert_eq!(out.stdout, format!("{}\n", app.path.join(".shopfloor/worktrees/x").display()));
-    app.spawn(&["worker", "x", "-n"]).exit(0).err_has("would seat root/x");
+    app.spawn(&["worker", "x", "-n"]).succeeds().err_has("would seat root/x");
     app.assert_untouched_since(&before);
-    app.spawn(&["subtree", "x", "--require-clean", "-q"]).exit(0);
+    app.spawn(&["subtree", "x", "--require-clean", "-q"]).succeeds();
     app.write("README.md", "changed\n");
     app.spawn(&["subtree", "y", "--require-clean"]).exit(1).err_has("uncommitted changes");
 }
@@ -151,7 +151,7 @@ fn a_base_may_be_anywhere_and_may_change() {
     app.write(".shopfloor/config.toml", "[worktree-spawn]\nworktree_base = \"../escape\"\n");
     let out = app.spawn(&["subtree", "kept"]).exit(0);
     assert_eq!(out.err_has("approval").stdout, format!("{}\n", app.path.join(".shopfloor/worktrees/kept").display()));
-    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&["approve", "--yes"]).succeeds();
     assert_eq!(subtree(&app, &["led"]).path, app.path.parent().unwrap().join("escape/led"));
     // A base that is a link is not followed, because a branch could contain one.
     app.git(&["switch", "-q", "-c", "evil"]);
@@ -168,7 +168,7 @@ fn a_base_among_sources_hides_only_the_worktree() {
     subtree(&app, &["x", "--base-dir", "src"]);
     app.write("src/new.c", "mine");
     assert_eq!(app.git(&["status", "--porcelain", "-uall"]), "?? src/new.c\n");
-    app.spawn(&["remove", "x"]).exit(0);
+    app.spawn(&["remove", "x"]).succeeds();
     assert_eq!(app.git(&["status", "--porcelain", "-uall"]), "?? src/new.c\n");
     assert!(app.excludes().iter().all(|line| !line.contains("src")), "{:?}", app.excludes());
 }
@@ -226,7 +226,7 @@ fn a_command_runs_in_the_subtree_or_not_at_all() {
     // If the spawn fails, the command does not run anywhere.
     app.spawn(&["subtree", "x", "--", "touch", "ran"]).exit(1).any_err();
     assert!(!app.has("ran") && !path.join("ran").exists());
-    app.spawn(&["subtree", "x", "--if-exists", "return", "--", "touch", "ran"]).exit(0);
+    app.spawn(&["subtree", "x", "--if-exists", "return", "--", "touch", "ran"]).succeeds();
     assert!(path.join("ran").exists() && !app.has("ran"));
     app.spawn(&["subtree", "y", "-n", "--", "touch", "ran"]).exit(0).err_has("would run");
     assert!(!app.has(".shopfloor/worktrees/y"));
@@ -247,5 +247,5 @@ fn an_existing_subtree_keeps_its_task() {
     let w = World::new();
     let app = app(&w);
     subtree(&app, &["y"]);
-    app.spawn(&["subtree", "y", "--if-exists", "return", "--task", "late"]).exit(0).err_has("its task is unchanged");
+    app.spawn(&["subtree", "y", "--if-exists", "return", "--task", "late"]).succeeds().err_has("its task is unchanged");
 }

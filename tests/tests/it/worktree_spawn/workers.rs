@@ -17,14 +17,14 @@ fn workers_sit_in_their_parents_worktree() {
     assert!(text(&settings, "/hooks/AfterAgent/0/hooks/0/command").ends_with("hook worker-exit --as main.a/rust-impl"));
     assert_eq!(settings["mcpServers"]["shopfloor"]["args"], serde_json::json!(["mcp", "--as", "main.a/rust-impl"]));
     for child in [&a, &b] {
-        child.spawn(&["worker", "x"]).exit(0);
+        child.spawn(&["worker", "x"]).succeeds();
         child.spawn(&["worker", "x"]).exit(1).err_has("already exists");
     }
     // Two seats with the same slug, in two worktrees.
     app.spawn(&["path", "x"]).exit(1).err_has("main.a/x and main.b/x");
     for (child, id) in [(&a, "main.a/x"), (&b, "main.b/x")] {
         let run = ["run", id, "--", "worktree-spawn", "notify", "success", "done"];
-        child.spawn(&run).exit(0);
+        child.spawn(&run).succeeds();
         let event = child.spawn(&["wait", "--timeout", "10s"]).exit(0).json();
         assert_eq!((text(&event, "/from/id"), text(&event, "/type")), (id, "worker_complete"));
     }
