@@ -96,7 +96,7 @@ pub fn converge<G: Ground>(
     if known_files >= 2 && run.overlay.is_empty() {
         return Ok(SyncOutcome { is_emptied: true, ..run.outcome });
     }
-    run.take_late_in_overlay(ground)?;
+    run.take_late_in_overlay(ground);
     let idle = ground.prepare(workspaces);
     // After a kill, any workspace may have a half-finished write, so none counts as idle.
     let idle = if before.is_empty() { idle } else { HashSet::new() };
@@ -323,8 +323,12 @@ impl<'a> SyncRun<'a> {
     }
 
     /// The same for the overlay's own files, where the passes find an edit of the overlay.
-    fn take_late_in_overlay(&mut self, ground: &impl Ground) -> Result<()> {
-        for text in ground.late(Side::Overlay)? {
+    fn take_late_in_overlay(&mut self, ground: &impl Ground) {
+        let all = ground.late(Side::Overlay);
+        if let Err(failure) = &all {
+            self.outcome.fail(format!("{}: {failure}", ground.root(Side::Overlay).display()));
+        }
+        for text in all.into_iter().flatten() {
             let taken = late::take_in_overlay(ground, self.now, &text).and_then(|taken| match taken {
                 Taken::Done(note) => ground.is_taken(&text).map(|()| note),
                 Taken::Here(_) | Taken::Waits => Ok(None),
@@ -335,7 +339,6 @@ impl<'a> SyncRun<'a> {
                 Err(failure) => self.outcome.fail(format!("{}: {failure}", text.file.display())),
             }
         }
-        Ok(())
     }
 
     /// Whether the changes of a late text's file stay in the workspace.

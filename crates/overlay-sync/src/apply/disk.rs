@@ -114,9 +114,16 @@ impl<'a> Disk<'a> {
         Disk { looked, ..self }
     }
 
-    /// The files of a workspace that were replaced while a program may have held them open.
-    pub fn displaced(&self, workspace: &Workspace) -> Result<Vec<DisplacedFile>> {
-        late::displaced(workspace, &self.here(workspace)?.root)
+    /// The files of one side that were replaced while a program may have held them open.
+    pub fn displaced(&self, side: Side<'_>) -> Result<Vec<DisplacedFile>> {
+        match side {
+            Side::Here(workspace) => {
+                late::displaced(&workspace.staging(), &self.here(workspace)?.root, late::known(workspace))
+            }
+            Side::Overlay => {
+                late::displaced(&self.overlay.store.staging(), &self.root, self.overlay_stats.borrow().keys())
+            }
+        }
     }
 
     /// Saves for the next run which files were quiet.
@@ -204,7 +211,9 @@ impl<'a> Disk<'a> {
 
 impl Ground for Disk<'_> {
     fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>> {
-        let Listing { files, odd, .. } = self.root.files(&[RESERVED])?;
+        let Listing { mut files, odd, .. } = self.root.files(&[RESERVED])?;
+        // These are there if the state is on another device.
+        files.retain(|path| !path.name().to_string_lossy().starts_with(fs::RESERVED));
         let stats = self.root.stats(files.iter())?;
         *self.overlay_stats.borrow_mut() = files.iter().cloned().zip(stats).collect();
         // A manifest can only name paths in UTF-8.
@@ -238,15 +247,14 @@ impl Ground for Disk<'_> {
 
     fn late(&self, side: Side<'_>) -> Result<Vec<LateText>> {
         let Side::Here(workspace) = side else {
-            let all = DisplacedFile::list(&self.overlay.store.staging())?;
-            return late::released_in_overlay(self, all, self.env.now);
+            return late::released_in_overlay(self, self.displaced(side)?, self.env.now);
         };
         let here = self.here(workspace)?;
         let is_empty = self.empty.borrow().contains(&workspace.id);
         if is_empty && !Staging::is_beside(&workspace.staging(), &here.root)? {
             return Ok(Vec::new());
         }
-        late::released(late::known(workspace), self.displaced(workspace)?, self.env.now, self.is_last)
+        late::released(late::known(workspace), self.displaced(side)?, self.env.now, self.is_last)
     }
 
     fn is_taken(&self, late: &LateText) -> Result<()> {
@@ -300,7 +308,8 @@ impl Ground for Disk<'_> {
             let prints: Vec<u64> = quiet::prints(workspace, &stats, overlay, settings).flatten().collect();
             let is_whole = prints.len() == workspace.files.len() && prints.len() == overlay.len();
             let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
-            let is_late = seen.is_none() && !late::displaced(workspace, &root)?.is_empty();
+            let displaced = || late::displaced(&workspace.staging(), &root, late::known(workspace));
+            let is_late = seen.is_none() && !displaced()?.is_empty();
             let print = quiet::whole(&prints);
             let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
             // The files are the very same, so the workspace is too.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{DisplacedFile, Root, Staging};
+use shopfloor_core::fs::{DisplacedFile, Root, Staging, Writers};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
@@ -15,12 +15,16 @@ use crate::manifest::Workspace;
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing};
 use crate::rule::SyncRule;
 
-/// Every displaced file of a workspace.
-pub fn displaced(workspace: &Workspace, root: &Root) -> Result<Vec<DisplacedFile>> {
-    let mut all = DisplacedFile::list(&workspace.staging())?;
-    if Staging::is_beside(&workspace.staging(), root)? {
+/// Every displaced file of these paths below `root`: in the directory for temporary files, or beside its target.
+pub fn displaced<'p>(
+    staging: &Path,
+    root: &Root,
+    paths: impl Iterator<Item = &'p RelPath>,
+) -> Result<Vec<DisplacedFile>> {
+    let mut all = DisplacedFile::list(staging)?;
+    if Staging::is_beside(staging, root)? {
         let dir = |path: &RelPath| root.join(path).parent().map(Path::to_path_buf);
-        let beside: BTreeSet<PathBuf> = known(workspace).filter_map(dir).collect();
+        let beside: BTreeSet<PathBuf> = paths.filter_map(dir).collect();
         for dir in beside.iter().filter(|dir| dir.is_dir()) {
             all.extend(DisplacedFile::list(dir)?);
         }
@@ -66,6 +70,29 @@ pub fn released_in_overlay(
     let (overlay, workspaces) = (ground.overlay()?, ground.workspaces()?);
     let paths: BTreeSet<&RelPath> = overlay.keys().chain(workspaces.iter().flat_map(known)).collect();
     released(paths.iter().copied(), displaced, now, false)
+}
+
+/// What a displaced file waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LateState {
+    /// For a program that can still write to it.
+    Open,
+    /// For a day to pass, because the system does not tell who can write to it.
+    Untold,
+    /// For the next sync, which brings back what a program wrote to it.
+    Written,
+}
+
+/// What the displaced files of this path wait for. Where there are several, the one that matters most is told.
+pub fn state(displaced: &[DisplacedFile], path: &RelPath) -> Option<LateState> {
+    let state = |displaced: &DisplacedFile| match displaced.writers() {
+        Writers::Some => Some(LateState::Open),
+        Writers::Unknown => Some(LateState::Untold),
+        Writers::None => {
+            displaced.read().ok()?.is_some_and(|b| Digest::of(&b) != displaced.before).then_some(LateState::Written)
+        }
+    };
+    displaced.iter().filter(|displaced| displaced.was(path)).filter_map(state).max()
 }
 
 /// The paths that a displaced file of a workspace may have had.

@@ -13,6 +13,7 @@ use crate::apply::report::{exit, print};
 use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
+use crate::ground::Side;
 use crate::manifest::{Workspace, WorkspaceKeys};
 
 /// Sync workspaces a last time, then leave them alone; without a path all of them
@@ -57,7 +58,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
             continue;
         }
         // The file stays: a later attach reads it. A worktree that is gone has none.
-        if disk.displaced(workspace).is_ok_and(|displaced| !displaced.is_empty()) {
+        if disk.displaced(Side::Here(workspace)).is_ok_and(|displaced| !displaced.is_empty()) {
             let name = workspace.root.display();
             ui.warn(format!("{name}: a program holds a replaced file open; what it writes from now on is not synced"));
         }

@@ -10,10 +10,11 @@ use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
+use crate::apply::late::{self, LateState};
 use crate::apply::survey::{PlannedFile, RunContext, is_emptied, survey};
 use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
-use crate::ground::{Bar, Ground};
+use crate::ground::{Bar, Ground, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::rule::SyncRule;
@@ -56,6 +57,12 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
             ui.warn(format!("all files are gone from {name}; it is left alone"));
             (is_quiet, is_held) = (false, true);
             continue;
+        }
+        let late = [disk.displaced(Side::Here(workspace))?, disk.displaced(Side::Overlay)?].concat();
+        for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
+            is_quiet = false;
+            let what = "would bring back what a program wrote late to".into();
+            print(ui, env, workspace, path, Foreseen { rule: SyncRule::Merge, what, from: None, to: None });
         }
         for file in files {
             if let Some(Bar::Unreadable(why)) = &file.seen.barred {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Serialize, Serializer};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::fs::{DisplacedFile, Writers};
+use shopfloor_core::fs::DisplacedFile;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
@@ -13,11 +13,12 @@ use shopfloor_core::ui::Ui;
 
 use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
+use crate::apply::late::{self, LateState};
 use crate::apply::survey::{PlannedFile, RunContext, survey};
 use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
-use crate::ground::{Bar, Ground, ReadFile};
+use crate::ground::{Bar, Ground, ReadFile, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::rule::SyncRule;
@@ -92,10 +93,16 @@ impl Serialize for FileState {
     }
 }
 
-/// What `status` says of a file whose displaced text may still be written to.
-const OPEN: &str = "a program holds the replaced file open; what it writes is synced once it closes the file";
-const UNTOLD: &str =
-    "the system does not tell who writes to the replaced file, so it is kept for a day and then synced";
+/// What `status` says of a file that was replaced while a program may have held it open.
+fn late_words(state: LateState) -> &'static str {
+    match state {
+        LateState::Open => "a program holds the replaced file open; what it writes is synced once it closes the file",
+        LateState::Untold => {
+            "the system does not tell who writes to the replaced file, so it is kept for a day and then synced"
+        }
+        LateState::Written => "a program wrote to the replaced file; the next sync brings that back",
+    }
+}
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     look(ui, env, flags, &args.workspaces, &mut |answer| print(ui, answer))?;
@@ -118,7 +125,7 @@ pub fn look(
     overlay.require()?;
     let disk = Disk::open(env, &overlay, None)?;
     let (context, managed) = (RunContext::read(&disk)?, disk.overlay()?);
-    let polled = overlay.polled()?;
+    let (polled, in_overlay) = (overlay.polled()?, disk.displaced(Side::Overlay)?);
     let workspaces = overlay.workspaces(&workspaces.read(ui, env)?)?;
     if workspaces.is_empty() {
         ui.note("nothing is attached; run `overlay-sync attach`");
@@ -138,7 +145,7 @@ pub fn look(
             tell_unreachable(&workspace, tell);
             continue;
         }
-        let late = disk.displaced(&workspace)?;
+        let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()].concat();
         for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)? {
             tell(&answer(&workspace, &file, &polled, &late));
         }
@@ -190,13 +197,14 @@ fn answer<'a>(
     if state == FileState::Clean && path.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {
         (state, why) = (FileState::Degraded, "its directory cannot be watched, so it is polled".into());
     }
-    let mut writers = late.iter().filter(|displaced| displaced.was(&seen.path)).map(DisplacedFile::writers);
     if state == FileState::Clean
-        && let Some(writers) = writers.next()
+        && let Some(late) = late::state(late, &seen.path)
     {
-        (state, why) = match writers {
-            Writers::Unknown => (FileState::Degraded, UNTOLD.into()),
-            Writers::None | Writers::Some => (state, OPEN.into()),
+        why = late_words(late).into();
+        state = match late {
+            LateState::Open => state,
+            LateState::Untold => FileState::Degraded,
+            LateState::Written => FileState::Changed,
         };
     }
     let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);

@@ -236,14 +236,21 @@ fn a_log_in_the_overlay_that_stays_open_loses_no_record() {
         writeln!(open(&s.a, LOG), "{{\"a\":{n}}}").unwrap();
         s.sync(0).any_err();
     }
+    assert!(why(&s, &s.a, LOG).contains("holds the replaced file open"));
+    writeln!(log, "{{\"b\":20}}").unwrap();
     drop(log);
+    let out = s.app.overlay(&["check"]).exit(1).any_err();
+    assert!(out.stdout.contains("the next sync brings that back"), "{out}");
+    let out = s.app.overlay(&["sync", "-n"]).exit(0).any_err();
+    assert!(out.stdout.contains(&format!("would bring back what a program wrote late to {LOG}")), "{out}");
     s.sync(0).any_err();
     let all = s.text(LOG);
     for n in 0..20 {
         assert!(all.contains(&format!("{{\"a\":{n}}}\n")) && all.contains(&format!("{{\"b\":{n}}}\n")), "{n}: {all}");
     }
-    assert_eq!((all.lines().count(), s.a.read(LOG)), (41, all));
-    assert_eq!(s.sync(0).any_err().stdout, "");
+    assert_eq!((all.lines().count(), s.a.read(LOG)), (42, all));
+    assert_eq!(s.app.overlay(&["sync"]).exit(0).any_err().stdout, "");
+    s.app.overlay(&["check"]).exit(0).any_err();
     s.app.sh("! find . ../a ../b ../claude -name '*late-*' | grep .").succeeds();
 }
 

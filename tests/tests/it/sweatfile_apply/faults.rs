@@ -384,6 +384,33 @@ fn a_workspace_on_another_device_is_synced_and_temporaries_are_excluded() {
 }
 
 #[test]
+fn an_overlay_whose_state_is_on_another_device_syncs_no_temporaries_and_what_came_late() {
+    let w = World::new();
+    let s = crate::support::overlay::scene(&w);
+    s.put("x.jsonl", "1\n");
+    s.attach();
+    let state = s.overlay(".overlay-sync");
+    let state = state.to_str().unwrap();
+    if !needs_mount(&s.app, &format!("mount --bind {state} {state}")) {
+        return;
+    }
+    let mut open = std::fs::OpenOptions::new().append(true).open(s.overlay("x.jsonl")).unwrap();
+    let synced = ["2", "3"].map(|line| {
+        s.a.sh(&format!("echo {line} >> x.jsonl")).exit(0);
+        s.app.overlay(&["sync"])
+    });
+    std::io::Write::write_all(&mut open, b"4\n").unwrap();
+    drop(open);
+    let last = s.app.overlay(&["sync"]);
+    let left = s.app.sh(&format!("find {} ../a ../b -name '*shopfloor-tmp*'", s.overlay("").display()));
+    s.app.sh(&format!("umount {state}")).exit(0);
+    // No warning names a temporary file.
+    synced.into_iter().for_each(|out| drop(out.succeeds()));
+    last.succeeds();
+    assert_eq!((left.exit(0).stdout.as_str(), s.b.read("x.jsonl").as_str()), ("", "1\n2\n3\n4\n"));
+}
+
+#[test]
 fn a_bind_mount_below_the_worktree_is_another_device() {
     let w = World::new();
     let app = w.app();

@@ -124,7 +124,7 @@ fn the_note_about_markers_goes_when_the_markers_go() {
     floor.ctl(&["accept", "adam"]).exit(1).err_has("markers");
     adam.write("README.md", "both\n");
     adam.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     assert_eq!(text(&floor.status("adam"), "/commit_sha"), head(&adam));
     assert!(!notes().contains("markers"), "{}", notes());
     floor.ctl(&["accept", "adam"]).succeeds();

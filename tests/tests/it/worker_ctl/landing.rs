@@ -99,7 +99,7 @@ fn work_that_an_agent_rebased_does_not_bring_back_dropped_commits() {
     floor.ctl(&["rebase", "adam"]).succeeds();
     floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!((floor.app.read("x"), floor.app.read("adam")), ("1\n".into(), "x\n".into()));
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     floor.ctl(&["accept", "eve"]).succeeds();
     assert_eq!((floor.app.read("x"), floor.app.read("eve")), ("1\n".into(), "x\n".into()));
 }
@@ -113,10 +113,10 @@ fn work_landed_by_hand_and_dropped_again_can_be_accepted() {
     let sha = head(&adam);
     floor.app.git(&["fetch", "-q", floor.root.path.to_str().unwrap(), "worker/adam"]);
     floor.app.git(&["merge", "-q", "--ff-only", "FETCH_HEAD"]);
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     floor.app.git(&["reset", "-q", "--hard", "HEAD~1"]);
     for _ in 0..2 {
-        floor.ctl(&["patrol"]).exit(0).any_err();
+        floor.ctl(&["patrol"]).succeeds().any_err();
         let worker = floor.status("adam");
         assert_eq!((head(&adam), text(&worker, "/commit_sha")), (sha.clone(), sha.as_str()));
         assert_eq!(text(&worker, "/status"), "needs_review");
@@ -168,7 +168,7 @@ fn git_settings_do_not_change_how_work_lands() {
             repo.git(&["config", key, value]);
         }
         // The patrol rebases the work onto main, and the accept lands it.
-        floor.ctl(&["patrol"]).exit(0).any_err();
+        floor.ctl(&["patrol"]).succeeds().any_err();
         assert_eq!(adam.git(&["merge-base", "HEAD", &old]).trim_end(), old, "{key}");
         floor.ctl(&["accept", "adam"]).succeeds();
         assert_landed(&floor, "adam", &old, key);
@@ -224,7 +224,7 @@ fn work_lands_as_one_commit_on_a_rewritten_history() {
     app.git(&["switch", "-q", "-c", "elsewhere"]);
     app.git(&["branch", "-q", "-f", "main", other.trim_end()]);
     let old = tip(&floor);
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     floor.ctl(&["accept", "eve"]).succeeds();
     assert_landed(&floor, "eve", &old, "another");
     assert_eq!(app.git(&["show", "main:a.txt", "main:e.txt"]), "one\ntwo\n");

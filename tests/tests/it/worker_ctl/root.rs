@@ -207,7 +207,7 @@ fn a_moved_root_creates_nothing_at_its_old_path() {
     moved.sh("git worktree repair .worktrees/*").succeeds();
     moved.run("worker-ctl", &["doctor", "--rebuild", "--yes"]).succeeds();
     assert!(moved.has(".worktrees/adam/wip"));
-    moved.run("worker-ctl", &["patrol"]).exit(0);
+    moved.run("worker-ctl", &["patrol"]).succeeds();
     std::fs::rename(&moved.path, &floor.root.path).unwrap();
     floor.root.sh("git worktree repair .worktrees/*").succeeds();
     floor.ctl(&["doctor", "--rebuild", "--yes"]).succeeds();

@@ -48,7 +48,7 @@ fn an_agent_on_another_branch_gets_a_note() {
     let floor = staff(&w, &["adam"]);
     let adam = tree(&floor, "adam");
     let notes = || {
-        floor.ctl(&["patrol"]).exit(0).any_err();
+        floor.ctl(&["patrol"]).succeeds().any_err();
         floor.status("adam")["notes"].to_string()
     };
     adam.git(&["switch", "-q", "-c", "mine"]);

@@ -70,7 +70,7 @@ fn down_ends_all_sessions_and_a_restart_keeps_every_task() {
     floor.app.commit("advance", "1\n");
     floor.up();
     assert_eq!(tasks(), before);
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     assert_eq!(tasks().map(|(task, _)| task), before.map(|(task, _)| task));
     assert_eq!(floor.prompts(), prompts, "a prompt was sent again");
     // A state that cannot be read is never treated as empty.
@@ -92,7 +92,7 @@ fn only_a_new_commit_on_the_workers_branch_leads_to_review() {
     floor.ctl(&["start", "--prompt", "think"]).succeeds();
     let adam = w.at(floor.root.path.join(".worktrees/adam"));
     let stays = |event: &str| {
-        floor.ctl(&["patrol"]).exit(0).any_err();
+        floor.ctl(&["patrol"]).succeeds().any_err();
         assert_eq!(text(&floor.status("adam"), "/status"), "working", "{event}");
     };
     adam.write("README.md", "edited\n");
@@ -120,7 +120,7 @@ fn only_a_new_commit_on_the_workers_branch_leads_to_review() {
     // A second patrol changes nothing.
     let revision = || serde_json::from_str::<Value>(&floor.root.read("state.json")).unwrap()["revision"].clone();
     let before = revision();
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     assert_eq!(revision(), before);
     // Several commits land as one.
     floor.ctl(&["accept", "adam"]).succeeds();
@@ -142,7 +142,7 @@ fn reviewed_work_follows_the_default_branch_and_stays_reviewed() {
     }
     floor.ctl(&["review", "eve"]).succeeds();
     floor.ctl(&["accept", "adam"]).succeeds();
-    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
     let eve = floor.status("eve");
     assert_eq!(eve["commit_sha"], eve["reviewed_sha"]);
     assert_eq!(
