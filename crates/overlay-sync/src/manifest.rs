@@ -13,7 +13,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::private_dir;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::proc;
+use shopfloor_core::{proc, time};
 
 use crate::tool::TOOL;
 
@@ -22,6 +22,9 @@ const VERSION: u32 = 1;
 /// How many arrivals of a file are remembered whatever their age, and how many at most.
 const ARRIVALS: usize = 16;
 const MOST_ARRIVALS: usize = 1000;
+
+/// How long all of them are remembered.
+const DAY: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// One attached workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,13 +105,43 @@ impl HeldText {
     }
 }
 
-/// A text that a pass wrote, and the one that was there before.
+/// A text that a pass wrote, and the one that was there before. In the manifest it is one string, because a log that is
+/// synced all day has hundreds of them in each workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(into = "String", try_from = "SavedArrival")]
 pub struct ArrivedText {
     pub time: String,
     pub before: Digest,
     pub after: Digest,
+}
+
+impl From<ArrivedText> for String {
+    fn from(arrived: ArrivedText) -> String {
+        format!("{} {} {}", arrived.time, arrived.before, arrived.after)
+    }
+}
+
+/// The forms in which manifests have it. They had an object at first.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum SavedArrival {
+    Text(String),
+    Object { time: String, before: Digest, after: Digest },
+}
+
+impl TryFrom<SavedArrival> for ArrivedText {
+    type Error = &'static str;
+
+    fn try_from(saved: SavedArrival) -> std::result::Result<ArrivedText, &'static str> {
+        let text = match saved {
+            SavedArrival::Object { time, before, after } => return Ok(ArrivedText { time, before, after }),
+            SavedArrival::Text(text) => text,
+        };
+        let mut parts = text.split(' ');
+        let time = parts.next().unwrap_or_default().to_owned();
+        let mut digest = || parts.next().and_then(Digest::parse).ok_or("an arrival is a time and two digests");
+        Ok(ArrivedText { time, before: digest()?, after: digest()? })
+    }
 }
 
 /// The difference between a text that was written from an old view, and the same text with what its writer did not
@@ -173,11 +206,10 @@ impl Workspace {
         let all = self.arrived.entry(path.clone()).or_default();
         all.retain(|arrived| (arrived.before, arrived.after) != (before, after));
         all.push(ArrivedText { time: time.to_owned(), before, after });
-        let at = |time: &str| time.parse::<jiff::Timestamp>().ok();
-        let is_recent = |arrived: &ArrivedText| {
-            let age = at(time).zip(at(&arrived.time)).map(|(now, then)| now.duration_since(then));
-            age.is_none_or(|age| age.as_hours() < 24)
-        };
+        // A log has hundreds of them, so their times, which all have one form, are compared as texts.
+        let yesterday =
+            time.parse::<jiff::Timestamp>().ok().and_then(|now| now.checked_sub(DAY).ok()).map(time::render);
+        let is_recent = |arrived: &ArrivedText| yesterday.as_ref().is_none_or(|yesterday| arrived.time > *yesterday);
         let (count, mut index) = (all.len(), 0);
         all.retain(|arrived| {
             index += 1;
@@ -297,9 +329,8 @@ impl Workspace {
 
     /// Writes the manifest. Whoever writes has opened the store and swept it.
     pub fn save(&self, dir: &Path) -> Result<()> {
-        let text =
-            serde_json::to_string_pretty(self).map_err(|e| Failure::failed("cannot write the manifest").because(e))?;
-        fs::replace_in_swept(&self.path(dir), text.as_bytes(), Some(fs::PRIVATE))
+        let text = serde_json::to_vec(self).map_err(|e| Failure::failed("cannot write the manifest").because(e))?;
+        fs::replace_in_swept(&self.path(dir), &text, Some(fs::PRIVATE))
     }
 
     pub fn forget(&self, dir: &Path) -> Result<()> {

@@ -162,10 +162,10 @@ pub fn settings(settings: &Settings) -> u64 {
     hasher.finish()
 }
 
-/// The fingerprint of everything in a workspace that makes git ignore or track files, except its `.gitignore`s. `None`
-/// when some of it changed so recently that a further change might not show.
-pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>) -> Option<u64> {
-    let mut files = vec![git_dir.join("index"), git_dir.join("config.worktree"), PathBuf::from("/etc/gitconfig")];
+/// The fingerprint of everything that makes git ignore files in all worktrees of a repository. `None` when some of it
+/// changed so recently that a further change might not show.
+pub fn git_everywhere(env: &Env, common_dir: &Path, excludes: Option<&Path>) -> Option<u64> {
+    let mut files = vec![PathBuf::from("/etc/gitconfig")];
     files.extend(["config", "info/exclude"].map(|name| common_dir.join(name)));
     let home = env.home().map(Path::to_path_buf);
     let xdg = env.var("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home.as_ref()?.join(".config")));
@@ -183,12 +183,19 @@ pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>
     Some(hasher.finish())
 }
 
-/// The same for one path, with the `.gitignore`s in its directories.
-pub fn git_path(env: &Env, shared: u64, root: &Path, path: &RelPath) -> Option<u64> {
-    let dirs = path.as_path().ancestors().skip(1);
-    let files: Vec<PathBuf> = dirs.map(|dir| root.join(dir).join(".gitignore")).collect();
+/// The same with what makes git ignore or track files in one worktree, except its `.gitignore`s.
+pub fn git_here(env: &Env, everywhere: u64, git_dir: &Path) -> Option<u64> {
+    let files = ["index", "config.worktree"].map(|name| git_dir.join(name));
     let mut hasher = DefaultHasher::new();
-    (shared, settled(env, &files)?).hash(&mut hasher);
+    (everywhere, settled(env, &files)?).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// The same for the files in one directory, with the `.gitignore`s there and above.
+pub fn git_dir(env: &Env, here: u64, root: &Path, dir: &Path) -> Option<u64> {
+    let files: Vec<PathBuf> = dir.ancestors().map(|dir| root.join(dir).join(".gitignore")).collect();
+    let mut hasher = DefaultHasher::new();
+    (here, settled(env, &files)?).hash(&mut hasher);
     // Zero means that nothing is known.
     Some(hasher.finish().max(1))
 }

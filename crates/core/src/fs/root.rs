@@ -24,7 +24,7 @@ const DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLL
 /// An open directory below which files are placed, read and removed.
 #[derive(Debug)]
 pub struct Root {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     path: PathBuf,
     /// The directory that was opened last for what lies in it, since most files lie in a few directories.
     last: Mutex<Option<OpenDir>>,
@@ -80,7 +80,7 @@ pub enum Content {
 }
 
 pub(super) enum Reach {
-    There(OwnedFd),
+    There(Arc<OwnedFd>),
     Missing,
     Blocked(RelPath),
 }
@@ -90,11 +90,11 @@ impl Root {
     pub fn open(path: &Path) -> Result<Root> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty()).at("open", path)?;
-        Ok(Root { last: Mutex::default(), fd, path: path.to_path_buf() })
+        Ok(Root::of(fd, path.to_path_buf()))
     }
 
     pub(super) fn of(fd: OwnedFd, path: PathBuf) -> Root {
-        Root { last: Mutex::default(), fd, path }
+        Root { last: Mutex::default(), fd: Arc::new(fd), path }
     }
 
     pub(super) fn fd(&self) -> &OwnedFd {
@@ -168,7 +168,7 @@ impl Root {
     pub fn read_whole(&self, rel: &RelPath) -> Result<Option<(Vec<u8>, u32)>> {
         let Reach::There(parent) = self.reach(rel)? else { return Ok(None) };
         let path = self.join(rel);
-        let mut file = match open_file(&parent, rel.name()) {
+        let file = match open_file(&parent, rel.name()) {
             Err(Errno::NOENT | Errno::LOOP) => return Ok(None),
             opened => opened.at("read", &path)?,
         };
@@ -176,15 +176,16 @@ impl Root {
         if !meta.is_file() {
             return Ok(None);
         }
-        let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut file, &mut bytes).at("read", &path)?;
+        // One byte more, so that the read that finds the end needs no more space.
+        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+        io::Read::read_to_end(&mut io::Read::take(file, u64::MAX), &mut bytes).at("read", &path)?;
         Ok(Some((bytes, std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777)))
     }
 
     /// What is known of regular files without opening them; none where there is none. Neighbours in
     /// `paths` that share a directory cost one system call each.
     pub fn stats<'p>(&self, paths: impl Iterator<Item = &'p RelPath>) -> Result<Vec<Option<Stat>>> {
-        let mut open: Option<(Option<&Path>, Option<OwnedFd>)> = None;
+        let mut open: Option<(Option<&Path>, Option<Arc<OwnedFd>>)> = None;
         let mut stats = Vec::new();
         for path in paths {
             let parent = path.dir();
@@ -259,11 +260,11 @@ impl Root {
 
     /// Opens the directory `rel` lies in, creating what is missing (0777 less umask).
     pub(super) fn parent_dir(&self, rel: &RelPath) -> Result<Arc<OwnedFd>> {
-        let Some(parent) = rel.dir() else { return self.shared_fd() };
+        let Some(parent) = rel.dir() else { return Ok(self.shared_fd()) };
         if let Some(dir) = self.known_dir(parent) {
             return Ok(dir);
         }
-        let fd = Arc::new(self.open_dir(rel, parent)?);
+        let fd = self.open_dir(rel, parent)?;
         if let (Ok(mut last), Ok(stat)) = (self.last.lock(), rustix::fs::fstat(&fd)) {
             *last = Some(OpenDir { path: parent.to_path_buf(), fd: fd.clone(), id: dir_id(&stat) });
         }
@@ -271,8 +272,8 @@ impl Root {
     }
 
     /// The same directory once more, for those who keep it.
-    pub(super) fn shared_fd(&self) -> Result<Arc<OwnedFd>> {
-        self.fd.try_clone().at("open", &self.path).map(Arc::new)
+    pub(super) fn shared_fd(&self) -> Arc<OwnedFd> {
+        self.fd.clone()
     }
 
     /// The directory that was opened last, if it is this one and still is at its path.
@@ -282,18 +283,22 @@ impl Root {
         (dir_id(&stat) == last.id).then_some(last.fd)
     }
 
-    fn open_dir(&self, rel: &RelPath, parent: &Path) -> Result<OwnedFd> {
-        let mut current = self.fd.try_clone().at("open", &self.path)?;
+    fn open_dir(&self, rel: &RelPath, parent: &Path) -> Result<Arc<OwnedFd>> {
+        let mut current = self.shared_fd();
         let mut so_far = PathBuf::new();
         for component in parent {
             so_far.push(component);
             let at = RelPath::parse_os(so_far.as_os_str()).map_err(|e| Failure::failed(e.0))?;
-            match mkdirat(&current, component, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(e) => return Err(e).at("create", &self.join(&at)),
+            let mut opened = openat(&current, component, DIR, Mode::empty());
+            if opened.as_ref().is_err_and(|e| *e == Errno::NOENT) {
+                match mkdirat(&current, component, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(e) => return Err(e).at("create", &self.join(&at)),
+                }
+                opened = openat(&current, component, DIR, Mode::empty());
             }
-            current = match openat(&current, component, DIR, Mode::empty()) {
-                Ok(next) => next,
+            current = match opened {
+                Ok(next) => Arc::new(next),
                 Err(Errno::NOTDIR | Errno::LOOP) => return Err(blocked(&self.join(rel), &at)),
                 Err(e) => return Err(e).at("open", &self.join(&at)),
             };
@@ -302,13 +307,13 @@ impl Root {
     }
 
     pub(super) fn reach(&self, rel: &RelPath) -> Result<Reach> {
-        let mut current = self.fd.try_clone().at("open", &self.path)?;
+        let mut current = self.shared_fd();
         let Some(parent) = rel.parent() else { return Ok(Reach::There(current)) };
         let mut so_far = PathBuf::new();
         for component in parent.components() {
             so_far.push(component);
             current = match openat(&current, component, DIR, Mode::empty()) {
-                Ok(next) => next,
+                Ok(next) => Arc::new(next),
                 Err(Errno::NOENT) => return Ok(Reach::Missing),
                 Err(Errno::NOTDIR | Errno::LOOP) => {
                     let at = RelPath::parse_os(so_far.as_os_str()).map_err(|e| Failure::failed(e.0))?;

@@ -82,7 +82,7 @@ impl Staging {
     fn beside_or_in(private: &Path, root: &Root, is_shared: bool) -> Result<Staging> {
         let dir = Root::open(private)?;
         let is_same = dir.mount()? == root.mount()?;
-        let private = is_same.then(|| Ok((private.to_path_buf(), dir.shared_fd()?))).transpose()?;
+        let private = is_same.then(|| (private.to_path_buf(), dir.shared_fd()));
         Ok(Staging { private, is_shared, is_durable: true })
     }
 
@@ -258,10 +258,8 @@ impl Staged {
             Err(Errno::NOENT) => return Ok(false),
             Err(e) => return Err(e).at("replace", &path),
         }
-        // Nobody can open it under its new name. So when nobody has it open for writing, its content is the last.
-        let is_open =
-            keeps_open && open_file(&self.dir, &self.name).is_ok_and(|it| displaced::writers(&it) != Writers::None);
-        if self.content().is_ok_and(|now| now.as_ref() == Some(expected)) {
+        let (is_open, is_expected) = self.displaced(expected, keeps_open);
+        if is_expected {
             self.stays = is_open;
             return self.sync(&dir, &path);
         }
@@ -323,6 +321,18 @@ impl Staged {
             .hint(format!("move it back: `mv {} {}`", shell_word(&place), shell_word(target)))
     }
 
+    /// Whether a program may still write to what was displaced, and whether that is what was expected.
+    fn displaced(&self, expected: &Content, keeps_open: bool) -> (bool, bool) {
+        let Content::File(digest) = expected else {
+            return (false, self.content().is_ok_and(|now| now.as_ref() == Some(expected)));
+        };
+        let Ok(mut file) = open_file(&self.dir, &self.name) else { return (false, false) };
+        // Nobody can open it under its new name. So when nobody has it open for writing, its content is the last.
+        let is_open = keeps_open && displaced::writers(&file) != Writers::None;
+        let is_file = file.metadata().is_ok_and(|meta| meta.is_file());
+        (is_open, is_file && Digest::of_stream(&mut file).is_ok_and(|now| now == *digest))
+    }
+
     fn content(&self) -> Result<Option<Content>> {
         content_at(&self.dir, &self.name, &self.path())
     }
@@ -330,7 +340,7 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        if !self.stays {
+        if !self.stays && unlinkat(&self.dir, &self.name, AtFlags::empty()).is_err() {
             super::discard(&self.path());
         }
     }
@@ -365,9 +375,8 @@ impl Staging {
             return Ok(false);
         }
         renameat(&dir, target.name(), &aside.dir, &aside.name).at("remove", &path)?;
-        let is_open =
-            keeps_open && open_file(&aside.dir, &aside.name).is_ok_and(|it| displaced::writers(&it) != Writers::None);
-        if !aside.content().is_ok_and(|now| now.as_ref() == Some(expected)) {
+        let (is_open, is_expected) = aside.displaced(expected, keeps_open);
+        if !is_expected {
             return match super::rename_new_at(&aside.dir, &aside.name, &dir, target.name()) {
                 Ok(()) => Ok(false),
                 Err(e) => Err(aside.keep(e, &path)),

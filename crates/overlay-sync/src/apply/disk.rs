@@ -15,7 +15,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 
-use super::bars::{GitAnswer, ask_git, first_answers, git_prints, read_at};
+use super::bars::{GitBars, read_at};
 use super::late;
 use super::merge_command::{self, CommandAnswer};
 use crate::conflict::ConflictRecord;
@@ -37,7 +37,7 @@ pub struct Disk<'a> {
     staging: OnceCell<Staging>,
     lock: Option<Lock>,
     declared: OnceCell<Declared>,
-    excludes: OnceCell<Option<PathBuf>>,
+    git: GitBars<'a>,
     /// The workspace that was used last.
     here: RefCell<Option<(Digest, Rc<OpenWorkspace>)>>,
     /// The overlay's files as this run knows them. They may be out of date; then the compare-and-swap fails.
@@ -51,9 +51,8 @@ pub struct Disk<'a> {
     looked: Option<Looked>,
     /// The workspaces whose directories for temporary files are empty.
     empty: RefCell<HashSet<Digest>>,
-    /// What git answered about new workspaces.
-    first_answers: RefCell<HashMap<Digest, GitAnswer>>,
     kept: RefCell<HashSet<Digest>>,
+    texts: RefCell<Texts>,
     /// What this run has announced.
     announced: RefCell<BTreeSet<PlannedWrite>>,
     quiet: RefCell<QuietCache>,
@@ -61,6 +60,25 @@ pub struct Disk<'a> {
     settings: u64,
     /// Whether nobody will look at these workspaces again, so that what programs still write is taken as it is.
     is_last: bool,
+}
+
+/// Small texts of the store that this run has read. Many workspaces have the same base.
+#[derive(Default)]
+struct Texts(HashMap<Digest, Vec<u8>>);
+
+impl Texts {
+    fn get(&self, digest: &Digest) -> Option<Vec<u8>> {
+        self.0.get(digest).cloned()
+    }
+
+    fn add(&mut self, digest: Digest, text: &[u8]) {
+        if self.0.len() >= 256 {
+            self.0.clear();
+        }
+        if text.len() <= 1 << 16 {
+            self.0.insert(digest, text.to_vec());
+        }
+    }
 }
 
 struct OpenWorkspace {
@@ -82,7 +100,7 @@ impl<'a> Disk<'a> {
             settings: quiet::settings(&overlay.settings),
             lock,
             declared: OnceCell::new(),
-            excludes: OnceCell::new(),
+            git: GitBars::new(env, overlay),
             here: RefCell::default(),
             files: RefCell::default(),
             overlay_stats: RefCell::default(),
@@ -90,8 +108,8 @@ impl<'a> Disk<'a> {
             first_look: RefCell::default(),
             looked: None,
             empty: RefCell::default(),
-            first_answers: RefCell::default(),
             kept: RefCell::default(),
+            texts: RefCell::default(),
             announced: RefCell::default(),
             quiet: RefCell::new(QuietCache::load(&cache)),
             is_last: false,
@@ -198,15 +216,6 @@ impl<'a> Disk<'a> {
         }
         Ok(names.is_empty())
     }
-
-    /// git's file of patterns for all worktrees; asked for once.
-    fn excludes(&self) -> Result<Option<&Path>> {
-        if self.excludes.get().is_none() {
-            let file = self.overlay.git.excludes_file(&self.overlay.repo)?;
-            self.excludes.get_or_init(|| file);
-        }
-        Ok(self.excludes.get().and_then(Option::as_deref))
-    }
 }
 
 impl Ground for Disk<'_> {
@@ -251,7 +260,7 @@ impl Ground for Disk<'_> {
         };
         let here = self.here(workspace)?;
         let is_empty = self.empty.borrow().contains(&workspace.id);
-        if is_empty && !Staging::is_beside(&workspace.staging(), &here.root)? {
+        if is_empty && !self.here_staging(workspace, &here)?.lies_beside() {
             return Ok(Vec::new());
         }
         late::released(late::known(workspace), self.displaced(side)?, self.env.now, self.is_last)
@@ -266,31 +275,7 @@ impl Ground for Disk<'_> {
     }
 
     fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
-        if paths.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        if let Some(answer) = self.first_answers.borrow_mut().remove(&workspace.id)
-            && paths.is_subset(&answer.asked)
-        {
-            self.quiet.borrow_mut().set_git(&workspace.id, &answer.open);
-            return Ok(answer.barred.into_iter().filter(|(path, _)| paths.contains(path)).collect());
-        }
-        let excludes = self.excludes()?;
-        let prints = git_prints(self.env, self.overlay, excludes, workspace, paths);
-        let asked: BTreeSet<RelPath> = {
-            let quiet = self.quiet.borrow();
-            let known = quiet.files(&workspace.id);
-            let is_known = |path: &RelPath| {
-                prints.get(path).is_some_and(|print| known.is_some_and(|known| known.git_is(path, *print)))
-            };
-            paths.iter().filter(|path| !is_known(path)).cloned().collect()
-        };
-        if asked.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let answer = ask_git(self.env, self.overlay, excludes, workspace, asked)?;
-        self.quiet.borrow_mut().set_git(&workspace.id, &answer.open);
-        Ok(answer.barred)
+        self.git.barred(&self.quiet, workspace, paths)
     }
 
     fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest> {
@@ -323,11 +308,7 @@ impl Ground for Disk<'_> {
         let new: Vec<&Workspace> = workspaces.iter().filter(|w| w.files.is_empty()).collect();
         let files: BTreeSet<RelPath> =
             overlay.iter().filter(|(_, stat)| stat.is_some()).map(|(p, _)| p.clone()).collect();
-        let excludes = if new.is_empty() { None } else { self.excludes().ok().flatten() };
-        if !new.is_empty() {
-            let answers = first_answers(self.env, self.overlay, excludes, &new, &files);
-            *self.first_answers.borrow_mut() = answers;
-        }
+        self.git.ask_about_new(&new, &files);
         *self.first_look.borrow_mut() = looked.into_iter().map(|(id, stats, _)| (id, stats)).collect();
         quiet
     }
@@ -429,7 +410,12 @@ impl Ground for Disk<'_> {
     }
 
     fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>> {
-        self.overlay.store.content(digest)
+        if let Some(text) = self.texts.borrow().get(digest) {
+            return Ok(Some(text));
+        }
+        let text = self.overlay.store.content(digest)?;
+        text.iter().for_each(|text| self.texts.borrow_mut().add(*digest, text));
+        Ok(text)
     }
 
     fn save(&self, workspace: &Workspace) -> Result<()> {

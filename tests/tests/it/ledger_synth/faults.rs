@@ -50,7 +50,7 @@ fn killed_anywhere_in_archive_the_view_is_as_if_never_archived() {
         assert_as_if_never_archived(wt, &want, when);
         app.git(&["worktree", "remove", "--force", wt.path.to_str().unwrap()]);
     });
-    assert_often(kills, 100);
+    assert_often(kills, 25);
 }
 
 #[test]

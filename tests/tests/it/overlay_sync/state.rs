@@ -23,7 +23,7 @@ fn state_that_leads_outside_is_refused_and_output_shows_no_contents() {
         s.app.overlay(&["sync"]).exit(2).err_has(".json:");
         s.app.overlay(&["watch", "-q"]).exit(2).err_has(".json:");
     }
-    std::fs::write(&record, good.replace("\"v\": 1", "\"v\": 9")).unwrap();
+    std::fs::write(&record, good.replace("\"v\":1", "\"v\":9")).unwrap();
     s.app.overlay(&["sync"]).exit(2).err_has("a newer version of this program wrote it");
 }
 
