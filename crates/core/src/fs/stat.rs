@@ -59,6 +59,11 @@ impl Stat {
         key
     }
 
+    /// Whether it is a directory.
+    pub fn is_dir(&self) -> bool {
+        FileType::from_raw_mode(self.mode as rustix::fs::RawMode) == FileType::Directory
+    }
+
     /// Whether it is a device, such as /dev/null: what a path is called says nothing about that.
     pub fn is_device(&self) -> bool {
         let kind = FileType::from_raw_mode(self.mode as rustix::fs::RawMode);

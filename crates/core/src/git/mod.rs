@@ -1,6 +1,7 @@
 //! Runs the git program: finds the current repository, and answers questions from porcelain output and exit codes
 //! alone.
 
+mod again;
 mod guard;
 mod worktrees;
 
@@ -52,7 +53,7 @@ pub struct Git {
 }
 
 /// The repository and worktree that we run in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repo {
     /// The top directory of the current work tree; `None` in a bare repository.
     pub worktree: Option<PathBuf>,

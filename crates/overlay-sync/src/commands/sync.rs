@@ -31,7 +31,9 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+    // A dry run leaves no file behind.
+    let find = if ui.is_dry() { Overlay::find } else { Overlay::find_again };
+    let overlay = find(ui, env, flags)?;
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
         return Ok(Exit::Done);

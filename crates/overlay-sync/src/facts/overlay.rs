@@ -17,6 +17,7 @@ use crate::manifest::Workspace;
 use crate::refusal::Refusal;
 use crate::settings::{Settings, load_config};
 use crate::store::{OverlayStore, RESERVED};
+use crate::tool::TOOL;
 
 /// The overlay of the current repository.
 pub struct Overlay {
@@ -36,6 +37,17 @@ impl Overlay {
     /// The same with a git that was found already.
     pub fn find_with(ui: &Ui, env: &Env, flags: &OverlayFlags, mut git: Git) -> Result<Overlay> {
         let repo = git.discover()?;
+        Overlay::of(ui, env, flags, git, repo)
+    }
+
+    /// The same for a command that mostly finds nothing to do: git is asked only if its answer may have changed.
+    pub fn find_again(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Overlay> {
+        let mut git = Git::find(env)?;
+        let repo = git.discover_again(&format!("{TOOL}/repository"))?;
+        Overlay::of(ui, env, flags, git, repo)
+    }
+
+    fn of(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Result<Overlay> {
         let config = load_config(env, &repo, flags)?;
         config.warnings.iter().for_each(|warning| ui.warn(warning));
         if config.unapproved {

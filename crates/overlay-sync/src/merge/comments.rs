@@ -130,36 +130,42 @@ fn entry_of(kind: FileType, line: &str) -> String {
 /// The comments of a text, and how often each occurs.
 fn comments(kind: FileType, bytes: &[u8]) -> HashMap<String, usize> {
     let mark = kind.comment_mark();
-    let text: Vec<char> = String::from_utf8_lossy(bytes).chars().collect();
-    let (mut all, mut quote, mut at) = (HashMap::new(), None, 0);
-    while at < text.len() {
-        let (here, next, before) = (text[at], text.get(at + 1), at.checked_sub(1).map(|i| text[i]));
-        let starts_word = before.is_none_or(|c| c.is_whitespace() || "[{(,:=".contains(c));
+    let text = String::from_utf8_lossy(bytes);
+    let (mut all, mut quote, mut before) = (HashMap::new(), None, None);
+    // Most large files have none.
+    let may_have = match mark {
+        CommentMark::Slashes => text.contains("//") || text.contains("/*"),
+        CommentMark::Hash | CommentMark::HashAfterBlank => text.contains('#'),
+    };
+    let mut rest = if may_have { &*text } else { "" };
+    while let Some(here) = rest.chars().next() {
+        let mut taken = here.len_utf8();
+        let starts_word = before.is_none_or(|c: char| c.is_whitespace() || "[{(,:=".contains(c));
         let is_comment = match mark {
-            CommentMark::Slashes => here == '/' && matches!(next, Some('/' | '*')),
+            CommentMark::Slashes => rest.starts_with("//") || rest.starts_with("/*"),
             CommentMark::Hash => here == '#',
             CommentMark::HashAfterBlank => here == '#' && before.is_none_or(char::is_whitespace),
         };
         if let Some(open) = quote {
-            at += usize::from(here == '\\' && open == '"');
+            if here == '\\' && open == '"' {
+                taken += rest[taken..].chars().next().map_or(0, char::len_utf8);
+            }
             // At the end of a line an open quote turns out to be an apostrophe.
             if here == open || here == '\n' && mark != CommentMark::Slashes {
                 quote = None;
             }
         } else if is_comment {
-            let rest = &text[at..];
-            let end = match next {
-                Some('*') => rest.windows(2).skip(2).position(|w| w == ['*', '/']).map(|end| end + 4),
-                _ => rest.iter().position(|c| *c == '\n'),
+            let end = match rest.starts_with("/*") {
+                true => rest[2..].find("*/").map(|end| end + 4),
+                false => rest.find('\n'),
             };
-            let end = end.unwrap_or(rest.len());
-            *all.entry(rest[..end].iter().collect::<String>().trim_end().to_owned()).or_default() += 1;
-            at += end;
-            continue;
+            taken = end.unwrap_or(rest.len());
+            *all.entry(rest[..taken].trim_end().to_owned()).or_default() += 1;
         } else if here == '"' || here == '\'' && mark != CommentMark::Slashes && starts_word {
             quote = Some(here);
         }
-        at += 1;
+        before = rest[..taken].chars().next_back();
+        rest = &rest[taken..];
     }
     all
 }

@@ -261,9 +261,8 @@ impl Merger {
         let mut merged = Vec::new();
         let added = workspace.iter().filter(|(key, _)| !ours.contains_key(key.as_str()));
         for (key, _) in overlay.iter().chain(added) {
-            let of = |side: &HashMap<&str, &'_ Tree>| side.get(key.as_str()).copied().cloned();
-            let (base, o, x) = (before.get(key.as_str()).copied(), of(&ours), of(&theirs));
-            if let Some(tree) = self.merge(&join(path, key), base, o.as_ref(), x.as_ref()) {
+            let [base, ours, theirs] = [&before, &ours, &theirs].map(|side| member(side, key));
+            if let Some(tree) = self.merge(&join(path, key), base, ours, theirs) {
                 merged.push((key.clone(), tree));
             }
         }

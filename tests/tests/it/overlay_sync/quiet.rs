@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use crate::support::overlay::scene;
-use crate::support::world::{World, skip, wait_for};
+use crate::support::world::{World, skip, traced, wait_for};
 
 fn changes_are_noticed(w: &World) {
     let s = scene(w);
@@ -63,4 +63,39 @@ fn a_tracked_file_below_dev_shm_stays_as_it_is() {
 #[test]
 fn a_quiet_file_is_read_again_once_anything_about_it_changed() {
     changes_are_noticed(&World::new());
+}
+
+/// git is asked where the repository is only if its answer may have changed.
+#[test]
+fn a_sync_with_nothing_to_do_starts_no_process() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=0\n");
+    s.attach();
+    let processes = || {
+        let (out, calls) = traced(&s.app, "execve", "overlay-sync", &["sync"])?;
+        assert_eq!((*out.status, out.stdout.as_str()), (Some(0), ""), "{out}");
+        drop(out.any_err());
+        Some(calls.iter().filter(|call| call.contains(") = 0")).count())
+    };
+    if processes().is_none() {
+        return;
+    }
+    let is_alone = || processes() == Some(1);
+    wait_for(is_alone);
+    // Hooks elsewhere, and files that git's configuration includes, are told by git alone.
+    for (key, value) in [("core.hooksPath", "elsewhere"), ("include.path", "more")] {
+        s.app.git(&["config", key, value]);
+        let config = s.app.path.join(".git/config");
+        wait_for(|| config.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default().as_millis() > 300);
+        assert!(!is_alone() && !is_alone(), "{key}");
+        s.app.git(&["config", "--unset", key]);
+        wait_for(is_alone);
+    }
+    // Another repository begins here.
+    s.app.sh("mkdir inner && git init -q inner").exit(0);
+    let inner = w.at(s.app.path.join("inner"));
+    inner.overlay(&["sync"]).exit(0).err_has("there is no overlay yet");
+    s.app.sh("rm -r inner/.git").exit(0);
+    assert_eq!(inner.overlay(&["sync"]).exit(0).any_err().stdout, "");
 }

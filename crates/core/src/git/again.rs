@@ -1,0 +1,99 @@
+//! Finds a repository again without a git process, for commands whose whole work takes less time than one.
+
+use std::ffi::OsStr;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::{Git, Home, LOCAL_VARS, MEMORY, Repo, private_dir};
+use crate::env::Env;
+use crate::error::Result;
+use crate::fs::{self, Stat};
+
+impl Git {
+    /// Like [`discover`](Git::discover), but asks git only if something has changed on which its last answer depended.
+    /// The fingerprint of that is in the file `shopfloor/NAME` of the worktree's private git directory. The branch is
+    /// not told.
+    pub fn discover_again(&mut self, name: &str) -> Result<Repo> {
+        let Some(known) = Known::look(&self.env, &self.program) else { return self.discover() };
+        let file = known.repo.git_dir.join("shopfloor").join(name);
+        let print = known.print.to_string();
+        if fs::read_no_follow(&file).ok().flatten().as_deref() == Some(print.as_bytes()) {
+            return Ok(known.repo);
+        }
+        let asked = Repo { branch: None, ..self.discover()? };
+        if known.repo == asked && known.is_settled && known.is_whole() {
+            // Without the file git is asked again.
+            let dir = file.parent().unwrap_or(&file);
+            let _ = fs::create_private_dir(dir).and_then(|()| fs::replace(&file, print.as_bytes(), Some(fs::PRIVATE)));
+        }
+        Ok(asked)
+    }
+}
+
+/// What plain files say of the repository of the current directory. It counts only if git has said the same of the same
+/// files.
+struct Known {
+    repo: Repo,
+    /// The fingerprint of everything that git's answer depends on.
+    print: u64,
+    /// Whether a change after this look would show in the fingerprint.
+    is_settled: bool,
+    /// git's configuration files. A file that one of them includes would not show.
+    configs: Vec<PathBuf>,
+}
+
+impl Known {
+    fn look(env: &Env, program: &Path) -> Option<Known> {
+        if LOCAL_VARS.iter().any(|name| env.var(name).is_some()) {
+            return None;
+        }
+        let cwd = env.cwd.canonicalize().ok()?;
+        let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
+        let top = cwd.ancestors().find(|dir| is_there(dir.join(".git")) || is_there(dir.join("HEAD")))?;
+        let git_dir = private_dir(top)?;
+        let common_dir = match fs::read(&git_dir.join("commondir")).ok()? {
+            Some(text) => git_dir.join(OsStr::from_bytes(text.trim_ascii_end())).canonicalize().ok()?,
+            None => git_dir.clone(),
+        };
+        let is_plain = common_dir.ends_with(".git") || common_dir.ends_with(".bare");
+        let main_checkout = match git_dir == common_dir {
+            true => top.to_path_buf(),
+            false => common_dir.parent().filter(|_| is_plain)?.to_path_buf(),
+        };
+        let home = env.home().map(Path::to_path_buf);
+        let xdg = env.var("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home.as_ref()?.join(".config")));
+        let mut configs =
+            vec![PathBuf::from("/etc/gitconfig"), common_dir.join("config"), git_dir.join("config.worktree")];
+        configs.extend(home.map(|home| home.join(".gitconfig")));
+        configs.extend(xdg.map(|dir| dir.join("git/config")));
+        let names = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
+        configs.extend(names.iter().filter_map(|name| env.var(name)).map(PathBuf::from));
+        let others = [top.join(".git"), git_dir.join("commondir"), common_dir.join(MEMORY), program.to_path_buf()];
+        // The times of a device such as /dev/null mean nothing, and those of a directory too much.
+        let is_file = |stat: &Stat| !stat.is_dir() && !stat.is_device();
+        let files = || configs.iter().chain(&others).map(|path| Stat::at(path).filter(is_file));
+        let mut hasher = DefaultHasher::new();
+        (&cwd, &git_dir, files().collect::<Vec<_>>(), git_dir.join("HEAD").exists()).hash(&mut hasher);
+        // git refuses the repository of another user.
+        let owner = |path: &Path| path.symlink_metadata().map(|meta| (meta.uid(), meta.ino())).ok();
+        [top, &top.join(".git"), &git_dir, &common_dir].map(owner).hash(&mut hasher);
+        (rustix::process::geteuid().as_raw(), env.var("SUDO_UID")).hash(&mut hasher);
+        let is_gits = |name: &OsStr| name.as_bytes().starts_with(b"GIT_");
+        env.vars.iter().filter(|(name, _)| is_gits(name)).for_each(|var| var.hash(&mut hasher));
+        let is_settled = files().flatten().all(|stat| stat.is_settled(env.now));
+        let hooks_dir = common_dir.join("hooks");
+        let home = Home { checkout: main_checkout.clone(), common_dir: common_dir.clone() };
+        let worktree = Some(top.to_path_buf());
+        let repo = Repo { worktree, git_dir, common_dir, hooks_dir, main_checkout, branch: None, home };
+        Some(Known { repo, print: hasher.finish(), is_settled, configs })
+    }
+
+    /// Whether no configuration file includes another one.
+    fn is_whole(&self) -> bool {
+        let has_include = |text: &[u8]| text.to_ascii_lowercase().windows(8).any(|part| part == b"[include");
+        let is_whole = |path: &PathBuf| fs::read(path).is_ok_and(|text| !has_include(&text.unwrap_or_default()));
+        self.configs.iter().all(|path| Stat::at(path).is_some_and(|stat| stat.is_device()) || is_whole(path))
+    }
+}
