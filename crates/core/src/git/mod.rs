@@ -1,5 +1,4 @@
-//! Runs the git program: finds the current repository, and answers questions from porcelain output and exit codes
-//! alone.
+//! Runs the git program: finds the repository, and answers questions from porcelain output and exit codes alone.
 
 mod again;
 mod guard;

@@ -24,6 +24,8 @@ pub enum Disputed {
     Decided,
     /// Both sides' lines are kept, the overlay's first, and there is no conflict.
     Both,
+    /// The same with the workspace's first.
+    BothSwapped,
     /// The same where both sides only added lines; otherwise the rule decides.
     BothAdded,
     /// The same as `BothAdded`, but reported as a conflict.
@@ -66,8 +68,17 @@ pub fn merge_text(input: &MergeInput<'_>) -> MergedText {
 }
 
 pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
-    let base = input.base.unwrap_or_default();
-    let merge = TextMerge::from_lines(base, input.overlay, input.workspace);
+    resolve(input, &compare(input), disputed)
+}
+
+/// The texts of a merge by lines, compared. That is most of the work, whatever becomes of disputed regions.
+pub type ComparedLines<'a> = TextMerge<'a, 'a, 'a, [u8]>;
+
+pub fn compare<'a>(input: &MergeInput<'a>) -> ComparedLines<'a> {
+    TextMerge::from_lines(input.base.unwrap_or_default(), input.overlay, input.workspace)
+}
+
+pub fn resolve(input: &MergeInput<'_>, merge: &ComparedLines<'_>, disputed: Disputed) -> MergedText {
     let (mut bytes, mut conflicts) = (Vec::new(), Vec::new());
     for region in merge.regions() {
         let (ours, theirs) = (region.ours_range(), region.theirs_range());
@@ -75,7 +86,7 @@ pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
         let workspace = theirs.filter_map(|i| merge.theirs_line(i));
         let is_both = match disputed {
             Disputed::Decided => false,
-            Disputed::Both => true,
+            Disputed::Both | Disputed::BothSwapped => true,
             Disputed::BothAdded | Disputed::BothAddedTold => region.base_range().is_empty(),
         };
         let lines: Vec<&[u8]> = match region.resolution() {
@@ -84,7 +95,11 @@ pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
                 if disputed == Disputed::BothAddedTold {
                     conflicts.push(MergeConflict { place: format!("line {}", ours.start + 1), kept: input.rule });
                 }
-                both(&overlay.collect::<Vec<_>>(), &workspace.collect::<Vec<_>>())
+                let (overlay, workspace): (Vec<_>, Vec<_>) = (overlay.collect(), workspace.collect());
+                match disputed {
+                    Disputed::BothSwapped => both(&workspace, &overlay),
+                    _ => both(&overlay, &workspace),
+                }
             }
             MergeResolution::Conflict => {
                 conflicts.push(MergeConflict { place: format!("line {}", ours.start + 1), kept: input.rule });

@@ -166,16 +166,13 @@ pub fn merge(
     let mut conflicts = merger.conflicts;
     let is_result = |bytes: &[u8]| parse(bytes).is_some_and(|parsed| parsed.same(&tree));
     // A line merge keeps comments and layout of both sides, so it is taken when it has the merged tree.
-    let swapped = MergeInput { overlay: input.workspace, workspace: input.overlay, ..*input };
-    let by_lines: [&dyn Fn() -> MergedText; 3] =
-        [&|| lines::merge(input), &|| lines::merge_with(input, Disputed::Both), &|| {
-            lines::merge_with(&swapped, Disputed::Both)
-        }];
+    let compared = lines::compare(input);
+    let by_lines = [Disputed::Decided, Disputed::Both, Disputed::BothSwapped].into_iter();
     let wanted = Comments::wanted(input);
     let serves = |merged: &MergedText| {
         merged.conflicts.is_empty() && is_result(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes)
     };
-    if let Some(merged) = by_lines.into_iter().map(|merge| merge()).find(serves) {
+    if let Some(merged) = by_lines.map(|disputed| lines::resolve(input, &compared, disputed)).find(serves) {
         return Some(MergedText { bytes: merged.bytes, conflicts });
     }
     // Otherwise one side's text is edited: the one that loses the fewest comments that should be there.
