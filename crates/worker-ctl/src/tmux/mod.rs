@@ -305,16 +305,14 @@ impl Tmux {
 
     /// Waits until a pane's program runs, and requires that it runs in `dir`.
     fn wait_for_directory(&self, worker: &Worker, mut pane: Pane, dir: &Path) -> Result<Pane> {
-        // tmux reports no directory until the program runs.
-        for _ in 0..50 {
-            if pane.end.is_some() || !pane.path.is_empty() {
-                break;
+        let wanted = dir.canonicalize().ok();
+        // The process begins as a copy of the server, in the server's directory. Until then tmux reports none.
+        for _ in 0..100 {
+            if pane.end.is_some() || Path::new(&pane.path).canonicalize().ok() == wanted {
+                return Ok(pane);
             }
             thread::sleep(Duration::from_millis(20));
             pane = self.pane_of(worker)?.ok_or_else(|| no_session(worker))?;
-        }
-        if pane.end.is_some() || Path::new(&pane.path).canonicalize().ok() == dir.canonicalize().ok() {
-            return Ok(pane);
         }
         self.run(&["kill-pane", "-t", &pane.id])?;
         Err(Failure::failed(format!("{} started in {} instead", worker.name, pane.path)))

@@ -8,7 +8,7 @@ use crate::support::floor::Floor;
 use crate::support::worker::{
     agent, configure, kill_agent, marked, program, prompts, refused, send_message, table, tmux,
 };
-use crate::support::world::{World, skip, text, wait_for, write};
+use crate::support::world::{World, skip, text, wait_for, which, write};
 
 /// The content of the file that a line names.
 fn pointed(line: &str) -> String {
@@ -130,6 +130,27 @@ fn the_exit_status_decides_between_offline_and_error() {
     wait_for(|| floor.prompts().len() == count + 2);
     let later = &floor.prompts()[count..];
     assert!(later[0] == "before" && later[1].ends_with("\n\nthink"), "{later:?}");
+}
+
+/// A new pane's process begins as a copy of tmux, in the directory of tmux.
+#[test]
+fn a_pane_that_has_not_yet_changed_its_directory_is_waited_for() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).succeeds();
+    let tmux = which("tmux");
+    let early = "
+        panes=$('TMUX' \"$@\") || exit
+        if [ -n \"$panes\" ] && [ $(cat ~/asked 2> /dev/null | wc -l) -lt 2 ]; then
+            echo >> ~/asked
+            panes=$(echo \"$panes\" | sed 's|[^\t]*$|/|')
+        fi
+        echo \"$panes\"";
+    let early = early.replace("TMUX", tmux.to_str().unwrap());
+    w.program("tmux", &format!("case \"$*\" in *list-panes*) {early} ;; *) exec '{}' \"$@\" ;; esac", tmux.display()));
+    floor.up();
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    assert_eq!(w.at(w.home("")).read("asked"), "\n\n");
 }
 
 #[test]
