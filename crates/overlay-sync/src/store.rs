@@ -122,10 +122,14 @@ pub struct RemovedEntries {
     pub files: BTreeSet<RelPath>,
 }
 
+/// How many records are no longer in a log.
 #[derive(Serialize, Deserialize)]
 struct Dropped {
     v: u32,
     records: u64,
+    /// While the log is rotated: the older log that is about to go, and the count that holds as long as it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<(Digest, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -303,19 +307,25 @@ impl OverlayStore {
 
     fn rotate(&self) -> Result<()> {
         let old = fs::read_own(&self.old_log_path())?.unwrap_or_default();
-        let dropped = self.dropped()? + old.iter().filter(|b| **b == b'\n').count() as u64;
+        let before = self.dropped()?;
+        let records = before + old.iter().filter(|b| **b == b'\n').count() as u64;
+        let save = |until| {
+            let dropped = json(&Dropped { v: VERSION, records, until })?;
+            fs::replace(&self.dir.join("log.dropped.json"), &dropped, Some(fs::PRIVATE))
+        };
+        save(Some((Digest::of(&old), before)))?;
         fs::rename_over(&self.log_path(), &self.old_log_path())?;
-        fs::replace(
-            &self.dir.join("log.dropped.json"),
-            &json(&Dropped { v: VERSION, records: dropped })?,
-            Some(fs::PRIVATE),
-        )
+        save(None)
     }
 
     /// How many records are no longer in a log.
     fn dropped(&self) -> Result<u64> {
         let path = self.dir.join("log.dropped.json");
-        fs::read_no_follow(&path)?.map_or(Ok(0), |bytes| parse::<Dropped>(&path, &bytes).map(|dropped| dropped.records))
+        let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(0) };
+        let Dropped { records, until, .. } = parse(&path, &bytes)?;
+        let Some((old, before)) = until else { return Ok(records) };
+        let is_there = Digest::of(&fs::read_own(&self.old_log_path())?.unwrap_or_default()) == old;
+        Ok(if is_there { before } else { records })
     }
 
     fn old_log_path(&self) -> PathBuf {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::Root;
+use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
@@ -45,44 +45,39 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct RestoreAnswer<'a> {
-    /// None in a dry run that would put the text back where it was.
-    path: Option<Cow<'a, str>>,
+    path: Cow<'a, str>,
     sha256: Digest,
 }
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
     let bytes = content(&overlay, &args.id)?;
-    if ui.is_dry() {
-        let target = args.to.as_ref().map(|to| env.cwd.join(to));
-        let path = target.as_ref().map(|path| path.to_string_lossy());
-        if ui.is_json() {
-            ui.json(&RestoreAnswer { path, sha256: Digest::of(&bytes) });
-        } else {
-            let target = path.map_or("where it was".into(), |path| printable(&path));
-            ui.line(format!("would restore {} bytes to {target}", bytes.len()));
-        }
-        return Ok(Exit::Done);
-    }
     let path = match &args.to {
-        Some(to) => restore_to(&overlay, &env.cwd.join(to), &bytes)?,
+        Some(to) => restore_to(ui, &overlay, &env.cwd.join(to), &bytes)?,
         None => put_back(ui, env, &overlay, args, &bytes)?,
     };
+    let path = path.to_string_lossy();
     if ui.is_json() {
-        ui.json(&RestoreAnswer { path: Some(path.to_string_lossy()), sha256: Digest::of(&bytes) });
+        ui.json(&RestoreAnswer { path, sha256: Digest::of(&bytes) });
+    } else if ui.is_dry() {
+        ui.line(format!("would restore {} bytes to {}", bytes.len(), printable(&path)));
     } else {
-        ui.line(format!("restored {}", printable(&path.to_string_lossy())));
+        ui.line(format!("restored {}", printable(&path)));
     }
     Ok(Exit::Done)
 }
 
-fn restore_to(overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<PathBuf> {
+fn restore_to(ui: &Ui, overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<PathBuf> {
     let refuse = || Failure::usage(format!("cannot restore to {}", path.display()));
     let root = Root::open(path.parent().ok_or_else(refuse)?)?;
     let name =
         RelPath::parse_os(path.file_name().ok_or_else(refuse)?).map_err(|e| refuse().details([e.to_string()]))?;
     let staging = overlay.repo.worktree_state(TOOL).join("tmp-restore");
-    if !edits::restore_to(&staging, &root, &name, bytes)? {
+    let is_done = match ui.is_dry() {
+        true => root.look(&name)? == Found::Missing,
+        false => edits::restore_to(&staging, &root, &name, bytes)?,
+    };
+    if !is_done {
         return Err(Refusal::Exists
             .failure(format!("{} exists already", path.display()))
             .hint("name a new file with `--to`"));
@@ -103,16 +98,17 @@ fn put_back(ui: &Ui, env: &Env, overlay: &Overlay, args: &Args, bytes: &[u8]) ->
         attached.ok_or_else(|| unknown("this workspace is not attached"))
     };
     // Nobody else has to wait for the answer.
-    confirm(ui, &Disk::open(env, overlay, None)?, &find()?, path, args, bytes)?;
+    let (disk, workspace) = (Disk::open(env, overlay, None)?, find()?);
+    require_ignored(&disk, &workspace, path)?;
+    confirm(ui, &disk, &workspace, path, args, bytes)?;
+    let target = workspace.root.join(path.as_path());
+    if ui.is_dry() {
+        return Ok(target);
+    }
     let disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
     let mut workspace = find()?;
     disk.sweep(&workspace)?;
-    let only = BTreeSet::from([path.clone()]);
-    if disk.barred(&workspace, &only)?.contains_key(path) {
-        return Err(Refusal::NotIgnored
-            .failure(format!("git does not ignore {path} here"))
-            .hint("name a file with `--to`"));
-    }
+    require_ignored(&disk, &workspace, path)?;
     if !edits::put_back(&disk, &workspace, path, bytes)? {
         return Err(Refusal::Changed
             .failure(format!("{path} is not a file, or has just changed"))
@@ -121,7 +117,16 @@ fn put_back(ui: &Ui, env: &Env, overlay: &Overlay, args: &Args, bytes: &[u8]) ->
     // A person wants this text, however old it is.
     workspace.accepted.entry(path.clone()).or_default().insert(Digest::of(bytes));
     disk.save(&workspace)?;
-    Ok(workspace.root.join(path.as_path()))
+    Ok(target)
+}
+
+fn require_ignored(disk: &Disk<'_>, workspace: &Workspace, path: &RelPath) -> Result<()> {
+    match disk.barred(workspace, &BTreeSet::from([path.clone()]))?.contains_key(path) {
+        false => Ok(()),
+        true => {
+            Err(Refusal::NotIgnored.failure(format!("git does not ignore {path} here")).hint("name a file with `--to`"))
+        }
+    }
 }
 
 /// Says which newer entries the text takes away. On a terminal a person agrees first; otherwise exit 3.
@@ -133,7 +138,7 @@ fn confirm(ui: &Ui, disk: &Disk<'_>, workspace: &Workspace, path: &RelPath, args
         return Ok(());
     }
     ui.note(format!("this text of {path} {lost}"));
-    if args.yes || !ui.can_ask() || ui.confirm("Put it back?") {
+    if args.yes || ui.is_dry() || !ui.can_ask() || ui.confirm("Put it back?") {
         return Ok(());
     }
     Err(Failure::new(Exit::Decide, "undecided", "nothing was restored").hint("run the command with `--yes`"))

@@ -99,11 +99,13 @@ fn restore_puts_a_text_back_where_it_was() {
     s.sync(1).any_err();
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     let id = id(&conflicts[0]);
-    s.a.overlay(&["restore", id, "-n"]).exit(0).out_has("would restore 8 bytes");
+    s.a.overlay(&["restore", id, "-n"]).succeeds().out_has("would restore 8 bytes to /");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 3}");
     s.a.overlay(&["restore", id]).succeeds().out_has("/a/.claude/settings.json");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 2}");
     s.sync(0).any_err();
     s.all_are(SETTINGS, "{\"m\": 2}");
-    s.app.overlay(&["restore", id]).exit(1).err_has("this workspace is not attached");
+    for dry in [&[][..], &["-n"]] {
+        s.app.overlay(&[&["restore", id], dry].concat()).exit(1).err_has("this workspace is not attached");
+    }
 }

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::support::overlay::{Scene, scene};
-use crate::support::world::{World, text};
+use crate::support::sweep::sweep_tool;
+use crate::support::world::{World, text, write};
 
 /// The records of the log for a file.
 fn log(s: &Scene<'_>, path: &str) -> Vec<Value> {
@@ -80,6 +81,37 @@ fn undo_takes_back_one_change_and_leaves_later_ones() {
         s.app.overlay(&["undo", &id]).exit(1).err_has("is undone already");
         assert_eq!(s.sync(0).stdout, "");
     }
+}
+
+/// `seq` counts all records there ever were, wherever a run dies that sets a long log aside.
+#[test]
+fn records_keep_their_numbers_when_a_long_log_is_set_aside() {
+    let w = World::new();
+    let (before, after) =
+        ("{\"v\":1,\"time\":\"", "\",\"path\":\".env\",\"rule\":\"pull\",\"from\":null,\"to\":null}\n");
+    let line = |time: &str| format!("{before}{time}\",\"workspace\":\"/{}{after}", "w".repeat(5_000));
+    let (older, long) = (line("2020-01-01T00:00:00.000Z").repeat(7), line("2020-02-02T00:00:00.000Z").repeat(1_000));
+    let prepare = |name: &str| {
+        let app = w.repo(&format!("eng/repos/{name}"));
+        app.commit(".gitignore", ".env*\n");
+        let overlay = w.home(&format!(".local/share/shopfloor/overlays/{name}"));
+        write(&overlay.join(".env"), "A=1\n");
+        app.overlay(&["attach"]).succeeds();
+        write(&overlay.join(".overlay-sync/log.1.jsonl"), &older);
+        write(&overlay.join(".overlay-sync/log.jsonl"), &(long.clone() + &line("2020-03-03T00:00:00.000Z")));
+        app.write(".env", "A=2\n");
+        app
+    };
+    sweep_tool("overlay-sync", prepare, &["sync"], |app, when| {
+        app.write(".env", "A=3\n");
+        app.overlay(&["sync"]).any_status().any_out().any_err();
+        let records = app.overlay(&["log", "--json", "--since", "all"]).exit(0).json_lines();
+        let last = records.iter().find(|record| text(record, "/time").starts_with("2020-03")).unwrap();
+        assert_eq!(last["seq"], 1_008, "{when}");
+        let numbers: Vec<u64> = records.iter().map(|record| record["seq"].as_u64().unwrap()).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{when}");
+        std::fs::remove_dir_all(&app.path).unwrap();
+    });
 }
 
 #[test]
