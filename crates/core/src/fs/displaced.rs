@@ -17,7 +17,7 @@ use crate::path::RelPath;
 /// What follows [`RESERVED`] in the name of a displaced file.
 const MARK: &str = "late-";
 
-/// How long a file stays whose writers the system does not tell.
+/// How long a file is kept if the system does not tell whether a program can write to it.
 const UNTOLD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A file that was displaced by its replacement and may still be written to.
@@ -27,7 +27,8 @@ pub struct DisplacedFile {
     pub file: PathBuf,
     /// The digest of the text that was displaced.
     pub before: Digest,
-    /// The digest of the text that displaced it. Before the two are exchanged, this is that text.
+    /// The digest of the text that displaced it. Until the two files are exchanged, the file at this path has that
+    /// text.
     ours: Digest,
     /// The hash of the path that it had in its directory tree.
     path: String,
@@ -75,7 +76,8 @@ impl DisplacedFile {
         File::open(&self.file).map_or(Writers::Unknown, |file| writers(&file))
     }
 
-    /// Whether it may be taken: nobody can write to it, or nobody has for a day where the system does not tell.
+    /// Whether it may be taken: no program can write to it, or the system does not tell and the file has not changed
+    /// for a day.
     pub fn is_released(&self, now: jiff::Timestamp) -> bool {
         match self.writers() {
             Writers::None => true,

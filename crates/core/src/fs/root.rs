@@ -176,8 +176,10 @@ impl Root {
         if !meta.is_file() {
             return Ok(None);
         }
-        // One byte more, so that the read that finds the end needs no more space.
-        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+        // One byte more, so that the read that finds the end needs no more space. A sparse file may be larger than memory.
+        let mut bytes = Vec::new();
+        let size = usize::try_from(meta.len()).unwrap_or(usize::MAX).saturating_add(1);
+        bytes.try_reserve_exact(size).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory)).at("read", &path)?;
         io::Read::read_to_end(&mut io::Read::take(file, u64::MAX), &mut bytes).at("read", &path)?;
         Ok(Some((bytes, std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777)))
     }

@@ -1,4 +1,4 @@
-//! Finds a repository again without a git process, for commands whose whole work takes less time than one.
+//! Finds a repository again without a git process, for commands that take less time than a git process does.
 
 use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,10 +11,13 @@ use crate::env::Env;
 use crate::error::Result;
 use crate::fs::{self, Stat};
 
+/// Part of each fingerprint, so that a file of an earlier version counts for nothing.
+const VERSION: u32 = 1;
+
 impl Git {
     /// Like [`discover`](Git::discover), but asks git only if something has changed on which its last answer depended.
-    /// The fingerprint of that is in the file `shopfloor/NAME` of the worktree's private git directory. The branch is
-    /// not told.
+    /// A fingerprint of what the answer depends on is in the file `shopfloor/NAME` in the worktree's git directory. The
+    /// answer does not contain the branch.
     pub fn discover_again(&mut self, name: &str) -> Result<Repo> {
         let Some(known) = Known::look(&self.env, &self.program) else { return self.discover() };
         let file = known.repo.git_dir.join("shopfloor").join(name);
@@ -23,10 +26,10 @@ impl Git {
             return Ok(known.repo);
         }
         let asked = Repo { branch: None, ..self.discover()? };
-        if known.repo == asked && known.is_settled && known.is_whole() {
+        let has_dir = file.parent().is_some_and(Path::is_dir);
+        if known.repo == asked && known.is_settled && has_dir && known.is_whole() {
             // Without the file git is asked again.
-            let dir = file.parent().unwrap_or(&file);
-            let _ = fs::create_private_dir(dir).and_then(|()| fs::replace(&file, print.as_bytes(), Some(fs::PRIVATE)));
+            let _ = fs::replace(&file, print.as_bytes(), Some(fs::PRIVATE));
         }
         Ok(asked)
     }
@@ -40,7 +43,7 @@ struct Known {
     print: u64,
     /// Whether a change after this look would show in the fingerprint.
     is_settled: bool,
-    /// git's configuration files. A file that one of them includes would not show.
+    /// git's configuration files. The fingerprint does not cover files that these include.
     configs: Vec<PathBuf>,
 }
 
@@ -64,21 +67,23 @@ impl Known {
         };
         let home = env.home().map(Path::to_path_buf);
         let xdg = env.var("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home.as_ref()?.join(".config")));
-        let mut configs =
-            vec![PathBuf::from("/etc/gitconfig"), common_dir.join("config"), git_dir.join("config.worktree")];
+        let mut configs = vec!["/etc/gitconfig".into(), common_dir.join("config"), git_dir.join("config.worktree")];
+        configs.extend(program.ancestors().nth(2).map(|prefix| prefix.join("etc/gitconfig")));
         configs.extend(home.map(|home| home.join(".gitconfig")));
         configs.extend(xdg.map(|dir| dir.join("git/config")));
         let names = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
         configs.extend(names.iter().filter_map(|name| env.var(name)).map(PathBuf::from));
-        let others = [top.join(".git"), git_dir.join("commondir"), common_dir.join(MEMORY), program.to_path_buf()];
-        // The times of a device such as /dev/null mean nothing, and those of a directory too much.
+        let own = ["HEAD", "commondir"].map(|name| git_dir.join(name));
+        let others = [&own[..], &[top.join(".git"), common_dir.join(MEMORY), program.to_path_buf()]].concat();
+        // The times of a device such as /dev/null mean nothing, and those of a directory change too often.
         let is_file = |stat: &Stat| !stat.is_dir() && !stat.is_device();
         let files = || configs.iter().chain(&others).map(|path| Stat::at(path).filter(is_file));
         let mut hasher = DefaultHasher::new();
-        (&cwd, &git_dir, files().collect::<Vec<_>>(), git_dir.join("HEAD").exists()).hash(&mut hasher);
-        // git refuses the repository of another user.
-        let owner = |path: &Path| path.symlink_metadata().map(|meta| (meta.uid(), meta.ino())).ok();
-        [top, &top.join(".git"), &git_dir, &common_dir].map(owner).hash(&mut hasher);
+        (VERSION, &cwd, &git_dir, files().collect::<Vec<_>>()).hash(&mut hasher);
+        ["objects", "refs"].map(|name| common_dir.join(name).is_dir()).hash(&mut hasher);
+        // git refuses the repository of another user, and goes up no further than a file system reaches.
+        let owner = |path: &Path| path.symlink_metadata().map(|meta| (meta.uid(), meta.ino(), meta.dev())).ok();
+        [&cwd, top, &top.join(".git"), &git_dir, &common_dir].map(owner).hash(&mut hasher);
         (rustix::process::geteuid().as_raw(), env.var("SUDO_UID")).hash(&mut hasher);
         let is_gits = |name: &OsStr| name.as_bytes().starts_with(b"GIT_");
         env.vars.iter().filter(|(name, _)| is_gits(name)).for_each(|var| var.hash(&mut hasher));
@@ -90,10 +95,13 @@ impl Known {
         Some(Known { repo, print: hasher.finish(), is_settled, configs })
     }
 
-    /// Whether no configuration file includes another one.
+    /// Whether the fingerprint covers everything: no configuration file includes another one, or names a source or a
+    /// main checkout, which count only while they are there.
     fn is_whole(&self) -> bool {
-        let has_include = |text: &[u8]| text.to_ascii_lowercase().windows(8).any(|part| part == b"[include");
-        let is_whole = |path: &PathBuf| fs::read(path).is_ok_and(|text| !has_include(&text.unwrap_or_default()));
-        self.configs.iter().all(|path| Stat::at(path).is_some_and(|stat| stat.is_device()) || is_whole(path))
+        let has = |text: &[u8], word: &[u8]| text.to_ascii_lowercase().windows(word.len()).any(|part| part == word);
+        let is_plain = |text: Vec<u8>| !has(&text, b"[include") && !has(&text, b"[shopfloor");
+        let is_whole = |path: &PathBuf| fs::read(path).is_ok_and(|text| text.is_none_or(is_plain));
+        !self.repo.common_dir.join(MEMORY).exists()
+            && self.configs.iter().all(|path| Stat::at(path).is_some_and(|stat| stat.is_device()) || is_whole(path))
     }
 }

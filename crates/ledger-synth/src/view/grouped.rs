@@ -15,8 +15,8 @@ use crate::section::Section;
 use crate::short_id::ShortId;
 use crate::source::Source;
 
-/// The most bytes that all entries may take, and the most that the entries of a section may take if there are more.
-/// What this leaves belongs to This Session.
+/// The most bytes that all entries of a page may take. If they take more, each section may take at most its own number
+/// of bytes, and This Session gets the rest.
 const PAGE: usize = 52 << 10;
 const DECISIONS: usize = 14 << 10;
 const CHECKPOINTS: usize = 5 << 10;
@@ -34,7 +34,7 @@ struct Part {
     title: String,
     entries: Vec<PageEntry>,
     left: LeftOut,
-    /// Whether not even a page could hold all of them.
+    /// Whether the entries of this section alone would not fit on a page.
     is_cut: bool,
 }
 
@@ -65,7 +65,7 @@ pub fn sections(out: &mut String, view: &View<'_>) {
     write_others(out, view, room);
 }
 
-/// Writes Goal or Now, or that it is too long.
+/// Writes Goal or Now, or a line that counts it if it is too long.
 fn register(out: &mut String, section: Section, text: &str, is_of_one: bool) {
     if text.len() > REGISTER {
         out.push_str(&format!("\n… 1 more: `ledger-synth explain {}`\n", section.word()));
@@ -76,7 +76,7 @@ fn register(out: &mut String, section: Section, text: &str, is_of_one: bool) {
     value(out, text, place, style, "");
 }
 
-/// What the agents do that did not speak last.
+/// The `now` of every agent except the one that spoke last.
 fn other_nows(out: &mut String, nows: &[Told<'_>]) {
     let others = nows.get(1..).unwrap_or_default();
     let (mut room, mut left, mut shown) = (NOWS_SIZE, 0, String::new());
@@ -145,7 +145,7 @@ fn questions(view: &View<'_>) -> Part {
     Part::new(Section::OpenQuestions, shown.iter().map(entry).collect(), left)
 }
 
-/// The latest checkpoint of each agent and phase; those of one agent and day are all shown.
+/// The latest checkpoint of each agent and phase; all checkpoints if the page is of one agent and one day.
 fn checkpoints(view: &View<'_>) -> Part {
     let all = view.checkpoints();
     let (mut shown, mut earlier) = (all.to_vec(), LeftOut::default());
@@ -173,8 +173,8 @@ fn status<'j>(one: &ReachedCheckpoint<'j>) -> Told<'j> {
     Told { text: &one.checkpoint.status, by: one.by }
 }
 
-/// The positions of the latest checkpoint of each agent and phase, in order. A time that nobody can read is that of the
-/// event.
+/// The positions of the latest checkpoint of each agent and phase, in order. A checkpoint whose time cannot be parsed
+/// has the time of its event.
 pub fn latest(all: &[ReachedCheckpoint<'_>]) -> BTreeSet<usize> {
     let rank = |one: &ReachedCheckpoint<'_>| (instant::parse(&one.checkpoint.updated).unwrap_or(one.by.ts), one.by.ts);
     let mut latest: HashMap<(&str, &str), usize> = HashMap::new();
@@ -187,7 +187,7 @@ pub fn latest(all: &[ReachedCheckpoint<'_>]) -> BTreeSet<usize> {
     latest.into_values().collect()
 }
 
-/// The size of the texts of such a section.
+/// The size of the texts of a section without rules of its own.
 fn other_size(section: &OtherSection<'_>) -> usize {
     let texts = section.text.iter().chain(&section.items).map(|text| text.len());
     texts.sum::<usize>() + section.pairs.iter().map(|(key, text)| key.len() + text.len()).sum::<usize>()

@@ -1,4 +1,4 @@
-//! Which files are left alone in a workspace because git shows or tracks them.
+//! Which files are left alone in a workspace because git tracks them or does not ignore them.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -51,6 +51,11 @@ impl<'a> GitBars<'a> {
         Ok(self.excludes.get().and_then(Option::as_deref))
     }
 
+    /// Forgets what may have changed while another program ran.
+    pub fn forget(&self) {
+        self.everywhere.borrow_mut().clear();
+    }
+
     /// Asks git at once about all new workspaces, each of which gets all these files.
     pub fn ask_about_new(&self, workspaces: &[&Workspace], files: &BTreeSet<RelPath>) {
         if !workspaces.is_empty() {
@@ -77,7 +82,8 @@ impl<'a> GitBars<'a> {
         }
         let excludes = self.excludes()?;
         let common_dir = workspace.common_dir_like(&self.overlay.repo.common_dir);
-        // Good for the whole run: a fingerprint from before a change matches no later one.
+        // This fingerprint can be used for the whole run: if something changes, the old fingerprint does not match the
+        // new one.
         let everywhere = *(self.everywhere.borrow_mut().entry(common_dir))
             .or_insert_with_key(|common_dir| quiet::git_everywhere(self.env, common_dir, excludes));
         let prints = git_prints(self.env, everywhere, workspace, paths);

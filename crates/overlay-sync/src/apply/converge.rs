@@ -59,7 +59,7 @@ struct Turn {
     open: Vec<String>,
     failed: BTreeMap<RelPath, String>,
     questions: Vec<(RelPath, Question)>,
-    /// What came late and is about to be synced, with the base from before.
+    /// The late texts that are about to be synced, each with the base from before the pass.
     late: Vec<(LateText, Option<Digest>)>,
     /// The workspace is left alone for the rest of this run.
     is_halted: bool,
@@ -306,7 +306,8 @@ impl<'a> SyncRun<'a> {
                     ground.is_taken(&text)?;
                     note
                 }
-                // Where the overlay does not get it now, a person decides about the file as it is.
+                // If the overlay does not get it now (`direction = "down"`, or the file is held), the file counts as it
+                // is.
                 Taken::Here(note) if self.stays_here(workspace, &text) => {
                     ground.is_taken(&text)?;
                     note
@@ -322,7 +323,7 @@ impl<'a> SyncRun<'a> {
         Ok(())
     }
 
-    /// The same for the overlay's own files, where the passes find an edit of the overlay.
+    /// Does the same for the overlay's own files. The passes then find an edit of the overlay.
     fn take_late_in_overlay(&mut self, ground: &impl Ground) {
         let all = ground.late(Side::Overlay);
         if let Err(failure) = &all {
@@ -346,7 +347,7 @@ impl<'a> SyncRun<'a> {
         text.path.as_ref().is_some_and(|path| self.settings.policy(path).is_down || workspace.held.contains_key(path))
     }
 
-    /// Forgets the late texts that the pass has synced: then the base is another one.
+    /// Forgets the late texts that the pass has synced. A text is synced if the file's base has changed.
     fn forget_late<G: Ground>(ground: &G, workspace: &Workspace, turn: &mut Turn) -> Result<()> {
         for (text, before) in std::mem::take(&mut turn.late) {
             let base = text.path.as_ref().and_then(|path| workspace.files.get(path)).map(|base| base.sha256);
@@ -377,7 +378,7 @@ impl<'a> SyncRun<'a> {
                 let (base, overlay, here) = question.id();
                 match ground.ask(&path, &question.input())? {
                     Err(why) => {
-                        self.outcome.warnings.push(format!("{path}: the merge command {why}; the rule decides"));
+                        self.outcome.warnings.push(format!("{path}: the merge command {why}; `on_conflict` decides"));
                         self.context.refused.insert((base, overlay, here));
                     }
                     Ok(bytes) => {

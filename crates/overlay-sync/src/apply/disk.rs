@@ -18,6 +18,7 @@ use shopfloor_core::proc;
 use super::bars::{GitBars, read_at};
 use super::late;
 use super::merge_command::{self, CommandAnswer};
+use super::texts::Texts;
 use crate::conflict::ConflictRecord;
 use crate::declared::{Declared, DeclaredFiles};
 use crate::facts::overlay::Overlay;
@@ -62,23 +63,10 @@ pub struct Disk<'a> {
     is_last: bool,
 }
 
-/// Small texts of the store that this run has read. Many workspaces have the same base.
-#[derive(Default)]
-struct Texts(HashMap<Digest, Vec<u8>>);
-
-impl Texts {
-    fn get(&self, digest: &Digest) -> Option<Vec<u8>> {
-        self.0.get(digest).cloned()
-    }
-
-    fn add(&mut self, digest: Digest, text: &[u8]) {
-        if self.0.len() >= 256 {
-            self.0.clear();
-        }
-        if text.len() <= 1 << 16 {
-            self.0.insert(digest, text.to_vec());
-        }
-    }
+/// All directories of the overlay.
+fn directories(overlay: &Root) -> Result<BTreeSet<PathBuf>> {
+    let below = overlay.files(&[RESERVED])?.dirs;
+    Ok(below.iter().map(|dir| overlay.path().join(dir)).chain([overlay.path().to_path_buf()]).collect())
 }
 
 struct OpenWorkspace {
@@ -116,6 +104,9 @@ impl<'a> Disk<'a> {
         };
         if is_writing {
             disk.rescue(&overlay.store.staging())?;
+            if Staging::is_beside(&overlay.store.staging(), &disk.root)? {
+                directories(&disk.root)?.iter().try_for_each(|dir| disk.rescue(dir).map(drop))?;
+            }
             overlay.store.sweep()?;
             fs::sweep_temporaries(&cache)?;
         }
@@ -136,11 +127,10 @@ impl<'a> Disk<'a> {
     pub fn displaced(&self, side: Side<'_>) -> Result<Vec<DisplacedFile>> {
         match side {
             Side::Here(workspace) => {
-                late::displaced(&workspace.staging(), &self.here(workspace)?.root, late::known(workspace))
+                let root = &self.here(workspace)?.root;
+                late::displaced(&workspace.staging(), root, || Ok(late::known_dirs(workspace, root)))
             }
-            Side::Overlay => {
-                late::displaced(&self.overlay.store.staging(), &self.root, self.overlay_stats.borrow().keys())
-            }
+            Side::Overlay => late::displaced(&self.overlay.store.staging(), &self.root, || directories(&self.root)),
         }
     }
 
@@ -293,7 +283,8 @@ impl Ground for Disk<'_> {
             let prints: Vec<u64> = quiet::prints(workspace, &stats, overlay, settings).flatten().collect();
             let is_whole = prints.len() == workspace.files.len() && prints.len() == overlay.len();
             let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
-            let displaced = || late::displaced(&workspace.staging(), &root, late::known(workspace));
+            let dirs = || Ok(late::known_dirs(workspace, &root));
+            let displaced = || late::displaced(&workspace.staging(), &root, dirs);
             let is_late = seen.is_none() && !displaced()?.is_empty();
             let print = quiet::whole(&prints);
             let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
@@ -490,6 +481,7 @@ impl Ground for Disk<'_> {
         self.announced.borrow_mut().clear();
         self.stats.borrow_mut().clear();
         self.first_look.borrow_mut().clear();
+        self.git.forget();
         answer
     }
 }

@@ -1,5 +1,5 @@
-//! Late texts: a program that holds a file open while it is replaced goes on writing into the displaced file. What it
-//! wrote is brought back to the side that it was on, where the next pass finds it as an edit.
+//! Late texts: a program that holds a file open while it is replaced goes on writing into the displaced file. That text
+//! is merged into the present file on the same side (workspace or overlay), and the next pass treats it as an edit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,25 +15,23 @@ use crate::manifest::Workspace;
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing};
 use crate::rule::SyncRule;
 
-/// Every displaced file of these paths below `root`: in the directory for temporary files, or beside its target.
-pub fn displaced<'p>(
+/// Every displaced file below `root`: in the directory for temporary files, or beside its target in one of `dirs`.
+pub fn displaced(
     staging: &Path,
     root: &Root,
-    paths: impl Iterator<Item = &'p RelPath>,
+    dirs: impl FnOnce() -> Result<BTreeSet<PathBuf>>,
 ) -> Result<Vec<DisplacedFile>> {
     let mut all = DisplacedFile::list(staging)?;
     if Staging::is_beside(staging, root)? {
-        let dir = |path: &RelPath| root.join(path).parent().map(Path::to_path_buf);
-        let beside: BTreeSet<PathBuf> = paths.filter_map(dir).collect();
-        for dir in beside.iter().filter(|dir| dir.is_dir()) {
+        for dir in dirs()?.iter().filter(|dir| dir.is_dir()) {
             all.extend(DisplacedFile::list(dir)?);
         }
     }
     Ok(all)
 }
 
-/// What may be taken of these displaced files now, or all of it if nobody will look again. `known` are the paths that
-/// they may have had. What a killed run left before it displaced anything is removed.
+/// The texts of those displaced files that no program can write to any more; with `is_last`, of all. `known` are the
+/// paths that they may have had. Files of a run that was killed before it displaced anything are removed.
 pub fn released<'p>(
     known: impl Iterator<Item = &'p RelPath> + Clone,
     displaced: Vec<DisplacedFile>,
@@ -58,7 +56,8 @@ pub fn released<'p>(
     Ok(all)
 }
 
-/// The same for the overlay's own files. One that is missing now may be known to workspaces.
+/// Like [`released`], for the overlay's own files. The path of a file that is missing now may still be known to a
+/// workspace.
 pub fn released_in_overlay(
     ground: &impl Ground,
     displaced: Vec<DisplacedFile>,
@@ -83,7 +82,7 @@ pub enum LateState {
     Written,
 }
 
-/// What the displaced files of this path wait for. Where there are several, the one that matters most is told.
+/// What the displaced files of this path wait for. If there are several, the most important state is returned.
 pub fn state(displaced: &[DisplacedFile], path: &RelPath) -> Option<LateState> {
     let state = |displaced: &DisplacedFile| match displaced.writers() {
         Writers::Some => Some(LateState::Open),
@@ -101,9 +100,15 @@ pub fn known(workspace: &Workspace) -> impl Iterator<Item = &RelPath> + Clone {
     workspace.files.keys().chain(past).chain(workspace.held.keys())
 }
 
+/// The directories in which they were.
+pub fn known_dirs(workspace: &Workspace, root: &Root) -> BTreeSet<PathBuf> {
+    known(workspace).filter_map(|path| root.join(path).parent().map(Path::to_path_buf)).collect()
+}
+
 /// What became of a late text.
 pub enum Taken {
-    /// It says nothing that the workspace does not have; or what a person should know of what is recorded.
+    /// The workspace already has everything that it says, or the rest is recorded as a conflict. The note tells a
+    /// person about the record.
     Done(Option<String>),
     /// The workspace has it, but the overlay does not yet: until then a program there can overwrite it.
     Here(Option<String>),
@@ -139,7 +144,7 @@ pub fn take_in_overlay(ground: &impl Ground, now: &str, late: &LateText) -> Resu
 enum Brought {
     /// It has to be looked at again.
     Waits,
-    /// It says nothing that the present text does not, or it is recorded.
+    /// The present text already has everything that it says, or the rest is recorded as a conflict.
     Nothing {
         note: Option<String>,
         present: Option<Digest>,
@@ -152,14 +157,14 @@ enum Brought {
     },
 }
 
-/// Merges a late text into the present one. What conflicts with the present text is recorded as a conflict, and after a
-/// day what has no file to go into.
+/// Merges a late text into the present one. A text that conflicts with the present one is recorded as a conflict. So
+/// is, after a day, a text whose file is missing.
 fn bring(ground: &impl Ground, now: &str, side: Side<'_>, late: &LateText) -> Result<Brought> {
     let here = ground.keep(&late.bytes)?;
     if here == late.before || late.path.is_none() && late.is_overdue {
         return Ok(Brought::Nothing { note: None, present: None });
     }
-    // Its path may be known again.
+    // The path is unknown now, but may be known again later.
     let Some(path) = &late.path else { return Ok(Brought::Waits) };
     let file = ground.read(side, path)?.ok().flatten();
     if file.is_none() && !late.is_overdue {
@@ -192,7 +197,7 @@ fn merged(path: &RelPath, base: Option<&[u8]>, present: &[u8], late: &[u8]) -> O
     is_whole.then(|| merge_growing(&input))
 }
 
-/// Records that the present text won over a late one. Returns that in words.
+/// Records that the present text won over a late one, and returns a message that says so.
 fn record(
     ground: &impl Ground,
     now: &str,
@@ -210,7 +215,7 @@ fn record(
     let id = ConflictRecord::id_of(of, &path, Some(late.before), overlay, here);
     let places = merged.map_or_else(Vec::new, |merged| merged.conflicts.iter().map(|c| c.place.clone()).collect());
     let note = format!(
-        "{root}: a program wrote {path} after the file was replaced, and not all of that fits the present text; `overlay-sync show {id}` prints it"
+        "{root}: a program wrote to {path} after the file was replaced, and part of its text conflicts with the present one; `overlay-sync show {id}` prints its text"
     );
     ground.record(&ConflictRecord {
         v: 1,

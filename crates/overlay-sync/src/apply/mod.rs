@@ -15,6 +15,7 @@ pub mod report;
 mod stale;
 pub mod survey;
 pub mod sync;
+mod texts;
 pub mod verdict;
 
 #[cfg(test)]

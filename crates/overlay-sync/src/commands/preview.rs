@@ -1,5 +1,7 @@
 //! What `--dry-run` prints: the steps that a sync would take.
 
+use std::path::Path;
+
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -47,6 +49,11 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
         return Err(overlay.gone("was emptied"));
     }
     let (mut is_quiet, mut is_held) = (true, false);
+    let late = disk.displaced(Side::Overlay)?;
+    for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
+        is_quiet = false;
+        print(ui, env, &overlay.dir, path, late_text(SyncRule::Pull));
+    }
     for workspace in workspaces {
         if !workspace.is_present()? && workspace.is_known() {
             continue;
@@ -58,11 +65,10 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
             (is_quiet, is_held) = (false, true);
             continue;
         }
-        let late = [disk.displaced(Side::Here(workspace))?, disk.displaced(Side::Overlay)?].concat();
+        let late = disk.displaced(Side::Here(workspace))?;
         for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
             is_quiet = false;
-            let what = "would bring back what a program wrote late to".into();
-            print(ui, env, workspace, path, Foreseen { rule: SyncRule::Merge, what, from: None, to: None });
+            print(ui, env, &workspace.root, path, late_text(SyncRule::Push));
         }
         for file in files {
             if let Some(Bar::Unreadable(why)) = &file.seen.barred {
@@ -72,7 +78,7 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
             for foreseen in foresee(&file) {
                 is_quiet = false;
                 is_held |= foreseen.rule == SyncRule::Hold;
-                print(ui, env, workspace, &file.seen.path, foreseen);
+                print(ui, env, &workspace.root, &file.seen.path, foreseen);
             }
         }
     }
@@ -82,8 +88,13 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
     Ok(if is_held { Exit::No } else { Exit::Done })
 }
 
-fn print(ui: &Ui, env: &Env, workspace: &Workspace, path: &RelPath, foreseen: Foreseen) {
-    let workspace = workspace.root.to_string_lossy();
+fn late_text(rule: SyncRule) -> Foreseen {
+    Foreseen { rule, what: "would bring back what a program wrote late to".into(), from: None, to: None }
+}
+
+/// Prints what would be done about a file of a workspace, or of the overlay.
+fn print(ui: &Ui, env: &Env, root: &Path, path: &RelPath, foreseen: Foreseen) {
+    let workspace = root.to_string_lossy();
     let Foreseen { rule, what, from, to } = foreseen;
     if ui.is_json() {
         ui.json(&PreviewAnswer {

@@ -49,7 +49,8 @@ pub struct StatusAnswer<'a> {
 }
 
 impl StatusAnswer<'_> {
-    /// Whether the file is the same here and in the overlay. That its directory is polled changes nothing.
+    /// Whether there is nothing to sync: the file is the same here and in the overlay, whether or not its directory is
+    /// polled, or it is too large for the overlay.
     pub fn is_in_step(&self) -> bool {
         matches!(self.state, FileState::Clean | FileState::Degraded | FileState::TooLarge)
     }
@@ -93,15 +94,30 @@ impl Serialize for FileState {
     }
 }
 
-/// What `status` says of a file that was replaced while a program may have held it open.
-fn late_words(state: LateState) -> &'static str {
-    match state {
-        LateState::Open => "a program holds the replaced file open; what it writes is synced once it closes the file",
-        LateState::Untold => {
-            "the system does not tell who writes to the replaced file, so it is kept for a day and then synced"
+/// The state of a file that was replaced, here or in the overlay, while a program may have held it open.
+fn late_state(here: Option<LateState>, overlay: Option<LateState>) -> Option<(FileState, String)> {
+    let (late, side) = match (here, overlay) {
+        (Some(here), overlay) if overlay.is_none_or(|overlay| here >= overlay) => (here, ""),
+        (_, overlay) => (overlay?, "overlay's "),
+    };
+    Some(match late {
+        LateState::Open => {
+            let why = format!(
+                "a program holds the {side}replaced file open; what it writes is synced once it closes the file"
+            );
+            (FileState::Clean, why)
         }
-        LateState::Written => "a program wrote to the replaced file; the next sync brings that back",
-    }
+        LateState::Untold => {
+            let why = format!(
+                "the system does not tell who writes to the {side}replaced file, so it is kept for a day and then synced"
+            );
+            (FileState::Degraded, why)
+        }
+        LateState::Written => {
+            let state = if side.is_empty() { FileState::Changed } else { FileState::Pulled };
+            (state, format!("a program wrote to the {side}replaced file; the next sync brings that back"))
+        }
+    })
 }
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
@@ -109,7 +125,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Passes on the state of every file in these workspaces, or in all.
+/// Calls `tell` with the state of every file in these workspaces, or in all.
 pub fn look(
     ui: &Ui,
     env: &Env,
@@ -136,7 +152,7 @@ pub fn look(
     let main = &overlay.repo.home.checkout;
     if managed.keys().any(|path| path.as_path() == Path::new(CLAUDE)) && workspaces.iter().all(|w| w.root != *main) {
         ui.note(format!(
-            "{} is not attached; Claude Code writes what is allowed for ever in a worktree into its {CLAUDE}",
+            "{} is not attached; Claude Code writes permissions that are granted for ever in a worktree into the {CLAUDE} of this main checkout",
             main.display()
         ));
     }
@@ -145,7 +161,7 @@ pub fn look(
             tell_unreachable(&workspace, tell);
             continue;
         }
-        let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()].concat();
+        let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
         for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)? {
             tell(&answer(&workspace, &file, &polled, &late));
         }
@@ -189,7 +205,7 @@ fn answer<'a>(
     workspace: &'a Workspace,
     file: &PlannedFile,
     polled: &[PathBuf],
-    late: &[DisplacedFile],
+    late: &[Vec<DisplacedFile>; 2],
 ) -> StatusAnswer<'a> {
     let seen = &file.seen;
     let (mut state, mut why) = state(workspace, file);
@@ -197,15 +213,11 @@ fn answer<'a>(
     if state == FileState::Clean && path.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {
         (state, why) = (FileState::Degraded, "its directory cannot be watched, so it is polled".into());
     }
+    let [late_here, late_in_overlay] = late.each_ref().map(|late| late::state(late, &seen.path));
     if state == FileState::Clean
-        && let Some(late) = late::state(late, &seen.path)
+        && let Some(late) = late_state(late_here, late_in_overlay)
     {
-        why = late_words(late).into();
-        state = match late {
-            LateState::Open => state,
-            LateState::Untold => FileState::Degraded,
-            LateState::Written => FileState::Changed,
-        };
+        (state, why) = late;
     }
     let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
     StatusAnswer {

@@ -25,7 +25,7 @@ impl Tree {
         }
     }
 
-    /// Whether both are equal except for the order of keys, that is, for a program that reads them.
+    /// Whether a program that reads both sees no difference: they are equal except for the order of keys.
     pub fn same(&self, other: &Tree) -> bool {
         match (self, other) {
             (Tree::Leaf(a), Tree::Leaf(b)) => a == b,
@@ -69,7 +69,8 @@ impl Tree {
         }
     }
 
-    /// How many of the [`leaves`](Self::leaves) another tree does not have. Only those of arrays have to be spelled.
+    /// How many of the [`leaves`](Self::leaves) another tree does not have. Only the leaves of arrays have to be
+    /// converted to strings for this.
     pub fn count_gone(&self, other: Option<&Tree>) -> usize {
         match (self, other) {
             (_, Some(other)) if self.same(other) => 0,
@@ -119,7 +120,7 @@ pub fn by_key(entries: &[(String, Tree)]) -> Members<'_> {
     entries.iter().map(|(key, tree)| (key.as_str(), tree)).collect()
 }
 
-/// The same of a tree; none if it is no object.
+/// The entries of a tree by their keys; empty if the tree is not an object.
 pub fn members(tree: Option<&Tree>) -> Members<'_> {
     if let Some(Tree::Object(entries)) = tree { by_key(entries) } else { Members::new() }
 }

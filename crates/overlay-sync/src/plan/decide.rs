@@ -111,7 +111,8 @@ fn decide_without_overlay(look: &Look<'_>, here: &[u8]) -> Step {
     }
 }
 
-/// Puts the workspace's text into the overlay, which has none, with what it says nothing about.
+/// Copies the workspace's text into the overlay, which has none, after entries that the text only lacks because of an
+/// old view were put back.
 fn push(look: &Look<'_>, SideText { bytes, grown, stale }: SideText, here: &[u8]) -> Step {
     if let Some(why) = gate_side(look, here, stale.as_ref()).or_else(|| gate(look, &bytes)) {
         return Step::Hold(why, Digest::of(here));
@@ -206,8 +207,8 @@ struct SideText {
     stale: Option<StaleText>,
 }
 
-/// Puts back what the workspace cannot remove, and what its text says nothing about. The error says why that cannot be
-/// done.
+/// Puts back the entries that the workspace cannot remove, and those that its text lacks only because of an old view.
+/// The error says why they cannot be put back.
 fn side_text(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<SideText, String> {
     let plain = SideText { bytes: here.to_vec(), grown: 0, stale: None };
     let is_accepted = look.accepted.contains(&Digest::of(here)) || has_accepted_part(look);
@@ -222,7 +223,7 @@ fn side_text(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<SideTe
     if look.policy.is_down {
         return Ok(side);
     }
-    // Where entries in dispute wait in the text, it may look like an old one.
+    // A text in which entries in dispute wait may look like an old text.
     let is_whole = look.is_whole && look.policy.on_conflict != OnConflict::Hold;
     match merge::freshness(look.kind, base, &side.bytes, look.arrivals, is_whole) {
         Freshness::Fresh => {}
@@ -319,8 +320,8 @@ fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
     adds.then(|| "it is new and adds something that runs code in every workspace".into())
 }
 
-/// Why the workspace's text must not spread yet. Of one that was written from an old view only those entries count that its writer
-/// knew: what was put back says nothing about whether the rest is whole.
+/// Why the workspace's text must not spread yet. In a text that was written from an old view, only the entries that its
+/// writer knew count: entries that were put back do not show whether the rest is complete.
 fn gate_side(look: &Look<'_>, here: &[u8], stale: Option<&StaleText>) -> Option<String> {
     let (Some(stale), Some((_, Some(base)))) = (stale, look.base) else { return gate(look, here) };
     if look.accepted.contains(&Digest::of(here)) {
@@ -337,7 +338,7 @@ fn gate_side(look: &Look<'_>, here: &[u8], stale: Option<&StaleText>) -> Option<
     vanished(gone, known.len())
 }
 
-/// Why a text is held that has lost so many of its entries.
+/// Why a text that has lost `gone` of its entries is held; `None` if that is few enough.
 fn vanished(gone: usize, of: usize) -> Option<String> {
     (of >= 8 && gone * 2 > of).then(|| format!("{gone} of {of} entries vanished at once"))
 }

@@ -115,7 +115,7 @@ pub fn close_task(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> R
         transition::record(site, &worker.name, &Input::Accepted)?;
     } else {
         site.ui.warn(format!(
-            "{} has changed its worktree since that commit, so the worktree stays as it is",
+            "{} has changed its worktree since the commit that landed, so the worktree stays as it is",
             worker.name
         ));
     }

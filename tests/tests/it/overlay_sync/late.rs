@@ -107,7 +107,7 @@ fn a_text_that_is_rewritten_late_changes_what_its_writer_changed() {
     writer.rewind().unwrap();
     writer.write_all(b"{\"a\": 3, \"b\": 1, \"c\": 3}\n").unwrap();
     drop(writer);
-    s.sync(0).err_has("wrote .claude/settings.json after the file was replaced");
+    s.sync(0).err_has("wrote to .claude/settings.json after the file was replaced");
     let now: Value = serde_json::from_str(&s.text(SETTINGS)).unwrap();
     assert_eq!(now, serde_json::json!({ "a": 3, "b": 2, "c": 2 }));
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
@@ -143,7 +143,7 @@ fn a_text_that_was_cut_off_late_is_kept_aside() {
     s.sync(0).any_err();
     writer.set_len(4).unwrap();
     drop(writer);
-    s.sync(0).err_has("not all of that fits");
+    s.sync(0).err_has("part of its text conflicts");
     s.all_are(SETTINGS, "{\"a\": 2}\n");
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     let out = s.app.overlay(&["show", id(&conflicts[0])]).exit(0);
@@ -236,13 +236,17 @@ fn a_log_in_the_overlay_that_stays_open_loses_no_record() {
         writeln!(open(&s.a, LOG), "{{\"a\":{n}}}").unwrap();
         s.sync(0).any_err();
     }
-    assert!(why(&s, &s.a, LOG).contains("holds the replaced file open"));
+    assert!(why(&s, &s.a, LOG).contains("holds the overlay's replaced file open"));
     writeln!(log, "{{\"b\":20}}").unwrap();
     drop(log);
     let out = s.app.overlay(&["check"]).exit(1).any_err();
-    assert!(out.stdout.contains("the next sync brings that back"), "{out}");
+    assert!(out.stdout.contains("pulled") && out.stdout.contains("the overlay's replaced file; the next"), "{out}");
     let out = s.app.overlay(&["sync", "-n"]).exit(0).any_err();
-    assert!(out.stdout.contains(&format!("would bring back what a program wrote late to {LOG}")), "{out}");
+    let overlay = s.overlay("").display().to_string();
+    assert_eq!(
+        out.stdout,
+        format!("would bring back what a program wrote late to {LOG} ({})\n", overlay.trim_end_matches('/'))
+    );
     s.sync(0).any_err();
     let all = s.text(LOG);
     for n in 0..20 {
@@ -266,7 +270,7 @@ fn a_text_that_was_cut_off_late_in_the_overlay_is_kept_aside() {
     s.sync(0).any_err();
     write!(writer, "A=3").unwrap();
     drop(writer);
-    s.sync(0).err_has("a program wrote .env after the file was replaced");
+    s.sync(0).err_has("a program wrote to .env after the file was replaced");
     assert_eq!(s.text(".env"), "A=2\nB=1\n");
     let line = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines().remove(0);
     s.app.overlay(&["show", text(&line, "/id")]).exit(0).out_has("A=3");

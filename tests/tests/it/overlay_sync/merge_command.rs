@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support::overlay::{OVERLAY, SETTINGS, Scene, configure, scene};
-use crate::support::world::{World, text, write};
+use crate::support::world::{World, text, wait_for, write};
 
 const A: &str = "{\"model\": \"a\", \"k\": 1, \"one\": 1}";
 
@@ -31,7 +31,7 @@ fn the_rule_decides_when_the_merge_command_is_missing() {
     s.attach();
     s.a.write(SETTINGS, "{\"m\": 2}");
     s.b.write(SETTINGS, "{\"m\": 3}");
-    s.sync(1).err_has("the merge command no-such-program is not on the PATH; the rule decides");
+    s.sync(1).err_has("the merge command no-such-program is not on the PATH; `on_conflict` decides");
     s.all_are(SETTINGS, "{\"m\": 3}");
 }
 
@@ -98,7 +98,7 @@ fn a_bad_answer_reaches_no_file_and_the_rule_decides() {
             start.elapsed()
         );
         out.err_has(": the merge command ")
-            .err_has(&format!("{why}; the rule decides"))
+            .err_has(&format!("{why}; `on_conflict` decides"))
             .err_has("a conflict was decided by rule");
         assert!(!out.stderr.contains("PROSE"), "{}", out.stderr);
         s.all_are(SETTINGS, &s.text(SETTINGS));
@@ -108,6 +108,40 @@ fn a_bad_answer_reaches_no_file_and_the_rule_decides() {
         let show = |hash: &str| s.app.overlay(&["show", text(conflict, hash)]).exit(0).stdout;
         assert_eq!((show("/overlay").as_str(), show("/here").as_str()), (A, B));
     }
+}
+
+/// The command may change what git ignores.
+#[test]
+fn git_is_asked_again_after_the_merge_command() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put("notes.txt", "1\n2\n3\n");
+    let exclude = s.app.path.join(".git/info/exclude");
+    write(&exclude, "notes.txt\n");
+    s.attach();
+    // Until it is remembered that git ignores the file.
+    let cache = s.app.path.join(".git/shopfloor/overlay-sync/quiet-files.json");
+    let is_known = || {
+        let text = std::fs::read_to_string(&cache).unwrap_or_default();
+        text.matches("\"g\":").count() == 2 && !text.contains("\"g\":0")
+    };
+    wait_for(|| {
+        s.a.sh("date +%N >> notes.txt").exit(0);
+        s.sync(0).any_err();
+        is_known()
+    });
+    let text = s.text("notes.txt");
+    set_command(
+        &w,
+        &format!("\"cat {} > /dev/null; : > {}; cat $OVERLAY_SYNC_WORKSPACE\"", exclude.display(), exclude.display()),
+    );
+    let (two, deux) = (text.replacen('2', "two", 1), text.replacen('2', "deux", 1));
+    s.a.write("notes.txt", &two);
+    s.put("notes.txt", &deux);
+    s.app.overlay(&["sync"]).any_status().any_out().any_err();
+    assert!(std::fs::read(&exclude).unwrap().is_empty());
+    assert_eq!((s.a.read("notes.txt"), s.text("notes.txt")), (two, deux));
+    s.app.overlay(&["sync"]).any_status().any_out().err_has("is not ignored by git there");
 }
 
 #[test]

@@ -84,7 +84,8 @@ fn a_sync_with_nothing_to_do_starts_no_process() {
     let is_alone = || processes() == Some(1);
     wait_for(is_alone);
     // Hooks elsewhere, and files that git's configuration includes, are told by git alone.
-    for (key, value) in [("core.hooksPath", "elsewhere"), ("include.path", "more")] {
+    let odd = [("core.hooksPath", "elsewhere"), ("include.path", "more"), ("shopfloor.source", "/not/there")];
+    for (key, value) in odd {
         s.app.git(&["config", key, value]);
         let config = s.app.path.join(".git/config");
         wait_for(|| config.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default().as_millis() > 300);

@@ -4,6 +4,19 @@ use crate::support::overlay::{OVERLAY, configure, id, scene};
 use crate::support::world::{Repo, World, text, write};
 
 /// Case 3 of the design.
+/// A sparse file may be larger than all memory.
+#[test]
+fn a_file_that_cannot_be_read_does_not_stop_the_others() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.sh("truncate -s 7T .env").exit(0);
+    s.b.write(".env", "A=1\nB=1\n");
+    s.app.overlay(&["sync"]).exit(4).any_out().err_has("out of memory").err_has("/a/.env");
+    assert_eq!(s.text(".env"), "A=1\nB=1\n");
+}
+
 #[test]
 fn an_edit_reaches_every_workspace_and_a_second_sync_writes_nothing() {
     let w = World::new();

@@ -401,12 +401,28 @@ fn an_overlay_whose_state_is_on_another_device_syncs_no_temporaries_and_what_cam
     });
     std::io::Write::write_all(&mut open, b"4\n").unwrap();
     drop(open);
+    // What a killed run left.
+    write(&s.overlay(".shopfloor-tmp--1-2"), "secret");
     let last = s.app.overlay(&["sync"]);
+    // A file that is gone when the late text comes.
+    s.put("sub/y.jsonl", "1\n");
+    let gone = s.app.overlay(&["sync"]);
+    let open = std::fs::OpenOptions::new().append(true).open(s.overlay("sub/y.jsonl"));
+    s.a.sh("echo 2 >> sub/y.jsonl").exit(0);
+    let replaced = s.app.overlay(&["sync"]);
+    std::io::Write::write_all(&mut open.unwrap(), b"late\n").unwrap();
+    std::fs::remove_file(s.overlay("sub/y.jsonl")).unwrap();
+    let waiting = s.app.overlay(&["sync"]);
+    let later = s.app.run_with("overlay-sync", &["sync"], &[("SHOPFLOOR_NOW", "2099-01-01T00:00:00Z")]);
+    let conflicts = s.app.overlay(&["conflicts"]);
     let left = s.app.sh(&format!("find {} ../a ../b -name '*shopfloor-tmp*'", s.overlay("").display()));
     s.app.sh(&format!("umount {state}")).exit(0);
     // No warning names a temporary file.
     synced.into_iter().for_each(|out| drop(out.succeeds()));
     last.succeeds();
+    [gone, replaced, waiting].into_iter().for_each(|out| drop(out.succeeds()));
+    later.any_status().any_out().any_err();
+    assert!(conflicts.exit(0).out_has("sub/y.jsonl").stdout.contains("recorded"));
     assert_eq!((left.exit(0).stdout.as_str(), s.b.read("x.jsonl").as_str()), ("", "1\n2\n3\n4\n"));
 }
 
