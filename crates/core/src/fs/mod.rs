@@ -5,6 +5,7 @@ mod dir;
 mod displaced;
 mod mount;
 mod read;
+mod removal;
 mod root;
 mod staging;
 mod stat;

@@ -184,6 +184,14 @@ impl Root {
         Ok(Some((bytes, std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777)))
     }
 
+    /// A file, opened; `None` if it cannot be.
+    pub fn file(&self, rel: &RelPath) -> Option<File> {
+        match self.reach(rel).ok()? {
+            Reach::There(parent) => open_file(&parent, rel.name()).ok(),
+            Reach::Missing | Reach::Blocked(_) => None,
+        }
+    }
+
     /// What is known of regular files without opening them; none where there is none. Neighbours in
     /// `paths` that share a directory cost one system call each.
     pub fn stats<'p>(&self, paths: impl Iterator<Item = &'p RelPath>) -> Result<Vec<Option<Stat>>> {

@@ -49,14 +49,14 @@ pub struct Staging {
 #[derive(Debug)]
 pub struct Staged {
     /// The directory that it is in, and its name there. Paths are long, and the system walks them each time.
-    dir: Arc<OwnedFd>,
+    pub(super) dir: Arc<OwnedFd>,
     dir_path: PathBuf,
-    name: OsString,
+    pub(super) name: OsString,
     is_durable: bool,
     /// What was written, if that is a file of ours.
     ours: Option<Content>,
     /// Whether what has the temporary name is not ours to remove, or nothing has it any more.
-    stays: bool,
+    pub(super) stays: bool,
 }
 
 impl Staging {
@@ -120,11 +120,28 @@ impl Staging {
 
     /// Writes a file (mode exactly `mode`, or 0644 less umask) and syncs it.
     pub fn file(&self, root: &Root, target: &RelPath, bytes: &[u8], mode: Option<u32>) -> Result<Staged> {
+        self.file_like(root, target, bytes, mode, None)
+    }
+
+    /// The same; `like` is a file that probably has these bytes. If the file system supports that, the two then share
+    /// their blocks.
+    pub fn file_like(
+        &self,
+        root: &Root,
+        target: &RelPath,
+        bytes: &[u8],
+        mode: Option<u32>,
+        like: Option<&File>,
+    ) -> Result<Staged> {
         let mut staged = self.name(root, target)?;
-        staged.ours = Some(Content::File(Digest::of(bytes)));
+        let digest = Digest::of(bytes);
+        staged.ours = Some(Content::File(digest));
         let write = || -> io::Result<()> {
             let mut file = staged.create(mode)?;
-            file.write_all(bytes)?;
+            if !like.is_some_and(|like| staged.is_clone(&file, like, &digest)) {
+                file.set_len(0)?;
+                file.write_all(bytes)?;
+            }
             if self.is_durable { file.sync_all() } else { Ok(()) }
         };
         write().at("write", &root.join(target))?;
@@ -153,7 +170,7 @@ impl Staging {
         Ok(staged)
     }
 
-    fn name(&self, root: &Root, target: &RelPath) -> Result<Staged> {
+    pub(super) fn name(&self, root: &Root, target: &RelPath) -> Result<Staged> {
         let (dir_path, dir) = match &self.private {
             Some((path, dir)) => (path.clone(), dir.clone()),
             None => {
@@ -207,6 +224,19 @@ impl Staged {
             fchmod(&file, raw(mode))?;
         }
         Ok(file)
+    }
+
+    /// Makes a new file a reflink of another one. Whether that worked, and the file has these bytes.
+    #[cfg(target_os = "linux")]
+    fn is_clone(&self, new: &File, other: &File, digest: &Digest) -> bool {
+        let has_bytes = |mut file: File| Digest::of_stream(&mut file).is_ok_and(|found| found == *digest);
+        rustix::fs::ioctl_ficlone(new, other).is_ok() && open_file(&self.dir, &self.name).is_ok_and(has_bytes)
+    }
+
+    /// Only Linux has this call.
+    #[cfg(not(target_os = "linux"))]
+    fn is_clone(&self, _: &File, _: &File, _: &Digest) -> bool {
+        false
     }
 
     /// Moves the staged file to a path where nothing exists. Returns `false`, and does nothing, if something exists
@@ -312,7 +342,7 @@ impl Staged {
 
     /// The temporary file is now somebody else's content that could not be put back. This renames it so that no sweep
     /// deletes it; the error says where it is.
-    fn keep(&mut self, why: Errno, target: &Path) -> Failure {
+    pub(super) fn keep(&mut self, why: Errno, target: &Path) -> Failure {
         let kept = self.dir_path.join(super::unique_name().replacen(RESERVED, "displaced-", 1));
         let place = if std::fs::rename(self.path(), &kept).is_ok() { kept } else { self.path() };
         self.stays = true;
@@ -322,7 +352,7 @@ impl Staged {
     }
 
     /// Whether a program may still write to what was displaced, and whether that is what was expected.
-    fn displaced(&self, expected: &Content, keeps_open: bool) -> (bool, bool) {
+    pub(super) fn displaced(&self, expected: &Content, keeps_open: bool) -> (bool, bool) {
         let Content::File(digest) = expected else {
             return (false, self.content().is_ok_and(|now| now.as_ref() == Some(expected)));
         };
@@ -343,47 +373,6 @@ impl Drop for Staged {
         if !self.stays && unlinkat(&self.dir, &self.name, AtFlags::empty()).is_err() {
             super::discard(&self.path());
         }
-    }
-}
-
-impl Staging {
-    /// The same for a file that some program may hold open: what is removed stays as a [`DisplacedFile`] for as long as
-    /// a program can write to it.
-    pub fn remove_open(&self, root: &Root, target: &RelPath, expected: &Digest) -> Result<bool> {
-        let mut aside = self.name(root, target)?;
-        aside.name = DisplacedFile::name(target, expected, &Digest::of(&[])).into();
-        self.remove_as(aside, root, target, &Content::File(*expected), true)
-    }
-
-    /// Removes `target` if its content is exactly `expected`. Otherwise returns `false` and changes nothing. The file
-    /// is moved aside first and then compared again, so an edit made in between is not lost.
-    pub fn remove(&self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
-        self.remove_as(self.name(root, target)?, root, target, expected, false)
-    }
-
-    fn remove_as(
-        &self,
-        mut aside: Staged,
-        root: &Root,
-        target: &RelPath,
-        expected: &Content,
-        keeps_open: bool,
-    ) -> Result<bool> {
-        let dir = root.parent_dir(target)?;
-        let path = root.join(target);
-        if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
-            return Ok(false);
-        }
-        renameat(&dir, target.name(), &aside.dir, &aside.name).at("remove", &path)?;
-        let (is_open, is_expected) = aside.displaced(expected, keeps_open);
-        if !is_expected {
-            return match super::rename_new_at(&aside.dir, &aside.name, &dir, target.name()) {
-                Ok(()) => Ok(false),
-                Err(e) => Err(aside.keep(e, &path)),
-            };
-        }
-        aside.stays = is_open;
-        sync_dir(dir).at("sync the directory of", &path).map(|()| true)
     }
 }
 

@@ -30,6 +30,9 @@ use crate::quiet::{self, QuietCache};
 use crate::store::{LogRecord, PlannedWrite, RESERVED, RemovedEntries, WriteIntent};
 use crate::tool::TOOL;
 
+/// From this size on a file in a workspace shares its blocks with the overlay's, if the file system supports that.
+const LARGE: usize = 128 << 10;
+
 /// One run over real directories.
 pub struct Disk<'a> {
     env: &'a Env,
@@ -377,7 +380,9 @@ impl Ground for Disk<'_> {
                 (&here.root, self.here_staging(workspace, &here)?)
             }
         };
-        let staged = staging.file(root, path, bytes, Some(mode))?;
+        let is_large = bytes.len() >= LARGE && matches!(side, Side::Here(_));
+        let like = is_large.then(|| self.root.file(path)).flatten();
+        let staged = staging.file_like(root, path, bytes, Some(mode), like.as_ref())?;
         match expected {
             // Programs hold files open, such as logs.
             Some(digest) => staged.swap_open(root, path, &digest),

@@ -323,15 +323,27 @@ fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
 /// Why the workspace's text must not spread yet. In a text that was written from an old view, only the entries that its
 /// writer knew count: entries that were put back do not show whether the rest is complete.
 fn gate_side(look: &Look<'_>, here: &[u8], stale: Option<&StaleText>) -> Option<String> {
-    let (Some(stale), Some((_, Some(base)))) = (stale, look.base) else { return gate(look, here) };
+    let Some((_, Some(base))) = look.base else { return gate(look, here) };
     if look.accepted.contains(&Digest::of(here)) {
         return None;
     }
     if here.is_empty() {
         return gate(look, here);
     }
+    let fresh = match stale {
+        Some(stale) => stale.fresh.clone(),
+        // In lists that only grow, what arrived was put back before anything was compared with the old view.
+        None => {
+            let why = gate(look, here)?;
+            let is_sound = look.kind.parses(here) && !look.policy.is_down;
+            match merge::freshness(look.kind, base, here, look.arrivals, true) {
+                Freshness::Stale(fresh, _) if is_sound => fresh,
+                _ => return Some(why),
+            }
+        }
+    };
     let leaves = |bytes: &[u8]| look.kind.leaves(bytes).map(HashSet::<String>::from_iter);
-    let (before, after, fresh) = (look.kind.leaves(base)?, leaves(here)?, leaves(&stale.fresh)?);
+    let (before, after, fresh) = (look.kind.leaves(base)?, leaves(here)?, leaves(&fresh)?);
     let is_known = |leaf: &&String| after.contains(*leaf) || !fresh.contains(*leaf);
     let known: Vec<&String> = before.iter().filter(is_known).collect();
     let gone = known.iter().filter(|leaf| !after.contains(**leaf)).count();

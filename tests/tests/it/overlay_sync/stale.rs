@@ -189,6 +189,21 @@ fn many_entries_that_arrived_at_once_do_not_look_like_a_half_written_file() {
     s.a.write(".env", "A=1\nOWN=1\n");
     s.sync(0).err_has("old view");
     s.all_are(".env", &format!("A=1\n{many}OWN=1\n"));
+    // In a list that only grows they are put back before anything is compared with the old view.
+    let allow = |entries: &[String]| serde_json::json!({ "permissions": { "allow": entries } }).to_string();
+    let names = |of: &str| (0..9).map(|n| format!("Bash({of} {n})")).collect::<Vec<_>>();
+    let (theirs, own) = (names("b"), names("a"));
+    let w = World::new();
+    let s = arrived(&w, SETTINGS, &allow(&own[..1]), &allow(&[&own[..1], &theirs].concat()));
+    s.a.write(SETTINGS, &allow(&own[..2]));
+    s.sync(0).any_err();
+    let all: Value = serde_json::from_str(&s.text(SETTINGS)).unwrap();
+    assert_eq!(all["permissions"]["allow"].as_array().unwrap().len(), 11, "{all}");
+    // What its writer knew still counts.
+    s.a.write(SETTINGS, &allow(&own));
+    s.sync(0).any_err();
+    s.a.write(SETTINGS, "{\"permissions\": {}}");
+    s.sync(1).err_has("entries vanished at once");
 }
 
 /// A program that keeps writing what it once read, while others go on.

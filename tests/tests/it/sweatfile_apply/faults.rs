@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::support::world::{Repo, World, needs_mount, skip, wait_for, write};
+use crate::support::world::{Repo, World, needs, needs_mount, skip, wait_for, which, write};
 
 const AREA: &str = "git_excludes = [\"/.a\", \"/.d/\", \"/log\"]\nsetup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\nB = \"two words\"\n\
                     [files.a]\ncontent = \"whole\\n\"\n[files.\"d/copy\"]\ncopy = \"original\"\n[files.\"d/link\"]\nsource = \"original\"\n";
@@ -381,6 +381,39 @@ fn a_workspace_on_another_device_is_synced_and_temporaries_are_excluded() {
     synced.succeeds();
     assert_eq!((text.as_str(), is_left), ("2\n", false));
     assert!(s.app.excludes().iter().any(|line| line == ".shopfloor-tmp-*"), "{:?}", s.app.excludes());
+}
+
+#[test]
+fn a_large_file_shares_its_blocks_with_the_overlays_where_the_file_system_can() {
+    let w = World::new();
+    let app = w.app();
+    if !needs("mkfs.btrfs") {
+        return;
+    }
+    let [mkfs, btrfs] = ["mkfs.btrfs", "btrfs"].map(|name| which(name).display().to_string());
+    app.sh(&format!("truncate -s 200M ../image && {mkfs} -q ../image && mkdir ../disk")).succeeds();
+    if !needs_mount(&app, "mount -o loop ../image ../disk") {
+        return;
+    }
+    let here = w.at(app.path.parent().unwrap().join("disk"));
+    let run = |line: &str| here.sh(line);
+    let made = run(
+        "git init -q -b main app && cd app && echo big > .gitignore && git add . && git commit -qm one && git worktree add -q ../a",
+    );
+    let overlay = here.path.join("overlay");
+    std::fs::create_dir_all(&overlay).unwrap();
+    std::fs::write(overlay.join("big"), [b"0123456789abcdef\n".repeat(20_000), b"end\n".to_vec()].concat()).unwrap();
+    let attached = w.at(here.path.join("a")).overlay(&["attach", "--overlay", overlay.to_str().unwrap()]);
+    let shared = run(&format!("sync -f .; cmp overlay/big a/big && {btrfs} filesystem du --raw -s a"));
+    let edited = w.at(here.path.join("a")).sh("echo more >> big; cd ../overlay && tail -n 1 big");
+    app.sh("umount ../disk").exit(0);
+    made.exit(0).any_out();
+    attached.succeeds();
+    // In all, exclusive, shared.
+    let shared = shared.succeeds();
+    let numbers: Vec<u64> = shared.stdout.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(numbers[0] > 340_000 && numbers[1] == 0, "{shared}");
+    assert_eq!(edited.exit(0).stdout, "end\n");
 }
 
 #[test]
