@@ -215,7 +215,7 @@ fn record(
     let id = ConflictRecord::id_of(of, &path, Some(late.before), overlay, here);
     let places = merged.map_or_else(Vec::new, |merged| merged.conflicts.iter().map(|c| c.place.clone()).collect());
     let note = format!(
-        "{root}: a program wrote to {path} after the file was replaced, and part of its text conflicts with the present one; `overlay-sync show {id}` prints its text"
+        "{root}: a program wrote to {path} after the file was replaced, and not all of its text could be merged; `overlay-sync show {id}` prints it"
     );
     ground.record(&ConflictRecord {
         v: 1,

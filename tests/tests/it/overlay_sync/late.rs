@@ -143,7 +143,7 @@ fn a_text_that_was_cut_off_late_is_kept_aside() {
     s.sync(0).any_err();
     writer.set_len(4).unwrap();
     drop(writer);
-    s.sync(0).err_has("part of its text conflicts");
+    s.sync(0).err_has("not all of its text could be merged");
     s.all_are(SETTINGS, "{\"a\": 2}\n");
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     let out = s.app.overlay(&["show", id(&conflicts[0])]).exit(0);

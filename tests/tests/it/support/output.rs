@@ -236,3 +236,27 @@ impl From<Part<String>> for String {
         std::mem::take(&mut part.value)
     }
 }
+
+#[test]
+fn what_a_command_prints_must_be_looked_at() {
+    fn fails(line: &str, look: fn(Output)) -> bool {
+        let run = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]);
+            look(Output::of(command));
+        };
+        std::panic::catch_unwind(run).is_err()
+    }
+    let (both, warns) = ("echo answer; echo notice >&2", "echo 'x: warning: y' >&2");
+    assert!(fails(both, drop) && fails(both, |out| drop(out.exit(1))));
+    assert!(fails(both, |out| drop(out.exit(0))));
+    assert!(fails(both, |out| drop(out.exit(0).any_out())) && fails(both, |out| drop(out.exit(0).any_err())));
+    assert!(!fails(both, |out| drop(out.exit(0).any_out().any_err())));
+    let looks = |out: Output| {
+        out.exit(0).out_has("answer").err_has("notice");
+    };
+    assert!(!fails(both, looks));
+    assert!(!fails("true", |out| drop(out.exit(0))));
+    assert!(!fails(both, |out| drop(out.succeeds())));
+    assert!(fails(warns, |out| drop(out.succeeds())) && fails("exit 1", |out| drop(out.succeeds())));
+}
