@@ -4,7 +4,8 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// A relative path whose text cannot lead out of the directory it is joined to.
 ///
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// [`crate::fs::Root`] takes care of links on the way: it never follows them.
 /// Source of the rule: `docs/formats.md`, "Paths".
 #[derive(Clone, Debug)]
-pub struct RelPath(PathBuf);
+pub struct RelPath(Arc<Path>);
 
 // A path has one spelling, so comparing bytes is enough, and faster than comparing components.
 impl PartialEq for RelPath {
@@ -100,7 +101,7 @@ impl RelPath {
                 _ => {}
             }
         }
-        Ok(RelPath(PathBuf::from(path)))
+        Ok(RelPath(Path::new(path).into()))
     }
 
     /// The path as std knows it.
@@ -115,7 +116,7 @@ impl RelPath {
 
     /// The directory it lies in, below the same root; `None` for a single component.
     pub fn parent(&self) -> Option<RelPath> {
-        self.dir().map(|parent| RelPath(parent.to_path_buf()))
+        self.dir().map(|parent| RelPath(parent.into()))
     }
 
     /// The same, borrowed; `None` as well for a single component.

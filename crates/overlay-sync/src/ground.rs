@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
@@ -17,7 +17,7 @@ use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 /// A file as it was read once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadFile {
-    pub bytes: Rc<[u8]>,
+    pub bytes: Arc<[u8]>,
     pub mode: u32,
     pub sha256: Digest,
 }
@@ -92,8 +92,10 @@ pub trait Ground {
     fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>>;
     /// Looks at many workspaces at once, and gives those that have nothing to do.
     fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest>;
-    /// The files of a workspace that are unchanged on both sides since a pass last looked.
-    fn quiet<'w>(&self, workspace: &'w Workspace) -> Result<HashSet<&'w RelPath>>;
+    /// The files of a workspace that may have changed on a side since a pass last looked, sorted.
+    fn news<'w>(&self, workspace: &'w Workspace) -> Result<Vec<&'w RelPath>>;
+    /// Reads files of workspaces that passes are about to look at, all at once.
+    fn read_ahead(&self, wanted: &[(&Workspace, Vec<&RelPath>)]);
     /// Records that there is nothing to do about a file.
     fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath);
     /// When a workspace edited a file whose base is `base`, in nanoseconds; `None` if it did not. Edits are only put in

@@ -13,6 +13,7 @@ mod plan;
 
 mod facts;
 
+mod arrival;
 mod conflict;
 mod declared;
 mod flags;

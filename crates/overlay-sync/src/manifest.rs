@@ -15,6 +15,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::{proc, time};
 
+use crate::arrival::ArrivedText;
 use crate::tool::TOOL;
 
 const VERSION: u32 = 1;
@@ -105,45 +106,6 @@ impl HeldText {
     }
 }
 
-/// A text that a pass wrote, and the one that was there before. In the manifest it is one string, because a log that is
-/// synced all day has hundreds of them in each workspace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "SavedArrival")]
-pub struct ArrivedText {
-    pub time: String,
-    pub before: Digest,
-    pub after: Digest,
-}
-
-impl From<ArrivedText> for String {
-    fn from(arrived: ArrivedText) -> String {
-        format!("{} {} {}", arrived.time, arrived.before, arrived.after)
-    }
-}
-
-/// The forms in which manifests have it. They had an object at first.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum SavedArrival {
-    Text(String),
-    Object { time: String, before: Digest, after: Digest },
-}
-
-impl TryFrom<SavedArrival> for ArrivedText {
-    type Error = &'static str;
-
-    fn try_from(saved: SavedArrival) -> std::result::Result<ArrivedText, &'static str> {
-        let text = match saved {
-            SavedArrival::Object { time, before, after } => return Ok(ArrivedText { time, before, after }),
-            SavedArrival::Text(text) => text,
-        };
-        let mut parts = text.split(' ');
-        let time = parts.next().unwrap_or_default().to_owned();
-        let mut digest = || parts.next().and_then(Digest::parse).ok_or("an arrival is a time and two digests");
-        Ok(ArrivedText { time, before: digest()?, after: digest()? })
-    }
-}
-
 /// The difference between a text that was written from an old view, and the same text with what its writer did not
 /// know. A person can let it through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,11 +167,11 @@ impl Workspace {
     pub fn note_arrival(&mut self, path: &RelPath, time: &str, before: Digest, after: Digest) {
         let all = self.arrived.entry(path.clone()).or_default();
         all.retain(|arrived| (arrived.before, arrived.after) != (before, after));
-        all.push(ArrivedText { time: time.to_owned(), before, after });
+        all.push(ArrivedText { time: time.into(), before, after });
         // A log has hundreds of them, so their times, which all have one form, are compared as texts.
         let yesterday =
             time.parse::<jiff::Timestamp>().ok().and_then(|now| now.checked_sub(DAY).ok()).map(time::render);
-        let is_recent = |arrived: &ArrivedText| yesterday.as_ref().is_none_or(|yesterday| arrived.time > *yesterday);
+        let is_recent = |arrived: &ArrivedText| yesterday.as_ref().is_none_or(|yesterday| *arrived.time > **yesterday);
         let (count, mut index) = (all.len(), 0);
         all.retain(|arrived| {
             index += 1;
@@ -306,7 +268,7 @@ impl Workspace {
     pub fn is_gone(&self) -> bool {
         let worktrees = self.git_dir.parent().filter(|dir| dir.ends_with("worktrees"));
         let common_dir = worktrees.and_then(Path::parent);
-        common_dir.is_some_and(|dir| dir.join("HEAD").exists()) && !self.git_dir.exists()
+        !self.git_dir.exists() && common_dir.is_some_and(|dir| dir.join("HEAD").exists())
     }
 
     /// The git directory that all worktrees of its repository share. For a worker's clone that is the clone's own.

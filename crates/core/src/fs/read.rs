@@ -5,7 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::OFlags;
+use rustix::io::retry_on_intr;
 
 use super::{PARSE_LIMIT, STATE_LIMIT, is_loop, link_refused, nofollow};
 use crate::error::{At, Failure, Result};
@@ -67,11 +69,25 @@ pub(crate) fn read_regular(file: File, path: &Path, limit: u64) -> Result<Vec<u8
     if meta.len() > limit {
         return Err(too_large());
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
-    file.take(limit + 1).read_to_end(&mut bytes).at("read", path)?;
+    let bytes = read_to_end(&file, meta.len(), limit + 1).at("read", path)?;
     if bytes.len() as u64 > limit {
         return Err(too_large());
     }
+    Ok(bytes)
+}
+
+/// Reads an opened file of `size` bytes to its end, or to `limit` bytes. A sparse file may be larger than memory; that is
+/// an error.
+pub(super) fn read_to_end(mut file: &File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let room = usize::try_from(size.min(limit)).unwrap_or(usize::MAX).saturating_add(1);
+    bytes.try_reserve_exact(room).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    let first = retry_on_intr(|| rustix::io::read(file, spare_capacity(&mut bytes)))?;
+    // There was room for more than that.
+    if first as u64 == size && size > 0 && size < limit {
+        return Ok(bytes);
+    }
+    file.by_ref().take(limit.saturating_sub(first as u64)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -176,11 +176,7 @@ impl Root {
         if !meta.is_file() {
             return Ok(None);
         }
-        // One byte more, so that the read that finds the end needs no more space. A sparse file may be larger than memory.
-        let mut bytes = Vec::new();
-        let size = usize::try_from(meta.len()).unwrap_or(usize::MAX).saturating_add(1);
-        bytes.try_reserve_exact(size).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory)).at("read", &path)?;
-        io::Read::read_to_end(&mut io::Read::take(file, u64::MAX), &mut bytes).at("read", &path)?;
+        let bytes = super::read::read_to_end(&file, meta.len(), u64::MAX).at("read", &path)?;
         Ok(Some((bytes, std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777)))
     }
 

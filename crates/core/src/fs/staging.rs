@@ -138,9 +138,10 @@ impl Staging {
         staged.ours = Some(Content::File(digest));
         let write = || -> io::Result<()> {
             let mut file = staged.create(mode)?;
-            if !like.is_some_and(|like| staged.is_clone(&file, like, &digest)) {
-                file.set_len(0)?;
-                file.write_all(bytes)?;
+            match like {
+                Some(like) if staged.is_clone(&file, like, &digest) => {}
+                Some(_) => file.set_len(0).and_then(|()| file.write_all(bytes))?,
+                None => file.write_all(bytes)?,
             }
             if self.is_durable { file.sync_all() } else { Ok(()) }
         };

@@ -12,24 +12,29 @@ use crate::error::Result;
 use crate::fs::{self, Stat};
 
 /// Part of each fingerprint, so that a file of an earlier version counts for nothing.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 impl Git {
     /// Like [`discover`](Git::discover), but asks git only if something has changed on which its last answer depended.
-    /// A fingerprint of what the answer depends on is in the file `shopfloor/NAME` in the worktree's git directory. The
-    /// answer does not contain the branch.
+    /// A fingerprint of what the answer depends on is in the file `shopfloor/NAME` in the worktree's git directory,
+    /// together with git's answer about `core.excludesFile`. The answer does not contain the branch.
     pub fn discover_again(&mut self, name: &str) -> Result<Repo> {
         let Some(known) = Known::look(&self.env, &self.program) else { return self.discover() };
         let file = known.repo.git_dir.join("shopfloor").join(name);
-        let print = known.print.to_string();
-        if fs::read_no_follow(&file).ok().flatten().as_deref() == Some(print.as_bytes()) {
+        let mut print = known.print.to_string().into_bytes();
+        print.push(b'\n');
+        let saved = fs::read_no_follow(&file).ok().flatten().unwrap_or_default();
+        if let Some(excludes) = saved.strip_prefix(&*print) {
+            let excludes = Some(PathBuf::from(OsStr::from_bytes(excludes))).filter(|path| !path.as_os_str().is_empty());
+            self.known_excludes = Some(excludes);
             return Ok(known.repo);
         }
         let asked = Repo { branch: None, ..self.discover()? };
         let has_dir = file.parent().is_some_and(Path::is_dir);
         if known.repo == asked && known.is_settled && has_dir && known.is_whole() {
+            print.extend(self.excludes_file(&asked)?.iter().flat_map(|path| path.as_os_str().as_bytes()));
             // Without the file git is asked again.
-            let _ = fs::replace(&file, print.as_bytes(), Some(fs::PRIVATE));
+            let _ = fs::replace(&file, &print, Some(fs::PRIVATE));
         }
         Ok(asked)
     }

@@ -49,6 +49,8 @@ pub struct Git {
     pinned: Option<Pinned>,
     /// The variables that name the objects of a push while its hooks run. Commands in the same repository need them.
     quarantine: Vec<(&'static str, OsString)>,
+    /// `core.excludesFile` in the present repository, if an earlier answer still holds.
+    known_excludes: Option<Option<PathBuf>>,
 }
 
 /// The repository and worktree that we run in.
@@ -85,7 +87,7 @@ impl Git {
         let program = proc::find(env, "git").ok_or_else(|| {
             Failure::failed("git is not on the PATH").hint("install git, 2.39 or newer, and run the command again")
         })?;
-        Ok(Git { program, env: env.clone(), pinned: None, quarantine: Vec::new() })
+        Ok(Git { program, env: env.clone(), pinned: None, quarantine: Vec::new(), known_excludes: None })
     }
 
     /// A git command in `dir` that ignores inherited repository variables. It has no pager, no prompt, no optional
@@ -329,6 +331,9 @@ impl Git {
 
     /// The file of ignore patterns for all work trees (`core.excludesFile`), if one is configured.
     pub fn excludes_file(&self, repo: &Repo) -> Result<Option<PathBuf>> {
+        if let Some(known) = &self.known_excludes {
+            return Ok(known.clone());
+        }
         let cmd = self.cmd(&repo.common_dir).args(["config", "-z", "--type=path", "--get", "core.excludesFile"]);
         let output = cmd.var("GIT_DIR", &repo.common_dir).capture()?;
         let value = output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsStr::from_bytes(v)));

@@ -205,14 +205,18 @@ fn ask_git(
 /// Reads a file below `root`, or says why it is left alone.
 pub fn read_at(root: &Root, path: &RelPath, overlay: &Path) -> Result<Lookup> {
     use shopfloor_core::fs::Found as Is;
+    let read = match root.read_whole(path) {
+        Ok(Some((bytes, mode))) => return Ok(Ok(Some(ReadFile::new(bytes, mode)))),
+        read => read,
+    };
     let looked = match root.look(path) {
         Ok(looked) => looked,
         Err(failure) => return Ok(Err(Bar::Unreadable(failure.to_string()))),
     };
     Ok(match looked {
         Is::Missing => Ok(None),
-        // It may be gone again, or have changed its type.
-        Is::File(_) => match root.read_whole(path) {
+        // It may have come just now.
+        Is::File(_) => match read.and_then(|_| root.read_whole(path)) {
             Ok(read) => Ok(read.map(|(bytes, mode)| ReadFile::new(bytes, mode))),
             Err(failure) => Err(Bar::Unreadable(failure.to_string())),
         },

@@ -17,17 +17,21 @@ pub fn contested<G: Ground>(
 ) -> Result<Vec<(RelPath, Vec<usize>)>> {
     let mut changed: BTreeMap<&RelPath, Vec<usize>> = BTreeMap::new();
     for (index, workspace) in workspaces.iter().enumerate().filter(|(_, workspace)| !idle.contains(&workspace.id)) {
-        // A workspace that cannot be read is reported when its own pass runs.
-        if !ground.is_present(workspace).unwrap_or(false) {
-            continue;
-        }
-        let Ok(quiet) = ground.quiet(workspace) else { continue };
-        for path in workspace.files.keys().filter(|path| !quiet.contains(path)) {
+        // A workspace that cannot be read, or is not at its path, is reported when its own pass runs.
+        let Ok(news) = ground.news(workspace) else { continue };
+        for path in news {
             changed.entry(path).or_default().push(index);
         }
     }
+    changed.retain(|_, changed| changed.len() > 1);
+    let mut wanted: BTreeMap<usize, Vec<&RelPath>> = BTreeMap::new();
+    for (path, changed) in &changed {
+        changed.iter().for_each(|index| wanted.entry(*index).or_default().push(path));
+    }
+    let wanted: Vec<_> = wanted.into_iter().map(|(index, paths)| (&workspaces[index], paths)).collect();
+    ground.read_ahead(&wanted);
     let mut contested = Vec::new();
-    for (path, changed) in changed.into_iter().filter(|(_, changed)| changed.len() > 1) {
+    for (path, changed) in changed {
         let edited = changed.into_iter().filter_map(|index| {
             let workspace = &workspaces[index];
             Some((ground.edited(workspace, path, workspace.files.get(path)?.sha256)?, index))

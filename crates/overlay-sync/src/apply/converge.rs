@@ -185,6 +185,12 @@ impl<'a> SyncRun<'a> {
                 continue;
             }
             let pushed = self.pass(ground, workspace, scope);
+            if !pushed.is_empty() {
+                let paths: Vec<&RelPath> = pushed.iter().collect();
+                let others = workspaces.iter().enumerate().filter(|(other, _)| *other != index);
+                let others: Vec<_> = others.map(|(_, other)| (other, paths.clone())).collect();
+                ground.read_ahead(&others);
+            }
             // Workspaces whose pass came earlier have not got what this one pushed.
             for (other, earlier) in workspaces.iter().enumerate().filter(|(other, _)| *other != index) {
                 if other < index || round > 0 {

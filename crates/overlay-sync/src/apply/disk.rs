@@ -1,5 +1,6 @@
 //! The real ground: the overlay's directory, worktrees, git and the merge command.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -16,6 +17,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 
 use super::bars::{GitBars, read_at};
+use super::first_look::{self, FirstLook};
 use super::late;
 use super::merge_command::{self, CommandAnswer};
 use super::texts::Texts;
@@ -49,8 +51,10 @@ pub struct Disk<'a> {
     /// How the system described the overlay's files before they were read.
     overlay_stats: RefCell<HashMap<RelPath, Option<Stat>>>,
     stats: RefCell<HashMap<(Digest, RelPath), u64>>,
-    /// The same for the files of workspaces, until they are looked at.
-    first_look: RefCell<HashMap<Digest, Vec<Option<Stat>>>>,
+    /// The overlay's files that this run has written.
+    written: RefCell<BTreeSet<RelPath>>,
+    /// What was found in workspaces in which this run has not written yet.
+    first_look: RefCell<HashMap<Digest, FirstLook>>,
     /// What a look before this run found in workspaces whose files were these.
     looked: Option<Looked>,
     /// The workspaces whose directories for temporary files are empty.
@@ -96,6 +100,7 @@ impl<'a> Disk<'a> {
             files: RefCell::default(),
             overlay_stats: RefCell::default(),
             stats: RefCell::default(),
+            written: RefCell::default(),
             first_look: RefCell::default(),
             looked: None,
             empty: RefCell::default(),
@@ -139,8 +144,8 @@ impl<'a> Disk<'a> {
 
     /// Saves for the next run which files were quiet.
     pub fn finish(&self) {
-        let workspaces = self.overlay.store.workspaces();
-        self.quiet.borrow_mut().save(|id| workspaces.join(format!("{id}.json")).exists());
+        let manifests = fs::list(&self.overlay.store.workspaces()).unwrap_or_default();
+        self.quiet.borrow_mut().save(|id| manifests.binary_search(&format!("{id}.json").into()).is_ok());
     }
 
     fn here(&self, workspace: &Workspace) -> Result<Rc<OpenWorkspace>> {
@@ -236,12 +241,14 @@ impl Ground for Disk<'_> {
     }
 
     fn is_present(&self, workspace: &Workspace) -> Result<bool> {
-        workspace.is_present()
+        let is_proven = self.first_look.borrow().get(&workspace.id).is_some_and(|look| look.proves(workspace));
+        if is_proven { Ok(true) } else { workspace.is_present() }
     }
 
     fn sweep(&self, workspace: &Workspace) -> Result<()> {
         let staging = workspace.staging();
-        if self.rescue(&staging)? && staging.is_dir() {
+        let was_empty = self.first_look.borrow().get(&workspace.id).is_some_and(|look| look.has_empty_staging);
+        if was_empty || self.rescue(&staging)? && staging.is_dir() {
             self.empty.borrow_mut().insert(workspace.id);
         }
         Ok(())
@@ -277,23 +284,15 @@ impl Ground for Disk<'_> {
         let is_declared = self.declarations().map_or(true, |declared| !declared.is_empty());
         let (settings, looked) = (self.settings, self.looked.as_ref());
         let look = |workspace: &Workspace| {
-            let seen = looked.and_then(|looked| looked.stats_of(workspace));
-            let root = Root::open(&workspace.root)?;
-            let stats = match &seen {
-                Some(stats) => stats.clone(),
-                None => root.stats(workspace.files.keys())?,
-            };
-            let prints: Vec<u64> = quiet::prints(workspace, &stats, overlay, settings).flatten().collect();
+            let look = FirstLook::of(workspace, looked, overlay, settings)?;
+            let prints: Vec<u64> = look.prints.iter().copied().flatten().collect();
             let is_whole = prints.len() == workspace.files.len() && prints.len() == overlay.len();
             let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
-            let dirs = || Ok(late::known_dirs(workspace, &root));
-            let displaced = || late::displaced(&workspace.staging(), &root, dirs);
-            let is_late = seen.is_none() && !displaced()?.is_empty();
             let print = quiet::whole(&prints);
             let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
             // The files are the very same, so the workspace is too.
-            let is_quiet = is_whole && !waits && !is_late && is_known && !prints.is_empty();
-            Ok::<_, Failure>((workspace.id, stats, is_quiet))
+            let is_quiet = is_whole && !waits && !look.has_late && is_known && !prints.is_empty();
+            Ok::<_, Failure>((workspace.id, look, is_quiet))
         };
         // Errors are found again, and reported, when the workspace is looked at.
         let looked: Vec<_> = proc::map_parallel(workspaces, look).into_iter().flatten().collect();
@@ -303,38 +302,61 @@ impl Ground for Disk<'_> {
         let files: BTreeSet<RelPath> =
             overlay.iter().filter(|(_, stat)| stat.is_some()).map(|(p, _)| p.clone()).collect();
         self.git.ask_about_new(&new, &files);
-        *self.first_look.borrow_mut() = looked.into_iter().map(|(id, stats, _)| (id, stats)).collect();
+        *self.first_look.borrow_mut() = looked.into_iter().map(|(id, look, _)| (id, look)).collect();
         quiet
     }
 
-    fn quiet<'w>(&self, workspace: &'w Workspace) -> Result<HashSet<&'w RelPath>> {
-        // Good until something is written there.
-        let first_look = self.first_look.borrow().get(&workspace.id).cloned();
-        let stats = match first_look.filter(|stats| stats.len() == workspace.files.len()) {
-            Some(stats) => stats,
-            None => self.here(workspace)?.root.stats(workspace.files.keys())?,
+    fn news<'w>(&self, workspace: &'w Workspace) -> Result<Vec<&'w RelPath>> {
+        let (looks, overlay) = (self.first_look.borrow(), self.overlay_stats.borrow());
+        let first_look = looks.get(&workspace.id).filter(|look| look.stats.len() == workspace.files.len());
+        let (stats, prints) = match first_look {
+            Some(look) => (Cow::Borrowed(&look.stats), Cow::Borrowed(&look.prints)),
+            None => {
+                let stats = self.here(workspace)?.root.stats(workspace.files.keys())?;
+                let prints = quiet::prints(workspace, &stats, &overlay, self.settings).collect();
+                (Cow::Owned(stats), Cow::Owned(prints))
+            }
         };
-        let overlay = self.overlay_stats.borrow();
-        let prints: Vec<Option<u64>> = quiet::prints(workspace, &stats, &overlay, self.settings).collect();
-        let mut same = HashSet::with_capacity(workspace.files.len());
+        let mut news = Vec::new();
         {
-            let (quiet, mut news) = (self.quiet.borrow(), self.stats.borrow_mut());
+            let (quiet, written) = (self.quiet.borrow(), self.written.borrow());
             let known = quiet.files(&workspace.id);
-            for ((path, here), print) in workspace.files.keys().zip(&stats).zip(&prints) {
-                let Some(print) = *print else { continue };
+            for ((path, here), print) in workspace.files.keys().zip(&*stats).zip(&*prints) {
+                let print = print.filter(|_| !written.contains(path));
+                if print.is_some_and(|print| known.is_some_and(|known| known.sides_are(path, print))) {
+                    continue;
+                }
+                news.push(path);
                 let is_settled = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.is_settled(self.env.now));
-                if known.is_some_and(|known| known.sides_are(path, print)) {
-                    same.insert(path);
-                } else if is_settled(here) && overlay.get(path).is_some_and(is_settled) {
-                    news.insert((workspace.id, path.clone()), print);
+                if let Some(print) = print
+                    && is_settled(here)
+                    && overlay.get(path).is_some_and(is_settled)
+                {
+                    self.stats.borrow_mut().insert((workspace.id, path.clone()), print);
                 }
             }
         }
-        if same.len() == workspace.files.len() {
-            let prints: Vec<u64> = prints.into_iter().flatten().collect();
+        if news.is_empty() {
+            let prints: Vec<u64> = prints.iter().copied().flatten().collect();
             self.quiet.borrow_mut().set_whole(&workspace.id, quiet::whole(&prints));
         }
-        Ok(same)
+        Ok(news)
+    }
+
+    fn read_ahead(&self, wanted: &[(&Workspace, Vec<&RelPath>)]) {
+        let mut looks = self.first_look.borrow_mut();
+        let mut paths = Vec::new();
+        for (workspace, wanted) in wanted {
+            let small = looks.get(&workspace.id).map(|look| look.small(workspace, wanted));
+            paths.push((*workspace, small.unwrap_or_default()));
+        }
+        let read =
+            proc::map_parallel(&paths, |(workspace, paths)| first_look::read_all(workspace, paths, &self.overlay.dir));
+        for ((workspace, _), texts) in paths.iter().zip(read) {
+            if let Some(look) = looks.get_mut(&workspace.id) {
+                look.keep(texts);
+            }
+        }
     }
 
     fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath) {
@@ -344,8 +366,13 @@ impl Ground for Disk<'_> {
     }
 
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {
-        let found = self.read(Side::Here(workspace), path).ok()?.ok()??;
-        if found.sha256 == base {
+        let ahead =
+            self.first_look.borrow().get(&workspace.id).and_then(|look| look.text(path)).map(|text| text.sha256);
+        let found = match ahead {
+            Some(found) => found,
+            None => self.read(Side::Here(workspace), path).ok()?.ok()??.sha256,
+        };
+        if found == base {
             return None;
         }
         let stats = self.here(workspace).ok()?.root.stats([path].into_iter()).ok()?;
@@ -354,7 +381,13 @@ impl Ground for Disk<'_> {
 
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         match side {
-            Side::Here(workspace) => read_at(&self.here(workspace)?.root, path, &self.overlay.dir),
+            Side::Here(workspace) => {
+                let mut looks = self.first_look.borrow_mut();
+                match looks.get_mut(&workspace.id).and_then(|look| look.take(path)) {
+                    Some(ahead) => Ok(Ok(Some(ahead))),
+                    None => read_at(&self.here(workspace)?.root, path, &self.overlay.dir),
+                }
+            }
             Side::Overlay => {
                 if let Some(found) = self.files.borrow().get(path) {
                     return Ok(found.clone());
@@ -372,6 +405,7 @@ impl Ground for Disk<'_> {
             Side::Overlay => {
                 self.files.borrow_mut().remove(path);
                 self.overlay_stats.borrow_mut().remove(path);
+                self.written.borrow_mut().insert(path.clone());
                 (&self.root, self.overlay_staging()?)
             }
             Side::Here(workspace) => {

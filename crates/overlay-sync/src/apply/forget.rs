@@ -8,11 +8,10 @@ use crate::manifest::Workspace;
 
 /// Forgets the workspaces whose worktree git has removed. The caller holds the overlay's lock.
 pub fn forget_gone(overlay: &Overlay, workspaces: &mut Vec<Workspace>) -> Result<()> {
-    for gone in workspaces.iter().filter(|workspace| workspace.is_gone()) {
-        forget(overlay, gone)?;
-    }
-    workspaces.retain(|workspace| !workspace.is_gone());
-    Ok(())
+    let (gone, there) = std::mem::take(workspaces).into_iter().partition(Workspace::is_gone);
+    *workspaces = there;
+    let gone: Vec<Workspace> = gone;
+    gone.iter().try_for_each(|gone| forget(overlay, gone))
 }
 
 /// Forgets a workspace; what was held of it stays among the conflicts.

@@ -6,6 +6,7 @@ mod contested;
 pub mod converge;
 pub mod disk;
 pub mod edits;
+mod first_look;
 pub mod forget;
 mod heal;
 pub mod late;

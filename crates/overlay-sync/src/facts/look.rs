@@ -59,9 +59,10 @@ pub fn paths(
         LookScope::All => managed.chain(workspace.retired.keys()).cloned().collect(),
         LookScope::Only(these) => managed.filter(|path| these.contains(path)).cloned().collect(),
         LookScope::News => {
-            let quiet = ground.quiet(workspace)?;
-            let waits = |path: &RelPath| workspace.held.contains_key(path) || workspace.deleted.contains_key(path);
-            managed.filter(|path| !quiet.contains(path) || waits(path)).cloned().collect()
+            let news = ground.news(workspace)?;
+            let is_new = |path: &&RelPath| !workspace.files.contains_key(path);
+            let waits = workspace.held.keys().chain(workspace.deleted.keys());
+            managed.filter(is_new).chain(news).chain(waits).cloned().collect()
         }
     })
 }

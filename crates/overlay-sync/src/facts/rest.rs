@@ -1,7 +1,7 @@
 //! Whether everything is as the last sync left it. The system's descriptions of the files tell that without a look into
 //! any manifest.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
 
@@ -44,14 +44,17 @@ pub struct Rest {
 pub struct Looked {
     files: Vec<RelPath>,
     stats: HashMap<Digest, Vec<Stat>>,
+    /// The workspaces whose directories for temporary files are there and empty.
+    empty: HashSet<Digest>,
 }
 
 impl Looked {
-    /// How the system described the files of a workspace, if it has these files.
-    pub fn stats_of(&self, workspace: &Workspace) -> Option<Vec<Option<Stat>>> {
+    /// How the system described the files of a workspace, if it has these files, and whether its directory for
+    /// temporary files is there and empty.
+    pub fn of(&self, workspace: &Workspace) -> Option<(Vec<Option<Stat>>, bool)> {
         let stats = self.stats.get(&workspace.id)?;
         let is_same = self.files.iter().eq(workspace.files.keys());
-        is_same.then(|| stats.iter().copied().map(Some).collect())
+        is_same.then(|| (stats.iter().copied().map(Some).collect(), self.empty.contains(&workspace.id)))
     }
 }
 
@@ -126,30 +129,32 @@ fn print(env: &Env, overlay: &Overlay, places: &[Place]) -> Option<(u64, bool, L
         keys.bytes.extend(path.to_string().as_bytes());
         keys.bytes.push(0);
     }
-    let mut stats = HashMap::new();
+    let (mut stats, mut empty) = (HashMap::new(), HashSet::new());
     for (place, looked) in places.iter().zip(proc::map_parallel(places, |place| look(env, place, &files))) {
-        let (of_place, of_files) = looked?;
+        let (of_place, of_files, is_empty) = looked?;
         keys.bytes.extend(of_place.bytes);
         keys.is_settled &= of_place.is_settled;
         stats.insert(place.id, of_files);
+        empty.extend(is_empty.then_some(place.id));
     }
     let mut hasher = DefaultHasher::new();
     hasher.write(&keys.bytes);
-    Some((hasher.finish(), keys.is_settled, Looked { files, stats }))
+    Some((hasher.finish(), keys.is_settled, Looked { files, stats, empty }))
 }
 
-/// What the system says of a workspace.
-fn look<'e>(env: &'e Env, place: &Place, files: &[RelPath]) -> Option<(Keys<'e>, Vec<Stat>)> {
+/// What the system says of a workspace, and whether its directory for temporary files is there and empty.
+fn look<'e>(env: &'e Env, place: &Place, files: &[RelPath]) -> Option<(Keys<'e>, Vec<Stat>, bool)> {
     let root = Root::open(&place.root).ok()?;
     let staging = Workspace::staging_in(&place.git_dir);
-    if !DisplacedFile::list(&staging).ok()?.is_empty() || Staging::is_beside(&staging, &root).ok()? {
+    let left = fs::list(&staging).ok()?;
+    if left.iter().any(|name| fs::is_displaced(name)) || Staging::is_beside(&staging, &root).ok()? {
         return None;
     }
     let mut keys = Keys { env, bytes: Vec::with_capacity(64 * (files.len() + 2)), is_settled: true };
     keys.add(Stat::at(&Workspace::mark_in(&place.git_dir))?)?;
     keys.add(Stat::at(&place.root.join(".git"))?)?;
     let stats = keys.add_files(&root, files)?;
-    Some((keys, stats))
+    Some((keys, stats, left.is_empty() && staging.is_dir()))
 }
 
 /// Descriptions of files, one after the other.

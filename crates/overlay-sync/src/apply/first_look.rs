@@ -1,0 +1,106 @@
+//! The first look of a run at a workspace. It is taken at all workspaces on all processors, and the passes use what it
+//! found until they write there.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::fs::{self, Root, Stat};
+use shopfloor_core::path::RelPath;
+
+use super::bars::read_at;
+use super::late;
+use crate::facts::rest::Looked;
+use crate::ground::ReadFile;
+use crate::manifest::Workspace;
+use crate::quiet;
+
+/// A larger text is not read ahead, and no more than this many bytes of a workspace are.
+const AHEAD: u64 = 64 << 10;
+
+/// What was found in a workspace.
+pub struct FirstLook {
+    /// How the system describes each file of the manifest.
+    pub stats: Vec<Option<Stat>>,
+    /// The fingerprint of each of them; `None` where a side does not have the file.
+    pub prints: Vec<Option<u64>>,
+    /// Whether its directory for temporary files is there and empty.
+    pub has_empty_staging: bool,
+    /// Whether files that were displaced wait there.
+    pub has_late: bool,
+    /// How the system described the files that say whose directory this is, if they named this workspace.
+    proof: Option<[Stat; 2]>,
+    texts: BTreeMap<RelPath, ReadFile>,
+}
+
+impl FirstLook {
+    /// Looks at a workspace. `looked` is what was found there just now, if anything was.
+    pub fn of(
+        workspace: &Workspace,
+        looked: Option<&Looked>,
+        overlay: &HashMap<RelPath, Option<Stat>>,
+        settings: u64,
+    ) -> Result<FirstLook> {
+        let root = Root::open(&workspace.root)?;
+        let (stats, has_empty_staging, has_late) = match looked.and_then(|looked| looked.of(workspace)) {
+            Some((stats, is_empty)) => (stats, is_empty, false),
+            None => {
+                let staging = workspace.staging();
+                let displaced = late::displaced(&staging, &root, || Ok(late::known_dirs(workspace, &root)))?;
+                let is_empty = staging.is_dir() && fs::list(&staging)?.is_empty();
+                (root.stats(workspace.files.keys())?, is_empty, !displaced.is_empty())
+            }
+        };
+        let prints = quiet::prints(workspace, &stats, overlay, settings).collect();
+        let proof = proof(workspace).filter(|_| workspace.is_present().unwrap_or(false));
+        Ok(FirstLook { stats, prints, has_empty_staging, has_late, proof, texts: BTreeMap::new() })
+    }
+
+    /// Whether the directory was this workspace's, and nothing has changed about that.
+    pub fn proves(&self, workspace: &Workspace) -> bool {
+        self.proof.is_some() && self.proof == proof(workspace)
+    }
+
+    /// How the system described a file.
+    pub fn stat(&self, workspace: &Workspace, path: &RelPath) -> Option<Stat> {
+        workspace.files.keys().zip(&self.stats).find(|(file, _)| *file == path).and_then(|(_, stat)| *stat)
+    }
+
+    /// Those of these files that are small enough to be read ahead, and are not yet.
+    pub fn small<'p>(&self, workspace: &Workspace, paths: &[&'p RelPath]) -> Vec<&'p RelPath> {
+        let mut left = AHEAD;
+        let mut is_small = |path: &&&RelPath| {
+            let size = self.stat(workspace, path).map(|stat| stat.size()).filter(|size| *size <= left);
+            left -= size.unwrap_or(0);
+            size.is_some() && !self.texts.contains_key(**path)
+        };
+        paths.iter().filter(&mut is_small).copied().collect()
+    }
+
+    /// Keeps texts that were read ahead.
+    pub fn keep(&mut self, texts: Vec<(RelPath, ReadFile)>) {
+        self.texts.extend(texts);
+    }
+
+    /// A text that was read ahead.
+    pub fn text(&self, path: &RelPath) -> Option<&ReadFile> {
+        self.texts.get(path)
+    }
+
+    /// A text that was read ahead, for a pass. The next pass reads the file again.
+    pub fn take(&mut self, path: &RelPath) -> Option<ReadFile> {
+        self.texts.remove(path)
+    }
+}
+
+/// How the system describes the files that say whose directory this is.
+fn proof(workspace: &Workspace) -> Option<[Stat; 2]> {
+    Some([Stat::at(&workspace.root.join(".git"))?, Stat::at(&Workspace::mark_in(&workspace.git_dir))?])
+}
+
+/// Reads regular files of a workspace. `overlay` is the overlay's directory.
+pub fn read_all(workspace: &Workspace, paths: &[&RelPath], overlay: &Path) -> Vec<(RelPath, ReadFile)> {
+    let Ok(root) = Root::open(&workspace.root) else { return Vec::new() };
+    let read = |path: &&RelPath| Some(((*path).clone(), read_at(&root, path, overlay).ok()?.ok()??));
+    paths.iter().filter_map(read).collect()
+}
