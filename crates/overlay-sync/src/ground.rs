@@ -92,10 +92,10 @@ pub trait Ground {
     fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>>;
     /// Looks at many workspaces at once, and gives those that have nothing to do.
     fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest>;
-    /// The files of a workspace that may have changed on a side since a pass last looked, sorted.
-    fn news<'w>(&self, workspace: &'w Workspace) -> Result<Vec<&'w RelPath>>;
+    /// The files of a workspace that may have changed on a side since a pass last looked.
+    fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>>;
     /// Reads files of workspaces that passes are about to look at, all at once.
-    fn read_ahead(&self, wanted: &[(&Workspace, Vec<&RelPath>)]);
+    fn read_ahead(&self, wanted: &[(&Workspace, Vec<RelPath>)]);
     /// Records that there is nothing to do about a file.
     fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath);
     /// When a workspace edited a file whose base is `base`, in nanoseconds; `None` if it did not. Edits are only put in

@@ -16,21 +16,19 @@ use shopfloor_core::path::RelPath;
 use crate::manifest::Workspace;
 use crate::settings::Settings;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What is known of one file of a workspace: fingerprints that any change alters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct FilePrints {
     /// Both sides as the system describes them, and their base.
-    #[serde(rename = "s")]
     sides: u64,
     /// Everything that makes git ignore the file and not track it.
-    #[serde(rename = "g")]
     git: u64,
 }
 
 /// What is known of one workspace.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub struct QuietFiles(BTreeMap<RelPath, FilePrints>);
 
 impl QuietFiles {
@@ -43,11 +41,17 @@ impl QuietFiles {
     }
 }
 
+/// A file of the cache. Workspaces have the same paths, so each path is in it once.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct SavedCache<T> {
     v: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<RelPath>,
     workspaces: BTreeMap<Digest, T>,
 }
+
+/// The fingerprints of a workspace's files: the index of the path, the two sides, git.
+type SavedFiles = Vec<(usize, u64, u64)>;
 
 /// The cache of one repository: a fingerprint for each workspace, and one for each file. The latter are read only when
 /// the former has changed.
@@ -65,7 +69,12 @@ const FILES: &str = "quiet-files.json";
 impl QuietCache {
     /// Loads the cache; one that cannot be read counts as empty.
     pub fn load(dir: &Path) -> QuietCache {
-        QuietCache { dir: dir.to_path_buf(), whole: load(&dir.join(WHOLE)), files: OnceCell::new(), is_changed: false }
+        QuietCache {
+            dir: dir.to_path_buf(),
+            whole: load(&dir.join(WHOLE)).workspaces,
+            files: OnceCell::new(),
+            is_changed: false,
+        }
     }
 
     /// Saves the cache if it changed. Best effort.
@@ -74,10 +83,10 @@ impl QuietCache {
             return;
         }
         self.whole.retain(|id, _| is_attached(id));
-        save(&self.dir.join(WHOLE), &self.whole);
+        save(&self.dir.join(WHOLE), &SavedCache { v: VERSION, paths: Vec::new(), workspaces: self.whole.clone() });
         if let Some(files) = self.files.get_mut() {
             files.retain(|id, _| is_attached(id));
-            save(&self.dir.join(FILES), files);
+            save(&self.dir.join(FILES), &to_saved(files));
         }
     }
 
@@ -91,7 +100,7 @@ impl QuietCache {
     }
 
     pub fn files(&self, workspace: &Digest) -> Option<&QuietFiles> {
-        self.files.get_or_init(|| load(&self.dir.join(FILES))).get(workspace)
+        self.files.get_or_init(|| from_saved(load(&self.dir.join(FILES)))).get(workspace)
     }
 
     pub fn set_sides(&mut self, workspace: &Digest, path: &RelPath, print: u64) {
@@ -113,18 +122,38 @@ impl QuietCache {
     }
 }
 
-fn load<T: DeserializeOwned>(path: &Path) -> BTreeMap<Digest, T> {
+fn load<T: DeserializeOwned + Default>(path: &Path) -> SavedCache<T> {
     let bytes = fs::read_no_follow(path).ok().flatten().unwrap_or_default();
-    let saved = serde_json::from_slice::<SavedCache<T>>(&bytes).ok().filter(|saved| saved.v == VERSION);
-    saved.map(|saved| saved.workspaces).unwrap_or_default()
+    serde_json::from_slice::<SavedCache<T>>(&bytes).ok().filter(|saved| saved.v == VERSION).unwrap_or_default()
 }
 
-fn save<T: Serialize>(path: &Path, workspaces: &BTreeMap<Digest, T>) {
-    let bytes = serde_json::to_vec(&SavedCache {
-        v: VERSION,
-        workspaces: workspaces.iter().map(|(id, of)| (*id, of)).collect(),
-    });
-    let _ = bytes.map(|bytes| fs::replace(path, &bytes, Some(fs::PRIVATE)));
+fn save<T: Serialize>(path: &Path, cache: &SavedCache<T>) {
+    let _ = serde_json::to_vec(cache).map(|bytes| fs::replace(path, &bytes, Some(fs::PRIVATE)));
+}
+
+fn from_saved(saved: SavedCache<SavedFiles>) -> BTreeMap<Digest, QuietFiles> {
+    let paths = saved.paths;
+    let file = |(path, sides, git): (usize, u64, u64)| Some((paths.get(path)?.clone(), FilePrints { sides, git }));
+    let files = |files: SavedFiles| QuietFiles(files.into_iter().filter_map(file).collect());
+    saved.workspaces.into_iter().map(|(id, saved)| (id, files(saved))).collect()
+}
+
+fn to_saved(workspaces: &BTreeMap<Digest, QuietFiles>) -> SavedCache<SavedFiles> {
+    let mut indexes: HashMap<&RelPath, usize> = HashMap::new();
+    let mut paths = Vec::new();
+    let mut saved = BTreeMap::new();
+    for (id, files) in workspaces {
+        let index = |path: &RelPath, paths: &mut Vec<RelPath>| {
+            paths.push(path.clone());
+            paths.len() - 1
+        };
+        let files = files.0.iter().map(|(path, prints)| {
+            let index = *indexes.entry(path).or_insert_with(|| index(path, &mut paths));
+            (index, prints.sides, prints.git)
+        });
+        saved.insert(*id, files.collect());
+    }
+    SavedCache { v: VERSION, paths, workspaces: saved }
 }
 
 /// The fingerprint of all files of a workspace.

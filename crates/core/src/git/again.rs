@@ -38,6 +38,17 @@ impl Git {
         }
         Ok(asked)
     }
+
+    /// The file of ignore patterns for all work trees (`core.excludesFile`), if one is configured.
+    pub fn excludes_file(&self, repo: &Repo) -> Result<Option<PathBuf>> {
+        if let Some(known) = &self.known_excludes {
+            return Ok(known.clone());
+        }
+        let cmd = self.cmd(&repo.common_dir).args(["config", "-z", "--type=path", "--get", "core.excludesFile"]);
+        let output = cmd.var("GIT_DIR", &repo.common_dir).capture()?;
+        let value = output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsStr::from_bytes(v)));
+        Ok(value.filter(|_| output.status.success()))
+    }
 }
 
 /// What plain files say of the repository of the current directory. It counts only if git has said the same of the same

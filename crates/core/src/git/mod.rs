@@ -329,17 +329,6 @@ impl Git {
         Ok(fields.chunks(4).filter_map(|f| f.get(2)).map(|p| String::from_utf8_lossy(p).into_owned()).collect())
     }
 
-    /// The file of ignore patterns for all work trees (`core.excludesFile`), if one is configured.
-    pub fn excludes_file(&self, repo: &Repo) -> Result<Option<PathBuf>> {
-        if let Some(known) = &self.known_excludes {
-            return Ok(known.clone());
-        }
-        let cmd = self.cmd(&repo.common_dir).args(["config", "-z", "--type=path", "--get", "core.excludesFile"]);
-        let output = cmd.var("GIT_DIR", &repo.common_dir).capture()?;
-        let value = output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsStr::from_bytes(v)));
-        Ok(value.filter(|_| output.status.success()))
-    }
-
     /// The paths that `git ls-files -z ARGS` lists.
     pub fn ls_files(&self, worktree: &Path, args: &[OsString]) -> Result<Vec<PathBuf>> {
         let output = self.cmd(worktree).args(["ls-files", "-z"]).args(args.iter().cloned()).capture()?;

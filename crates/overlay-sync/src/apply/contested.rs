@@ -15,7 +15,7 @@ pub fn contested<G: Ground>(
     workspaces: &[Workspace],
     idle: &HashSet<Digest>,
 ) -> Result<Vec<(RelPath, Vec<usize>)>> {
-    let mut changed: BTreeMap<&RelPath, Vec<usize>> = BTreeMap::new();
+    let mut changed: BTreeMap<RelPath, Vec<usize>> = BTreeMap::new();
     for (index, workspace) in workspaces.iter().enumerate().filter(|(_, workspace)| !idle.contains(&workspace.id)) {
         // A workspace that cannot be read, or is not at its path, is reported when its own pass runs.
         let Ok(news) = ground.news(workspace) else { continue };
@@ -24,9 +24,9 @@ pub fn contested<G: Ground>(
         }
     }
     changed.retain(|_, changed| changed.len() > 1);
-    let mut wanted: BTreeMap<usize, Vec<&RelPath>> = BTreeMap::new();
+    let mut wanted: BTreeMap<usize, Vec<RelPath>> = BTreeMap::new();
     for (path, changed) in &changed {
-        changed.iter().for_each(|index| wanted.entry(*index).or_default().push(path));
+        changed.iter().for_each(|index| wanted.entry(*index).or_default().push(path.clone()));
     }
     let wanted: Vec<_> = wanted.into_iter().map(|(index, paths)| (&workspaces[index], paths)).collect();
     ground.read_ahead(&wanted);
@@ -34,12 +34,12 @@ pub fn contested<G: Ground>(
     for (path, changed) in changed {
         let edited = changed.into_iter().filter_map(|index| {
             let workspace = &workspaces[index];
-            Some((ground.edited(workspace, path, workspace.files.get(path)?.sha256)?, index))
+            Some((ground.edited(workspace, &path, workspace.files.get(&path)?.sha256)?, index))
         });
         let mut order: Vec<(i128, usize)> = edited.collect();
         if order.len() > 1 {
             order.sort_unstable();
-            contested.push((path.clone(), order.into_iter().map(|(_, index)| index).collect()));
+            contested.push((path, order.into_iter().map(|(_, index)| index).collect()));
         }
     }
     Ok(contested)

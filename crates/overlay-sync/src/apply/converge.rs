@@ -186,7 +186,7 @@ impl<'a> SyncRun<'a> {
             }
             let pushed = self.pass(ground, workspace, scope);
             if !pushed.is_empty() {
-                let paths: Vec<&RelPath> = pushed.iter().collect();
+                let paths: Vec<RelPath> = pushed.iter().cloned().collect();
                 let others = workspaces.iter().enumerate().filter(|(other, _)| *other != index);
                 let others: Vec<_> = others.map(|(_, other)| (other, paths.clone())).collect();
                 ground.read_ahead(&others);

@@ -1,6 +1,5 @@
 //! The real ground: the overlay's directory, worktrees, git and the merge command.
 
-use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -20,6 +19,7 @@ use super::bars::{GitBars, read_at};
 use super::first_look::{self, FirstLook};
 use super::late;
 use super::merge_command::{self, CommandAnswer};
+use super::prints::Prints;
 use super::texts::Texts;
 use crate::conflict::ConflictRecord;
 use crate::declared::{Declared, DeclaredFiles};
@@ -28,7 +28,7 @@ use crate::facts::rest::Looked;
 use crate::ground::{Bar, Ground, LateText, Lookup, Side};
 use crate::manifest::Workspace;
 use crate::merge::MergeInput;
-use crate::quiet::{self, QuietCache};
+use crate::quiet;
 use crate::store::{LogRecord, PlannedWrite, RESERVED, RemovedEntries, WriteIntent};
 use crate::tool::TOOL;
 
@@ -50,7 +50,6 @@ pub struct Disk<'a> {
     files: RefCell<HashMap<RelPath, Lookup>>,
     /// How the system described the overlay's files before they were read.
     overlay_stats: RefCell<HashMap<RelPath, Option<Stat>>>,
-    stats: RefCell<HashMap<(Digest, RelPath), u64>>,
     /// The overlay's files that this run has written.
     written: RefCell<BTreeSet<RelPath>>,
     /// What was found in workspaces in which this run has not written yet.
@@ -63,17 +62,9 @@ pub struct Disk<'a> {
     texts: RefCell<Texts>,
     /// What this run has announced.
     announced: RefCell<BTreeSet<PlannedWrite>>,
-    quiet: RefCell<QuietCache>,
-    /// The fingerprint of the settings in force.
-    settings: u64,
+    prints: Prints<'a>,
     /// Whether nobody will look at these workspaces again, so that what programs still write is taken as it is.
     is_last: bool,
-}
-
-/// All directories of the overlay.
-fn directories(overlay: &Root) -> Result<BTreeSet<PathBuf>> {
-    let below = overlay.files(&[RESERVED])?.dirs;
-    Ok(below.iter().map(|dir| overlay.path().join(dir)).chain([overlay.path().to_path_buf()]).collect())
 }
 
 struct OpenWorkspace {
@@ -92,14 +83,12 @@ impl<'a> Disk<'a> {
             overlay,
             root,
             staging: OnceCell::new(),
-            settings: quiet::settings(&overlay.settings),
             lock,
             declared: OnceCell::new(),
             git: GitBars::new(env, overlay),
             here: RefCell::default(),
             files: RefCell::default(),
             overlay_stats: RefCell::default(),
-            stats: RefCell::default(),
             written: RefCell::default(),
             first_look: RefCell::default(),
             looked: None,
@@ -107,13 +96,13 @@ impl<'a> Disk<'a> {
             kept: RefCell::default(),
             texts: RefCell::default(),
             announced: RefCell::default(),
-            quiet: RefCell::new(QuietCache::load(&cache)),
+            prints: Prints::new(env, quiet::settings(&overlay.settings), &cache),
             is_last: false,
         };
         if is_writing {
             disk.rescue(&overlay.store.staging())?;
             if Staging::is_beside(&overlay.store.staging(), &disk.root)? {
-                directories(&disk.root)?.iter().try_for_each(|dir| disk.rescue(dir).map(drop))?;
+                late::all_dirs(&disk.root)?.iter().try_for_each(|dir| disk.rescue(dir).map(drop))?;
             }
             overlay.store.sweep()?;
             fs::sweep_temporaries(&cache)?;
@@ -138,14 +127,13 @@ impl<'a> Disk<'a> {
                 let root = &self.here(workspace)?.root;
                 late::displaced(&workspace.staging(), root, || Ok(late::known_dirs(workspace, root)))
             }
-            Side::Overlay => late::displaced(&self.overlay.store.staging(), &self.root, || directories(&self.root)),
+            Side::Overlay => late::displaced(&self.overlay.store.staging(), &self.root, || late::all_dirs(&self.root)),
         }
     }
 
     /// Saves for the next run which files were quiet.
     pub fn finish(&self) {
-        let manifests = fs::list(&self.overlay.store.workspaces()).unwrap_or_default();
-        self.quiet.borrow_mut().save(|id| manifests.binary_search(&format!("{id}.json").into()).is_ok());
+        self.prints.save(&self.overlay.store.workspaces());
     }
 
     fn here(&self, workspace: &Workspace) -> Result<Rc<OpenWorkspace>> {
@@ -275,23 +263,21 @@ impl Ground for Disk<'_> {
     }
 
     fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
-        self.git.barred(&self.quiet, workspace, paths)
+        self.git.barred(&self.prints.cache, workspace, paths)
     }
 
     fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest> {
-        let (overlay, quiet) = (&*self.overlay_stats.borrow(), self.quiet.borrow());
+        let (overlay, quiet) = (&*self.overlay_stats.borrow(), self.prints.cache.borrow());
         let known: HashMap<Digest, Option<u64>> = workspaces.iter().map(|w| (w.id, quiet.whole(&w.id))).collect();
         let is_declared = self.declarations().map_or(true, |declared| !declared.is_empty());
-        let (settings, looked) = (self.settings, self.looked.as_ref());
+        let (settings, looked) = (self.prints.settings, self.looked.as_ref());
         let look = |workspace: &Workspace| {
             let look = FirstLook::of(workspace, looked, overlay, settings)?;
-            let prints: Vec<u64> = look.prints.iter().copied().flatten().collect();
-            let is_whole = prints.len() == workspace.files.len() && prints.len() == overlay.len();
             let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
-            let print = quiet::whole(&prints);
-            let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
-            // The files are the very same, so the workspace is too.
-            let is_quiet = is_whole && !waits && !look.has_late && is_known && !prints.is_empty();
+            // If the files are the very same, the workspace is too.
+            let is_known =
+                look.whole(overlay.len()).is_some_and(|print| known.get(&workspace.id) == Some(&Some(print)));
+            let is_quiet = !waits && !look.has_late && is_known;
             Ok::<_, Failure>((workspace.id, look, is_quiet))
         };
         // Errors are found again, and reported, when the workspace is looked at.
@@ -306,53 +292,38 @@ impl Ground for Disk<'_> {
         quiet
     }
 
-    fn news<'w>(&self, workspace: &'w Workspace) -> Result<Vec<&'w RelPath>> {
-        let (looks, overlay) = (self.first_look.borrow(), self.overlay_stats.borrow());
-        let first_look = looks.get(&workspace.id).filter(|look| look.stats.len() == workspace.files.len());
-        let (stats, prints) = match first_look {
-            Some(look) => (Cow::Borrowed(&look.stats), Cow::Borrowed(&look.prints)),
+    fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
+        let (mut looks, written) = (self.first_look.borrow_mut(), self.written.borrow());
+        let overlay = &*self.overlay_stats.borrow();
+        let first_look = looks.get_mut(&workspace.id).filter(|look| look.stats.len() == workspace.files.len());
+        let mut news = match first_look {
+            Some(FirstLook { news: Some(news), .. }) => news.clone(),
+            Some(look) => {
+                let news = self.prints.news(workspace, &look.stats, &look.prints, overlay);
+                look.news.insert(news).clone()
+            }
             None => {
                 let stats = self.here(workspace)?.root.stats(workspace.files.keys())?;
-                let prints = quiet::prints(workspace, &stats, &overlay, self.settings).collect();
-                (Cow::Owned(stats), Cow::Owned(prints))
+                let prints: Vec<_> = quiet::prints(workspace, &stats, overlay, self.prints.settings).collect();
+                self.prints.news(workspace, &stats, &prints, overlay)
             }
         };
-        let mut news = Vec::new();
-        {
-            let (quiet, written) = (self.quiet.borrow(), self.written.borrow());
-            let known = quiet.files(&workspace.id);
-            for ((path, here), print) in workspace.files.keys().zip(&*stats).zip(&*prints) {
-                let print = print.filter(|_| !written.contains(path));
-                if print.is_some_and(|print| known.is_some_and(|known| known.sides_are(path, print))) {
-                    continue;
-                }
-                news.push(path);
-                let is_settled = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.is_settled(self.env.now));
-                if let Some(print) = print
-                    && is_settled(here)
-                    && overlay.get(path).is_some_and(is_settled)
-                {
-                    self.stats.borrow_mut().insert((workspace.id, path.clone()), print);
-                }
-            }
-        }
-        if news.is_empty() {
-            let prints: Vec<u64> = prints.iter().copied().flatten().collect();
-            self.quiet.borrow_mut().set_whole(&workspace.id, quiet::whole(&prints));
-        }
+        let too = written.iter().filter(|path| workspace.files.contains_key(path) && !news.contains(path));
+        let too: Vec<RelPath> = too.cloned().collect();
+        news.extend(too);
         Ok(news)
     }
 
-    fn read_ahead(&self, wanted: &[(&Workspace, Vec<&RelPath>)]) {
+    fn read_ahead(&self, wanted: &[(&Workspace, Vec<RelPath>)]) {
         let mut looks = self.first_look.borrow_mut();
-        let mut paths = Vec::new();
-        for (workspace, wanted) in wanted {
-            let small = looks.get(&workspace.id).map(|look| look.small(workspace, wanted));
-            paths.push((*workspace, small.unwrap_or_default()));
-        }
+        let small = |(workspace, paths): &(&Workspace, Vec<RelPath>)| {
+            looks.get(&workspace.id).map(|look| look.small(workspace, paths)).unwrap_or_default()
+        };
+        let paths: Vec<_> = wanted.iter().map(|wanted| (wanted.0, small(wanted))).collect();
+        let paths: Vec<_> = paths.into_iter().filter(|(_, paths)| !paths.is_empty()).collect();
         let read =
-            proc::map_parallel(&paths, |(workspace, paths)| first_look::read_all(workspace, paths, &self.overlay.dir));
-        for ((workspace, _), texts) in paths.iter().zip(read) {
+            |(workspace, paths): &(&Workspace, Vec<RelPath>)| first_look::read_all(workspace, paths, &self.overlay.dir);
+        for ((workspace, _), texts) in paths.iter().zip(proc::map_parallel(&paths, read)) {
             if let Some(look) = looks.get_mut(&workspace.id) {
                 look.keep(texts);
             }
@@ -360,9 +331,7 @@ impl Ground for Disk<'_> {
     }
 
     fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath) {
-        if let Some(print) = self.stats.borrow_mut().remove(&(workspace.id, path.clone())) {
-            self.quiet.borrow_mut().set_sides(&workspace.id, path, print);
-        }
+        self.prints.is_quiet_now(workspace, path);
     }
 
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {
@@ -518,7 +487,7 @@ impl Ground for Disk<'_> {
         // Other runs may have changed everything that was read before.
         self.files.borrow_mut().clear();
         self.announced.borrow_mut().clear();
-        self.stats.borrow_mut().clear();
+        self.prints.forget();
         self.first_look.borrow_mut().clear();
         self.git.forget();
         answer

@@ -30,6 +30,8 @@ pub struct FirstLook {
     pub has_late: bool,
     /// How the system described the files that say whose directory this is, if they named this workspace.
     proof: Option<[Stat; 2]>,
+    /// The files that may have changed since a pass last looked, when they have been computed.
+    pub news: Option<Vec<RelPath>>,
     texts: BTreeMap<RelPath, ReadFile>,
 }
 
@@ -53,12 +55,18 @@ impl FirstLook {
         };
         let prints = quiet::prints(workspace, &stats, overlay, settings).collect();
         let proof = proof(workspace).filter(|_| workspace.is_present().unwrap_or(false));
-        Ok(FirstLook { stats, prints, has_empty_staging, has_late, proof, texts: BTreeMap::new() })
+        Ok(FirstLook { stats, prints, has_empty_staging, has_late, proof, news: None, texts: BTreeMap::new() })
     }
 
     /// Whether the directory was this workspace's, and nothing has changed about that.
     pub fn proves(&self, workspace: &Workspace) -> bool {
         self.proof.is_some() && self.proof == proof(workspace)
+    }
+
+    /// The fingerprint of all files together, if both sides have the same files. `overlay` is how many the overlay has.
+    pub fn whole(&self, overlay: usize) -> Option<u64> {
+        let prints = self.prints.iter().copied().collect::<Option<Vec<u64>>>()?;
+        (prints.len() == overlay && overlay > 0).then(|| quiet::whole(&prints))
     }
 
     /// How the system described a file.
@@ -67,14 +75,14 @@ impl FirstLook {
     }
 
     /// Those of these files that are small enough to be read ahead, and are not yet.
-    pub fn small<'p>(&self, workspace: &Workspace, paths: &[&'p RelPath]) -> Vec<&'p RelPath> {
+    pub fn small(&self, workspace: &Workspace, paths: &[RelPath]) -> Vec<RelPath> {
         let mut left = AHEAD;
-        let mut is_small = |path: &&&RelPath| {
+        let mut is_small = |path: &&RelPath| {
             let size = self.stat(workspace, path).map(|stat| stat.size()).filter(|size| *size <= left);
             left -= size.unwrap_or(0);
-            size.is_some() && !self.texts.contains_key(**path)
+            size.is_some() && !self.texts.contains_key(*path)
         };
-        paths.iter().filter(&mut is_small).copied().collect()
+        paths.iter().filter(&mut is_small).cloned().collect()
     }
 
     /// Keeps texts that were read ahead.
@@ -99,8 +107,8 @@ fn proof(workspace: &Workspace) -> Option<[Stat; 2]> {
 }
 
 /// Reads regular files of a workspace. `overlay` is the overlay's directory.
-pub fn read_all(workspace: &Workspace, paths: &[&RelPath], overlay: &Path) -> Vec<(RelPath, ReadFile)> {
+pub fn read_all(workspace: &Workspace, paths: &[RelPath], overlay: &Path) -> Vec<(RelPath, ReadFile)> {
     let Ok(root) = Root::open(&workspace.root) else { return Vec::new() };
-    let read = |path: &&RelPath| Some(((*path).clone(), read_at(&root, path, overlay).ok()?.ok()??));
+    let read = |path: &RelPath| Some((path.clone(), read_at(&root, path, overlay).ok()?.ok()??));
     paths.iter().filter_map(read).collect()
 }

@@ -14,6 +14,7 @@ use crate::ground::{Ground, LateText, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing};
 use crate::rule::SyncRule;
+use crate::store::RESERVED;
 
 /// Every displaced file below `root`: in the directory for temporary files, or beside its target in one of `dirs`.
 pub fn displaced(
@@ -103,6 +104,12 @@ pub fn known(workspace: &Workspace) -> impl Iterator<Item = &RelPath> + Clone {
 /// The directories in which they were.
 pub fn known_dirs(workspace: &Workspace, root: &Root) -> BTreeSet<PathBuf> {
     known(workspace).filter_map(|path| root.join(path).parent().map(Path::to_path_buf)).collect()
+}
+
+/// All directories of the overlay.
+pub fn all_dirs(overlay: &Root) -> Result<BTreeSet<PathBuf>> {
+    let below = overlay.files(&[RESERVED])?.dirs;
+    Ok(below.iter().map(|dir| overlay.path().join(dir)).chain([overlay.path().to_path_buf()]).collect())
 }
 
 /// What became of a late text.

@@ -178,11 +178,11 @@ impl Ground for MemoryGround {
         HashSet::new()
     }
 
-    fn news<'w>(&self, workspace: &'w Workspace) -> Result<Vec<&'w RelPath>> {
-        Ok(workspace.files.keys().collect())
+    fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
+        Ok(workspace.files.keys().cloned().collect())
     }
 
-    fn read_ahead(&self, _: &[(&Workspace, Vec<&RelPath>)]) {}
+    fn read_ahead(&self, _: &[(&Workspace, Vec<RelPath>)]) {}
 
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {
         let state = self.0.borrow();

@@ -12,6 +12,7 @@ mod heal;
 pub mod late;
 mod merge_command;
 mod pass;
+mod prints;
 pub mod report;
 mod stale;
 pub mod survey;

@@ -53,16 +53,19 @@ pub fn paths(
     declared: &BTreeSet<RelPath>,
     scope: LookScope<'_>,
 ) -> Result<BTreeSet<RelPath>> {
-    let managed = overlay.keys().chain(workspace.files.keys()).chain(workspace.deleted.keys());
-    let managed = managed.chain(workspace.held.keys()).chain(declared);
+    let waits = workspace.deleted.keys().chain(workspace.held.keys());
+    let offered = overlay.keys().chain(declared);
     Ok(match scope {
-        LookScope::All => managed.chain(workspace.retired.keys()).cloned().collect(),
-        LookScope::Only(these) => managed.filter(|path| these.contains(path)).cloned().collect(),
+        LookScope::All => {
+            offered.chain(workspace.files.keys()).chain(waits).chain(workspace.retired.keys()).cloned().collect()
+        }
+        LookScope::Only(these) => {
+            let managed = offered.chain(workspace.files.keys()).chain(waits);
+            managed.filter(|path| these.contains(path)).cloned().collect()
+        }
         LookScope::News => {
-            let news = ground.news(workspace)?;
-            let is_new = |path: &&RelPath| !workspace.files.contains_key(path);
-            let waits = workspace.held.keys().chain(workspace.deleted.keys());
-            managed.filter(is_new).chain(news).chain(waits).cloned().collect()
+            let new = offered.filter(|path| !workspace.files.contains_key(path));
+            new.chain(waits).cloned().chain(ground.news(workspace)?).collect()
         }
     })
 }

@@ -120,15 +120,11 @@ fn git_is_asked_again_after_the_merge_command() {
     write(&exclude, "notes.txt\n");
     s.attach();
     // Until it is remembered that git ignores the file.
-    let cache = s.app.path.join(".git/shopfloor/overlay-sync/quiet-files.json");
-    let is_known = || {
-        let text = std::fs::read_to_string(&cache).unwrap_or_default();
-        text.matches("\"g\":").count() == 2 && !text.contains("\"g\":0")
-    };
     wait_for(|| {
         s.a.sh("date +%N >> notes.txt").exit(0);
         s.sync(0).any_err();
-        is_known()
+        let answers = s.git_answers();
+        answers.len() == 2 && answers.iter().all(|answer| *answer != 0)
     });
     let text = s.text("notes.txt");
     set_command(

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use crate::support::overlay::scene;
-use crate::support::world::{World, skip, traced, wait_for};
+use crate::support::world::{World, skip, traced, wait_for, write};
 
 fn changes_are_noticed(w: &World) {
     let s = scene(w);
@@ -12,18 +12,14 @@ fn changes_are_noticed(w: &World) {
     s.put(".claude/x", "0\n");
     s.attach();
     // Until git's answers about a workspace are cached: nothing that they depend on has just changed.
-    let cache = s.app.path.join(".git/shopfloor/overlay-sync/quiet-files.json");
     let n = Cell::new(0);
-    let remembered = || {
-        let text = std::fs::read_to_string(&cache).unwrap_or_default();
-        text.matches("\"g\":").count() >= 4 && !text.contains("\"g\":0")
-    };
     wait_for(|| {
         n.set(n.get() + 1);
         s.put(".env", &format!("A={}\n", n.get()));
         s.put(".claude/x", &format!("{}\n", n.get()));
         s.sync(0).any_err();
-        remembered()
+        let answers = s.git_answers();
+        answers.len() >= 4 && answers.iter().all(|answer| *answer != 0)
     });
     // The file is tracked in one workspace and no longer ignored in the other: both stay as they are.
     s.a.git(&["add", "-f", ".env"]);
@@ -99,4 +95,47 @@ fn a_sync_with_nothing_to_do_starts_no_process() {
     inner.overlay(&["sync"]).exit(0).err_has("there is no overlay yet");
     s.app.sh("rm -r inner/.git").exit(0);
     assert_eq!(inner.overlay(&["sync"]).exit(0).any_err().stdout, "");
+}
+
+/// git is asked for its file of patterns only if the answer may have changed, and what the file says counts at once.
+#[test]
+fn the_file_of_patterns_for_all_repositories_is_known_until_it_may_be_another() {
+    let w = World::new();
+    let s = scene(&w);
+    let [mine, other] = ["mine", "other"].map(|name| w.home(name));
+    write(&mine, "own.cfg\n");
+    write(&other, "# nothing\n");
+    s.put("own.cfg", "0\n");
+    s.app.git(&["config", "core.excludesFile", mine.to_str().unwrap()]);
+    s.attach();
+    let n = Cell::new(0);
+    let is_alone = || {
+        n.set(n.get() + 1);
+        s.put("own.cfg", &format!("{}\n", n.get()));
+        let (out, calls) = traced(&s.app, "execve", "overlay-sync", &["sync"])?;
+        drop(out.any_out().any_err());
+        Some(calls.iter().filter(|call| call.contains(") = 0")).count() == 1)
+    };
+    if is_alone().is_none() {
+        return;
+    }
+    let age = |path: &Path| path.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default().as_millis();
+    let changes: [(&dyn Fn(), &Path); 2] = [
+        (
+            &|| drop(s.app.git(&["config", "core.excludesFile", other.to_str().unwrap()])),
+            &s.app.path.join(".git/config"),
+        ),
+        (&|| write(&mine, "# nothing\n"), &mine),
+    ];
+    for (change, changed) in changes {
+        wait_for(|| is_alone() == Some(true));
+        let before = s.a.read("own.cfg");
+        change();
+        wait_for(|| age(changed) > 300);
+        s.put("own.cfg", "new\n");
+        s.app.overlay(&["sync", "-v"]).exit(0).err_has("own.cfg is not ignored by git there");
+        assert_eq!(s.a.read("own.cfg"), before);
+        write(&mine, "own.cfg\n");
+        s.app.git(&["config", "core.excludesFile", mine.to_str().unwrap()]);
+    }
 }
