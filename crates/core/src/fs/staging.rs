@@ -305,7 +305,8 @@ impl Staged {
 
     /// Exchanges the two names. Where the file system cannot do that, a hard link keeps what the rename displaces, under
     /// a name that says the same as the temporary one. Where there are no hard links either, what was displaced is gone,
-    /// and this gives `false`. `NOENT`: there is no target, or another one.
+    /// and this gives `false`; a target that some program can write to stays then. `NOENT`: there is no target, or
+    /// another one, or it stays.
     fn exchange_with(&mut self, dir: &OwnedFd, target: &RelPath) -> rustix::io::Result<bool> {
         match renameat_with(&self.dir, &self.name, dir, target.name(), RenameFlags::EXCHANGE) {
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
@@ -316,7 +317,14 @@ impl Staged {
         match linkat(dir, target.name(), &self.dir, &aside, AtFlags::empty()) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(Errno::NOENT),
-            Err(_) => return renameat(&self.dir, &self.name, dir, target.name()).map(|()| false),
+            Err(_) => {
+                let is_written = |file: File| displaced::writers(&file) == Writers::Some;
+                let would_lose = displaced::is_displaced(&self.name);
+                if would_lose && open_file(dir, target.name()).is_ok_and(is_written) {
+                    return Err(Errno::NOENT);
+                }
+                return renameat(&self.dir, &self.name, dir, target.name()).map(|()| false);
+            }
         }
         let inode = |dir: &OwnedFd, name: &OsStr| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_ino);
         // The link must keep what the rename is about to displace.

@@ -323,6 +323,26 @@ fn nothing_is_lost_where_files_cannot_be_exchanged() {
     s.app.sh("! find . ../a ../b ../claude -name '*shopfloor-tmp-*' | grep .").succeeds();
 }
 
+/// Where there are no hard links either, a file is replaced only when no program can write to it any more.
+#[test]
+fn an_open_file_stays_where_nothing_can_keep_it() {
+    let w = World::new();
+    if !needs("strace") {
+        return;
+    }
+    let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
+    let inject = "strace -f -qq -o /dev/null -e trace=renameat2,linkat -e inject=renameat2:error=EINVAL \
+                  -e inject=linkat:error=EPERM overlay-sync sync";
+    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    s.app.sh(inject).exit(1).any_out().err_has(&format!("{LOG} keeps changing"));
+    writeln!(log, "{{\"a\":1}}").unwrap();
+    drop(log);
+    s.app.sh(inject).exit(0).any_out().any_err();
+    let all = s.text(LOG);
+    assert_eq!(all.lines().count(), 3, "{all}");
+    s.all_are(LOG, &all);
+}
+
 /// A run that is killed before it has displaced anything leaves its own text, which nobody wrote.
 #[test]
 fn the_text_of_a_killed_run_is_nobodys_edit() {
