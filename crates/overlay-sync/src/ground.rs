@@ -96,6 +96,10 @@ pub trait Ground {
     fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>>;
     /// Reads files of workspaces that passes are about to look at, all at once.
     fn read_ahead(&self, wanted: &[(&Workspace, Vec<RelPath>)]);
+    /// The files that are so large that merging them takes a while.
+    fn large(&self) -> BTreeSet<RelPath>;
+    /// Whether something is at this path in a workspace.
+    fn is_there(&self, workspace: &Workspace, path: &RelPath) -> bool;
     /// Records that there is nothing to do about a file.
     fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath);
     /// When a workspace edited a file whose base is `base`, in nanoseconds; `None` if it did not. Edits are only put in

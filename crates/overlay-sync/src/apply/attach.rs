@@ -7,9 +7,9 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
-use super::converge::SyncOutcome;
 use super::disk::Disk;
 use super::forget::forget;
+use super::outcome::SyncOutcome;
 use super::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::manifest::Workspace;

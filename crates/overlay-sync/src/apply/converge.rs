@@ -9,15 +9,15 @@ use shopfloor_core::path::RelPath;
 use super::contested::contested;
 use super::heal::{heal, keep_read};
 use super::late::{self, Taken};
+use super::outcome::{SyncOutcome, Turn};
 use super::pass::{Pass, PassOutcome};
 use super::survey::{PlannedFile, RunContext, is_emptied, survey};
-use crate::facts::look::LookScope;
+use crate::facts::look::{LookScope, News};
 use crate::ground::{Bar, Ground, LateText, Side};
 use crate::manifest::Workspace;
-use crate::plan::Question;
 use crate::rule::SyncRule;
 use crate::settings::Settings;
-use crate::store::{LogRecord, PlannedWrite, WriteIntent};
+use crate::store::{PlannedWrite, WriteIntent};
 
 /// The most rounds between two questions to the merge command. If more are needed, somebody writes all the time, and
 /// the next sync continues.
@@ -25,55 +25,6 @@ const ROUNDS: usize = 4;
 
 /// How often the merge command is asked about texts that change while it works.
 const QUESTIONS: usize = 3;
-
-/// The result of all passes of a sync.
-#[derive(Debug, Default)]
-pub struct SyncOutcome {
-    pub events: Vec<LogRecord>,
-    /// How many conflicts the rule decided.
-    pub conflicts: usize,
-    /// Messages about files that wait, workspaces that were left alone, and writes that failed.
-    pub open: Vec<String>,
-    /// The messages in `open` that are about failures of the disk or of git.
-    pub failures: Vec<String>,
-    /// The files that `open` is about.
-    pub open_paths: BTreeSet<RelPath>,
-    /// The workspaces that `open` is about.
-    pub troubled: Vec<Digest>,
-    /// The workspaces in `troubled` that have changes which no pass has synced.
-    pub unread: Vec<Digest>,
-    pub warnings: Vec<String>,
-    pub notes: Vec<String>,
-    /// Messages that are printed with `--verbose` only.
-    pub details: Vec<String>,
-    /// Whether the overlay is empty although workspaces have files from it.
-    pub is_emptied: bool,
-}
-
-/// What a run knows about one workspace.
-#[derive(Debug, Default)]
-struct Turn {
-    /// The files that another pass must look at.
-    again: BTreeSet<RelPath>,
-    /// What is wrong with the workspace as a whole; `failed` has what is wrong with single files.
-    open: Vec<String>,
-    failed: BTreeMap<RelPath, String>,
-    questions: Vec<(RelPath, Question)>,
-    /// The late texts that are about to be synced, each with the base from before the pass.
-    late: Vec<(LateText, Option<Digest>)>,
-    /// The workspace is left alone for the rest of this run.
-    is_halted: bool,
-}
-
-impl Turn {
-    /// Adds what a pass left to do.
-    fn follow_up(&mut self, passed: &PassOutcome) {
-        self.again.extend(passed.lost.iter().cloned());
-        // Keep one question for each file: the last one, which is about the present texts.
-        self.questions.retain(|(path, _)| passed.questions.iter().all(|(other, _)| other != path));
-        self.questions.extend(passed.questions.iter().cloned());
-    }
-}
 
 /// Passes over the workspaces until a round writes nothing.
 pub fn converge<G: Ground>(
@@ -100,20 +51,12 @@ pub fn converge<G: Ground>(
     let idle = ground.prepare(workspaces);
     // After a kill, any workspace may have a half-finished write, so none counts as idle.
     let idle = if before.is_empty() { idle } else { HashSet::new() };
-    run.take_contested(ground, workspaces, &idle)?;
-    let mut asked = 0;
-    let mut round = 0;
-    loop {
-        run.round(ground, workspaces, &idle, round);
-        round += 1;
-        let is_quiet = run.turns.values().all(|turn| turn.is_halted || turn.again.is_empty());
-        if !is_quiet && round < ROUNDS * (asked + 1) {
-            continue;
-        }
-        if asked == QUESTIONS || !run.ask(ground, workspaces)? {
-            break;
-        }
-        asked += 1;
+    let large = ground.large();
+    // Merging a large file takes a while, and the others need not wait for that.
+    let parts = if large.is_empty() { vec![News::All] } else { vec![News::But(&large), News::Of(&large)] };
+    for news in parts {
+        run.take_contested(ground, workspaces, &idle, news)?;
+        run.until_quiet(ground, workspaces, &idle, news)?;
     }
     if !run.is_broken && ground.announced()? != left.iter().cloned().collect() {
         ground.is_done()?;
@@ -152,14 +95,39 @@ impl<'a> SyncRun<'a> {
         })
     }
 
+    /// Makes rounds until nothing is left to do, and asks the merge command in between.
+    fn until_quiet<G: Ground>(
+        &mut self,
+        ground: &mut G,
+        workspaces: &mut Vec<Workspace>,
+        idle: &HashSet<Digest>,
+        news: News<'_>,
+    ) -> Result<()> {
+        let mut asked = 0;
+        let mut round = 0;
+        loop {
+            self.round(ground, workspaces, idle, (news, round));
+            round += 1;
+            let is_quiet = self.turns.values().all(|turn| turn.is_halted || turn.again.is_empty());
+            if !is_quiet && round < ROUNDS * (asked + 1) {
+                continue;
+            }
+            if asked == QUESTIONS || !self.ask(ground, workspaces)? {
+                return Ok(());
+            }
+            asked += 1;
+        }
+    }
+
     /// Passes over the files that several workspaces edited, in the order of the edits, so that the last edit wins.
     fn take_contested<G: Ground>(
         &mut self,
         ground: &G,
         workspaces: &mut [Workspace],
         idle: &HashSet<Digest>,
+        news: News<'_>,
     ) -> Result<()> {
-        for (path, order) in contested(ground, workspaces, idle)? {
+        for (path, order) in contested(ground, workspaces, idle, news)? {
             let only = BTreeSet::from([path]);
             for index in order {
                 let workspace = &mut workspaces[index];
@@ -171,8 +139,14 @@ impl<'a> SyncRun<'a> {
         Ok(())
     }
 
-    /// Passes over every workspace that has something to do.
-    fn round<G: Ground>(&mut self, ground: &G, workspaces: &mut [Workspace], idle: &HashSet<Digest>, round: usize) {
+    /// Passes over every workspace that has something to do. The first round looks at the news.
+    fn round<G: Ground>(
+        &mut self,
+        ground: &G,
+        workspaces: &mut [Workspace],
+        idle: &HashSet<Digest>,
+        (news, round): (News<'_>, usize),
+    ) {
         for index in 0..workspaces.len() {
             let workspace = &mut workspaces[index];
             let turn = self.turns.entry(workspace.id).or_default();
@@ -180,7 +154,7 @@ impl<'a> SyncRun<'a> {
                 continue;
             }
             let again = std::mem::take(&mut turn.again);
-            let scope = if round == 0 { LookScope::News } else { LookScope::Only(&again) };
+            let scope = if round == 0 { LookScope::News(news) } else { LookScope::Only(&again) };
             if turn.is_halted || round > 0 && again.is_empty() {
                 continue;
             }
@@ -220,7 +194,8 @@ impl<'a> SyncRun<'a> {
         // Keep earlier findings, except those about the files of this pass.
         match scope {
             LookScope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
-            LookScope::News | LookScope::All => {
+            LookScope::News(News::Of(again)) => turn.failed.retain(|path, _| !again.contains(path)),
+            LookScope::News(_) | LookScope::All => {
                 turn.failed.clear();
                 turn.open.clear();
             }
@@ -291,7 +266,7 @@ impl<'a> SyncRun<'a> {
         };
         match files {
             Ok(files) => {
-                if matches!(scope, LookScope::News) {
+                if matches!(scope, LookScope::News(_)) {
                     self.outcome.report_barred(name, &files);
                 }
                 Some(files)
@@ -418,70 +393,6 @@ impl<'a> SyncRun<'a> {
             if let Some(turn) = self.turns.remove(&workspace.id) {
                 self.outcome.report_open(workspace, turn);
             }
-        }
-    }
-}
-
-impl SyncOutcome {
-    fn fail(&mut self, why: String) {
-        self.failures.push(why.clone());
-        self.open.push(why);
-    }
-
-    /// Whether nothing was done, and there is nothing to say.
-    pub fn is_silent(&self) -> bool {
-        let said = [&self.open, &self.warnings, &self.notes, &self.details];
-        self.events.is_empty() && self.conflicts == 0 && said.iter().all(|lines| lines.is_empty())
-    }
-
-    fn report_barred(&mut self, name: &str, files: &[PlannedFile]) {
-        for (seen, bar) in files.iter().filter_map(|file| Some((&file.seen, file.seen.barred.as_ref()?))) {
-            let path = &seen.path;
-            match bar {
-                Bar::NotIgnored => {
-                    self.warnings.push(format!("{name}: {path} is not ignored by git there and stays untouched"));
-                }
-                Bar::Tracked => self.details.push(format!("{name}: {path} is tracked there and stays untouched")),
-                // `report_open` reports unreadable files.
-                Bar::Unreadable(_) | Bar::Alias => {}
-                Bar::Strange(why) => self.warnings.push(format!("{name}: {path} stays untouched: {why}")),
-            }
-        }
-    }
-
-    fn report_open(&mut self, workspace: &Workspace, turn: Turn) {
-        let name = workspace.root.display();
-        self.open_paths.extend(turn.failed.keys().chain(workspace.held.keys()).chain(&turn.again).cloned());
-        let mut seen = BTreeSet::new();
-        let general: Vec<String> = turn.open.into_iter().filter(|open| seen.insert(open.clone())).collect();
-        let failed: Vec<String> = turn.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}")).collect();
-        let held = workspace.held.iter().filter(|_| !turn.is_halted).map(|(path, held)| {
-            let what = if held.part { "a part of " } else { "" };
-            let id = held.id(path);
-            format!(
-                "{name}: {what}{path} is held: {}; run `overlay-sync accept {id}` or `overlay-sync reject {id}`",
-                held.why
-            )
-        });
-        let moving = turn.again.iter().filter(|_| !turn.is_halted);
-        let moving: Vec<String> =
-            moving.map(|path| format!("{name}: {path} keeps changing; the next sync continues with it")).collect();
-        let late: Vec<String> = turn
-            .questions
-            .iter()
-            .map(|(path, _)| {
-                format!("{name}: {path} changed while the merge command was running; the next sync asks again")
-            })
-            .collect();
-        self.failures.extend(general.iter().filter(|_| !turn.is_halted).chain(&failed).cloned());
-        let has_failed = !turn.is_halted && !general.is_empty() || !failed.is_empty();
-        if has_failed || !moving.is_empty() || !late.is_empty() {
-            self.unread.push(workspace.id);
-        }
-        let open: Vec<String> = general.into_iter().chain(failed).chain(held).chain(moving).chain(late).collect();
-        if !open.is_empty() {
-            self.troubled.push(workspace.id);
-            self.open.extend(open);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{self, DisplacedFile, Listing, Root, Staging, Stat};
+use shopfloor_core::fs::{self, DisplacedFile, Found, Listing, Root, Staging, Stat};
 use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
@@ -315,19 +315,19 @@ impl Ground for Disk<'_> {
     }
 
     fn read_ahead(&self, wanted: &[(&Workspace, Vec<RelPath>)]) {
-        let mut looks = self.first_look.borrow_mut();
-        let small = |(workspace, paths): &(&Workspace, Vec<RelPath>)| {
-            looks.get(&workspace.id).map(|look| look.small(workspace, paths)).unwrap_or_default()
-        };
-        let paths: Vec<_> = wanted.iter().map(|wanted| (wanted.0, small(wanted))).collect();
-        let paths: Vec<_> = paths.into_iter().filter(|(_, paths)| !paths.is_empty()).collect();
-        let read =
-            |(workspace, paths): &(&Workspace, Vec<RelPath>)| first_look::read_all(workspace, paths, &self.overlay.dir);
-        for ((workspace, _), texts) in paths.iter().zip(proc::map_parallel(&paths, read)) {
-            if let Some(look) = looks.get_mut(&workspace.id) {
-                look.keep(texts);
-            }
-        }
+        first_look::read_ahead(&mut self.first_look.borrow_mut(), wanted, &self.overlay.dir);
+    }
+
+    fn large(&self) -> BTreeSet<RelPath> {
+        let is_large = |stat: Stat| stat.size() >= first_look::SLOW;
+        let (overlay, looks) = (self.overlay_stats.borrow(), self.first_look.borrow());
+        let in_overlay = overlay.iter().filter(|(_, stat)| stat.is_some_and(is_large)).map(|(path, _)| path.clone());
+        in_overlay.chain(looks.values().flat_map(|look| look.large.iter().cloned())).collect()
+    }
+
+    fn is_there(&self, workspace: &Workspace, path: &RelPath) -> bool {
+        let found = self.here(workspace).and_then(|here| here.root.look(path));
+        !matches!(found, Ok(Found::Missing))
     }
 
     fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath) {

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Root, Stat};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::proc;
 
 use super::bars::read_at;
 use super::late;
@@ -17,6 +19,9 @@ use crate::quiet;
 
 /// A larger text is not read ahead, and no more than this many bytes of a workspace are.
 const AHEAD: u64 = 64 << 10;
+
+/// From this size on merging a file may take so long that others should not wait for it.
+pub const SLOW: u64 = 1 << 20;
 
 /// What was found in a workspace.
 pub struct FirstLook {
@@ -32,6 +37,8 @@ pub struct FirstLook {
     proof: Option<[Stat; 2]>,
     /// The files that may have changed since a pass last looked, when they have been computed.
     pub news: Option<Vec<RelPath>>,
+    /// The files of at least [`SLOW`] bytes.
+    pub large: Vec<RelPath>,
     texts: BTreeMap<RelPath, ReadFile>,
 }
 
@@ -55,7 +62,10 @@ impl FirstLook {
         };
         let prints = quiet::prints(workspace, &stats, overlay, settings).collect();
         let proof = proof(workspace).filter(|_| workspace.is_present().unwrap_or(false));
-        Ok(FirstLook { stats, prints, has_empty_staging, has_late, proof, news: None, texts: BTreeMap::new() })
+        let is_large = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.size() >= SLOW);
+        let large = workspace.files.keys().zip(&stats).filter(|(_, stat)| is_large(stat));
+        let large = large.map(|(path, _)| path.clone()).collect();
+        Ok(FirstLook { stats, prints, has_empty_staging, has_late, proof, news: None, large, texts: BTreeMap::new() })
     }
 
     /// Whether the directory was this workspace's, and nothing has changed about that.
@@ -75,7 +85,7 @@ impl FirstLook {
     }
 
     /// Those of these files that are small enough to be read ahead, and are not yet.
-    pub fn small(&self, workspace: &Workspace, paths: &[RelPath]) -> Vec<RelPath> {
+    fn small(&self, workspace: &Workspace, paths: &[RelPath]) -> Vec<RelPath> {
         let mut left = AHEAD;
         let mut is_small = |path: &&RelPath| {
             let size = self.stat(workspace, path).map(|stat| stat.size()).filter(|size| *size <= left);
@@ -83,11 +93,6 @@ impl FirstLook {
             size.is_some() && !self.texts.contains_key(*path)
         };
         paths.iter().filter(&mut is_small).cloned().collect()
-    }
-
-    /// Keeps texts that were read ahead.
-    pub fn keep(&mut self, texts: Vec<(RelPath, ReadFile)>) {
-        self.texts.extend(texts);
     }
 
     /// A text that was read ahead.
@@ -106,9 +111,21 @@ fn proof(workspace: &Workspace) -> Option<[Stat; 2]> {
     Some([Stat::at(&workspace.root.join(".git"))?, Stat::at(&Workspace::mark_in(&workspace.git_dir))?])
 }
 
-/// Reads regular files of a workspace. `overlay` is the overlay's directory.
-pub fn read_all(workspace: &Workspace, paths: &[RelPath], overlay: &Path) -> Vec<(RelPath, ReadFile)> {
-    let Ok(root) = Root::open(&workspace.root) else { return Vec::new() };
-    let read = |path: &RelPath| Some((path.clone(), read_at(&root, path, overlay).ok()?.ok()??));
-    paths.iter().filter_map(read).collect()
+/// Reads files of many workspaces on all processors. `overlay` is the overlay's directory.
+pub fn read_ahead(looks: &mut HashMap<Digest, FirstLook>, wanted: &[(&Workspace, Vec<RelPath>)], overlay: &Path) {
+    let small = |(workspace, paths): &(&Workspace, Vec<RelPath>)| {
+        looks.get(&workspace.id).map(|look| look.small(workspace, paths)).unwrap_or_default()
+    };
+    let small: Vec<_> = wanted.iter().map(|wanted| (wanted.0, small(wanted))).collect();
+    let small: Vec<_> = small.into_iter().filter(|(_, paths)| !paths.is_empty()).collect();
+    let read = |(workspace, paths): &(&Workspace, Vec<RelPath>)| {
+        let root = Root::open(&workspace.root).ok()?;
+        let read = |path: &RelPath| Some((path.clone(), read_at(&root, path, overlay).ok()?.ok()??));
+        Some(paths.iter().filter_map(read).collect::<Vec<_>>())
+    };
+    for ((workspace, _), texts) in small.iter().zip(proc::map_parallel(&small, read)) {
+        if let Some(look) = looks.get_mut(&workspace.id) {
+            look.texts.extend(texts.into_iter().flatten());
+        }
+    }
 }

@@ -10,8 +10,9 @@ use proptest_state_machine::{StateMachineTest, prop_state_machine};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::converge::{SyncOutcome, converge};
+use super::converge::converge;
 use super::memory::{Edit, MemoryGround, MemoryState, Program};
+use super::outcome::SyncOutcome;
 use crate::manifest::Workspace;
 use crate::settings::{MergeCommand, OnConflict, Settings};
 

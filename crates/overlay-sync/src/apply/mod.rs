@@ -11,6 +11,7 @@ pub mod forget;
 mod heal;
 pub mod late;
 mod merge_command;
+pub mod outcome;
 mod pass;
 mod prints;
 pub mod report;

@@ -6,7 +6,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::converge::SyncOutcome;
+use super::outcome::SyncOutcome;
 use crate::rule::SyncRule;
 use crate::store::RecordAnswer;
 

@@ -4,9 +4,10 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::time;
 
-use super::converge::{SyncOutcome, converge};
+use super::converge::converge;
 use super::disk::Disk;
 use super::forget::forget_gone;
+use super::outcome::SyncOutcome;
 use crate::facts::overlay::Overlay;
 use crate::manifest::Workspace;
 

@@ -9,9 +9,9 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::time::render;
 use shopfloor_core::ui::Ui;
 
-use super::converge::SyncOutcome;
 use super::disk::Disk;
 use super::edits::{forget_accepted, take_back};
+use super::outcome::SyncOutcome;
 use super::report::print;
 use super::stale;
 use super::survey::{PlannedFile, RunContext, survey};

@@ -14,7 +14,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::disk::Disk;
 use crate::apply::late::{self, LateState};
 use crate::apply::survey::{PlannedFile, RunContext, is_emptied, survey};
-use crate::facts::look::LookScope;
+use crate::facts::look::{LookScope, News};
 use crate::facts::overlay::Overlay;
 use crate::ground::{Bar, Ground, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
@@ -58,7 +58,7 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
         if !workspace.is_present()? && workspace.is_known() {
             continue;
         }
-        let files = survey(&disk, &overlay.settings, &context, &managed, workspace, LookScope::News)?;
+        let files = survey(&disk, &overlay.settings, &context, &managed, workspace, LookScope::News(News::All))?;
         let name = workspace.root.display();
         if is_emptied(workspace, &files) {
             ui.warn(format!("all files are gone from {name}; it is left alone"));

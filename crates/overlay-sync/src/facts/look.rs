@@ -37,11 +37,21 @@ pub struct SeenFile {
 #[derive(Clone, Copy, Debug)]
 pub enum LookScope<'s> {
     /// Those that may have changed.
-    News,
+    News(News<'s>),
     /// All of them.
     All,
     /// These.
     Only(&'s BTreeSet<RelPath>),
+}
+
+/// Which of the files that may have changed are looked at.
+#[derive(Clone, Copy, Debug)]
+pub enum News<'s> {
+    All,
+    /// All but these, unless one of these is gone from the workspace.
+    But(&'s BTreeSet<RelPath>),
+    /// Only these.
+    Of(&'s BTreeSet<RelPath>),
 }
 
 /// The files of a workspace within a scope. `overlay` lists the overlay's files, `declared` those that the workspace
@@ -63,9 +73,16 @@ pub fn paths(
             let managed = offered.chain(workspace.files.keys()).chain(waits);
             managed.filter(|path| these.contains(path)).cloned().collect()
         }
-        LookScope::News => {
+        LookScope::News(news) => {
             let new = offered.filter(|path| !workspace.files.contains_key(path));
-            new.chain(waits).cloned().chain(ground.news(workspace)?).collect()
+            let all = new.chain(waits).cloned().chain(ground.news(workspace)?);
+            match news {
+                News::All => all.collect(),
+                News::But(these) => {
+                    all.filter(|path| !these.contains(path) || !ground.is_there(workspace, path)).collect()
+                }
+                News::Of(these) => all.filter(|path| these.contains(path)).collect(),
+            }
         }
     })
 }

@@ -278,3 +278,30 @@ fn the_hook_says_when_a_managed_file_is_not_ignored() {
     out.err_has(".env is not ignored by git there");
     assert!(!w.at(s.app.path.with_file_name("c")).has(".env"));
 }
+
+/// Merging a large file takes a while, so all other files are synced before it.
+#[test]
+fn a_large_file_holds_up_no_other() {
+    let w = World::new();
+    let s = scene(&w);
+    let large = |n: &str| {
+        let keys: Vec<String> = (0..40_000).map(|i| format!("  \"key{i:06}\": \"some text {n}\"")).collect();
+        format!("{{\n{}\n}}\n", keys.join(",\n"))
+    };
+    let text = large("0");
+    assert!(text.len() > 1 << 20);
+    s.put(".claude/a.json", &text);
+    s.put(".env", "A=0\n");
+    s.attach();
+    s.a.write(".claude/a.json", &text.replace("key000007", "mine"));
+    s.put(".claude/a.json", &text.replace("key000009", "theirs"));
+    s.b.write(".env", "A=1\n");
+    let out = s.sync(0).any_err();
+    let paths: Vec<&str> = out.stdout.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(paths, [".env", ".env", ".claude/a.json", ".claude/a.json"], "{out}");
+    s.all_are(".env", "A=1\n");
+    s.all_are(".claude/a.json", &text.replace("key000007", "mine").replace("key000009", "theirs"));
+    // A workspace whose files are all gone is still left alone.
+    s.a.sh("rm -r .claude .env").exit(0);
+    s.sync(1).err_has("all files are gone from");
+}
