@@ -2,7 +2,7 @@
 
 use crate::body::Grammar;
 use crate::entry::Entry;
-use crate::event_file::{self, Malformed};
+use crate::event_file::{self, FileParts, Malformed};
 use crate::front::Meta;
 use crate::{body, front_sections, instant, scalar};
 
@@ -17,24 +17,27 @@ pub struct LedgerEvent<'a> {
 impl<'a> LedgerEvent<'a> {
     /// Parses an event from the text of its file.
     pub fn parse(text: &'a str) -> Result<LedgerEvent<'a>, Malformed> {
-        event_file::refuse_conflict_markers(text)?;
-        let parts = event_file::split(text)?;
-        let meta = Meta::parse(parts.front)?;
-        let mut entries = body::parse(parts.body, Grammar::Event);
-        entries.extend(front_sections::of_event(parts.front));
-        Ok(LedgerEvent::new(meta, entries))
+        LedgerEvent::parse_forms(text).map(|(event, _)| event)
     }
 
-    /// The event as it was read at first, if that differs from how it is read now: the id of an event does not change.
-    pub fn first_form(text: &'a str, present: &LedgerEvent<'a>) -> Option<LedgerEvent<'a>> {
-        let parts = event_file::split(text).ok()?;
-        let is_indented = parts.body.trim_start_matches(['\n', '\r']).starts_with([' ', '\t']);
-        if !is_indented && !parts.body.lines().any(reads_otherwise) && front_sections::of_event(parts.front).is_empty()
-        {
-            return None;
+    /// The same, and the event as it was read at first, if that differs from how it is read now: the id of an event does
+    /// not change.
+    pub fn parse_forms(text: &'a str) -> Result<(LedgerEvent<'a>, Option<LedgerEvent<'a>>), Malformed> {
+        event_file::refuse_conflict_markers(text)?;
+        let FileParts { front, body } = event_file::split(text)?;
+        let meta = Meta::parse(front)?;
+        let mut entries = body::parse(body, Grammar::Event);
+        let in_front = front_sections::of_event(front);
+        let is_indented = || body.trim_start_matches(['\n', '\r']).starts_with([' ', '\t']);
+        let may_differ = !in_front.is_empty() || is_indented() || body.lines().any(reads_otherwise);
+        entries.extend(in_front);
+        let event = LedgerEvent::new(meta, entries);
+        if !may_differ {
+            return Ok((event, None));
         }
-        let first = LedgerEvent::new(present.meta.clone(), body::parse(parts.body, Grammar::First));
-        (first.entries != present.entries).then_some(first)
+        let first = LedgerEvent::new(event.meta.clone(), body::parse(body, Grammar::First));
+        let first = Some(first).filter(|first| first.entries != event.entries);
+        Ok((event, first))
     }
 
     /// An event with these entries, in canonical order.
@@ -82,6 +85,9 @@ fn reads_otherwise(line: &str) -> bool {
     let has_mark = bare.starts_with(|c: char| c.is_ascii_digit() || "`~|>".contains(c));
     if is_indented || has_mark {
         return has_mark || bare.starts_with(['-', '*']);
+    }
+    if scalar::bullet(line).is_some() {
+        return false;
     }
     let is_word = |key: &str| key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
     line.starts_with(['#', '"', '\''])

@@ -32,8 +32,8 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Malformed> {
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
         Err(e) => return Err(Malformed::new(line_of(e.valid_up_to()), "not UTF-8")),
     };
-    if let Some(at) = bytes.iter().position(|b| *b == 0) {
-        return Err(Malformed::new(line_of(at), "a NUL byte"));
+    if let Some(at) = text.find('\0') {
+        return Err(Malformed::new(line_of(at + bytes.len() - text.len()), "a NUL byte"));
     }
     Ok(if text.contains('\r') { text.replace("\r\n", "\n").into() } else { text.into() })
 }
@@ -68,8 +68,9 @@ pub fn refuse_conflict_markers(text: &str) -> Result<(), Malformed> {
             .iter()
             .any(|mark| line.strip_prefix(mark).is_some_and(|r| r.is_empty() || r.starts_with(' ')))
     };
-    // Almost no text has one, and a search for the bytes is cheaper than a look at every line.
-    if !text.contains("<<<<<<<") && !text.contains(">>>>>>>") {
+    // Almost no text has one. A search for the bytes is cheaper than a look at every line, and one for a byte is cheaper
+    // still.
+    if !(text.contains('<') && text.contains("<<<<<<<") || text.contains('>') && text.contains(">>>>>>>")) {
         return Ok(());
     }
     match text.split('\n').position(is_marker) {

@@ -50,8 +50,8 @@ pub fn all(front: &str, fields: &[(String, Value)], grammar: Grammar) -> Vec<Ent
 }
 
 fn is_meta(key: &str) -> bool {
-    let key = &&*key.to_lowercase();
-    TIME_KEYS.contains(key) || AGENT_KEYS.contains(key) || WORD_KEYS.contains(key) || PROSE_KEYS.contains(key)
+    let all = [&TIME_KEYS[..], &AGENT_KEYS, &WORD_KEYS, &PROSE_KEYS];
+    all.into_iter().flatten().any(|known| known.eq_ignore_ascii_case(key))
 }
 
 /// Renders a field of the frontmatter as a section of a body: lists as lists, maps as maps.

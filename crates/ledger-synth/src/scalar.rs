@@ -37,10 +37,14 @@ pub fn is_null(first: &str, rest: &[&str]) -> bool {
 /// Parses a value that is one flow collection, as YAML does.
 pub fn flow(first: &str, rest: &[&str]) -> Option<Value> {
     let first = trim(first);
-    let (open, close) = (first.chars().next()?, if first.starts_with('[') { ']' } else { '}' });
+    let close = match first.as_bytes().first()? {
+        b'[' => ']',
+        b'{' => '}',
+        _ => return None,
+    };
     let whole = if rest.is_empty() { Cow::Borrowed(first) } else { format!("{first}\n{}", rest.join("\n")).into() };
     let nests = whole.bytes().filter(|b| matches!(b, b'[' | b'{')).count();
-    let is_flow = matches!(open, '[' | '{') && whole.trim_end().ends_with(close);
+    let is_flow = whole.trim_end().ends_with(close);
     // A comment would be lost, and an alias can repeat a text many times.
     let is_more = whole.contains(" #") || whole.contains("\t#") || has_anchor(&whole);
     if !is_flow || is_more || whole.len() > FLOW_LIMIT || nests > FLOW_DEPTH {
@@ -110,8 +114,8 @@ pub fn pair(line: &str) -> Option<(Cow<'_, str>, &str)> {
         let is_pair = rest.is_empty() || rest.starts_with([' ', '\t']);
         return Some((quoted(&line[..=end], &[])?, trim(rest))).filter(|_| is_pair);
     }
-    let colon = line.char_indices().filter(|(_, c)| *c == ':').map(|(at, _)| at);
-    let at = { colon }.find(|at| line[at + 1..].chars().next().is_none_or(|c| c == ' ' || c == '\t'))?;
+    let is_end = |at: &usize| line.as_bytes().get(at + 1).is_none_or(|next| matches!(next, b' ' | b'\t'));
+    let at = line.match_indices(':').map(|(at, _)| at).find(is_end)?;
     let key = line[..at].trim_end();
     (!key.is_empty()).then(|| (Cow::Borrowed(key), trim(&line[at + 1..])))
 }

@@ -79,10 +79,14 @@ pub fn is_one(name: &[u8], head: &[u8]) -> bool {
     if hash.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit)) {
         return true;
     }
-    let is_field = |line: &[u8]| line.starts_with(b"snapshot:");
     let end = head.len().min(4096);
-    if !head[..end].split(|byte| *byte == b'\n').any(is_field) {
-        // No other file costs more than this look.
+    let mut marks = 0;
+    // No other file costs more than this look at its frontmatter.
+    let mut front = head[..end].split(|byte| *byte == b'\n').take_while(|line| {
+        marks += usize::from(line.trim_ascii_end() == b"---");
+        marks < 2
+    });
+    if !front.any(|line| line.starts_with(b"snapshot:")) {
         return false;
     }
     let text = String::from_utf8_lossy(&head[..end]).replace("\r\n", "\n");

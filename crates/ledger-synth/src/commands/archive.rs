@@ -69,7 +69,7 @@ pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>, effec
         .hint(format!("run `{command}`, then the same command again")));
     }
     let events = load_events(ledger)?;
-    let plan = plan::archive(env.now, &events, age)?;
+    let plan = plan::archive(env.now, events, age)?;
     if !effect.is_dry() {
         execute::archive(ledger, &plan)?;
         refresh_locked(ui, env, ledger)?;

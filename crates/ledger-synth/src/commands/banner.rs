@@ -31,6 +31,9 @@ pub const LEAVE_WORD: &str = "Leave word at each milestone and before you end: `
 /// The most events that are listed.
 const LISTED: usize = 10;
 
+/// The most events in a JSON answer.
+const ANSWERED: usize = 1000;
+
 /// Synthesise, then print what a session needs to know at its start
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth banner --max-bytes 2000")]
@@ -163,7 +166,7 @@ fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
     };
     BannerAnswer {
         event_count: view.event_count,
-        events: sources.iter().map(event).collect(),
+        events: sources.iter().take(ANSWERED).map(event).collect(),
         goal: view.register(Section::Goal),
         now: view.register(Section::Now),
         text: None,

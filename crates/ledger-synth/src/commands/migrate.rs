@@ -110,12 +110,13 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events_with_archive(&ledger)?;
-    let held = HeldTexts::new(&events.records, &events.snapshots()?);
+    let paths: Vec<PathBuf> = args.files.iter().map(|file| env.cwd.join(file)).collect();
+    let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<String>>>()?;
+    let held = HeldTexts::new(&files, &events.records, &events.snapshots()?);
     let mut exit = Exit::Done;
-    for file in &args.files {
-        let path = env.cwd.join(file);
+    for (path, file) in paths.iter().zip(&files) {
         let shown = path.to_string_lossy();
-        for MissingText { line, text } in missing(&read(&path)?, &held) {
+        for MissingText { line, text } in missing(file, &held) {
             exit = Exit::No;
             if ui.is_json() {
                 ui.json(&MissingTextAnswer { path: &shown, line, text: &text });

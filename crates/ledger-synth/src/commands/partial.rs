@@ -61,8 +61,10 @@ pub fn run(ui: &Ui, env: &Env, ledger: &Ledger, partial: &PartialView<'_>, effec
         ui.note("no event matches");
         return Ok(Exit::Done);
     }
-    let text = view.render(ledger.settings.printed.format, events.skipped.len(), partial.stamp.then_some(env.now));
-    let is_written = output.as_ref().map(|path| write(path, &text, effect)).transpose()?.unwrap_or(false);
+    let (format, skipped, stamp) =
+        (ledger.settings.printed.format, events.skipped.len(), partial.stamp.then_some(env.now));
+    let render = || view.render(format, skipped, stamp);
+    let is_written = output.as_ref().map(|path| write(path, &render(), effect)).transpose()?.unwrap_or(false);
     let path = output.map(|path| path.to_string_lossy().into_owned());
     if ui.is_json() {
         let to = Destination { path: path.unwrap_or_else(|| "-".to_owned()), is_written };
@@ -75,7 +77,7 @@ pub fn run(ui: &Ui, env: &Env, ledger: &Ledger, partial: &PartialView<'_>, effec
             Effect::Write => ui.detail(format!("{shown} is up to date")),
         }
     } else {
-        ui.answer(text.as_bytes());
+        view.render_to(format, skipped, stamp, &mut |piece| ui.answer(piece.as_bytes()));
     }
     Ok(Exit::Done)
 }

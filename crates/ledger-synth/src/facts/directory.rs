@@ -60,19 +60,20 @@ pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
     if bytes.len() > LIMIT {
         return EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"));
     }
-    match event_file::decode(bytes).and_then(|text| LedgerEvent::parse(&text).map(|event| identified(&text, &event))) {
+    match event_file::decode(bytes).and_then(|text| identified(&text)) {
         Ok(record) => EventFileContent::Event(record),
         Err(problem) => EventFileContent::Malformed(problem),
     }
 }
 
-/// The event, under the id that it always had.
-fn identified(text: &str, event: &LedgerEvent<'_>) -> EventRecord {
-    let mut record = EventRecord::new(event);
-    if let Some(first) = LedgerEvent::first_form(text, event) {
-        record.id = canonical::id(&first);
-    }
-    record
+/// The event in a text, under the id that it always had.
+fn identified(text: &str) -> Result<EventRecord, Malformed> {
+    let (event, first) = LedgerEvent::parse_forms(text)?;
+    let record = EventRecord::new(&event);
+    Ok(match first {
+        Some(first) => EventRecord { id: canonical::id(&first), ..record },
+        None => record,
+    })
 }
 
 /// Loads a file. None: it is gone.

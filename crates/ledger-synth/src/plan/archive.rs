@@ -32,7 +32,7 @@ pub struct ArchivePlan {
 }
 
 /// Folds every event that is old enough and not from the future, and every snapshot.
-pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> Result<ArchivePlan> {
+pub fn archive(now: Timestamp, events: Events, age: Option<Duration>) -> Result<ArchivePlan> {
     let snapshots = events.snapshots()?;
     let whole = join(&events.records, &snapshots, &Filter::default());
     // A join cannot be undone, so events from the future stay: somebody may retract them.
@@ -62,32 +62,45 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> Result
     // Much memory is needed for each of them, if there are a hundred thousand events.
     drop(whole);
     let folded = join(&chosen, &snapshots, &Filter::default());
+    let said = Said::by(&folded);
     let (file, text) = snapshot::render(&folded);
-    prove(&folded, &text)?;
+    drop(folded);
     for (snapshot, from) in snapshots.iter().zip(&events.snapshots) {
         let latest = snapshot.sources.iter().map(|source| source.ts).max().unwrap_or_default();
         if file_name(&from.path) != file {
             plan.moves.push(ArchiveMove { name: file_name(&from.path), day: day(latest), id: None });
         }
     }
+    drop((chosen, snapshots));
+    drop(events);
+    prove(&said, &text)?;
     plan.snapshot = Some((file, text));
     Ok(plan)
 }
 
+/// What a join says: its pages, and how many events it has.
+#[derive(PartialEq, Eq)]
+struct Said {
+    pages: [Digest; 2],
+    events: usize,
+}
+
+impl Said {
+    fn by(join: &Join<'_>) -> Said {
+        let view = View::new(join, None);
+        let pages = [PageFormat::One, PageFormat::Two].map(|format| view.digest(format));
+        Said { pages, events: join.sources.len() }
+    }
+}
+
 /// Proves that the snapshot says the same as the events, which will count nowhere else.
-fn prove(folded: &Join<'_>, text: &str) -> Result<()> {
+fn prove(said: &Said, text: &str) -> Result<()> {
     let wrong = |why: String| {
         Failure::failed(format!("the snapshot would not read back as it is ({why}), so nothing was archived"))
             .hint("please report this; the events are unchanged")
     };
-    let page = |join: &Join<'_>| {
-        let view = View::new(join, None);
-        [PageFormat::One, PageFormat::Two].map(|format| Digest::of(view.render(format, 0, None).as_bytes()))
-    };
-    let pages = page(folded);
     let read = [snapshot::parse(text).map_err(|problem| wrong(problem.why))?];
-    let again = join(&[], &read, &Filter::default());
-    if pages == page(&again) && folded.sources.len() == again.sources.len() {
+    if *said == Said::by(&join(&[], &read, &Filter::default())) {
         Ok(())
     } else {
         Err(wrong("it says something else".into()))

@@ -11,19 +11,32 @@ use crate::front_sections::map_of;
 use crate::handoff::meant;
 use crate::instant::{self, EventTime};
 use crate::record::EventRecord;
-use crate::section::SectionName;
+use crate::section::{Section, SectionName};
 use crate::snapshot::Snapshot;
 use crate::view;
 
-/// Everything that the ledger holds, as words with one blank between them and around them.
+/// Those of some texts that the ledger holds. Only what may be asked for is kept, because a ledger may be large.
 #[derive(Default)]
 pub struct HeldTexts {
-    texts: Vec<String>,
+    wanted: WantedTexts,
+    /// The texts of three words and more that are in a text of an event.
+    found: HashSet<String>,
     /// Whole keys, values and lines of values: a text of one or two words must be one of them.
     pieces: HashSet<String>,
     /// Numbers and truths among them, as YAML understands them.
     values: HashSet<String>,
+    /// The sections in which there is something.
+    sections: HashSet<Section>,
     times: BTreeSet<EventTime>,
+}
+
+/// What is asked for: texts as they are, and as words with one blank between them and around them.
+#[derive(Default)]
+struct WantedTexts {
+    texts: HashSet<String>,
+    words: HashSet<String>,
+    /// Those of three words and more.
+    long: Vec<String>,
 }
 
 /// A text of a file that no event holds.
@@ -35,9 +48,9 @@ pub struct MissingText {
 }
 
 impl HeldTexts {
-    /// What the events hold, but for those that are retracted.
-    pub fn new(records: &[EventRecord], snapshots: &[Snapshot<'_>]) -> HeldTexts {
-        let mut held = HeldTexts::default();
+    /// What of these files the events hold, but for those that are retracted.
+    pub fn new(files: &[String], records: &[EventRecord], snapshots: &[Snapshot<'_>]) -> HeldTexts {
+        let mut held = HeldTexts { wanted: WantedTexts::of(files), ..HeldTexts::default() };
         let join = join(records, snapshots, &Filter::default());
         let counts = |record: &&EventRecord| !join.retracted.contains(&record.id) || join.folded.contains(&record.id);
         for event in records.iter().filter(counts).filter_map(EventRecord::decode) {
@@ -78,6 +91,7 @@ impl HeldTexts {
         };
         self.say(&text);
         self.name(section.as_str());
+        self.sections.extend(section.section());
         match entry {
             Entry::Text { text, .. } | Entry::Item { text, .. } => self.name(text),
             Entry::Pair { key, value, .. } => {
@@ -91,7 +105,9 @@ impl HeldTexts {
     }
 
     fn say(&mut self, text: &str) {
-        self.texts.push(words(text));
+        let held = words(text);
+        let (found, long) = (&mut self.found, &self.wanted.long);
+        found.extend(long.iter().filter(|wanted| held.contains(&***wanted)).cloned());
         self.name(text);
     }
 
@@ -101,12 +117,13 @@ impl HeldTexts {
         let lines = text.lines().flat_map(|line| [vec![line.to_owned()], parts(line)].concat());
         for piece in lines.chain([text.to_owned()]) {
             let bare = piece.trim().trim_start_matches("- ").trim_matches(['"', '\'', ' ']);
-            let is_word =
-                bare.len() <= 64 && bare.starts_with(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c));
+            let begins_number = bare.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+            let is_truth = ["true", "false"].iter().any(|truth| bare.eq_ignore_ascii_case(truth));
+            let is_word = bare.len() <= 64 && (begins_number || is_truth);
             if is_word && let Ok(value @ (Value::Number(_) | Value::Bool(_))) = serde_yaml::from_str(bare) {
-                self.values.insert(crate::scalar::plain(&value));
+                self.values.extend(Some(crate::scalar::plain(&value)).filter(|text| self.wanted.texts.contains(text)));
             }
-            self.pieces.insert(words(&piece));
+            self.pieces.extend(Some(words(&piece)).filter(|words| self.wanted.words.contains(words)));
         }
     }
 
@@ -118,16 +135,24 @@ impl HeldTexts {
         let is_day = |time: &EventTime| text.trim() == time.day().to_string();
         let is_section = || {
             let name = meant(SectionName::from_spelling(text.trim().to_owned().into()));
-            name.section().is_some_and(|section| self.texts.iter().any(|held| held.starts_with(&words(section.word()))))
+            name.section().is_some_and(|section| self.sections.contains(&section))
         };
-        let is_short = wanted.split_whitespace().count() <= 2;
         wanted.trim().is_empty()
             || self.pieces.contains(&wanted)
             || self.values.contains(text.trim())
-            || (!is_short && self.texts.iter().any(|held| held.contains(&wanted)))
+            || self.found.contains(&wanted)
             || at.is_some_and(|at| self.times.contains(&at))
             || self.times.iter().any(is_day)
             || is_section()
+    }
+}
+
+impl WantedTexts {
+    fn of(files: &[String]) -> WantedTexts {
+        let texts: HashSet<String> = files.iter().flat_map(|file| texts_of(file)).map(|(_, text)| text).collect();
+        let words: HashSet<String> = texts.iter().map(|text| words(text)).collect();
+        let long = words.iter().filter(|words| words.split_whitespace().count() > 2).cloned().collect();
+        WantedTexts { texts: texts.iter().map(|text| text.trim().to_owned()).collect(), words, long }
     }
 }
 
@@ -139,18 +164,14 @@ fn words(text: &str) -> String {
 
 /// The texts of a file that the ledger does not hold.
 pub fn missing(file: &str, held: &HeldTexts) -> Vec<MissingText> {
-    let file = view::footer(file).and_then(|_| file.rfind(view::FOOTER)).map_or(file, |at| &file[..at]);
-    let mut missing = Vec::new();
-    for (line, text) in texts(file) {
-        if !held.holds(&text) {
-            missing.push(MissingText { line, text });
-        }
-    }
-    missing
+    let missing = texts_of(file).into_iter().filter(|(_, text)| !held.holds(text));
+    missing.map(|(line, text)| MissingText { line, text }).collect()
 }
 
-/// The texts of a file, each with its line: the values of what is YAML, the lines of everything else.
-fn texts(file: &str) -> Vec<(usize, String)> {
+/// The texts of a file, each with its line: the values of what is YAML, the lines of everything else. The footer of a
+/// generated page says nothing.
+fn texts_of(file: &str) -> Vec<(usize, String)> {
+    let file = view::footer(file).and_then(|_| file.rfind(view::FOOTER)).map_or(file, |at| &file[..at]);
     let lines: Vec<&str> = file.lines().collect();
     let is_rule = |line: &&str| line.trim_end() == "---";
     let mut parts = Vec::new();
@@ -251,15 +272,18 @@ fn pieces(line: &str) -> impl Iterator<Item = String> {
 mod tests {
     use super::*;
 
-    fn held(pieces: &str) -> HeldTexts {
-        let mut held = HeldTexts::default();
-        pieces.split('|').for_each(|piece| held.say(piece));
+    fn held(file: &str, pieces: &str) -> HeldTexts {
+        let mut held = HeldTexts { wanted: WantedTexts::of(&[file.to_owned()]), ..HeldTexts::default() };
+        for piece in pieces.split('|') {
+            held.say(piece);
+            held.sections.extend(Section::from_spelling(piece));
+        }
         held.times.extend(instant::parse("2026-01-10T00:00:00Z"));
         held
     }
 
     fn lines(file: &str, ledger: &str) -> Vec<(usize, String)> {
-        missing(file, &held(ledger)).into_iter().map(|one| (one.line, one.text)).collect()
+        missing(file, &held(file, ledger)).into_iter().map(|one| (one.line, one.text)).collect()
     }
 
     #[test]

@@ -2,44 +2,45 @@
 
 use super::contents::{SectionContent, View};
 use super::escape::{LinePosition, escaped};
+use super::frame::PageOut;
 use super::write::{TextStyle, bullet, heading, pair, reached, value};
 
 /// Renders the sections.
-pub fn sections(out: &mut String, view: &View<'_>) {
+pub fn sections(out: &mut PageOut<'_>, view: &View<'_>) {
     for (section, content) in &view.sections {
         self::section(out, section.title(), content);
     }
     for other in &view.others {
-        heading(out, &escaped(other.key, ""));
+        heading(out.piece(), &escaped(other.key, ""));
         if let Some(text) = other.text {
-            value(out, text, LinePosition::Paragraph, TextStyle::AsIs, "");
+            value(out.piece(), text, LinePosition::Paragraph, TextStyle::AsIs, "");
         }
-        other.items.iter().for_each(|item| bullet(out, item, LinePosition::Mixed, TextStyle::AsIs, ""));
-        other.pairs.iter().for_each(|(key, text)| pair(out, key, text, TextStyle::AsIs, ""));
+        other.items.iter().for_each(|item| bullet(out.piece(), item, LinePosition::Mixed, TextStyle::AsIs, ""));
+        other.pairs.iter().for_each(|(key, text)| pair(out.piece(), key, text, TextStyle::AsIs, ""));
     }
 }
 
-fn section(out: &mut String, title: &str, content: &SectionContent<'_>) {
+fn section(out: &mut PageOut<'_>, title: &str, content: &SectionContent<'_>) {
     match content {
         SectionContent::Register(None) => {}
         SectionContent::Register(Some(told)) => register(out, title, told.text),
         SectionContent::List(items) if !items.is_empty() => {
-            heading(out, title);
-            items.iter().for_each(|told| bullet(out, told.text, LinePosition::Inline, TextStyle::AsIs, ""));
+            heading(out.piece(), title);
+            items.iter().for_each(|told| bullet(out.piece(), told.text, LinePosition::Inline, TextStyle::AsIs, ""));
         }
         SectionContent::Map(pairs) if !pairs.is_empty() => {
-            heading(out, title);
-            pairs.iter().for_each(|(key, told)| pair(out, key, told.text, TextStyle::AsIs, ""));
+            heading(out.piece(), title);
+            pairs.iter().for_each(|(key, told)| pair(out.piece(), key, told.text, TextStyle::AsIs, ""));
         }
         SectionContent::Checkpoints(all) if !all.is_empty() => {
-            heading(out, title);
-            all.iter().for_each(|one| reached(out, one, TextStyle::AsIs));
+            heading(out.piece(), title);
+            all.iter().for_each(|one| reached(out.piece(), one, TextStyle::AsIs));
         }
         SectionContent::List(_) | SectionContent::Map(_) | SectionContent::Checkpoints(_) => {}
     }
 }
 
-fn register(out: &mut String, title: &str, text: &str) {
-    out.push_str(&format!("\n**{title}:** "));
-    value(out, text, LinePosition::Inline, TextStyle::AsIs, "");
+fn register(out: &mut PageOut<'_>, title: &str, text: &str) {
+    out.piece().push_str(&format!("\n**{title}:** "));
+    value(out.piece(), text, LinePosition::Inline, TextStyle::AsIs, "");
 }

@@ -2,7 +2,7 @@
 //! `docs/formats.md`.
 
 use jiff::Timestamp;
-use shopfloor_core::hash::Digest;
+use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use super::contents::View;
 use super::escape::escaped;
@@ -12,16 +12,65 @@ use crate::instant::EventTime;
 use crate::page_settings::PageFormat;
 use crate::source::Source;
 
+/// How long a piece of a page may become.
+const PIECE: usize = 64 << 10;
+
+/// A page while it is rendered. It is passed on in pieces, because a page of format 1 shows everything that was ever
+/// said.
+pub struct PageOut<'p> {
+    piece: String,
+    digest: DigestBuilder,
+    pass_on: &'p mut dyn FnMut(&str),
+}
+
+impl PageOut<'_> {
+    /// The piece at the end, to which an entry is added next.
+    pub fn piece(&mut self) -> &mut String {
+        if self.piece.len() > PIECE {
+            self.pass_on();
+        }
+        &mut self.piece
+    }
+
+    fn pass_on(&mut self) {
+        self.digest.add(self.piece.as_bytes());
+        (self.pass_on)(&self.piece);
+        self.piece.clear();
+    }
+}
+
 impl View<'_> {
     /// Renders `current.md`. `stamp` is the wall clock, if somebody asked for it.
     pub fn render(&self, format: PageFormat, skipped: usize, stamp: Option<Timestamp>) -> String {
-        let mut out = String::with_capacity(64 << 10);
-        out.push_str("## Ledger\n");
+        let mut page = String::with_capacity(PIECE);
+        self.render_to(format, skipped, stamp, &mut |piece| page.push_str(piece));
+        page
+    }
+
+    /// The digest of a page that names no skipped files.
+    pub fn digest(&self, format: PageFormat) -> Digest {
+        let mut digest = DigestBuilder::default();
+        self.render_to(format, 0, None, &mut |piece| digest.add(piece.as_bytes()));
+        digest.finish()
+    }
+
+    /// Renders `current.md` in pieces.
+    pub fn render_to(
+        &self,
+        format: PageFormat,
+        skipped: usize,
+        stamp: Option<Timestamp>,
+        pass_on: &mut dyn FnMut(&str),
+    ) {
+        let mut out = PageOut { piece: String::with_capacity(PIECE), digest: DigestBuilder::default(), pass_on };
+        out.piece().push_str("## Ledger\n");
         match format {
             PageFormat::One => flat::sections(&mut out, self),
-            PageFormat::Two => grouped::sections(&mut out, self),
+            PageFormat::Two => grouped::sections(out.piece(), self),
         }
-        let hash = Digest::of(out.as_bytes());
+        out.pass_on();
+        let PageOut { piece: mut end, digest, pass_on } = out;
+        let hash = digest.finish();
         let latest = self.latest.unwrap_or_default();
         let fields = [
             ("event_count", self.event_count.to_string()),
@@ -33,10 +82,10 @@ impl View<'_> {
             ("output", hash.to_string()),
         ];
         let (begin, margin) = margin(format);
-        out.push_str(&format!("{FOOTER}{begin}"));
-        fields.iter().for_each(|(name, value)| out.push_str(&format!("{margin}{name}: {value}\n")));
-        out.push_str("\n---\n");
-        out
+        end.push_str(&format!("{FOOTER}{begin}"));
+        fields.iter().for_each(|(name, value)| end.push_str(&format!("{margin}{name}: {value}\n")));
+        end.push_str("\n---\n");
+        pass_on(&end);
     }
 }
 

@@ -324,3 +324,23 @@ fn a_large_page_counts_what_it_leaves_out() {
     // The newest are shown.
     assert!(found.iter().any(|read| read.text.starts_with("this_session 671 ")), "{text}");
 }
+
+/// A page is passed on in pieces, and the hash in its footer is that of all pieces.
+#[test]
+fn a_long_page_comes_in_pieces() {
+    let said = |n: usize| {
+        let text = format!("{n} {}", "x".repeat(400)).into();
+        vec![Entry::Item { section: Section::ThisSession.into(), text }]
+    };
+    let event = |n: usize| event_of("toast", "2026-01-10T00:00:00Z", said(n));
+    let records: Vec<_> = (0..1000).map(|n| EventRecord::new(&event(n))).collect();
+    let join = join(&records, &[], &Filter::default());
+    let view = View::new(&join, None);
+    let mut pieces = Vec::new();
+    view.render_to(PageFormat::One, 0, None, &mut |piece| pieces.push(piece.to_owned()));
+    assert!(pieces.len() > 5 && pieces.iter().all(|piece| piece.len() < 70 << 10), "{}", pieces.len());
+    let page = pieces.concat();
+    assert!(footer(&page).unwrap().is_intact);
+    assert_eq!((read(&page, false).0.len(), &page), (1000, &view.render(PageFormat::One, 0, None)));
+    assert_eq!(Digest::of(page.as_bytes()), view.digest(PageFormat::One));
+}

@@ -200,3 +200,16 @@ fn a_session_that_wrote_is_told_nothing() {
     app.ledger(&["add", "--session", "s3", "--done", "other"]).exit(0).any_out();
     run_with_input(&app, &end, "{\"session_id\":\"s2\"}").exit(0).err_has("session s2 left no word");
 }
+
+/// The answer for programs names the newest thousand events and counts all.
+#[test]
+fn a_banner_for_programs_has_a_thousand_events() {
+    let w = World::new();
+    let app = w.app();
+    for n in 0..1002 {
+        event(&app, &n.to_string(), &format!("2026-01-10T00:{:02}:{:02}Z", n / 60, n % 60), "x", "now: x\n");
+    }
+    let json = app.ledger(&["banner", "--json"]).exit(0).json();
+    assert_eq!((json["event_count"].as_u64(), json["events"].as_array().unwrap().len()), (Some(1002), 1000));
+    assert_eq!(text(&json, "/events/0/ts"), "2026-01-10T00:16:41Z");
+}
