@@ -7,7 +7,7 @@ use std::io;
 use sha2::{Digest as _, Sha256};
 
 /// A digest of bytes that come in pieces.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DigestBuilder(Sha256);
 
 impl DigestBuilder {

@@ -1,16 +1,16 @@
-//! Drafts: the sections that a session keeps for its end, in the private state of the worktree.
+//! Drafts: the sections that a session keeps for its end, in private files of the repository.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
+use crate::scalar::{from_safe, safe};
 use crate::settings::Effect;
-
-use crate::scalar::safe;
 use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
 
 /// The draft of a session, locked while it is open.
@@ -46,19 +46,19 @@ const NOBODYS: &str = "draft.md";
 
 impl SessionDraft {
     /// The draft of the caller: by session, otherwise by agent.
-    pub fn path(env: &Env, state: &Path) -> PathBuf {
+    pub fn path(env: &Env, drafts: &Path) -> PathBuf {
         let by_agent = || AGENTS.iter().find_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
         let by_session = variable(env, SESSION_VARIABLE).map(|session| file_name("session", &session));
-        state.join(by_session.or_else(by_agent).unwrap_or_else(|| NOBODYS.to_owned()))
+        drafts.join(by_session.or_else(by_agent).unwrap_or_else(|| NOBODYS.to_owned()))
     }
 
     /// Opens every draft that belongs in the event at the end of a session: its own, and the one without a name.
-    pub fn open_all(env: &Env, state: &Path, session: &str, effect: Effect) -> Result<Vec<SessionDraft>> {
+    pub fn open_all(env: &Env, drafts: &Path, session: &str, effect: Effect) -> Result<Vec<SessionDraft>> {
         let sessions = [Some(session.to_owned()), variable(env, SESSION_VARIABLE)].into_iter().flatten();
         let sessions = sessions.filter(|session| !session.is_empty()).map(|session| file_name("session", &session));
         let agents = AGENTS.iter().filter_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
         let names: BTreeSet<String> = sessions.chain(agents).chain([NOBODYS.to_owned()]).collect();
-        names.into_iter().map(|name| SessionDraft::open_for(state.join(name), effect)).collect()
+        names.into_iter().map(|name| SessionDraft::open_for(drafts.join(name), effect)).collect()
     }
 
     /// Reads a draft without locking it.
@@ -86,5 +86,52 @@ impl SessionDraft {
 
     pub fn remove(&self) -> Result<()> {
         fs::remove(&self.file)
+    }
+}
+
+/// How long a session may leave its draft as it is before it is taken for one that ended without a word, as a killed
+/// program does.
+const QUIET: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A draft that no session will write.
+pub struct LeftDraft {
+    pub path: PathBuf,
+    /// Whose words they are, if the draft's name tells.
+    pub agent: Option<String>,
+    /// Why no session will write it.
+    pub why: String,
+}
+
+impl LeftDraft {
+    /// The drafts of removed worktrees, and those that nobody changed for a day. `drafts` has those of all worktrees of
+    /// the repository at `common_dir`.
+    pub fn find(env: &Env, drafts: &Path, common_dir: &Path) -> Result<Vec<LeftDraft>> {
+        let mut left = LeftDraft::find_in(env, drafts, None)?;
+        let linked = Path::new("worktrees");
+        for name in fs::list(&drafts.join(linked))? {
+            let is_there = common_dir.join(linked).join(&name).is_dir();
+            let removed = (!is_there).then(|| name.to_string_lossy());
+            left.extend(LeftDraft::find_in(env, &drafts.join(linked).join(&name), removed.as_deref())?);
+        }
+        Ok(left)
+    }
+
+    /// The same in one worktree's directory. `removed` is the worktree's name if it is removed.
+    fn find_in(env: &Env, dir: &Path, removed: Option<&str>) -> Result<Vec<LeftDraft>> {
+        let names = fs::list(dir)?.into_iter().filter_map(|name| name.into_string().ok());
+        let left = names.filter_map(|name| {
+            let path = dir.join(&name);
+            let stem = name.strip_suffix(".md")?;
+            let is_quiet = fs::age(&path, env.now).is_some_and(|age| age > QUIET);
+            let why = match removed {
+                Some(worktree) => format!("the worktree {worktree} is removed"),
+                None if is_quiet => "nobody changed it for a day".to_owned(),
+                None => return None,
+            };
+            let session = stem.strip_prefix("session-").map(|session| short_name(&from_safe(session)));
+            let agent = session.or_else(|| stem.strip_prefix("agent-").map(from_safe));
+            Some(LeftDraft { path, agent: agent.or_else(|| removed.map(str::to_owned)), why })
+        });
+        Ok(left.collect())
     }
 }

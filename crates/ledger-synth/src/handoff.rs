@@ -40,12 +40,20 @@ impl Handoff {
         };
         let field = |keys: &'static [&str]| all(keys).next().filter(|text| !text.is_empty());
         let ts = all(&TIME_KEYS).find_map(|text| instant::parse(&text));
+        let told: Vec<(String, &str)> = page::head(rest).filter(|(_, value)| !value.is_empty()).collect();
+        let told = |keys: &'static [&str]| {
+            told.iter().filter(|(key, _)| keys.contains(&key.as_str())).map(|(_, value)| (*value).to_owned())
+        };
         // A day alone means its beginning, unless something tells more.
-        let day = || all(&TIME_KEYS).find_map(|text| instant::parse(&format!("{text}T00:00:00Z")));
+        let day = || {
+            let days = all(&TIME_KEYS).chain(told(&TIME_KEYS));
+            { days }.find_map(|text| instant::parse(&format!("{}T00:00:00Z", text.get(..10)?)))
+        };
+        let told_time = || page::updated(text).or_else(|| told(&TIME_KEYS).find_map(|text| instant::parse(&text)));
         Handoff {
-            ts: ts.or_else(|| page::updated(text)).or_else(|| named_time(path)).or_else(day),
-            agent: field(&AGENT_KEYS).filter(|agent| !agent.trim().is_empty()),
-            branch: field(&["branch"]),
+            ts: ts.or_else(told_time).or_else(|| named_time(path)).or_else(day),
+            agent: field(&AGENT_KEYS).filter(|agent| !agent.trim().is_empty()).or_else(|| told(&AGENT_KEYS).next()),
+            branch: field(&["branch"]).or_else(|| told(&["branch"]).next()),
             kind: field(&["type"]),
             reason: field(&["reason"]),
             title: field(&["title"]).or_else(|| titles(rest).next().map(str::to_owned)),

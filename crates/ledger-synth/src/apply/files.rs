@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
-use shopfloor_core::git;
+use shopfloor_core::git::{self, Repo};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::facts::{ARCHIVE, CURRENT, CurrentIdentity, EVENTS, Ledger};
 use crate::failure::LedgerFailure;
+use crate::tool::TOOL;
 
 /// The most events with one time and agent.
 const NAMES: usize = 100_000;
@@ -117,12 +118,12 @@ pub fn write_output(path: &Path, text: &str) -> Result<()> {
 
 /// Keeps a copy of a `current.md` that a person changed, and returns its path.
 pub fn keep_edited(ledger: &Ledger, bytes: &[u8]) -> Result<PathBuf> {
-    keep_in(&ledger.state(), bytes)
+    keep_in(&ledger.repo, bytes)
 }
 
-/// The same, in the state directory of any worktree.
-pub fn keep_in(state: &Path, bytes: &[u8]) -> Result<PathBuf> {
-    let dir = state.join("edited");
+/// The same, if only the repository is known. The copy stays when the worktree is removed.
+pub fn keep_in(repo: &Repo, bytes: &[u8]) -> Result<PathBuf> {
+    let dir = repo.shared_state(TOOL).join("edited");
     fs::create_private_dir(&dir)?;
     let path = dir.join(format!("{}.md", &Digest::of(bytes).to_string()[..16]));
     fs::replace(&path, bytes, Some(fs::PRIVATE))?;

@@ -59,7 +59,7 @@ pub struct Args {
     /// What the event is about, in a few words
     #[arg(long, allow_hyphen_values = true)]
     title: Option<String>,
-    /// Keep the sections for the end of the session, in git's private directory, instead of writing an event
+    /// Keep the sections for the end of the session, in the repository's git directory, instead of writing an event
     #[arg(long, conflicts_with_all = ["synth", "from_hook", "agent", "kind", "reason", "title"])]
     draft: bool,
     /// The session whose draft it is, by its id [env: LEDGER_SYNTH_SESSION]
@@ -122,7 +122,7 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     args.kind = args.kind.or(Some("session_end".into()));
     args.reason = args.reason.or(reason);
     let ledger = Ledger::find(ui, &env, ledger_args)?;
-    let drafts = SessionDraft::open_all(&env, &ledger.state(), &session, Effect::of(ui))?;
+    let drafts = SessionDraft::open_all(&env, &ledger.drafts(), &session, Effect::of(ui))?;
     let kept =
         drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text, Grammar::Event)));
     let entries = newest_of_each(kept, entries(&args)?);
@@ -188,7 +188,7 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
     }
     let ledger = Ledger::find(ui, env, ledger_args)?;
     if meta.is_none() {
-        let kept = SessionDraft::read(&SessionDraft::path(env, &ledger.state()))?;
+        let kept = SessionDraft::read(&SessionDraft::path(env, &ledger.drafts()))?;
         name_questions(&ledger, &mut entries, &body::parse(&kept, Grammar::Event))?;
     }
     if args.draft {
@@ -206,7 +206,7 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
 
 /// Adds the entries to the draft of the session.
 fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry<'_>>) -> Result<Exit> {
-    let path = SessionDraft::path(env, &ledger.state());
+    let path = SessionDraft::path(env, &ledger.drafts());
     if !ui.is_dry() {
         let draft = SessionDraft::open(path.clone())?;
         let all = newest_of_each(body::parse(&draft.text, Grammar::Event), entries);

@@ -1,17 +1,26 @@
 //! `doctor`: what is missing or wrong in the setup of a ledger.
 
+use std::path::Path;
+
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hook::{self, Installed};
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use super::install;
+use crate::apply::event::write_event;
 use crate::apply::files;
 use crate::apply::synthesis::refresh;
+use crate::body::{self, Grammar};
+use crate::draft::{LeftDraft, SessionDraft};
+use crate::event::LedgerEvent;
+use crate::facts::author::{agent_name, next_time};
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
 use crate::facts::gather::{load_current, load_events, stranded};
 use crate::facts::{CURRENT, EVENTS, Ledger};
+use crate::front::Meta;
 use crate::page_settings::Tracked;
 use crate::plan::check::check_join;
 use crate::plan::{EventProblems, Filter, join};
@@ -32,6 +41,7 @@ enum LedgerRepair {
     Configure,
     Untrack,
     InstallHook(&'static str),
+    WriteDraft(LeftDraft),
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
@@ -47,10 +57,12 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         Tracked::Events => findings.push(look_at_ignore(&ledger)?),
     }
     findings.extend(look_at_hooks(&ledger)?);
+    findings.extend(look_at_drafts(env, &ledger)?);
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
         LedgerRepair::Synthesise => refresh(ui, env, &ledger).map(drop),
         LedgerRepair::Configure => install::configure(&ledger, Effect::Write, ledger.page.tracked, &[]).map(drop),
         LedgerRepair::Untrack => files::untrack_current(&ledger),
+        LedgerRepair::WriteDraft(left) => write_draft(ui, env, &ledger, left),
         LedgerRepair::InstallHook(name) => match hook::install(&ledger.git, &ledger.repo, name, TOOL, false)? {
             Installed::Stub { .. } | Installed::Already { .. } => Ok(()),
             Installed::Unwired { manager, command } => {
@@ -156,4 +168,34 @@ fn look_at_hooks(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
         });
     }
     Ok(findings)
+}
+
+/// Drafts that would stay unread: what a session kept for its end, and the end never came.
+fn look_at_drafts(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
+    let left = LeftDraft::find(env, &ledger.all_drafts(), &ledger.repo.common_dir)?;
+    if left.is_empty() {
+        return Ok(vec![Finding::good("drafts", "no session left a draft behind")]);
+    }
+    let finding = |left: LeftDraft| {
+        let path = shell_word(&left.path);
+        let agent = left.agent.as_deref().map(|agent| format!(" --agent {}", shell_word(Path::new(agent))));
+        let fix = format!("{TOOL} add{} < {path} && rm {path}", agent.unwrap_or_default());
+        let detail = format!("{} was never written as an event: {}", left.path.display(), left.why);
+        Finding::bad("drafts", detail, fix, Some(LedgerRepair::WriteDraft(left)))
+    };
+    Ok(left.into_iter().map(finding).collect())
+}
+
+/// Writes the event that the session would have written at its end, and the page.
+fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<()> {
+    let draft = SessionDraft::open(left.path.clone())?;
+    let entries = body::parse(&draft.text, Grammar::Event);
+    if !entries.is_empty() {
+        let agent = agent_name(env, ledger, left.agent.as_deref())?.into();
+        let (ts, kind) = (next_time(ui, env, ledger)?, Some("session_end".into()));
+        let meta = Meta { ts, agent, branch: None, kind, reason: None, title: None };
+        write_event(ledger, &LedgerEvent::new(meta, entries), Effect::Write)?;
+    }
+    draft.remove()?;
+    refresh(ui, env, ledger).map(drop)
 }

@@ -18,7 +18,6 @@ use crate::failure::LedgerFailure;
 use crate::page_settings::{PageFormat, PageSettings};
 use crate::plan::{Filter, join};
 use crate::settings::{LedgerArgs, Settings};
-use crate::tool::TOOL;
 use crate::view::{self, View};
 
 /// Merge `current.md` when git asks for it, from the events of both sides
@@ -73,7 +72,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
         format = format.max(footer.as_ref().and_then(|footer| footer.format).unwrap_or_default());
         if footer.is_some_and(|footer| !footer.is_intact) {
-            let kept = files::keep_in(&repo.worktree_state(TOOL), side)?;
+            let kept = files::keep_in(&repo, side)?;
             ui.warn(format!("one of the two sides was edited by hand; its content is kept in {}", kept.display()));
         }
     }

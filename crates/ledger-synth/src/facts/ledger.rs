@@ -110,6 +110,17 @@ impl Ledger {
         self.repo.worktree_state(TOOL)
     }
 
+    /// The directory of the drafts of all worktrees. It is not a worktree's own, because git removes that together with
+    /// the worktree.
+    pub fn all_drafts(&self) -> PathBuf {
+        self.repo.shared_state(TOOL).join("drafts")
+    }
+
+    /// The directory of the drafts of this worktree.
+    pub fn drafts(&self) -> PathBuf {
+        self.all_drafts().join(self.repo.git_dir.strip_prefix(&self.repo.common_dir).unwrap_or(Path::new("")))
+    }
+
     /// A short hash of the directory, for the names of files about it.
     pub fn word(&self) -> String {
         let real = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());

@@ -2,7 +2,7 @@
 
 use super::contents::{SectionContent, View};
 use super::escape::{LinePosition, escaped};
-use super::frame::PageOut;
+use super::pieces::PageOut;
 use super::write::{TextStyle, bullet, heading, pair, reached, value};
 
 /// Renders the sections.

@@ -7,37 +7,11 @@ use shopfloor_core::hash::{Digest, DigestBuilder};
 use super::contents::View;
 use super::escape::escaped;
 use super::footer::{FOOTER, margin};
+use super::pieces::{PIECE, PageOut};
 use super::{flat, grouped};
 use crate::instant::EventTime;
 use crate::page_settings::PageFormat;
 use crate::source::Source;
-
-/// How long a piece of a page may become.
-const PIECE: usize = 64 << 10;
-
-/// A page while it is rendered. It is passed on in pieces, because a page of format 1 shows everything that was ever
-/// said.
-pub struct PageOut<'p> {
-    piece: String,
-    digest: DigestBuilder,
-    pass_on: &'p mut dyn FnMut(&str),
-}
-
-impl PageOut<'_> {
-    /// The piece at the end, to which an entry is added next.
-    pub fn piece(&mut self) -> &mut String {
-        if self.piece.len() > PIECE {
-            self.pass_on();
-        }
-        &mut self.piece
-    }
-
-    fn pass_on(&mut self) {
-        self.digest.add(self.piece.as_bytes());
-        (self.pass_on)(&self.piece);
-        self.piece.clear();
-    }
-}
 
 impl View<'_> {
     /// Renders `current.md`. `stamp` is the wall clock, if somebody asked for it.
@@ -62,15 +36,13 @@ impl View<'_> {
         stamp: Option<Timestamp>,
         pass_on: &mut dyn FnMut(&str),
     ) {
-        let mut out = PageOut { piece: String::with_capacity(PIECE), digest: DigestBuilder::default(), pass_on };
+        let mut out = PageOut::new(pass_on);
         out.piece().push_str("## Ledger\n");
         match format {
             PageFormat::One => flat::sections(&mut out, self),
             PageFormat::Two => grouped::sections(out.piece(), self),
         }
-        out.pass_on();
-        let PageOut { piece: mut end, digest, pass_on } = out;
-        let hash = digest.finish();
+        let hash = out.digest();
         let latest = self.latest.unwrap_or_default();
         let fields = [
             ("event_count", self.event_count.to_string()),
@@ -82,10 +54,11 @@ impl View<'_> {
             ("output", hash.to_string()),
         ];
         let (begin, margin) = margin(format);
+        let end = out.piece();
         end.push_str(&format!("{FOOTER}{begin}"));
         fields.iter().for_each(|(name, value)| end.push_str(&format!("{margin}{name}: {value}\n")));
         end.push_str("\n---\n");
-        pass_on(&end);
+        out.pass_on();
     }
 }
 

@@ -13,6 +13,7 @@ mod marks;
 mod newest;
 mod notes;
 mod page_entry;
+mod pieces;
 mod session;
 mod write;
 

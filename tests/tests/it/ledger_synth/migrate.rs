@@ -180,3 +180,20 @@ fn a_file_that_nests_without_end_is_migrated_at_once() {
         app.ledger(&["migrate", "--check", file]).exit(0);
     }
 }
+
+/// A page without frontmatter says in its first lines when, who and where.
+#[test]
+fn the_first_lines_of_a_handoff_tell_when_and_who() {
+    let w = World::new();
+    let app = w.app();
+    app.write("full.md", "# Handoff\n\n**Date:** 2026-01-10T13:05:00Z\n**Agent:** toast\n**Branch:** `feat/parse`\n\n## Done\n- Parsed\n- Branch: other\n");
+    app.write("day.md", "# Handoff\nDate: 2026-01-11 (Sunday)\nAuthor: waffle\n\n## Done\n- Tested\n");
+    app.ledger(&["migrate", "full.md", "day.md"]).exit(0).any_out();
+    app.ledger(&["migrate", "--check", "full.md", "day.md"]).exit(0);
+    let full = app.sh(&format!("cat {EVENTS}/*_toast.md")).exit(0).stdout;
+    assert!(full.contains("ts: 2026-01-10T13:05:00Z\n") && full.contains("branch: feat/parse\n"), "{full}");
+    app.sh(&format!("cat {EVENTS}/*_waffle.md")).exit(0).out_has("ts: 2026-01-11T00:00:00Z\n");
+    // A line below a heading is what was done.
+    app.write("late.md", "## Done\n- Took long\n\nDate: 2026-01-12\n");
+    app.ledger(&["migrate", "late.md"]).exit(2).err_has("its time is unknown");
+}

@@ -213,3 +213,43 @@ fn a_banner_for_programs_has_a_thousand_events() {
     assert_eq!((json["event_count"].as_u64(), json["events"].as_array().unwrap().len()), (Some(1002), 1000));
     assert_eq!(text(&json, "/events/0/ts"), "2026-01-10T00:16:41Z");
 }
+
+/// What a session kept for its end outlives its worktree and a program that was killed.
+#[test]
+fn a_draft_that_no_session_will_write_is_not_lost() {
+    let w = World::new();
+    let app = w.app();
+    let toast = app.worktree("toast");
+    toast.ledger(&["add", "--draft", "--done", "of the removed", "--session", "aaaaaaaa-1"]).succeeds();
+    let vars = [("SHOPFLOOR_AGENT_ID", "root/b")];
+    toast.run_with("ledger-synth", &["add", "--draft", "--done", "by name"], &vars).succeeds();
+    let kept = text(&app.ledger(&["add", "--draft", "--done", "old", "--json"]).succeeds().json(), "/draft").to_owned();
+    app.ledger(&["add", "--draft", "--done", "new", "--session", "s2"]).succeeds();
+    app.ledger(&["install"]).succeeds();
+    // The worktree is there, and nobody knows yet whether the sessions go on.
+    app.ledger(&["doctor"]).exit(0).out_has("no session left a draft behind");
+    app.git(&["worktree", "remove", "--force", toast.path.to_str().unwrap()]);
+    app.sh(&format!("touch -d '2 days ago' '{kept}'")).exit(0);
+    let found = app.ledger(&["doctor", "--json"]).exit(1).stdout;
+    let drafts: Vec<serde_json::Value> = found
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|one: &serde_json::Value| one["check"] == "drafts")
+        .collect();
+    assert_eq!(drafts.len(), 3, "{found}");
+    // The fix is a command that does it.
+    let by_name = drafts.iter().find(|one| text(one, "/detail").contains("agent-root")).unwrap();
+    assert!(text(by_name, "/detail").contains("the worktree toast is removed"), "{by_name}");
+    let fix = text(by_name, "/fix");
+    assert!(fix.contains("--agent root/b "), "{fix}");
+    app.sh(fix).exit(0).out_has("_root%2Fb.md");
+    app.ledger(&["doctor", "--repair", "--yes"]).exit(0).out_has("fixed");
+    let shown = app.ledger(&["--output", "-"]).exit(0).stdout;
+    let written = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout;
+    assert!(written.contains("agent: aaaaaaaa\n"), "{written}");
+    for text in ["of the removed", "by name", "old"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    assert!(!shown.contains("new"), "its session goes on: {shown}");
+    app.ledger(&["doctor"]).exit(0).out_has("no session left a draft behind");
+}
