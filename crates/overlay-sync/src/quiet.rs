@@ -212,9 +212,15 @@ pub fn git_everywhere(env: &Env, common_dir: &Path, excludes: Option<&Path>) -> 
     Some(hasher.finish())
 }
 
-/// The same with what makes git ignore or track files in one worktree, except its `.gitignore`s.
+/// The same with what makes git ignore or track files in one worktree, except its `.gitignore`s. `None` also if the
+/// worktree's configuration may name another file of patterns.
 pub fn git_here(env: &Env, everywhere: u64, git_dir: &Path) -> Option<u64> {
     let files = ["index", "config.worktree"].map(|name| git_dir.join(name));
+    let config = fs::read(&files[1]).ok()?.unwrap_or_default().to_ascii_lowercase();
+    let has = |word: &[u8]| config.windows(word.len()).any(|part| part == word);
+    if has(b"excludesfile") || has(b"[include") {
+        return None;
+    }
     let mut hasher = DefaultHasher::new();
     (everywhere, settled(env, &files)?).hash(&mut hasher);
     Some(hasher.finish())

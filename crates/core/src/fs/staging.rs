@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, Mode, OFlags, RenameFlags, fchmod, linkat, openat, readlinkat, renameat, renameat_with, statat, symlinkat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use walkdir::WalkDir;
@@ -283,9 +284,7 @@ impl Staged {
         }
         let ours = if self.ours.is_some() { self.ours.clone() } else { self.content()? };
         match self.exchange_with(&dir, target) {
-            Ok(true) => {}
-            // The comparison above was the only check.
-            Ok(false) => return self.sync(&dir, &path),
+            Ok(()) => {}
             Err(Errno::NOENT) => return Ok(false),
             Err(e) => return Err(e).at("replace", &path),
         }
@@ -297,20 +296,20 @@ impl Staged {
         match self.exchange_with(&dir, target) {
             // Somebody wrote to the target once more in between, so the second exchange brought out their text and not
             // ours.
-            Ok(true) if !self.content().is_ok_and(|now| now == ours) => Err(self.keep(Errno::BUSY, &path)),
-            Ok(_) => Ok(false),
+            Ok(()) if !self.content().is_ok_and(|now| now == ours) => Err(self.keep(Errno::BUSY, &path)),
+            Ok(()) => Ok(false),
             Err(e) => Err(self.keep(e, &path)),
         }
     }
 
     /// Exchanges the two names. Where the file system cannot do that, a hard link keeps what the rename displaces, under
-    /// a name that says the same as the temporary one. Where there are no hard links either, what was displaced is gone,
-    /// and this gives `false`; a target that some program can write to stays then. `NOENT`: there is no target, or
-    /// another one, or it stays.
-    fn exchange_with(&mut self, dir: &OwnedFd, target: &RelPath) -> rustix::io::Result<bool> {
+    /// a name that says the same as the temporary one. Where there are no hard links either, this is a copy, made when
+    /// the rename is done; a target that some program can write to stays then, because the copy would not get that.
+    /// `NOENT`: there is no target, or another one, or it stays.
+    fn exchange_with(&mut self, dir: &OwnedFd, target: &RelPath) -> rustix::io::Result<()> {
         match renameat_with(&self.dir, &self.name, dir, target.name(), RenameFlags::EXCHANGE) {
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            exchanged => return exchanged.map(|()| true),
+            exchanged => return exchanged,
         }
         let mut aside = self.name.clone();
         aside.push("-aside");
@@ -318,12 +317,18 @@ impl Staged {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(Errno::NOENT),
             Err(_) => {
-                let is_written = |file: File| displaced::writers(&file) == Writers::Some;
-                let would_lose = displaced::is_displaced(&self.name);
-                if would_lose && open_file(dir, target.name()).is_ok_and(is_written) {
+                let link = readlinkat(dir, target.name(), Vec::new());
+                if let Ok(points_to) = link {
+                    renameat(&self.dir, &self.name, dir, target.name())?;
+                    return symlinkat(points_to, &self.dir, &self.name);
+                }
+                let mut old = open_file(dir, target.name())?;
+                if displaced::is_displaced(&self.name) && displaced::writers(&old) == Writers::Some {
                     return Err(Errno::NOENT);
                 }
-                return renameat(&self.dir, &self.name, dir, target.name()).map(|()| false);
+                renameat(&self.dir, &self.name, dir, target.name())?;
+                let copied = self.create(Some(super::PRIVATE)).and_then(|mut copy| io::copy(&mut old, &mut copy));
+                return copied.map(drop).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
             }
         }
         let inode = |dir: &OwnedFd, name: &OsStr| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_ino);
@@ -338,7 +343,7 @@ impl Staged {
             return Err(e);
         }
         self.name = aside;
-        Ok(true)
+        Ok(())
     }
 
     /// Syncs the directory of a file that was moved into place, if the file must survive a loss of power.

@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Git, Home, LOCAL_VARS, MEMORY, Repo, private_dir};
+use super::{Git, Home, LOCAL_VARS, MEMORY, Repo, failed, private_dir};
 use crate::env::Env;
 use crate::error::Result;
 use crate::fs::{self, Stat};
 
 /// Part of each fingerprint, so that a file of an earlier version counts for nothing.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 impl Git {
     /// Like [`discover`](Git::discover), but asks git only if something has changed on which its last answer depended.
@@ -32,7 +32,8 @@ impl Git {
         let asked = Repo { branch: None, ..self.discover()? };
         let has_dir = file.parent().is_some_and(Path::is_dir);
         if known.repo == asked && known.is_settled && has_dir && known.is_whole() {
-            print.extend(self.excludes_file(&asked)?.iter().flat_map(|path| path.as_os_str().as_bytes()));
+            let excludes = self.excludes_file(&asked)?;
+            print.extend(excludes.iter().flat_map(|path| path.as_os_str().as_bytes()));
             // Without the file git is asked again.
             let _ = fs::replace(&file, &print, Some(fs::PRIVATE));
         }
@@ -46,8 +47,12 @@ impl Git {
         }
         let cmd = self.cmd(&repo.common_dir).args(["config", "-z", "--type=path", "--get", "core.excludesFile"]);
         let output = cmd.var("GIT_DIR", &repo.common_dir).capture()?;
-        let value = output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsStr::from_bytes(v)));
-        Ok(value.filter(|_| output.status.success()))
+        match output.status.code() {
+            0 => Ok(output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsStr::from_bytes(v)))),
+            // It is not configured.
+            1 => Ok(None),
+            _ => Err(failed("config", &output)),
+        }
     }
 }
 
@@ -83,9 +88,11 @@ impl Known {
         };
         let home = env.home().map(Path::to_path_buf);
         let xdg = env.var("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home.as_ref()?.join(".config")));
-        let mut configs = vec!["/etc/gitconfig".into(), common_dir.join("config"), git_dir.join("config.worktree")];
+        let mut configs = vec!["/etc/gitconfig".into(), common_dir.join("config")];
+        // git reads the one of the main checkout if it is asked about the repository.
+        configs.extend([&git_dir, &common_dir].map(|dir| dir.join("config.worktree")));
         configs.extend(program.ancestors().nth(2).map(|prefix| prefix.join("etc/gitconfig")));
-        configs.extend(home.map(|home| home.join(".gitconfig")));
+        configs.extend(home.as_ref().map(|home| home.join(".gitconfig")));
         configs.extend(xdg.map(|dir| dir.join("git/config")));
         let names = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
         configs.extend(names.iter().filter_map(|name| env.var(name)).map(PathBuf::from));
@@ -95,7 +102,8 @@ impl Known {
         let is_file = |stat: &Stat| !stat.is_dir() && !stat.is_device();
         let files = || configs.iter().chain(&others).map(|path| Stat::at(path).filter(is_file));
         let mut hasher = DefaultHasher::new();
-        (VERSION, &cwd, &git_dir, files().collect::<Vec<_>>()).hash(&mut hasher);
+        // A value may begin with `~`, so the same files say something else in another home.
+        (VERSION, &cwd, &git_dir, &home, &configs, files().collect::<Vec<_>>()).hash(&mut hasher);
         ["objects", "refs"].map(|name| common_dir.join(name).is_dir()).hash(&mut hasher);
         // git refuses the repository of another user, and goes up no further than a file system reaches.
         let owner = |path: &Path| path.symlink_metadata().map(|meta| (meta.uid(), meta.ino(), meta.dev())).ok();

@@ -6,16 +6,16 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::look::News;
 use crate::ground::Ground;
 use crate::manifest::Workspace;
 
-/// Those of these files that several workspaces have edited, each with these workspaces in the order of their edits.
+/// Those of the wanted files that several workspaces have edited, each with these workspaces in the order of their
+/// edits.
 pub fn contested<G: Ground>(
     ground: &G,
     workspaces: &[Workspace],
     idle: &HashSet<Digest>,
-    of: News<'_>,
+    is_wanted: impl Fn(&RelPath) -> bool,
 ) -> Result<Vec<(RelPath, Vec<usize>)>> {
     let mut changed: BTreeMap<RelPath, Vec<usize>> = BTreeMap::new();
     for (index, workspace) in workspaces.iter().enumerate().filter(|(_, workspace)| !idle.contains(&workspace.id)) {
@@ -25,14 +25,7 @@ pub fn contested<G: Ground>(
             changed.entry(path).or_default().push(index);
         }
     }
-    changed.retain(|path, changed| {
-        let is_meant = match of {
-            News::All => true,
-            News::But(these) => !these.contains(path),
-            News::Of(these) => these.contains(path),
-        };
-        is_meant && changed.len() > 1
-    });
+    changed.retain(|path, changed| changed.len() > 1 && is_wanted(path));
     let mut wanted: BTreeMap<usize, Vec<RelPath>> = BTreeMap::new();
     for (path, changed) in &changed {
         changed.iter().for_each(|index| wanted.entry(*index).or_default().push(path.clone()));

@@ -11,8 +11,8 @@ use super::heal::{heal, keep_read};
 use super::late::{self, Taken};
 use super::outcome::{SyncOutcome, Turn};
 use super::pass::{Pass, PassOutcome};
-use super::survey::{PlannedFile, RunContext, is_emptied, survey};
-use crate::facts::look::{LookScope, News};
+use super::survey::{PlannedFile, RunContext, Survey, is_emptied, survey};
+use crate::facts::look::LookScope;
 use crate::ground::{Bar, Ground, LateText, Side};
 use crate::manifest::Workspace;
 use crate::rule::SyncRule;
@@ -52,11 +52,12 @@ pub fn converge<G: Ground>(
     // After a kill, any workspace may have a half-finished write, so none counts as idle.
     let idle = if before.is_empty() { idle } else { HashSet::new() };
     let large = ground.large();
+    run.take_contested(ground, workspaces, &idle, |path| !large.contains(path))?;
+    run.until_quiet(ground, workspaces, Some(FirstRound { idle: &idle, later: &large }))?;
     // Merging a large file takes a while, and the others need not wait for that.
-    let parts = if large.is_empty() { vec![News::All] } else { vec![News::But(&large), News::Of(&large)] };
-    for news in parts {
-        run.take_contested(ground, workspaces, &idle, news)?;
-        run.until_quiet(ground, workspaces, &idle, news)?;
+    if run.take_put_off() {
+        run.take_contested(ground, workspaces, &idle, |path| large.contains(path))?;
+        run.until_quiet(ground, workspaces, None)?;
     }
     if !run.is_broken && ground.announced()? != left.iter().cloned().collect() {
         ground.is_done()?;
@@ -81,6 +82,15 @@ struct SyncRun<'a> {
     outcome: SyncOutcome,
 }
 
+/// What the first round over all workspaces looks at: their news.
+#[derive(Clone, Copy)]
+struct FirstRound<'r> {
+    /// The workspaces that have none.
+    idle: &'r HashSet<Digest>,
+    /// The files that are put off.
+    later: &'r BTreeSet<RelPath>,
+}
+
 impl<'a> SyncRun<'a> {
     fn start(ground: &impl Ground, settings: &'a Settings, now: &'a str) -> Result<SyncRun<'a>> {
         Ok(SyncRun {
@@ -100,16 +110,15 @@ impl<'a> SyncRun<'a> {
         &mut self,
         ground: &mut G,
         workspaces: &mut Vec<Workspace>,
-        idle: &HashSet<Digest>,
-        news: News<'_>,
+        mut first: Option<FirstRound<'_>>,
     ) -> Result<()> {
         let mut asked = 0;
-        let mut round = 0;
+        let mut rounds = 0;
         loop {
-            self.round(ground, workspaces, idle, (news, round));
-            round += 1;
+            self.round(ground, workspaces, first.take());
+            rounds += 1;
             let is_quiet = self.turns.values().all(|turn| turn.is_halted || turn.again.is_empty());
-            if !is_quiet && round < ROUNDS * (asked + 1) {
+            if !is_quiet && rounds < ROUNDS * (asked + 1) {
                 continue;
             }
             if asked == QUESTIONS || !self.ask(ground, workspaces)? {
@@ -119,68 +128,72 @@ impl<'a> SyncRun<'a> {
         }
     }
 
-    /// Passes over the files that several workspaces edited, in the order of the edits, so that the last edit wins.
+    /// Lets the next round look at the files that were put off. Returns whether there are any.
+    fn take_put_off(&mut self) -> bool {
+        let mut is_any = false;
+        for turn in self.turns.values_mut().filter(|turn| !turn.is_halted) {
+            is_any |= !turn.put_off.is_empty();
+            turn.again.append(&mut turn.put_off);
+        }
+        is_any
+    }
+
+    /// Passes over the wanted files that several workspaces edited, in the order of the edits, so that the last edit
+    /// wins.
     fn take_contested<G: Ground>(
         &mut self,
         ground: &G,
         workspaces: &mut [Workspace],
         idle: &HashSet<Digest>,
-        news: News<'_>,
+        is_wanted: impl Fn(&RelPath) -> bool,
     ) -> Result<()> {
-        for (path, order) in contested(ground, workspaces, idle, news)? {
+        for (path, order) in contested(ground, workspaces, idle, is_wanted)? {
             let only = BTreeSet::from([path]);
             for index in order {
-                let workspace = &mut workspaces[index];
-                if !self.turns.entry(workspace.id).or_default().is_halted {
-                    self.pass(ground, workspace, LookScope::Only(&only));
+                if !self.turns.entry(workspaces[index].id).or_default().is_halted {
+                    self.pass(ground, workspaces, index, LookScope::Only(&only));
                 }
             }
         }
         Ok(())
     }
 
-    /// Passes over every workspace that has something to do. The first round looks at the news.
-    fn round<G: Ground>(
-        &mut self,
-        ground: &G,
-        workspaces: &mut [Workspace],
-        idle: &HashSet<Digest>,
-        (news, round): (News<'_>, usize),
-    ) {
+    /// Passes over every workspace that has something to do.
+    fn round<G: Ground>(&mut self, ground: &G, workspaces: &mut [Workspace], first: Option<FirstRound<'_>>) {
         for index in 0..workspaces.len() {
-            let workspace = &mut workspaces[index];
-            let turn = self.turns.entry(workspace.id).or_default();
-            if round == 0 && idle.contains(&workspace.id) && self.pushed.is_empty() {
+            let id = workspaces[index].id;
+            let turn = self.turns.entry(id).or_default();
+            if first.is_some_and(|first| first.idle.contains(&id)) && self.pushed.is_empty() {
                 continue;
             }
+            // What a first round looks at again is among the news.
             let again = std::mem::take(&mut turn.again);
-            let scope = if round == 0 { LookScope::News(news) } else { LookScope::Only(&again) };
-            if turn.is_halted || round > 0 && again.is_empty() {
-                continue;
-            }
-            let pushed = self.pass(ground, workspace, scope);
-            if !pushed.is_empty() {
-                let paths: Vec<RelPath> = pushed.iter().cloned().collect();
-                let others = workspaces.iter().enumerate().filter(|(other, _)| *other != index);
-                let others: Vec<_> = others.map(|(_, other)| (other, paths.clone())).collect();
-                ground.read_ahead(&others);
-            }
-            // Workspaces whose pass came earlier have not got what this one pushed.
-            for (other, earlier) in workspaces.iter().enumerate().filter(|(other, _)| *other != index) {
-                if other < index || round > 0 {
-                    self.turns.entry(earlier.id).or_default().again.extend(pushed.iter().cloned());
-                }
+            let scope = match first {
+                Some(first) => LookScope::News { later: first.later },
+                None => LookScope::Only(&again),
+            };
+            if !turn.is_halted && (first.is_some() || !again.is_empty()) {
+                self.pass(ground, workspaces, index, scope);
             }
         }
     }
 
-    /// Makes one pass over a workspace, and returns the overlay's files that it wrote.
-    fn pass<G: Ground>(&mut self, ground: &G, workspace: &mut Workspace, scope: LookScope<'_>) -> BTreeSet<RelPath> {
+    /// Makes one pass over a workspace. The other workspaces have to look again at what it writes into the overlay.
+    fn pass<G: Ground>(&mut self, ground: &G, workspaces: &mut [Workspace], index: usize, scope: LookScope<'_>) {
+        let workspace = &mut workspaces[index];
         let mut turn = self.turns.remove(&workspace.id).unwrap_or_default();
         let passed = self.take_turn(ground, workspace, scope, &mut turn);
         turn.follow_up(&passed);
         self.turns.insert(workspace.id, turn);
-        passed.pushed
+        if passed.pushed.is_empty() {
+            return;
+        }
+        let paths: Vec<RelPath> = passed.pushed.iter().cloned().collect();
+        let others = || workspaces.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);
+        ground.read_ahead(&others().map(|other| (other, paths.clone())).collect::<Vec<_>>());
+        for other in others() {
+            self.turns.entry(other.id).or_default().again.extend(paths.iter().cloned());
+        }
     }
 
     fn take_turn<G: Ground>(
@@ -194,8 +207,7 @@ impl<'a> SyncRun<'a> {
         // Keep earlier findings, except those about the files of this pass.
         match scope {
             LookScope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
-            LookScope::News(News::Of(again)) => turn.failed.retain(|path, _| !again.contains(path)),
-            LookScope::News(_) | LookScope::All => {
+            LookScope::News { .. } | LookScope::All => {
                 turn.failed.clear();
                 turn.open.clear();
             }
@@ -249,8 +261,8 @@ impl<'a> SyncRun<'a> {
         let files = match ground.is_present(workspace) {
             Ok(true) => ground
                 .sweep(workspace)
-                .and_then(|()| self.take_late(ground, workspace, turn))
-                .and_then(|()| survey(ground, self.settings, &self.context, &self.overlay, workspace, scope))
+                .and_then(|()| self.take_late(ground, workspace, scope, turn))
+                .and_then(|()| self.survey(ground, workspace, scope, turn))
                 .and_then(|files| keep_read(ground, &files).map(|()| files)),
             Ok(false) => {
                 let note = format!(
@@ -266,9 +278,7 @@ impl<'a> SyncRun<'a> {
         };
         match files {
             Ok(files) => {
-                if matches!(scope, LookScope::News(_)) {
-                    self.outcome.report_barred(name, &files);
-                }
+                self.outcome.report_barred(name, &files);
                 Some(files)
             }
             Err(failure) => {
@@ -278,9 +288,41 @@ impl<'a> SyncRun<'a> {
         }
     }
 
-    /// Brings back what programs wrote into files that were replaced meanwhile. The pass then finds it as an edit.
-    fn take_late<G: Ground>(&mut self, ground: &G, workspace: &mut Workspace, turn: &mut Turn) -> Result<()> {
+    fn survey<G: Ground>(
+        &self,
+        ground: &G,
+        workspace: &Workspace,
+        scope: LookScope<'_>,
+        turn: &mut Turn,
+    ) -> Result<Vec<PlannedFile>> {
+        let survey = |scope| survey(ground, self.settings, &self.context, &self.overlay, workspace, scope);
+        let Survey { files, put_off } = survey(scope)?;
+        turn.put_off.extend(put_off);
+        // Only a look at all files tells whether they are all gone.
+        let is_part = matches!(scope, LookScope::Only(_));
+        if is_part && files.iter().any(|file| file.is_gone() && workspace.files.contains_key(&file.seen.path)) {
+            let all = survey(LookScope::All)?.files;
+            return Ok(if is_emptied(workspace, &all) { all } else { files });
+        }
+        Ok(files)
+    }
+
+    /// Brings back what programs wrote into files that were replaced meanwhile, as far as the pass looks at these files.
+    /// It then finds that as an edit.
+    fn take_late<G: Ground>(
+        &mut self,
+        ground: &G,
+        workspace: &mut Workspace,
+        scope: LookScope<'_>,
+        turn: &mut Turn,
+    ) -> Result<()> {
         for text in ground.late(Side::Here(workspace))? {
+            if let Some(path) = text.path.as_ref().filter(|path| !scope.covers(path)) {
+                if matches!(scope, LookScope::News { .. }) {
+                    turn.put_off.insert(path.clone());
+                }
+                continue;
+            }
             let note = match late::take(ground, self.now, workspace, &text)? {
                 Taken::Waits => continue,
                 Taken::Done(note) => {

@@ -308,7 +308,8 @@ impl Ground for Disk<'_> {
                 self.prints.news(workspace, &stats, &prints, overlay)
             }
         };
-        let too = written.iter().filter(|path| workspace.files.contains_key(path) && !news.contains(path));
+        let known: HashSet<&RelPath> = news.iter().collect();
+        let too = written.iter().filter(|path| workspace.files.contains_key(path) && !known.contains(path));
         let too: Vec<RelPath> = too.cloned().collect();
         news.extend(too);
         Ok(news)
@@ -335,8 +336,9 @@ impl Ground for Disk<'_> {
     }
 
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {
+        let here = self.here(workspace).ok()?;
         let ahead =
-            self.first_look.borrow().get(&workspace.id).and_then(|look| look.text(path)).map(|text| text.sha256);
+            self.first_look.borrow().get(&workspace.id).and_then(|look| Some(look.text(&here.root, path)?.sha256));
         let found = match ahead {
             Some(found) => found,
             None => self.read(Side::Here(workspace), path).ok()?.ok()??.sha256,
@@ -344,17 +346,18 @@ impl Ground for Disk<'_> {
         if found == base {
             return None;
         }
-        let stats = self.here(workspace).ok()?.root.stats([path].into_iter()).ok()?;
+        let stats = here.root.stats([path].into_iter()).ok()?;
         stats.into_iter().next()?.map(|stat| stat.modified())
     }
 
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         match side {
             Side::Here(workspace) => {
+                let here = self.here(workspace)?;
                 let mut looks = self.first_look.borrow_mut();
-                match looks.get_mut(&workspace.id).and_then(|look| look.take(path)) {
+                match looks.get_mut(&workspace.id).and_then(|look| look.take(&here.root, path)) {
                     Some(ahead) => Ok(Ok(Some(ahead))),
-                    None => read_at(&self.here(workspace)?.root, path, &self.overlay.dir),
+                    None => read_at(&here.root, path, &self.overlay.dir),
                 }
             }
             Side::Overlay => {

@@ -1,5 +1,8 @@
 //! The first look of a run at a workspace. It is taken at all workspaces on all processors, and the passes use what it
 //! found until they write there.
+//!
+//! What it found may be old by then. Descriptions of files only choose what is looked at, and a change after the look is
+//! the next run's news. A text counts only while the system describes its file as it did before it was read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -17,7 +20,7 @@ use crate::ground::ReadFile;
 use crate::manifest::Workspace;
 use crate::quiet;
 
-/// A larger text is not read ahead, and no more than this many bytes of a workspace are.
+/// A larger text is not read ahead, and no more than this many bytes of a workspace are at a time.
 const AHEAD: u64 = 64 << 10;
 
 /// From this size on merging a file may take so long that others should not wait for it.
@@ -39,7 +42,8 @@ pub struct FirstLook {
     pub news: Option<Vec<RelPath>>,
     /// The files of at least [`SLOW`] bytes.
     pub large: Vec<RelPath>,
-    texts: BTreeMap<RelPath, ReadFile>,
+    /// Each with the description of its file from before it was read.
+    texts: BTreeMap<RelPath, (Stat, ReadFile)>,
 }
 
 impl FirstLook {
@@ -79,30 +83,39 @@ impl FirstLook {
         (prints.len() == overlay && overlay > 0).then(|| quiet::whole(&prints))
     }
 
-    /// How the system described a file.
-    pub fn stat(&self, workspace: &Workspace, path: &RelPath) -> Option<Stat> {
-        workspace.files.keys().zip(&self.stats).find(|(file, _)| *file == path).and_then(|(_, stat)| *stat)
-    }
-
     /// Those of these files that are small enough to be read ahead, and are not yet.
     fn small(&self, workspace: &Workspace, paths: &[RelPath]) -> Vec<RelPath> {
-        let mut left = AHEAD;
+        if self.stats.len() != workspace.files.len() {
+            return Vec::new();
+        }
+        let held: u64 = self.texts.values().map(|(stat, _)| stat.size()).sum();
+        let mut left = AHEAD.saturating_sub(held);
+        let sizes: HashMap<&RelPath, u64> = workspace
+            .files
+            .keys()
+            .zip(&self.stats)
+            .filter_map(|(path, stat)| Some((path, stat.as_ref()?.size())))
+            .collect();
         let mut is_small = |path: &&RelPath| {
-            let size = self.stat(workspace, path).map(|stat| stat.size()).filter(|size| *size <= left);
-            left -= size.unwrap_or(0);
-            size.is_some() && !self.texts.contains_key(*path)
+            let size = sizes.get(*path).filter(|size| **size <= left && !self.texts.contains_key(*path));
+            left -= size.unwrap_or(&0);
+            size.is_some()
         };
         paths.iter().filter(&mut is_small).cloned().collect()
     }
 
-    /// A text that was read ahead.
-    pub fn text(&self, path: &RelPath) -> Option<&ReadFile> {
-        self.texts.get(path)
+    /// A text that was read ahead, unless its file has changed since. `root` is the workspace.
+    pub fn text(&self, root: &Root, path: &RelPath) -> Option<&ReadFile> {
+        let (before, text) = self.texts.get(path)?;
+        let now = root.stats([path].into_iter()).ok()?.pop()?;
+        (now == Some(*before)).then_some(text)
     }
 
-    /// A text that was read ahead, for a pass. The next pass reads the file again.
-    pub fn take(&mut self, path: &RelPath) -> Option<ReadFile> {
-        self.texts.remove(path)
+    /// The same, for a pass. The next pass reads the file again.
+    pub fn take(&mut self, root: &Root, path: &RelPath) -> Option<ReadFile> {
+        let text = self.text(root, path).cloned();
+        self.texts.remove(path);
+        text
     }
 }
 
@@ -120,12 +133,47 @@ pub fn read_ahead(looks: &mut HashMap<Digest, FirstLook>, wanted: &[(&Workspace,
     let small: Vec<_> = small.into_iter().filter(|(_, paths)| !paths.is_empty()).collect();
     let read = |(workspace, paths): &(&Workspace, Vec<RelPath>)| {
         let root = Root::open(&workspace.root).ok()?;
-        let read = |path: &RelPath| Some((path.clone(), read_at(&root, path, overlay).ok()?.ok()??));
-        Some(paths.iter().filter_map(read).collect::<Vec<_>>())
+        let stats = root.stats(paths.iter()).ok()?;
+        let read = |(path, stat): (&RelPath, Option<Stat>)| {
+            Some((path.clone(), (stat?, read_at(&root, path, overlay).ok()?.ok()??)))
+        };
+        Some(paths.iter().zip(stats).filter_map(read).collect::<Vec<_>>())
     };
     for ((workspace, _), texts) in small.iter().zip(proc::map_parallel(&small, read)) {
         if let Some(look) = looks.get_mut(&workspace.id) {
             look.texts.extend(texts.into_iter().flatten());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A text that was read ahead has the mode that its file had then, and a pass writes with it.
+    #[test]
+    fn a_text_counts_only_while_its_file_is_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, path) = (Root::open(dir.path()).unwrap(), RelPath::parse(".env").unwrap());
+        fs::replace(&dir.path().join(".env"), b"A=1\n", None).unwrap();
+        let before = root.stats([&path].into_iter()).unwrap()[0].unwrap();
+        let ahead = || BTreeMap::from([(path.clone(), (before, ReadFile::new(b"A=1\n".to_vec(), 0o644)))]);
+        let mut look = FirstLook {
+            stats: Vec::new(),
+            prints: Vec::new(),
+            has_empty_staging: true,
+            has_late: false,
+            proof: None,
+            news: None,
+            large: Vec::new(),
+            texts: ahead(),
+        };
+        assert!(look.text(&root, &path).is_some() && look.take(&root, &path).is_some());
+        assert!(look.take(&root, &path).is_none(), "the next pass reads it again");
+        look.texts = ahead();
+        std::fs::set_permissions(dir.path().join(".env"), std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(look.text(&root, &path).is_none() && look.take(&root, &path).is_none());
     }
 }

@@ -41,6 +41,8 @@ pub struct SyncOutcome {
 pub struct Turn {
     /// The files that another pass must look at.
     pub again: BTreeSet<RelPath>,
+    /// The large files with news, which the other files do not wait for.
+    pub put_off: BTreeSet<RelPath>,
     /// What is wrong with the workspace as a whole; `failed` has what is wrong with single files.
     pub open: Vec<String>,
     pub failed: BTreeMap<RelPath, String>,
@@ -78,12 +80,15 @@ impl SyncOutcome {
             let path = &seen.path;
             match bar {
                 Bar::NotIgnored => {
-                    self.warnings.push(format!("{name}: {path} is not ignored by git there and stays untouched"));
+                    let why = format!("{name}: {path} is not ignored by git there and stays untouched");
+                    add_once(&mut self.warnings, why);
                 }
-                Bar::Tracked => self.details.push(format!("{name}: {path} is tracked there and stays untouched")),
+                Bar::Tracked => {
+                    add_once(&mut self.details, format!("{name}: {path} is tracked there and stays untouched"));
+                }
                 // `report_open` reports unreadable files.
                 Bar::Unreadable(_) | Bar::Alias => {}
-                Bar::Strange(why) => self.warnings.push(format!("{name}: {path} stays untouched: {why}")),
+                Bar::Strange(why) => add_once(&mut self.warnings, format!("{name}: {path} stays untouched: {why}")),
             }
         }
     }
@@ -122,5 +127,12 @@ impl SyncOutcome {
             self.troubled.push(workspace.id);
             self.open.extend(open);
         }
+    }
+}
+
+/// Several passes of a run find the same.
+fn add_once(lines: &mut Vec<String>, line: String) {
+    if !lines.contains(&line) {
+        lines.push(line);
     }
 }

@@ -6,7 +6,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::look::{self, LookScope, SeenFile};
+use crate::facts::look::{self, LookScope, ScopedPaths, SeenFile};
 use crate::ground::{Bar, Ground};
 use crate::manifest::Workspace;
 use crate::merge::FileType;
@@ -71,9 +71,22 @@ pub struct PlannedFile {
 }
 
 impl PlannedFile {
+    /// Whether the workspace does not have it.
+    pub fn is_gone(&self) -> bool {
+        self.seen.barred.is_none() && self.seen.here.is_none()
+    }
+
     fn is_idle(&self) -> bool {
         self.decision == Decision::nothing()
     }
+}
+
+/// The files of a workspace, and what is to be done about each.
+#[derive(Debug, Default)]
+pub struct Survey {
+    pub files: Vec<PlannedFile>,
+    /// The files that the scope puts off.
+    pub put_off: BTreeSet<RelPath>,
 }
 
 /// Looks at the files of a workspace and decides about each.
@@ -84,10 +97,11 @@ pub fn survey(
     overlay: &BTreeMap<RelPath, Option<Bar>>,
     workspace: &Workspace,
     scope: LookScope<'_>,
-) -> Result<Vec<PlannedFile>> {
+) -> Result<Survey> {
     let declared = ground.declared(workspace)?;
     let mut files = Vec::new();
-    for path in look::paths(ground, overlay, workspace, &declared, scope)? {
+    let ScopedPaths { paths, put_off } = look::paths(ground, overlay, workspace, &declared, scope)?;
+    for path in paths {
         let barred = overlay.get(&path).cloned().flatten();
         let seen = look::read(ground, settings, workspace, &path, barred)?;
         let decision = context.decide(workspace, &seen, declared.contains(&path));
@@ -107,15 +121,14 @@ pub fn survey(
             file.decision = Decision::nothing();
         }
     }
-    Ok(files)
+    Ok(Survey { files, put_off })
 }
 
 /// Whether all files of a workspace are gone at once. That is a clean-up, and no decision about each file.
 pub fn is_emptied(workspace: &Workspace, files: &[PlannedFile]) -> bool {
-    let find = |path: &RelPath| files.iter().map(|file| &file.seen).find(|seen| seen.path == *path);
-    let is_gone = |seen: &&SeenFile| seen.barred.is_none() && seen.here.is_none();
-    let gone = workspace.files.keys().filter_map(find).filter(is_gone).count();
-    let barred = workspace.files.keys().filter_map(find).filter(|seen| seen.barred.is_some()).count();
-    let is_any_back = workspace.deleted.keys().filter_map(find).any(|seen| seen.here.is_some());
-    workspace.files.len() >= 2 && gone >= 1 && gone + barred == workspace.files.len() && !is_any_back
+    let known = || files.iter().filter(|file| workspace.files.contains_key(&file.seen.path));
+    let gone = known().filter(|file| file.is_gone()).count();
+    let barred = known().filter(|file| file.seen.barred.is_some()).count();
+    let is_back = |file: &PlannedFile| file.seen.here.is_some() && workspace.deleted.contains_key(&file.seen.path);
+    workspace.files.len() >= 2 && gone >= 1 && gone + barred == workspace.files.len() && !files.iter().any(is_back)
 }

@@ -1,5 +1,6 @@
 //! What `--dry-run` prints: the steps that a sync would take.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
@@ -14,7 +15,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::disk::Disk;
 use crate::apply::late::{self, LateState};
 use crate::apply::survey::{PlannedFile, RunContext, is_emptied, survey};
-use crate::facts::look::{LookScope, News};
+use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
 use crate::ground::{Bar, Ground, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
@@ -54,11 +55,13 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
         is_quiet = false;
         print(ui, env, &overlay.dir, path, late_text(SyncRule::Pull));
     }
+    let none = BTreeSet::new();
     for workspace in workspaces {
         if !workspace.is_present()? && workspace.is_known() {
             continue;
         }
-        let files = survey(&disk, &overlay.settings, &context, &managed, workspace, LookScope::News(News::All))?;
+        let files =
+            survey(&disk, &overlay.settings, &context, &managed, workspace, LookScope::News { later: &none })?.files;
         let name = workspace.root.display();
         if is_emptied(workspace, &files) {
             ui.warn(format!("all files are gone from {name}; it is left alone"));

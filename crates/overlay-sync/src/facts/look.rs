@@ -36,22 +36,32 @@ pub struct SeenFile {
 /// Which files are looked at.
 #[derive(Clone, Copy, Debug)]
 pub enum LookScope<'s> {
-    /// Those that may have changed.
-    News(News<'s>),
+    /// Those that may have changed. Those of them that are in `later` are put off, unless they are missing in the
+    /// workspace: there is nothing to merge then, and a workspace whose files are all gone must be recognised.
+    News { later: &'s BTreeSet<RelPath> },
     /// All of them.
     All,
     /// These.
     Only(&'s BTreeSet<RelPath>),
 }
 
-/// Which of the files that may have changed are looked at.
-#[derive(Clone, Copy, Debug)]
-pub enum News<'s> {
-    All,
-    /// All but these, unless one of these is gone from the workspace.
-    But(&'s BTreeSet<RelPath>),
-    /// Only these.
-    Of(&'s BTreeSet<RelPath>),
+impl LookScope<'_> {
+    /// Whether this file is looked at if it has changed.
+    pub fn covers(&self, path: &RelPath) -> bool {
+        match self {
+            LookScope::News { later } => !later.contains(path),
+            LookScope::All => true,
+            LookScope::Only(these) => these.contains(path),
+        }
+    }
+}
+
+/// The files of a workspace within a scope.
+#[derive(Debug, Default)]
+pub struct ScopedPaths {
+    pub paths: BTreeSet<RelPath>,
+    /// Those that were put off.
+    pub put_off: BTreeSet<RelPath>,
 }
 
 /// The files of a workspace within a scope. `overlay` lists the overlay's files, `declared` those that the workspace
@@ -62,10 +72,11 @@ pub fn paths(
     workspace: &Workspace,
     declared: &BTreeSet<RelPath>,
     scope: LookScope<'_>,
-) -> Result<BTreeSet<RelPath>> {
+) -> Result<ScopedPaths> {
     let waits = workspace.deleted.keys().chain(workspace.held.keys());
     let offered = overlay.keys().chain(declared);
-    Ok(match scope {
+    let mut put_off = BTreeSet::new();
+    let paths = match scope {
         LookScope::All => {
             offered.chain(workspace.files.keys()).chain(waits).chain(workspace.retired.keys()).cloned().collect()
         }
@@ -73,18 +84,16 @@ pub fn paths(
             let managed = offered.chain(workspace.files.keys()).chain(waits);
             managed.filter(|path| these.contains(path)).cloned().collect()
         }
-        LookScope::News(news) => {
+        LookScope::News { later } => {
             let new = offered.filter(|path| !workspace.files.contains_key(path));
             let all = new.chain(waits).cloned().chain(ground.news(workspace)?);
-            match news {
-                News::All => all.collect(),
-                News::But(these) => {
-                    all.filter(|path| !these.contains(path) || !ground.is_there(workspace, path)).collect()
-                }
-                News::Of(these) => all.filter(|path| these.contains(path)).collect(),
-            }
+            let is_later = |path: &RelPath| later.contains(path) && ground.is_there(workspace, path);
+            let (later, now) = all.partition(is_later);
+            put_off = later;
+            now
         }
-    })
+    };
+    Ok(ScopedPaths { paths, put_off })
 }
 
 /// Reads a file on both sides. `barred` says why the overlay's file is left alone, if it is.

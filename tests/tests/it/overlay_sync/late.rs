@@ -343,6 +343,64 @@ fn an_open_file_stays_where_nothing_can_keep_it() {
     s.all_are(LOG, &all);
 }
 
+/// A file that waits is not forgotten while a large one is merged after all others.
+#[test]
+fn an_open_file_is_reported_also_beside_a_large_one() {
+    let w = World::new();
+    if !needs("strace") {
+        return;
+    }
+    let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
+    let large = large_lines();
+    s.put(".env.large", &large);
+    s.sync(0).any_err();
+    let inject = "strace -f -qq -o /dev/null -e trace=renameat2,linkat -e inject=renameat2:error=EINVAL \
+                  -e inject=linkat:error=EPERM overlay-sync sync";
+    s.put(".env.large", &large.replace("KEY_7=", "KEY_7=new "));
+    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    s.app.sh(inject).exit(1).any_out().err_has(&format!("{LOG} keeps changing"));
+    writeln!(log, "{{\"a\":1}}").unwrap();
+    drop(log);
+    s.sync(0).any_err();
+    let all = s.text(LOG);
+    assert_eq!(all.lines().count(), 3, "{all}");
+    s.all_are(LOG, &all);
+    s.all_are(".env.large", &large.replace("KEY_7=", "KEY_7=new "));
+}
+
+/// More than a mebibyte of lines.
+fn large_lines() -> String {
+    (0..40_000).map(|n| format!("KEY_{n}=some value that is long enough\n")).collect()
+}
+
+/// What is written late into a large file is merged once.
+#[test]
+fn a_late_text_of_a_large_file_is_one_conflict() {
+    let w = World::new();
+    let s = scene(&w);
+    let text = large_lines();
+    s.put(".env.large", &text);
+    s.attach();
+    let mut writer = OpenOptions::new().write(true).open(s.a.path.join(".env.large")).unwrap();
+    s.put(".env.large", &text.replace("KEY_5=some", "KEY_5=overlay"));
+    s.sync(0).any_err();
+    writer.write_all(b"KEY_0=mine").unwrap();
+    writer.seek(std::io::SeekFrom::Start(text.find("KEY_5=").unwrap() as u64)).unwrap();
+    writer.write_all(b"KEY_5=mine").unwrap();
+    writer.seek(std::io::SeekFrom::End(0)).unwrap();
+    writer.write_all(b"KEY_NEW=late\n").unwrap();
+    drop(writer);
+    let out = s.sync(0);
+    out.err_has("not all of its text could be merged");
+    assert_eq!(out.stderr.lines().count(), 1, "{out}");
+    let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+    assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+    let all = s.text(".env.large");
+    assert!(all.contains("KEY_5=overlay") && all.contains("KEY_0=mine") && all.ends_with("KEY_NEW=late\n"));
+    s.all_are(".env.large", &all);
+    s.sync(0).any_err();
+}
+
 /// A run that is killed before it has displaced anything leaves its own text, which nobody wrote.
 #[test]
 fn the_text_of_a_killed_run_is_nobodys_edit() {

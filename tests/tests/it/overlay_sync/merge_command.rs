@@ -140,6 +140,23 @@ fn git_is_asked_again_after_the_merge_command() {
     s.app.overlay(&["sync"]).any_status().any_out().err_has("is not ignored by git there");
 }
 
+/// A workspace whose files are all removed meanwhile is left alone, as if they had been removed before.
+#[test]
+fn a_workspace_that_is_cleaned_during_the_merge_command_is_left_alone() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    let a = s.a.path.display();
+    let answer = "{\\\"model\\\": \\\"a\\\", \\\"k\\\": 1, \\\"one\\\": 1, \\\"two\\\": 2}";
+    set_command(&w, &format!("\"rm -r {a}/.claude {a}/.env; printf '{answer}'\""));
+    dispute(&s);
+    s.sync(1).err_has("all files are gone from");
+    s.sync(1).err_has("all files are gone from");
+    let restored = s.app.overlay(&["sync", "--restore", s.a.path.to_str().unwrap()]).exit(0);
+    restored.any_out().any_err();
+    s.all_are(".env", "A=1\n");
+}
+
 #[test]
 fn secrets_are_sent_only_where_the_settings_allow_it() {
     let w = World::new();

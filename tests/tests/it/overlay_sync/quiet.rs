@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use crate::support::overlay::scene;
+use crate::support::overlay::{OVERLAY, scene};
 use crate::support::world::{World, skip, traced, wait_for, write};
 
 fn changes_are_noticed(w: &World) {
@@ -95,6 +95,41 @@ fn a_sync_with_nothing_to_do_starts_no_process() {
     inner.overlay(&["sync"]).exit(0).err_has("there is no overlay yet");
     s.app.sh("rm -r inner/.git").exit(0);
     assert_eq!(inner.overlay(&["sync"]).exit(0).any_err().stdout, "");
+}
+
+/// A file of patterns whose name begins with `~` is another one in another home.
+#[test]
+fn another_home_has_another_file_of_patterns() {
+    let w = World::new();
+    let s = scene(&w);
+    let homes = ["home one", "home two"].map(|name| w.path(name));
+    homes.iter().for_each(|home| write(&home.join("patterns"), "own.cfg\n"));
+    s.app.git(&["config", "core.excludesFile", "~/patterns"]);
+    s.put("own.cfg", "0\n");
+    let overlay = s.w.home(OVERLAY);
+    let run = |home: &Path, args: &[&str]| {
+        let vars = [("HOME", home.to_str().unwrap()), ("OVERLAY_SYNC_OVERLAY", overlay.to_str().unwrap())];
+        s.a.run_with("overlay-sync", args, &vars)
+    };
+    let sync = |home: &Path| run(home, &["sync", "-v"]);
+    run(&homes[0], &["attach", ".", "../b"]).exit(0).any_out().any_err();
+    let memory = s.app.path.join(".git/worktrees/a/shopfloor/overlay-sync/repository");
+    let n = Cell::new(0);
+    for home in &homes {
+        wait_for(|| {
+            n.set(n.get() + 1);
+            s.put("own.cfg", &format!("{}\n", n.get()));
+            sync(home).exit(0).any_out().any_err();
+            std::fs::read_to_string(&memory).is_ok_and(|text| text.contains(home.to_str().unwrap()))
+        });
+    }
+    let patterns = homes[1].join("patterns");
+    write(&patterns, "# nothing\n");
+    wait_for(|| patterns.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default().as_millis() > 300);
+    let before = s.a.read("own.cfg");
+    s.put("own.cfg", "new\n");
+    sync(&homes[1]).exit(0).any_out().err_has("own.cfg is not ignored by git there");
+    assert_eq!(s.a.read("own.cfg"), before);
 }
 
 /// git is asked for its file of patterns only if the answer may have changed, and what the file says counts at once.

@@ -279,6 +279,20 @@ fn the_hook_says_when_a_managed_file_is_not_ignored() {
     assert!(!w.at(s.app.path.with_file_name("c")).has(".env"));
 }
 
+/// A large file that git does not ignore is named once, and git is asked about it once.
+#[test]
+fn a_large_file_that_stays_untouched_is_named_once() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put("large.cfg", &"0123456789abcdef\n".repeat(80_000));
+    s.put(".env", "A=0\n");
+    s.a.overlay(&["attach", ".", "../b"]).exit(0).any_out().any_err();
+    let out = s.sync(0);
+    out.err_has("large.cfg is not ignored by git there");
+    let named = out.stderr.lines().filter(|line| line.contains("large.cfg")).count();
+    assert_eq!(named, 2, "once for each workspace: {out}");
+}
+
 /// Merging a large file takes a while, so all other files are synced before it.
 #[test]
 fn a_large_file_holds_up_no_other() {
