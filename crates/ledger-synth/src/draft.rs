@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
+use crate::event_file::LIMIT;
+use crate::instant::EventTime;
 use crate::scalar::{from_safe, safe};
 use crate::settings::Effect;
 use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
@@ -34,31 +37,39 @@ pub fn short_name(session: &str) -> String {
 const AGENTS: [&str; 2] = [AGENT_VARIABLE, "SHOPFLOOR_AGENT_ID"];
 
 fn variable(env: &Env, name: &str) -> Option<String> {
-    env.var(name).map(|value| value.to_string_lossy().into_owned())
+    env.var(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.trim().is_empty())
 }
 
 fn file_name(kind: &str, who: &str) -> String {
     format!("{kind}-{}.md", safe(who))
 }
 
+fn lock_of(draft: &Path) -> PathBuf {
+    draft.with_extension("lock")
+}
+
+/// What the frontmatter of an event needs at most.
+const ROOM: usize = 16 << 10;
+
 /// The draft of sessions that have no name.
 const NOBODYS: &str = "draft.md";
 
 impl SessionDraft {
     /// The draft of the caller: by session, otherwise by agent.
-    pub fn path(env: &Env, drafts: &Path) -> PathBuf {
+    pub fn path(env: &Env, drafts: &DraftDirs) -> PathBuf {
         let by_agent = || AGENTS.iter().find_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
         let by_session = variable(env, SESSION_VARIABLE).map(|session| file_name("session", &session));
-        drafts.join(by_session.or_else(by_agent).unwrap_or_else(|| NOBODYS.to_owned()))
+        drafts.own.join(by_session.or_else(by_agent).unwrap_or_else(|| NOBODYS.to_owned()))
     }
 
     /// Opens every draft that belongs in the event at the end of a session: its own, and the one without a name.
-    pub fn open_all(env: &Env, drafts: &Path, session: &str, effect: Effect) -> Result<Vec<SessionDraft>> {
+    pub fn open_all(env: &Env, drafts: &DraftDirs, session: &str, effect: Effect) -> Result<Vec<SessionDraft>> {
         let sessions = [Some(session.to_owned()), variable(env, SESSION_VARIABLE)].into_iter().flatten();
         let sessions = sessions.filter(|session| !session.is_empty()).map(|session| file_name("session", &session));
         let agents = AGENTS.iter().filter_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
         let names: BTreeSet<String> = sessions.chain(agents).chain([NOBODYS.to_owned()]).collect();
-        names.into_iter().map(|name| SessionDraft::open_for(drafts.join(name), effect)).collect()
+        let paths = names.into_iter().map(|name| drafts.own.join(name)).filter(|path| path.symlink_metadata().is_ok());
+        paths.map(|path| SessionDraft::open_for(path, effect)).collect()
     }
 
     /// Reads a draft without locking it.
@@ -74,63 +85,115 @@ impl SessionDraft {
 
     /// The same; a dry run takes no lock, because that would make a file.
     fn open_for(path: PathBuf, effect: Effect) -> Result<SessionDraft> {
-        let lock = if effect.is_dry() { None } else { Some(Lock::take(&path.with_extension("lock"))?) };
+        let lock = if effect.is_dry() { None } else { Some(Lock::take(&lock_of(&path))?) };
         let text = SessionDraft::read(&path)?;
         Ok(SessionDraft { file: path, text, _lock: lock })
     }
 
-    /// Replaces its text.
+    /// Replaces its text. A draft is written as an event one day, so it must not be larger than one.
     pub fn keep(&self, text: &str) -> Result<()> {
+        if text.len() > LIMIT - ROOM {
+            return Err(Failure::usage("the draft would be larger than an event may be (1 MiB)")
+                .hint("write an event first: `ledger-synth add`, without `--draft`"));
+        }
         fs::replace(&self.file, text.as_bytes(), Some(fs::PRIVATE))
     }
 
+    /// Removes it, and its lock.
     pub fn remove(&self) -> Result<()> {
-        fs::remove(&self.file)
+        fs::remove(&self.file)?;
+        fs::remove(&lock_of(&self.file))
     }
 }
+
+/// Where drafts are. Each worktree has a directory, named after it and the time at which it was added: another worktree
+/// may get its name when it is removed.
+pub struct DraftDirs {
+    all: PathBuf,
+    own: PathBuf,
+    /// git's directory of worktrees.
+    worktrees: PathBuf,
+}
+
+/// The directory in [`DraftDirs::all`] of the worktrees besides the main checkout.
+const LINKED: &str = "worktrees";
 
 /// How long a session may leave its draft as it is before it is taken for one that ended without a word, as a killed
 /// program does.
 const QUIET: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A draft that no session will write.
-pub struct LeftDraft {
-    pub path: PathBuf,
-    /// Whose words they are, if the draft's name tells.
-    pub agent: Option<String>,
-    /// Why no session will write it.
-    pub why: String,
-}
+impl DraftDirs {
+    pub fn new(all: &Path, common_dir: &Path, git_dir: &Path) -> DraftDirs {
+        let own = if git_dir == common_dir { all.to_path_buf() } else { all.join(LINKED).join(key(git_dir)) };
+        DraftDirs { all: all.to_path_buf(), own, worktrees: common_dir.join("worktrees") }
+    }
 
-impl LeftDraft {
-    /// The drafts of removed worktrees, and those that nobody changed for a day. `drafts` has those of all worktrees of
-    /// the repository at `common_dir`.
-    pub fn find(env: &Env, drafts: &Path, common_dir: &Path) -> Result<Vec<LeftDraft>> {
-        let mut left = LeftDraft::find_in(env, drafts, None)?;
-        let linked = Path::new("worktrees");
-        for name in fs::list(&drafts.join(linked))? {
-            let is_there = common_dir.join(linked).join(&name).is_dir();
-            let removed = (!is_there).then(|| name.to_string_lossy());
-            left.extend(LeftDraft::find_in(env, &drafts.join(linked).join(&name), removed.as_deref())?);
+    /// The drafts that no session will write: those of removed worktrees, and those of this one that nobody changed for
+    /// a day.
+    pub fn left(&self, env: &Env) -> Result<Vec<LeftDraft>> {
+        let mut left = LeftDraft::find(&self.own, |path| {
+            let is_quiet = fs::age(path, env.now).is_some_and(|age| age > QUIET);
+            is_quiet.then_some(LeftBecause::Quiet)
+        })?;
+        let there = fs::list(&self.worktrees)?;
+        let there: BTreeSet<String> = there.iter().map(|name| key(&self.worktrees.join(name))).collect();
+        for name in fs::list(&self.all.join(LINKED))? {
+            let name = name.to_string_lossy().into_owned();
+            if !there.contains(&name) {
+                let worktree = name.rsplit_once('-').map_or(&*name, |(worktree, _)| worktree);
+                let removed = LeftBecause::Removed(worktree.to_owned());
+                left.extend(LeftDraft::find(&self.all.join(LINKED).join(&name), |_| Some(removed.clone()))?);
+            }
         }
         Ok(left)
     }
+}
 
-    /// The same in one worktree's directory. `removed` is the worktree's name if it is removed.
-    fn find_in(env: &Env, dir: &Path, removed: Option<&str>) -> Result<Vec<LeftDraft>> {
+/// The name of a worktree in git, and when it was added: git writes the file `commondir` only then.
+fn key(git_dir: &Path) -> String {
+    let name = git_dir.file_name().unwrap_or_default().to_string_lossy();
+    let added = fs::changed(&git_dir.join("commondir")).unwrap_or_default();
+    format!("{name}-{}", added.as_millisecond())
+}
+
+/// A draft that no session will write.
+pub struct LeftDraft {
+    pub path: PathBuf,
+    /// When it was kept.
+    pub ts: EventTime,
+    /// Whose words they are, if the draft tells.
+    pub agent: Option<String>,
+    pub because: LeftBecause,
+}
+
+/// Why no session will write a draft.
+#[derive(Clone)]
+pub enum LeftBecause {
+    /// Nobody changed it for a day.
+    Quiet,
+    /// This worktree, which it is of, is removed.
+    Removed(String),
+}
+
+impl LeftDraft {
+    /// The drafts in a directory for which there is a reason.
+    fn find(dir: &Path, because: impl Fn(&Path) -> Option<LeftBecause>) -> Result<Vec<LeftDraft>> {
         let names = fs::list(dir)?.into_iter().filter_map(|name| name.into_string().ok());
         let left = names.filter_map(|name| {
             let path = dir.join(&name);
             let stem = name.strip_suffix(".md")?;
-            let is_quiet = fs::age(&path, env.now).is_some_and(|age| age > QUIET);
-            let why = match removed {
-                Some(worktree) => format!("the worktree {worktree} is removed"),
-                None if is_quiet => "nobody changed it for a day".to_owned(),
-                None => return None,
+            let because = because(&path)?;
+            let by_session = stem.strip_prefix("session-").map(|session| short_name(&from_safe(session)));
+            let by_name = || stem.strip_prefix("agent-").map(from_safe);
+            let by_worktree = || match &because {
+                LeftBecause::Removed(worktree) => Some(worktree.clone()),
+                LeftBecause::Quiet => None,
             };
-            let session = stem.strip_prefix("session-").map(|session| short_name(&from_safe(session)));
-            let agent = session.or_else(|| stem.strip_prefix("agent-").map(from_safe));
-            Some(LeftDraft { path, agent: agent.or_else(|| removed.map(str::to_owned)), why })
+            let agent = by_session.or_else(by_name).or_else(by_worktree);
+            let changed = fs::changed(&path).unwrap_or_default();
+            // Milliseconds are enough, and keep file names short.
+            let ts = Timestamp::from_millisecond(changed.as_millisecond()).unwrap_or(changed).into();
+            Some(LeftDraft { path, ts, agent, because })
         });
         Ok(left.collect())
     }

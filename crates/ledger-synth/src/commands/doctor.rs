@@ -1,12 +1,10 @@
 //! `doctor`: what is missing or wrong in the setup of a ledger.
 
-use std::path::Path;
-
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::hook::{self, Installed};
-use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use super::install;
@@ -14,9 +12,10 @@ use crate::apply::event::write_event;
 use crate::apply::files;
 use crate::apply::synthesis::refresh;
 use crate::body::{self, Grammar};
-use crate::draft::{LeftDraft, SessionDraft};
+use crate::canonical;
+use crate::draft::{LeftBecause, LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
-use crate::facts::author::{agent_name, next_time};
+use crate::facts::author::agent_name;
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
 use crate::facts::gather::{load_current, load_events, stranded};
 use crate::facts::{CURRENT, EVENTS, Ledger};
@@ -172,30 +171,47 @@ fn look_at_hooks(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
 
 /// Drafts that would stay unread: what a session kept for its end, and the end never came.
 fn look_at_drafts(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
-    let left = LeftDraft::find(env, &ledger.all_drafts(), &ledger.repo.common_dir)?;
+    let left = ledger.drafts().left(env)?;
     if left.is_empty() {
         return Ok(vec![Finding::good("drafts", "no session left a draft behind")]);
     }
     let finding = |left: LeftDraft| {
-        let path = shell_word(&left.path);
-        let agent = left.agent.as_deref().map(|agent| format!(" --agent {}", shell_word(Path::new(agent))));
-        let fix = format!("{TOOL} add{} < {path} && rm {path}", agent.unwrap_or_default());
-        let detail = format!("{} was never written as an event: {}", left.path.display(), left.why);
-        Finding::bad("drafts", detail, fix, Some(LedgerRepair::WriteDraft(left)))
+        let why = match &left.because {
+            LeftBecause::Quiet => "nobody changed it for a day".to_owned(),
+            LeftBecause::Removed(worktree) => format!("the worktree {worktree} is removed"),
+        };
+        let detail = format!("{} was never written as an event: {why}", left.path.display());
+        Finding::bad("drafts", detail, "ledger-synth doctor --repair", Some(LedgerRepair::WriteDraft(left)))
     };
     Ok(left.into_iter().map(finding).collect())
 }
 
-/// Writes the event that the session would have written at its end, and the page.
+/// Writes the event that the session would have written at its end, and the page. It has the time of the draft, so what
+/// others said later stays newer, and a second try writes the same event.
 fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<()> {
     let draft = SessionDraft::open(left.path.clone())?;
     let entries = body::parse(&draft.text, Grammar::Event);
+    let bytes = fs::read_no_follow(&left.path)?.unwrap_or_default();
+    if entries.is_empty() && !bytes.is_empty() || draft.text.as_bytes() != bytes {
+        let kept = files::keep_edited(ledger, &bytes)?;
+        ui.note(format!("not all of {} could be read; it is kept in {}", left.path.display(), kept.display()));
+    }
     if !entries.is_empty() {
         let agent = agent_name(env, ledger, left.agent.as_deref())?.into();
-        let (ts, kind) = (next_time(ui, env, ledger)?, Some("session_end".into()));
-        let meta = Meta { ts, agent, branch: None, kind, reason: None, title: None };
-        write_event(ledger, &LedgerEvent::new(meta, entries), Effect::Write)?;
+        let (ts, kind) = (left.ts.min(env.now.into()), Some("session_end".into()));
+        let event = LedgerEvent::new(Meta { ts, agent, branch: None, kind, reason: None, title: None }, entries);
+        let id = canonical::id(&event);
+        if load_events(ledger)?.records.iter().all(|record| record.id != id) {
+            write_event(ledger, &event, Effect::Write)?;
+        }
     }
     draft.remove()?;
-    refresh(ui, env, ledger).map(drop)
+    if let LeftBecause::Removed(_) = &left.because {
+        left.path.parent().map(fs::remove_empty_dir);
+    }
+    // The event is written, whatever is wrong with the page.
+    if let Err(failure) = refresh(ui, env, ledger) {
+        ui.problem(&failure);
+    }
+    Ok(())
 }

@@ -15,6 +15,7 @@ use shopfloor_core::ui::Ui;
 
 use super::below::below;
 use super::sparse;
+use crate::draft::DraftDirs;
 use crate::page_settings::PageSettings;
 use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, Settings};
 use crate::tool::TOOL;
@@ -110,15 +111,10 @@ impl Ledger {
         self.repo.worktree_state(TOOL)
     }
 
-    /// The directory of the drafts of all worktrees. It is not a worktree's own, because git removes that together with
-    /// the worktree.
-    pub fn all_drafts(&self) -> PathBuf {
-        self.repo.shared_state(TOOL).join("drafts")
-    }
-
-    /// The directory of the drafts of this worktree.
-    pub fn drafts(&self) -> PathBuf {
-        self.all_drafts().join(self.repo.git_dir.strip_prefix(&self.repo.common_dir).unwrap_or(Path::new("")))
+    /// Where the drafts of this worktree are, and those of the others. It is not the worktree's own state directory,
+    /// because git removes that together with the worktree.
+    pub fn drafts(&self) -> DraftDirs {
+        DraftDirs::new(&self.repo.shared_state(TOOL).join("drafts"), &self.repo.common_dir, &self.repo.git_dir)
     }
 
     /// A short hash of the directory, for the names of files about it.

@@ -1,7 +1,7 @@
 //! What greets a session, and what it leaves: the banner, drafts and hooks.
 
 use crate::support::ledger::{CURRENT, EVENTS, event, field, run_with_input, section, synth};
-use crate::support::world::{World, text};
+use crate::support::world::{Repo, World, text, write};
 
 #[test]
 fn the_banner_lists_events_newest_first_and_keeps_to_its_size() {
@@ -214,6 +214,12 @@ fn a_banner_for_programs_has_a_thousand_events() {
     assert_eq!(text(&json, "/events/0/ts"), "2026-01-10T00:16:41Z");
 }
 
+/// The findings of `doctor` about drafts.
+fn left_drafts(app: &Repo<'_>, status: i32) -> Vec<serde_json::Value> {
+    let found = app.ledger(&["doctor", "--json"]).exit(status).json_lines();
+    found.into_iter().filter(|one| one["check"] == "drafts" && one["ok"] == false).collect()
+}
+
 /// What a session kept for its end outlives its worktree and a program that was killed.
 #[test]
 fn a_draft_that_no_session_will_write_is_not_lost() {
@@ -223,33 +229,74 @@ fn a_draft_that_no_session_will_write_is_not_lost() {
     toast.ledger(&["add", "--draft", "--done", "of the removed", "--session", "aaaaaaaa-1"]).succeeds();
     let vars = [("SHOPFLOOR_AGENT_ID", "root/b")];
     toast.run_with("ledger-synth", &["add", "--draft", "--done", "by name"], &vars).succeeds();
-    let kept = text(&app.ledger(&["add", "--draft", "--done", "old", "--json"]).succeeds().json(), "/draft").to_owned();
-    app.ledger(&["add", "--draft", "--done", "new", "--session", "s2"]).succeeds();
+    toast.ledger(&["add", "--draft", "--done", "nameless", "--now", "stale"]).succeeds();
+    let keep = ["add", "--draft", "--done", "kept long", "--decision", "db=sqlite", "--json"];
+    let kept = text(&app.ledger(&keep).succeeds().json(), "/draft").to_owned();
+    app.ledger(&["add", "--draft", "--done", "session goes on", "--session", "s2"]).succeeds();
     app.ledger(&["install"]).succeeds();
     // The worktree is there, and nobody knows yet whether the sessions go on.
-    app.ledger(&["doctor"]).exit(0).out_has("no session left a draft behind");
+    assert!(left_drafts(&app, 0).is_empty());
     app.git(&["worktree", "remove", "--force", toast.path.to_str().unwrap()]);
-    app.sh(&format!("touch -d '2 days ago' '{kept}'")).exit(0);
-    let found = app.ledger(&["doctor", "--json"]).exit(1).stdout;
-    let drafts: Vec<serde_json::Value> = found
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .filter(|one: &serde_json::Value| one["check"] == "drafts")
-        .collect();
-    assert_eq!(drafts.len(), 3, "{found}");
-    // The fix is a command that does it.
-    let by_name = drafts.iter().find(|one| text(one, "/detail").contains("agent-root")).unwrap();
-    assert!(text(by_name, "/detail").contains("the worktree toast is removed"), "{by_name}");
-    let fix = text(by_name, "/fix");
-    assert!(fix.contains("--agent root/b "), "{fix}");
-    app.sh(fix).exit(0).out_has("_root%2Fb.md");
+    app.sh(&format!("touch -d '2 days ago' '{kept}' .git/shopfloor/ledger-synth/drafts/worktrees/*/*.md")).exit(0);
+    // Another worktree of that name has other sessions.
+    app.git(&["branch", "-D", "toast"]);
+    let toast = app.worktree("toast");
+    assert_eq!(run_with_input(&toast, &["add", "--from-hook", "claude"], "{}").exit(0).any_out().stderr.as_str(), "");
+    toast.sh(&format!("test -z \"$(ls {EVENTS} 2>/dev/null)\"")).exit(0);
+    app.ledger(&["add", "--agent", "waffle", "--now", "newer", "--decision", "db=postgres", "--synth"]).succeeds();
+    let left = left_drafts(&app, 1);
+    assert_eq!(left.len(), 4, "{left:?}");
+    let of_removed = left.iter().filter(|one| text(one, "/detail").contains("the worktree toast is removed"));
+    assert_eq!(of_removed.count(), 3);
     app.ledger(&["doctor", "--repair", "--yes"]).exit(0).out_has("fixed");
-    let shown = app.ledger(&["--output", "-"]).exit(0).stdout;
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert_eq!((text(&json, "/now"), text(&json, "/decisions/db")), ("newer", "postgres"), "a draft is older");
     let written = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout;
-    assert!(written.contains("agent: aaaaaaaa\n"), "{written}");
-    for text in ["of the removed", "by name", "old"] {
-        assert!(shown.contains(text), "{text}: {shown}");
+    for text in ["of the removed", "by name", "nameless", "kept long"] {
+        assert_eq!(written.matches(text).count(), 1, "{text}: {written}");
     }
-    assert!(!shown.contains("new"), "its session goes on: {shown}");
-    app.ledger(&["doctor"]).exit(0).out_has("no session left a draft behind");
+    let top = app.path.file_name().unwrap().to_str().unwrap();
+    for agent in ["aaaaaaaa", "root/b", "toast", top] {
+        assert!(written.contains(&format!("agent: {agent}\n")), "{agent}: {written}");
+    }
+    assert!(!written.contains("session goes on"), "{written}");
+    app.ledger(&["--check"]).succeeds();
+    assert!(left_drafts(&app, 0).is_empty());
+    let rest = app.sh("ls .git/shopfloor/ledger-synth/drafts").exit(0);
+    assert_eq!(rest.stdout, "session-s2.lock\nsession-s2.md\nworktrees\n");
+}
+
+/// A draft is written once and removed, whatever goes wrong in between.
+#[test]
+fn the_draft_of_nobody_is_written_once() {
+    let w = World::new();
+    let app = w.app();
+    let repair = || app.ledger(&["doctor", "--repair", "--yes"]);
+    let old = |path: &str| app.sh(&format!("touch -d 2026-01-10T00:00:00Z '{path}'")).exit(0);
+    let kept =
+        text(&app.ledger(&["add", "--draft", "--done", "said once", "--json"]).succeeds().json(), "/draft").to_owned();
+    let draft = std::fs::read_to_string(&kept).unwrap();
+    old(&kept);
+    repair().any_status().any_err().out_has("fixed");
+    // As if it had been killed before the draft was removed.
+    write(kept.as_ref(), &draft);
+    old(&kept);
+    repair().any_status().any_err().any_out();
+    let events = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout;
+    assert_eq!(events.matches("said once").count(), 1, "{events}");
+    // What says nothing is kept all the same.
+    write(kept.as_ref(), "# only a comment\n");
+    old(&kept);
+    repair().any_status().any_out().err_has("it is kept in");
+    app.sh("grep -rq 'only a comment' .git/shopfloor/ledger-synth/edited").exit(0);
+    // The page cannot be written, and the event is.
+    app.ledger(&["add", "--draft", "--done", "said beside a page"]).succeeds();
+    old(&kept);
+    app.write(CURRENT, "mine\n");
+    repair().any_status().err_has(CURRENT).out_has("fixed");
+    app.sh(&format!("grep -q 'said beside a page' {EVENTS}/*.md")).exit(0);
+    // A draft can be written as an event.
+    let half = |x: &str| format!("this_session:\n- {}\n", x.repeat(600 << 10));
+    run_with_input(&app, &["add", "--draft"], &half("a")).succeeds();
+    run_with_input(&app, &["add", "--draft"], &half("b")).exit(2).err_has("larger than an event");
 }
