@@ -1,5 +1,7 @@
 //! Sections in a frontmatter, as the first ledger tool and many handoff files have them.
 
+use std::borrow::Cow;
+
 use serde_yaml::{Mapping, Value};
 
 use crate::body::{self, Grammar, NOTES};
@@ -43,7 +45,10 @@ pub fn all(front: &str, fields: &[(String, Value)], grammar: Grammar) -> Vec<Ent
     }
     // A frontmatter that is not a YAML map is read line by line, as bodies are.
     if !is_map(front) {
-        let is_meta = |line: &&str| line.split_once(':').is_some_and(|(key, _)| is_meta(key.trim()));
+        let is_meta = |line: &&str| match grammar {
+            Grammar::Whole => line_field(line).is_some(),
+            _ => line.split_once(':').is_some_and(|(key, _)| is_meta(key.trim())),
+        };
         entries.extend(own(front.lines().filter(|line| !is_meta(line)).map(|line| format!("{line}\n")).collect()));
     }
     entries
@@ -109,15 +114,62 @@ fn is_map(front: &str) -> bool {
 /// The fields of a frontmatter. If it is not a YAML map, only the fields that take one line each.
 pub fn fields(front: &str) -> Vec<(String, Value)> {
     if !is_map(front) {
-        let fields = front.lines().filter(|line| !line.starts_with([' ', '\t', '-', '#'])).filter_map(|line| {
-            let (key, value) = line.split_once(": ")?;
-            Some((key.trim().to_owned(), Value::String(value.trim().trim_matches(['"', '\'']).to_owned())))
-        });
-        let is_prose = |key: &str| PROSE_KEYS.contains(&&*key.to_lowercase());
-        return fields.filter(|(key, _)| is_meta(key) && !is_prose(key)).collect();
+        return front.lines().filter_map(line_field).collect();
     }
     let Ok(Value::Mapping(map)) = serde_yaml::from_str(shallow(front)) else { return Vec::new() };
     map.into_iter().map(|(key, value)| (scalar::plain(&key), value)).collect()
+}
+
+/// The field of one line, if it tells who, when or where.
+fn line_field(line: &str) -> Option<(String, Value)> {
+    let (key, value) = line.split_once(": ").filter(|_| !line.starts_with([' ', '\t', '-', '#']))?;
+    let is_prose = PROSE_KEYS.contains(&&*key.trim().to_lowercase());
+    let value = Value::String(value.trim().trim_matches(['"', '\'']).to_owned());
+    (is_meta(key.trim()) && !is_prose).then(|| (key.trim().to_owned(), value))
+}
+
+/// A frontmatter in which YAML reads words as they are written: numbers such as `3.10`, and ` #12`, which YAML takes for
+/// a comment. Unchanged if it is no YAML map.
+pub fn as_written(front: &str) -> Cow<'_, str> {
+    let lines: Vec<&str> = front.lines().collect();
+    let mut block = None;
+    let line = |line: &&str| {
+        let is_inside = block.is_some_and(|margin| line.trim().is_empty() || scalar::indent(line) > margin);
+        if is_inside {
+            return format!("{line}\n");
+        }
+        let value = scalar::value_of(line);
+        block = value.starts_with(['|', '>']).then(|| scalar::indent(line));
+        let line = line.trim_end();
+        format!("{}{}\n", &line[..line.len() - value.len()], scalar::as_written(value))
+    };
+    let written: String = lines.iter().map(line).collect();
+    let parsed = |text: &str| serde_yaml::from_str::<Value>(shallow(text)).ok().filter(Value::is_mapping);
+    match (parsed(front), parsed(&written)) {
+        (Some(before), Some(after)) if says_the_same(&before, &after) => written.into(),
+        _ => front.into(),
+    }
+}
+
+/// Whether two values differ only in how words are spelled and in what YAML takes for comments.
+fn says_the_same(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::Mapping(before), Value::Mapping(after)) => {
+            let is_same = |(a, b): ((&Value, &Value), (&Value, &Value))| a.0 == b.0 && says_the_same(a.1, b.1);
+            before.len() == after.len() && before.iter().zip(after).all(is_same)
+        }
+        (Value::Sequence(before), Value::Sequence(after)) => {
+            before.len() == after.len() && before.iter().zip(after).all(|(a, b)| says_the_same(a, b))
+        }
+        (Value::String(before), Value::String(after)) => {
+            after.strip_prefix(&**before).is_some_and(|tail| tail.is_empty() || tail.trim_start().starts_with('#'))
+        }
+        (Value::Number(_) | Value::Bool(_), Value::String(after)) => {
+            let word = after.split([' ', '\t']).next().unwrap_or_default();
+            serde_yaml::from_str::<Value>(word).is_ok_and(|value| value == *before)
+        }
+        (before, after) => before == after,
+    }
 }
 
 /// The text, or nothing if it is too expensive to parse.

@@ -1,5 +1,6 @@
 //! Handoff files: what people and programs wrote for the next session before there were events.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_yaml::Value;
@@ -16,6 +17,8 @@ use crate::{event_file, page, scalar, view};
 pub struct Handoff {
     /// When it was written: by its frontmatter, its text or its name.
     pub ts: Option<EventTime>,
+    /// The beginning of the day on which it was written, if it tells only that.
+    pub day: Option<EventTime>,
     pub agent: Option<String>,
     pub branch: Option<String>,
     pub kind: Option<String>,
@@ -34,56 +37,114 @@ impl Handoff {
             Err(_) if map_of(text).is_some() => (text, ""),
             Err(_) => ("", text),
         };
-        let fields = fields(front);
+        let front = front_sections::as_written(front);
+        let fields = fields(&front);
         let all = |keys: &'static [&str]| {
             fields.iter().filter(|(key, _)| keys.contains(&&*key.to_lowercase())).map(|(_, value)| scalar::plain(value))
         };
-        let field = |keys: &'static [&str]| all(keys).next().filter(|text| !text.is_empty());
-        let ts = all(&TIME_KEYS).find_map(|text| instant::parse(&text));
-        let told: Vec<(String, &str)> = page::head(rest).filter(|(_, value)| !value.is_empty()).collect();
-        let told = |keys: &'static [&str]| {
-            told.iter().filter(|(key, _)| keys.contains(&key.as_str())).map(|(_, value)| (*value).to_owned())
+        let field = |keys: &'static [&str]| all(keys).next().filter(|text| !text.trim().is_empty());
+        let head = head(rest);
+        let told = |keys: &'static [&str]| head.iter().filter(|line| keys.contains(&&*line.key)).map(|line| line.value);
+        let ts = all(&TIME_KEYS).find_map(|text| instant::parse_note(&text));
+        let ts = ts.or_else(|| page::updated(text)).or_else(|| told(&TIME_KEYS).find_map(instant::parse_note));
+        let days = all(&TIME_KEYS).chain(told(&TIME_KEYS).map(str::to_owned));
+        let agent = field(&AGENT_KEYS).or_else(|| told(&["agent", "author"]).find_map(name).map(str::to_owned));
+        let is_branch = |name: &&str| !name.contains(char::is_whitespace);
+        let branch = field(&["branch"]);
+        let branch = branch.or_else(|| told(&["branch"]).filter_map(name).find(is_branch).map(str::to_owned));
+        // A line that says no more than the event does is not a text of its own.
+        let is_said = |line: &HeadLine<'_>| {
+            let value = Some(line.value);
+            let is_time = || ts.is_some() && instant::parse_note(line.value) == ts;
+            match line.key.as_str() {
+                "agent" | "author" => agent.as_deref() == value,
+                "branch" => branch.as_deref() == value,
+                key => TIME_KEYS.contains(&key) && is_time(),
+            }
         };
-        // A day alone means its beginning, unless something tells more.
-        let day = || {
-            let days = all(&TIME_KEYS).chain(told(&TIME_KEYS));
-            { days }.find_map(|text| instant::parse(&format!("{}T00:00:00Z", text.get(..10)?)))
-        };
-        let told_time = || page::updated(text).or_else(|| told(&TIME_KEYS).find_map(|text| instant::parse(&text)));
+        let said: BTreeSet<usize> = head.iter().filter(|line| is_said(line)).map(|line| line.at).collect();
+        let lines = rest.lines().enumerate().filter(|(at, _)| !said.contains(at));
+        let rest: String = lines.map(|(_, line)| format!("{line}\n")).collect();
         Handoff {
-            ts: ts.or_else(told_time).or_else(|| named_time(path)).or_else(day),
-            agent: field(&AGENT_KEYS).filter(|agent| !agent.trim().is_empty()).or_else(|| told(&AGENT_KEYS).next()),
-            branch: field(&["branch"]).or_else(|| told(&["branch"]).next()),
+            ts: ts.or_else(|| named_time(path)),
+            day: { days }.find_map(|text| instant::parse(&format!("{}T00:00:00Z", text.get(..10)?))),
+            agent,
+            branch,
             kind: field(&["type"]),
             reason: field(&["reason"]),
-            title: field(&["title"]).or_else(|| titles(rest).next().map(str::to_owned)),
-            entries: [entries(front, &fields, rest), rest_of(&AGENT_KEYS, &fields), rest_of(&TIME_KEYS, &fields)]
-                .concat(),
+            title: field(&["title"]).or_else(|| titles(&rest).next().map(str::to_owned)),
+            entries: [entries(&front, &fields, &rest), unsaid(&fields, ts)].concat(),
         }
     }
 }
 
-/// The fields of these keys after the first, which tells who or when.
-fn rest_of(keys: &[&str], fields: &[(String, Value)]) -> Vec<Entry<'static>> {
-    let is_one = |key: &str| keys.contains(&&*key.to_lowercase());
-    let all = fields.iter().filter(|(key, _)| is_one(key)).skip(1);
+/// A line such as `**Branch:** main` in the head of a page.
+struct HeadLine<'p> {
+    /// Its number, from 0.
+    at: usize,
+    /// In lower case.
+    key: String,
+    value: &'p str,
+}
+
+/// The lines that say who, when and where, between a page's title and its first text.
+fn head(page: &str) -> Vec<HeadLine<'_>> {
+    let mut head = Vec::new();
+    for (at, line) in page.lines().enumerate() {
+        let bare = line.trim_start_matches(['>', ' ']);
+        let is_title = line.starts_with("# ") && titles(line).next().is_some() && head.is_empty();
+        if bare.is_empty() || is_title {
+            continue;
+        }
+        // A bullet without bold words is an item, not a line of the head.
+        let is_item = scalar::bullet(bare).is_some_and(|text| !text.starts_with("**"));
+        let is_other = line.starts_with([' ', '\t', '#', '`', '~']) || is_item;
+        let Some((key, value)) = page::field(bare).filter(|_| !is_other) else { break };
+        if value.is_empty() || key.split_whitespace().count() > 2 {
+            break;
+        }
+        head.push(HeadLine { at, key, value });
+    }
+    head
+}
+
+/// The name that a value says: its first code span, or a few words.
+fn name(value: &str) -> Option<&str> {
+    let name = value.split('`').find(|part| !part.trim().is_empty())?.trim();
+    (name.split_whitespace().count() <= 3).then_some(name)
+}
+
+/// What the fields that tell who and when say besides: all fields after the first that names an agent, and those that
+/// are not the time `ts`.
+fn unsaid(fields: &[(String, Value)], ts: Option<EventTime>) -> Vec<Entry<'static>> {
+    let is_one = |keys: &[&str], key: &str| keys.contains(&&*key.to_lowercase());
+    let agents = fields.iter().filter(|(key, _)| is_one(&AGENT_KEYS, key)).skip(1);
+    let is_else = |value: &Value| ts.is_none() || instant::parse_note(&scalar::plain(value)) != ts;
+    let is_day = |value: &Value| scalar::plain(value).trim().len() == 10;
+    let times = fields.iter().filter(|(key, _)| is_one(&TIME_KEYS, key));
+    let times = times.filter(|(_, value)| is_else(value) && !is_day(value));
     let entry = |(key, value): &(String, Value)| {
         let (section, text) = (SectionName::from_spelling(key.clone().into()), scalar::plain(value));
-        Entry::Text { section, text: text.into() }
+        renamed(Entry::Text { section, text: text.into() })
     };
-    all.map(entry).filter(|entry| !matches!(entry, Entry::Text { text, .. } if text.is_empty())).collect()
+    agents.chain(times).filter(|(_, value)| !scalar::plain(value).is_empty()).map(entry).collect()
 }
 
 /// What the body says, and what the frontmatter says besides who, when and what about.
 fn entries(front: &str, fields: &[(String, Value)], rest: &str) -> Vec<Entry<'static>> {
     let title = titles(rest).next();
     let is_later = |line: &str| titles(line).next().is_some_and(|own| Some(own) != title);
+    let is_section = |line: &str| line.starts_with("# ") && titles(line).next().is_none();
     // The first title is the event's. YAML takes the others for comments, and in Markdown they open sections.
     let is_yaml = map_of(rest).is_some();
     let mut is_code = false;
     let mut opened = |line: &str| {
         is_code ^= line.trim_start().starts_with("```");
-        if is_later(line) && !is_yaml && !is_code { format!("#{line}\n") } else { format!("{line}\n") }
+        if (is_later(line) || is_section(line)) && !is_yaml && !is_code {
+            format!("#{line}\n")
+        } else {
+            format!("{line}\n")
+        }
     };
     let mut entries = page::adopted(&rest.lines().map(&mut opened).collect::<String>(), Grammar::Whole);
     entries.extend(front_sections::all(front, fields, Grammar::Whole));
@@ -123,7 +184,8 @@ fn renamed(entry: Entry<'static>) -> Entry<'static> {
         Entry::Text { section, text } => {
             let section = meant(section);
             match section.shape() {
-                Some(Shape::List) => Entry::Item { section, text },
+                // Of several texts under a name without rules only the newest would count.
+                Some(Shape::List) | None => Entry::Item { section, text },
                 _ => Entry::Text { section, text },
             }
         }
@@ -137,7 +199,7 @@ fn renamed(entry: Entry<'static>) -> Entry<'static> {
         Entry::Pair { section, key, value } => {
             let section = meant(section);
             match section.shape() {
-                Some(Shape::List | Shape::Register) => {
+                Some(Shape::List | Shape::Register) | None => {
                     let text = format!("{key}: {}", value.as_deref().unwrap_or("null"));
                     renamed(Entry::Item { section, text: text.into() })
                 }

@@ -106,6 +106,13 @@ pub fn parse(text: &str) -> Option<EventTime> {
     EventTime::new(local.checked_sub(SignedDuration::from_secs(offset.seconds().into())).ok()?)
 }
 
+/// Parses a time as people note it: also without an offset, which is UTC then, and without seconds.
+pub fn parse_note(text: &str) -> Option<EventTime> {
+    let text = text.trim();
+    let bare = text.strip_suffix("UTC").or_else(|| text.strip_suffix("GMT")).unwrap_or(text).trim_end();
+    parse(text).or_else(|| [format!("{bare}Z"), format!("{bare}:00Z")].iter().find_map(|text| parse(text)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +141,13 @@ mod tests {
         assert_eq!(utc("2026-01-10T13:00:00.123456789123Z").as_deref(), Some("2026-01-10T13:00:00.123456789Z"));
         assert_eq!(parse("2026-01-10T13:00:00.5Z").unwrap().render(), "2026-01-10T13:00:00.500Z");
         assert_eq!(utc("2026-01-10T13:00:00.500Z").as_deref(), Some("2026-01-10T13:00:00.5Z"));
+        let noted = |text: &str| parse_note(text).map(|at| at.to_string());
+        for note in ["2026-01-10 13:00", " 2026-01-10T13:00:00 ", "2026-01-10 13:00 UTC", "2026-01-10T14:00:00+01:00"] {
+            assert_eq!(noted(note).as_deref(), Some(same), "{note}");
+        }
+        for note in ["2026-01-10", "2026-01-10 13:00 CET", "2026-01-10 at noon", "13:00"] {
+            assert_eq!(noted(note), None, "{note}");
+        }
         for bad in [
             "",
             "yesterday",

@@ -46,18 +46,13 @@ fn as_first_format(page: &str) -> String {
 /// Parses the time of a page, from a line such as `Updated: 2026-01-10T13:00:00Z`.
 pub fn updated(text: &str) -> Option<EventTime> {
     let is_it = |key: &str| matches!(key, "updated" | "last updated" | "last_updated");
-    text.lines().take(HEAD).filter_map(field).filter(|(key, _)| is_it(key)).find_map(|(_, value)| instant::parse(value))
+    // An indented line is about a part of the page.
+    let lines = text.lines().take(40).filter(|line| !line.starts_with([' ', '\t']));
+    lines.filter_map(field).filter(|(key, _)| is_it(key)).find_map(|(_, value)| instant::parse(value))
 }
 
-/// The most lines of a page that are searched for its time.
-const HEAD: usize = 40;
-
-/// The lines such as `**Branch:** main` before the first section of a page, with the keys in lower case.
-pub fn head(text: &str) -> impl Iterator<Item = (String, &str)> {
-    text.lines().take(HEAD).take_while(|line| !line.starts_with("##")).filter_map(field)
-}
-
-fn field(line: &str) -> Option<(String, &str)> {
+/// The key, in lower case, and the value of a line such as `**Branch:** main`.
+pub fn field(line: &str) -> Option<(String, &str)> {
     let line = line.trim_matches(['*', '_', '>', '-', '#', ' ', '\t']);
     let (key, value) = line.split_once(':')?;
     let key = key.trim_matches(['*', '_', ' ']).to_lowercase();

@@ -54,6 +54,39 @@ pub fn flow(first: &str, rest: &[&str]) -> Option<Value> {
     matches!(value, Value::Sequence(_) | Value::Mapping(_)).then_some(value)
 }
 
+/// The value in a line of YAML, behind the marks of lists and the key.
+pub fn value_of(line: &str) -> &str {
+    let mut value = trim(line);
+    while let Some(rest) = value.strip_prefix("- ") {
+        value = trim(rest);
+    }
+    match pair(value) {
+        Some((key, after)) if !key.contains(" #") => after,
+        _ => value,
+    }
+}
+
+/// A value as YAML that keeps its words: a number or a truth that YAML would spell in another way, and ` #12`, which
+/// YAML takes for a comment.
+pub fn as_written(value: &str) -> Cow<'_, str> {
+    if value.starts_with(['[', '{']) {
+        return literal(value).into();
+    }
+    if value.starts_with(['"', '\'', '|', '>', '&', '*', '!', '%', '@', '`', '#']) {
+        return value.into();
+    }
+    if value.contains(" #") || value.contains("\t#") || is_spelt_anew(value) {
+        return format!("'{}'", value.replace('\'', "''")).into();
+    }
+    value.into()
+}
+
+/// Whether YAML reads a word as a number or a truth.
+fn is_spelt_anew(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c))
+        && matches!(serde_yaml::from_str(word), Ok(Value::Number(_) | Value::Bool(_)))
+}
+
 /// Quotes the words of a flow collection that YAML would read as numbers or booleans and so spell differently:
 /// `3.10`.
 fn literal(flow: &str) -> String {
@@ -74,9 +107,7 @@ fn literal(flow: &str) -> String {
         };
         let word = &rest[..length];
         let bare = word.trim_end();
-        let is_spelt_anew = bare.starts_with(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c))
-            && matches!(serde_yaml::from_str(bare), Ok(Value::Number(_) | Value::Bool(_)));
-        if is_spelt_anew {
+        if is_spelt_anew(bare) {
             out.push_str(&format!("'{bare}'{}", &word[bare.len()..]));
         } else {
             out.push_str(word);

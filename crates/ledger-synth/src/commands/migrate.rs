@@ -145,7 +145,7 @@ fn migrated(
     path: &Path,
 ) -> Result<LedgerEvent<'static>> {
     let handoff = Handoff::parse(path, &read(path)?);
-    let ts = handoff.ts.or(given).ok_or_else(|| {
+    let ts = handoff.ts.or(given).or(handoff.day).ok_or_else(|| {
         Failure::malformed(format!("{}: its time is unknown", path.display()))
             .hint("give its time with `--ts 2026-01-10T13:00:00Z`")
     })?;

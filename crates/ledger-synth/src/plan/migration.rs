@@ -37,6 +37,28 @@ struct WantedTexts {
     words: HashSet<String>,
     /// Those of three words and more.
     long: Vec<String>,
+    /// The texts without a word, such as ✅.
+    marks: Vec<String>,
+}
+
+/// A text of a file.
+#[derive(Debug, PartialEq, Eq)]
+struct SourceText {
+    /// Counted from 1.
+    line: usize,
+    text: String,
+    kind: TextKind,
+}
+
+/// What stands for a text in an event besides the same words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TextKind {
+    /// Nothing.
+    Plain,
+    /// A time in another spelling: it is the value of a key such as `date`.
+    Labelled,
+    /// A section that has another name.
+    Name,
 }
 
 /// A text of a file that no event holds.
@@ -106,15 +128,20 @@ impl HeldTexts {
 
     fn say(&mut self, text: &str) {
         let held = words(text);
-        let (found, long) = (&mut self.found, &self.wanted.long);
-        found.extend(long.iter().filter(|wanted| held.contains(&***wanted)).cloned());
+        let (found, wanted) = (&mut self.found, &self.wanted);
+        found.extend(wanted.long.iter().filter(|wanted| held.contains(&***wanted)).cloned());
+        found.extend(wanted.marks.iter().filter(|mark| text.contains(&***mark)).cloned());
         self.name(text);
     }
 
     /// Takes a text, its lines, and the keys and values in them as pieces.
     fn name(&mut self, text: &str) {
         let parts = |line: &str| line.split([':', ',', '[', ']', '{', '}']).map(str::to_owned).collect::<Vec<_>>();
-        let lines = text.lines().flat_map(|line| [vec![line.to_owned()], parts(line)].concat());
+        let value = |line: &str| line.split_once(": ").map(|(_, value)| value.to_owned());
+        let lines = text.lines().flat_map(|line| {
+            let whole = [Some(line.to_owned()), value(line)].into_iter().flatten();
+            whole.chain(parts(line)).collect::<Vec<_>>()
+        });
         for piece in lines.chain([text.to_owned()]) {
             let bare = piece.trim().trim_start_matches("- ").trim_matches(['"', '\'', ' ']);
             let begins_number = bare.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
@@ -127,32 +154,35 @@ impl HeldTexts {
         }
     }
 
-    /// Whether an event holds this text, in these words and this order. A time may be spelt in another way, and a name
-    /// of a section may be another name of it.
-    fn holds(&self, text: &str) -> bool {
+    /// Whether an event holds this text, in these words and this order.
+    fn holds(&self, SourceText { text, kind, .. }: &SourceText) -> bool {
         let wanted = words(text);
-        let at = instant::parse(text.trim());
+        if wanted.trim().is_empty() {
+            return text.is_ascii() || self.found.contains(text.trim());
+        }
+        let at = instant::parse_note(text);
         let is_day = |time: &EventTime| text.trim() == time.day().to_string();
+        let is_time = || at.is_some_and(|at| self.times.contains(&at)) || self.times.iter().any(is_day);
         let is_section = || {
             let name = meant(SectionName::from_spelling(text.trim().to_owned().into()));
             name.section().is_some_and(|section| self.sections.contains(&section))
         };
-        wanted.trim().is_empty()
-            || self.pieces.contains(&wanted)
+        self.pieces.contains(&wanted)
             || self.values.contains(text.trim())
             || self.found.contains(&wanted)
-            || at.is_some_and(|at| self.times.contains(&at))
-            || self.times.iter().any(is_day)
-            || is_section()
+            || *kind == TextKind::Labelled && is_time()
+            || *kind == TextKind::Name && is_section()
     }
 }
 
 impl WantedTexts {
     fn of(files: &[String]) -> WantedTexts {
-        let texts: HashSet<String> = files.iter().flat_map(|file| texts_of(file)).map(|(_, text)| text).collect();
+        let texts: HashSet<String> = files.iter().flat_map(|file| texts_of(file)).map(|source| source.text).collect();
         let words: HashSet<String> = texts.iter().map(|text| words(text)).collect();
         let long = words.iter().filter(|words| words.split_whitespace().count() > 2).cloned().collect();
-        WantedTexts { texts: texts.iter().map(|text| text.trim().to_owned()).collect(), words, long }
+        let texts: HashSet<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
+        let marks = texts.iter().filter(|text| self::words(text).trim().is_empty() && !text.is_ascii());
+        WantedTexts { marks: marks.cloned().collect(), texts, words, long }
     }
 }
 
@@ -164,13 +194,13 @@ fn words(text: &str) -> String {
 
 /// The texts of a file that the ledger does not hold.
 pub fn missing(file: &str, held: &HeldTexts) -> Vec<MissingText> {
-    let missing = texts_of(file).into_iter().filter(|(_, text)| !held.holds(text));
-    missing.map(|(line, text)| MissingText { line, text }).collect()
+    let missing = texts_of(file).into_iter().filter(|source| !held.holds(source));
+    missing.map(|SourceText { line, text, .. }| MissingText { line, text }).collect()
 }
 
-/// The texts of a file, each with its line: the values of what is YAML, the lines of everything else. The footer of a
-/// generated page says nothing.
-fn texts_of(file: &str) -> Vec<(usize, String)> {
+/// The texts of a file: the values of what is YAML, the lines of everything else. The footer of a generated page says
+/// nothing.
+fn texts_of(file: &str) -> Vec<SourceText> {
     let file = view::footer(file).and_then(|_| file.rfind(view::FOOTER)).map_or(file, |at| &file[..at]);
     let lines: Vec<&str> = file.lines().collect();
     let is_rule = |line: &&str| line.trim_end() == "---";
@@ -187,26 +217,80 @@ fn texts_of(file: &str) -> Vec<(usize, String)> {
     parts.into_iter().flat_map(|(from, lines)| part(from, lines)).collect()
 }
 
-fn part(from: usize, lines: &[&str]) -> Vec<(usize, String)> {
+fn part(from: usize, lines: &[&str]) -> Vec<SourceText> {
     let text = lines.join("\n");
     if let Some(map) = map_of(&text) {
         let mut leaves = Vec::new();
-        leaves_of(&Value::Mapping(map), &mut leaves);
+        leaves_of(&Value::Mapping(map), TextKind::Plain, &mut leaves);
         let line_of = |leaf: &str| {
             let first = leaf.lines().next().unwrap_or_default();
             lines.iter().position(|line| line.contains(first)).map_or(from + 1, |at| from + at + 1)
         };
-        let comments = lines.iter().enumerate().filter_map(|(at, line)| {
-            let text = line.trim_start().strip_prefix('#')?.trim();
-            (!text.is_empty()).then(|| (from + at + 1, text.to_owned()))
-        });
-        return leaves.into_iter().map(|leaf| (line_of(&leaf), leaf)).chain(comments).collect();
+        let unread = unread(lines);
+        // The line has more of this text than YAML tells.
+        for cut in unread.iter().filter_map(|unread| unread.cut.as_ref()) {
+            leaves.iter().position(|(text, _)| text == cut).map(|at| leaves.remove(at));
+        }
+        let leaves = leaves.into_iter().map(|(text, kind)| SourceText { line: line_of(&text), text, kind });
+        let line = |unread: &Unread| from + unread.at + 1;
+        let unread =
+            unread.iter().map(|one| SourceText { line: line(one), text: one.text.clone(), kind: TextKind::Plain });
+        return leaves.chain(unread).collect();
     }
-    lines.iter().enumerate().flat_map(|(at, line)| pieces(line).map(move |text| (from + at + 1, text))).collect()
+    let lines = lines.iter().enumerate();
+    lines
+        .flat_map(|(at, line)| {
+            pieces(line).into_iter().map(move |(text, kind)| SourceText { line: from + at + 1, text, kind })
+        })
+        .collect()
+}
+
+/// What YAML does not tell of a line: a comment, or a number as it is spelled.
+struct Unread {
+    /// The number of the line, from 0.
+    at: usize,
+    text: String,
+    /// What YAML tells instead.
+    cut: Option<String>,
+}
+
+fn unread(lines: &[&str]) -> Vec<Unread> {
+    let mut found = Vec::new();
+    let mut block = None;
+    for (at, line) in lines.iter().enumerate() {
+        let bare = line.trim_start();
+        let margin = line.len() - bare.len();
+        if block.is_some_and(|block| bare.is_empty() || margin > block) {
+            continue;
+        }
+        let bare = bare.trim_start_matches("- ");
+        let value = bare.split_once(": ").map_or(bare, |(_, value)| value).trim();
+        block = value.starts_with(['|', '>']).then_some(margin);
+        let (said, comment) = without_comment(if bare.starts_with('#') { bare } else { value });
+        let is_words = !said.is_empty() && !said.starts_with(['"', '\'', '[', '{', '|', '>']);
+        if !comment.is_empty() {
+            let text = if is_words { value } else { comment };
+            found.push(Unread { at, text: text.to_owned(), cut: is_words.then(|| said.trim().to_owned()) });
+        }
+        let is_number = |word: &&str| word.len() <= 64 && matches!(serde_yaml::from_str(word), Ok(Value::Number(_)));
+        let numbers = said.split([',', '[', ']', '{', '}']).map(str::trim).filter(is_number);
+        found.extend(numbers.map(|word| Unread { at, text: word.to_owned(), cut: None }));
+    }
+    found
+}
+
+/// The value of a line of YAML, and the text of the comment behind it.
+fn without_comment(value: &str) -> (&str, &str) {
+    // A quote may have ` #` in it.
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let from = quote.and_then(|quote| value.rfind(quote)).unwrap_or(0);
+    let at = if value.starts_with('#') { Some(0) } else { value[from..].find(" #").map(|at| from + at) };
+    let (said, comment) = value.split_at(at.unwrap_or(value.len()));
+    (said, comment.trim_start_matches([' ', '#']).trim_end())
 }
 
 /// The keys and values of a YAML value. A key that only says what its value is, as `task` or `phase` do, is not a text.
-fn leaves_of(value: &Value, leaves: &mut Vec<String>) {
+fn leaves_of(value: &Value, kind: TextKind, leaves: &mut Vec<(String, TextKind)>) {
     match value {
         Value::Mapping(map) => {
             for (key, value) in map {
@@ -215,14 +299,15 @@ fn leaves_of(value: &Value, leaves: &mut Vec<String>) {
                 let is_empty = matches!(value, Value::Null)
                     || value.as_str() == Some("")
                     || value.as_sequence().is_some_and(Vec::is_empty);
-                if !is_empty && !is_label(&key) {
-                    leaves.push(key);
+                let is_label = is_label(&key);
+                if !is_empty && !is_label {
+                    leaves.push((key, TextKind::Name));
                 }
-                leaves_of(value, leaves);
+                leaves_of(value, if is_label { TextKind::Labelled } else { TextKind::Plain }, leaves);
             }
         }
-        Value::Sequence(items) => items.iter().for_each(|item| leaves_of(item, leaves)),
-        value => leaves.push(crate::scalar::plain(value)),
+        Value::Sequence(items) => items.iter().for_each(|item| leaves_of(item, kind, leaves)),
+        value => leaves.push((crate::scalar::plain(value), kind)),
     }
 }
 
@@ -255,17 +340,23 @@ fn is_label(key: &str) -> bool {
 }
 
 /// The texts of a line that is not YAML: its key and its value, if it has both.
-fn pieces(line: &str) -> impl Iterator<Item = String> {
-    let bare = line.trim().trim_start_matches(['-', '*', '+', '#', '>', ' ', '\t']).trim_end_matches(['#', ' ']);
+fn pieces(line: &str) -> Vec<(String, TextKind)> {
+    let line = line.trim();
+    let bare = line.trim_start_matches(['-', '*', '+', '#', '>', ' ', '\t']).trim_end_matches(['#', ' ']);
+    // The colon of `**Now:** Create the PR` ends the key.
+    let bare = bare.replacen(":**", "**:", 1).replacen(":__", "__:", 1);
+    let is_name = line.starts_with('#') || bare.ends_with("**") || bare.ends_with(':');
     let pair = bare.split_once(": ").or_else(|| bare.strip_suffix(':').map(|key| (key, "")));
     let texts = match pair {
-        Some((key, value)) if is_label(key.trim_matches(['*', '_', '`', '"', '\'', ' '])) => vec![value],
-        Some((key, value)) => vec![key, value],
-        None => vec![bare],
+        Some((key, value)) if is_label(key.trim_matches(['*', '_', '`', '"', '\'', ' '])) => {
+            vec![(value, TextKind::Labelled)]
+        }
+        Some((key, value)) => vec![(key, TextKind::Name), (value, TextKind::Plain)],
+        None => vec![(&*bare, if is_name { TextKind::Name } else { TextKind::Plain })],
     };
     let is_fence = |text: &str| text.starts_with("```") || text.starts_with("~~~");
-    let texts = texts.into_iter().map(|text| text.trim().to_owned());
-    texts.filter(move |text| !text.is_empty() && !is_fence(text)).collect::<Vec<_>>().into_iter()
+    let texts = texts.into_iter().map(|(text, kind)| (text.trim().to_owned(), kind));
+    texts.filter(|(text, _)| !text.is_empty() && !is_fence(text)).collect()
 }
 
 #[cfg(test)]
@@ -289,9 +380,9 @@ mod tests {
     #[test]
     fn every_text_must_be_in_one_event() {
         let file = "---\ndate: 2026-01-10\nsession: x\nnext:\n- task: Write it\n  files: [a.rs]\n---\n# Title\n\n## Done\n- **db:** \"postgres\"\n";
-        assert_eq!(lines(file, "x|next|Write it|files|a.rs|this_session|db postgres|Title"), []);
-        let found = lines(file, "x|next|Write|it files|not a.rs but b|this_session|db mysql|files");
+        assert_eq!(lines(file, "x|next|Write it|files|a.rs|this_session|db: postgres|Title"), []);
+        let found = lines(file, "x|next|Write|it files|not a.rs but b|this_session|db: mysql|files");
         let texts: Vec<_> = found.iter().map(|(line, text)| (*line, text.as_str())).collect();
-        assert_eq!(texts, [(5, "Write it"), (6, "a.rs"), (8, "Title"), (11, "db:** \"postgres\"")]);
+        assert_eq!(texts, [(5, "Write it"), (6, "a.rs"), (8, "Title"), (11, "\"postgres\"")]);
     }
 }

@@ -24,7 +24,7 @@ fn migrate_turns_handoffs_into_events() {
     assert_eq!((text(&json, "/goal"), text(&json, "/now")), ("Move auth", "Test login"));
     assert_eq!(json["this_session"], serde_json::json!(["[x] Moved `login`"]));
     assert_eq!((text(&json, "/decisions/tokens"), text(&json, "/open_questions/0")), ("jwt", "Rotate keys?"));
-    assert_eq!(text(&json, "/other/status"), "active");
+    assert_eq!(text(&json, "/other/status/0"), "active");
     assert_eq!(text(&json, "/other/notes/0"), "just a line");
 }
 
@@ -196,4 +196,83 @@ fn the_first_lines_of_a_handoff_tell_when_and_who() {
     // A line below a heading is what was done.
     app.write("late.md", "## Done\n- Took long\n\nDate: 2026-01-12\n");
     app.ledger(&["migrate", "late.md"]).exit(2).err_has("its time is unknown");
+}
+
+/// What YAML would spell in another way, or take for a comment, stays as it is written, and the check sees if not.
+#[test]
+fn words_that_yaml_reads_otherwise_stay_as_they_are() {
+    let w = World::new();
+    let app = w.app();
+    let fields = "done:\n  - Fixed issue #12 in the lexer\n  - 'quoted #1' # and a remark\npython: 3.10\ncommit: 1e10\nmarks: [1.10, ✅]\nnote: |\n  text # as it is\n  3.10\n";
+    app.write("map.yaml", &format!("timestamp: 2026-02-02 10:00\nagent: b\n{fields}"));
+    app.write("front.md", &format!("---\ndate: 2026-02-03\nagent: b\n{fields}---\n# Title\n"));
+    let check = |file: &str, status: i32| app.ledger(&["migrate", "--check", file]).exit(status).stdout;
+    let before = check("map.yaml", 1);
+    for text in ["#12 in the lexer", ":5: and a remark", ":6: 3.10", ":7: 1e10", ":8: 1.10", ":8: ✅"] {
+        assert!(before.contains(text.trim_start_matches("#12 ")), "{text}: {before}");
+    }
+    app.ledger(&["migrate", "map.yaml", "front.md"]).succeeds();
+    let written = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout;
+    for text in ["Fixed issue #12 in the lexer", "3.10", "1e10", "1.10", "\\u2705", "text # as it is"] {
+        assert_eq!(written.matches(text).count() % 2, 0, "{text}: {written}");
+        assert!(written.contains(text), "{text}: {written}");
+    }
+    assert!(written.contains("ts: 2026-02-02T10:00:00Z\n"), "{written}");
+    // The comment behind a quote is not taken over, and the check says so.
+    for file in ["map.yaml", "front.md"] {
+        assert_eq!(check(file, 1).lines().filter(|line| !line.ends_with(": and a remark")).count(), 0);
+    }
+    app.sh(&format!("sed -i 's/3\\.10/3.1/; s/.u2705/x/' {EVENTS}/*.md")).exit(0);
+    let missed = check("map.yaml", 1);
+    assert!(missed.contains(": 3.10\n") && missed.contains(": ✅\n"), "{missed}");
+}
+
+/// Two handoffs with the same keys are both there, also when the earlier events are gone.
+#[test]
+fn no_handoff_replaces_another() {
+    let w = World::new();
+    let app = w.app();
+    for day in [1, 2] {
+        app.write(
+            &format!("{day}.md"),
+            &format!("---\ndate: 2026-02-0{day}\nagent: a\nsummary: The whole story of day {day}\nenv:\n  python: 3.1{day}\ntitle: Fix: day {day}\n---\n**Status:** part {day} is done\n"),
+        );
+    }
+    let check = ["migrate", "--check", "1.md", "2.md"];
+    app.ledger(&["migrate", "1.md", "2.md"]).succeeds();
+    assert_eq!(app.ledger(&check).exit(0).stdout, "");
+    app.ledger(&["archive"]).succeeds();
+    app.ledger(&["prune", "--retention", "0s"]).succeeds();
+    assert_eq!(app.ledger(&check).exit(0).stdout, "");
+}
+
+/// Only lines between the title and the first text tell who, when and where.
+#[test]
+fn an_item_is_no_line_of_the_head() {
+    let w = World::new();
+    let app = w.app();
+    let of = |name: &str, text: &str| {
+        app.write(name, text);
+        let json = app.ledger(&["migrate", "--ts", "2026-01-01T00:00:00Z", name, "--json"]).exit(0).json();
+        let event = std::fs::read_to_string(crate::support::world::text(&json, "/path")).unwrap();
+        let field = |key: &str| event.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().to_owned();
+        (field("ts: "), field("agent: "), field("branch: "))
+    };
+    let given = "2026-01-01T00:00:00Z";
+    let top = app.path.file_name().unwrap().to_str().unwrap();
+    let list = of("list.md", "- date: 2026-02-01\n  agent: one\n- agent: two\n  branch: feat/two\n");
+    assert_eq!((&*list.1, list.2.contains("feat")), (top, false));
+    let below = of("below.md", "# Done\n- Agent: we replaced the agent loop\n- Branch: gone\n");
+    assert_eq!((&*below.1, &*below.0, below.2.contains("gone")), (top, given, false));
+    let fence = of("fence.md", "# Title\n```\nAgent: code\n```\n");
+    assert_eq!(&*fence.1, top);
+    let long = of("long.md", "# Title\nAgent: We fixed the long bug of the loop\nBranch: `feat/cache` → `main`\n");
+    assert_eq!((&*long.1, &*long.2), (top, "feat/cache"));
+    let clock = of("clock.md", "# T\nDate: 2026-01-10 18:00\nAgent: z\nDone it\n");
+    assert_eq!((&*clock.0, &*clock.1), ("2026-01-10T18:00:00Z", "z"));
+    let day = of("day.md", "# T\nDate: 2026-01-10\nDone it\n");
+    assert_eq!(day.0, given, "a time that is given says more than a day");
+    for name in ["list.md", "below.md", "fence.md", "long.md", "clock.md", "day.md"] {
+        assert_eq!(app.ledger(&["migrate", "--check", name]).exit(0).stdout, "", "{name}");
+    }
 }
