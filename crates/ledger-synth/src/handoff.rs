@@ -150,7 +150,28 @@ fn entries(front: &str, fields: &[(String, Value)], rest: &str) -> Vec<Entry<'st
     entries.extend(front_sections::all(front, fields, Grammar::Whole));
     let comments = rest.lines().filter(|line| is_yaml && is_later(line)).flat_map(titles);
     entries.extend(comments.map(|text| Entry::Item { section: NOTES.into(), text: text.to_owned().into() }));
+    entries.extend(if is_yaml { Vec::new() } else { empty_headings(rest, title, &entries) });
     merged_registers(entries.into_iter().map(renamed))
+}
+
+/// The headings of a page below which there is nothing, as notes: they may be all that somebody wrote.
+fn empty_headings(page: &str, title: Option<&str>, entries: &[Entry<'_>]) -> Vec<Entry<'static>> {
+    let heading = |line: &str| {
+        let is_key = !line.starts_with(['-', '*', '+', ' ', '\t']);
+        let name = line.strip_prefix('#').map(|rest| rest.trim_start_matches('#').trim_end_matches([':', ' ']));
+        name.or_else(|| line.strip_suffix(':').filter(|_| is_key)).map(|name| name.trim().to_owned())
+    };
+    let is_empty = |name: &String| {
+        let section = SectionName::from_spelling(name.clone().into());
+        let is_said = |entry: &Entry<'_>| match entry {
+            Entry::Text { text, .. } | Entry::Item { text, .. } => text.contains(&**name),
+            _ => false,
+        };
+        let is_filled = entries.iter().any(|entry| entry.section() == section || is_said(entry));
+        !name.is_empty() && title != Some(name) && !is_filled && meant(section).section().is_none()
+    };
+    let names = page.lines().filter_map(|line| heading(line.trim_end())).filter(is_empty);
+    names.map(|text| Entry::Item { section: NOTES.into(), text: text.into() }).collect()
 }
 
 /// The lines `# text` that name no section, which YAML takes for comments and Markdown for titles.

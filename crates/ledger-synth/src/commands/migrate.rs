@@ -42,7 +42,8 @@ pub struct Args {
     /// The time of files that do not tell it in their text or name (RFC 3339)
     #[arg(long)]
     ts: Option<String>,
-    /// The agent of files that do not name one [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    /// The agent of all files, whatever they say [default: the agent that a file names, else LEDGER_SYNTH_AGENT or the
+    /// worktree's name]
     #[arg(long)]
     agent: Option<String>,
 }

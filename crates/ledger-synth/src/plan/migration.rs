@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use serde_yaml::Value;
+use serde_yaml::{Mapping, Value};
 
 use super::{Filter, join};
 use crate::entry::Entry;
@@ -11,7 +11,7 @@ use crate::front_sections::map_of;
 use crate::handoff::meant;
 use crate::instant::{self, EventTime};
 use crate::record::EventRecord;
-use crate::section::{Section, SectionName};
+use crate::section::SectionName;
 use crate::snapshot::Snapshot;
 use crate::view;
 
@@ -25,8 +25,6 @@ pub struct HeldTexts {
     pieces: HashSet<String>,
     /// Numbers and truths among them, as YAML understands them.
     values: HashSet<String>,
-    /// The sections in which there is something.
-    sections: HashSet<Section>,
     times: BTreeSet<EventTime>,
 }
 
@@ -48,6 +46,9 @@ struct SourceText {
     line: usize,
     text: String,
     kind: TextKind,
+    /// The text together with the line before it and with the line behind it, if it has few words: a paragraph may be
+    /// held as one text.
+    wrapped: Vec<String>,
 }
 
 /// What stands for a text in an event besides the same words.
@@ -113,7 +114,6 @@ impl HeldTexts {
         };
         self.say(&text);
         self.name(section.as_str());
-        self.sections.extend(section.section());
         match entry {
             Entry::Text { text, .. } | Entry::Item { text, .. } => self.name(text),
             Entry::Pair { key, value, .. } => {
@@ -155,7 +155,7 @@ impl HeldTexts {
     }
 
     /// Whether an event holds this text, in these words and this order.
-    fn holds(&self, SourceText { text, kind, .. }: &SourceText) -> bool {
+    fn holds(&self, SourceText { text, kind, wrapped, .. }: &SourceText) -> bool {
         let wanted = words(text);
         if wanted.trim().is_empty() {
             return text.is_ascii() || self.found.contains(text.trim());
@@ -163,13 +163,15 @@ impl HeldTexts {
         let at = instant::parse_note(text);
         let is_day = |time: &EventTime| text.trim() == time.day().to_string();
         let is_time = || at.is_some_and(|at| self.times.contains(&at)) || self.times.iter().any(is_day);
+        // The name of a section says nothing without its texts, which are looked for themselves.
         let is_section = || {
-            let name = meant(SectionName::from_spelling(text.trim().to_owned().into()));
-            name.section().is_some_and(|section| self.sections.contains(&section))
+            let name = text.trim_matches(['*', '_', '`', '"', '\'', ' ']).to_owned();
+            meant(SectionName::from_spelling(name.into())).section().is_some()
         };
-        self.pieces.contains(&wanted)
+        let is_found = |words: &String| self.pieces.contains(words) || self.found.contains(words);
+        is_found(&wanted)
             || self.values.contains(text.trim())
-            || self.found.contains(&wanted)
+            || wrapped.iter().any(|text| is_found(&words(text)))
             || *kind == TextKind::Labelled && is_time()
             || *kind == TextKind::Name && is_section()
     }
@@ -177,7 +179,8 @@ impl HeldTexts {
 
 impl WantedTexts {
     fn of(files: &[String]) -> WantedTexts {
-        let texts: HashSet<String> = files.iter().flat_map(|file| texts_of(file)).map(|source| source.text).collect();
+        let texts = files.iter().flat_map(|file| texts_of(file));
+        let texts: HashSet<String> = texts.flat_map(|source| [vec![source.text], source.wrapped].concat()).collect();
         let words: HashSet<String> = texts.iter().map(|text| words(text)).collect();
         let long = words.iter().filter(|words| words.split_whitespace().count() > 2).cloned().collect();
         let texts: HashSet<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
@@ -218,31 +221,47 @@ fn texts_of(file: &str) -> Vec<SourceText> {
 }
 
 fn part(from: usize, lines: &[&str]) -> Vec<SourceText> {
-    let text = lines.join("\n");
-    if let Some(map) = map_of(&text) {
-        let mut leaves = Vec::new();
-        leaves_of(&Value::Mapping(map), TextKind::Plain, &mut leaves);
-        let line_of = |leaf: &str| {
-            let first = leaf.lines().next().unwrap_or_default();
-            lines.iter().position(|line| line.contains(first)).map_or(from + 1, |at| from + at + 1)
-        };
-        let unread = unread(lines);
-        // The line has more of this text than YAML tells.
-        for cut in unread.iter().filter_map(|unread| unread.cut.as_ref()) {
-            leaves.iter().position(|(text, _)| text == cut).map(|at| leaves.remove(at));
-        }
-        let leaves = leaves.into_iter().map(|(text, kind)| SourceText { line: line_of(&text), text, kind });
-        let line = |unread: &Unread| from + unread.at + 1;
-        let unread =
-            unread.iter().map(|one| SourceText { line: line(one), text: one.text.clone(), kind: TextKind::Plain });
-        return leaves.chain(unread).collect();
+    match map_of(&lines.join("\n")) {
+        Some(map) => texts_of_yaml(from, lines, map),
+        None => texts_of_lines(from, lines),
     }
-    let lines = lines.iter().enumerate();
-    lines
-        .flat_map(|(at, line)| {
-            pieces(line).into_iter().map(move |(text, kind)| SourceText { line: from + at + 1, text, kind })
-        })
-        .collect()
+}
+
+fn texts_of_yaml(from: usize, lines: &[&str], map: Mapping) -> Vec<SourceText> {
+    let mut leaves = Vec::new();
+    leaves_of(&Value::Mapping(map), TextKind::Plain, &mut leaves);
+    let line_of = |leaf: &str| {
+        let first = leaf.lines().next().unwrap_or_default();
+        lines.iter().position(|line| line.contains(first)).map_or(from + 1, |at| from + at + 1)
+    };
+    let unread = unread(lines);
+    // The line has more of this text than YAML tells.
+    for cut in unread.iter().filter_map(|unread| unread.cut.as_ref()) {
+        leaves.iter().position(|(text, _)| text == cut).map(|at| leaves.remove(at));
+    }
+    let source = |line, text, kind| SourceText { line, text, kind, wrapped: Vec::new() };
+    let leaves = leaves.into_iter().map(|(text, kind)| source(line_of(&text), text, kind));
+    let unread = unread.into_iter().map(|one| source(from + one.at + 1, one.text, TextKind::Plain));
+    leaves.chain(unread).collect()
+}
+
+fn texts_of_lines(from: usize, lines: &[&str]) -> Vec<SourceText> {
+    let all: Vec<Vec<(String, TextKind)>> = lines.iter().map(|line| pieces(line)).collect();
+    let mut texts = Vec::new();
+    for (at, pieces) in all.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| all[at].last());
+        let behind = all.get(at + 1).and_then(|pieces| pieces.first());
+        for (text, kind) in pieces {
+            let is_short = words(text).split_whitespace().count() <= 2;
+            let joined = [
+                before.map(|(before, _)| format!("{before} {text}")),
+                behind.map(|(behind, _)| format!("{text} {behind}")),
+            ];
+            let wrapped = joined.into_iter().flatten().filter(|_| is_short).collect();
+            texts.push(SourceText { line: from + at + 1, text: text.clone(), kind: *kind, wrapped });
+        }
+    }
+    texts
 }
 
 /// What YAML does not tell of a line: a comment, or a number as it is spelled.
@@ -367,7 +386,6 @@ mod tests {
         let mut held = HeldTexts { wanted: WantedTexts::of(&[file.to_owned()]), ..HeldTexts::default() };
         for piece in pieces.split('|') {
             held.say(piece);
-            held.sections.extend(Section::from_spelling(piece));
         }
         held.times.extend(instant::parse("2026-01-10T00:00:00Z"));
         held
