@@ -84,7 +84,7 @@ fn reads_otherwise(line: &str) -> bool {
     let is_indented = bare.len() < line.len();
     let has_mark = bare.starts_with(|c: char| c.is_ascii_digit() || "`~|>".contains(c));
     if is_indented || has_mark {
-        return has_mark || bare.starts_with(['-', '*']);
+        return has_mark || bare.starts_with(['-', '*']) || bare.ends_with(':');
     }
     if scalar::bullet(line).is_some() {
         return false;
@@ -92,7 +92,10 @@ fn reads_otherwise(line: &str) -> bool {
     let is_word = |key: &str| key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
     line.starts_with(['#', '"', '\''])
         || line.strip_suffix(':').is_some_and(|key| !is_word(key))
-        || line.split_once(':').is_some_and(|(key, _)| key.split_whitespace().nth(2).is_some())
+        || line.split_once(':').is_some_and(|(key, after)| {
+            let is_later = !after.is_empty() && !after.starts_with([' ', '\t']) && after.contains(':');
+            is_later || key.is_empty() || matches!(key, "-" | "*") || key.split_whitespace().nth(2).is_some()
+        })
 }
 
 #[cfg(test)]
