@@ -73,6 +73,13 @@ impl Failure {
         Failure { exit, kind, message: message.into(), details: Vec::new(), hints: Vec::new(), source: None }
     }
 
+    /// Whether the system does not let the caller write: the file system is read-only, or the place is another user's.
+    pub fn is_write_refused(&self) -> bool {
+        let error = self.source.as_ref().and_then(|source| source.downcast_ref::<io::Error>());
+        let refused = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
+        error.is_some_and(|error| refused.contains(&error.kind()))
+    }
+
     /// Exit 2: the command line was wrong.
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure::new(Exit::Bad, "usage", message)

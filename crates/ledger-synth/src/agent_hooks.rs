@@ -135,6 +135,10 @@ fn with_hooks(text: &str, program: HookProgram, files: &ProjectFiles) -> Result<
             if files.are_hooks_named {
                 hook.insert(1, ("name".to_owned(), text("ledger")));
             }
+            if program == HookProgram::Claude && event == "SessionEnd" {
+                // Claude Code cancels it after 1.5 s otherwise, and a commit runs the hooks of other people.
+                hook.push(("timeout".to_owned(), CstInputValue::Number("60".to_owned())));
+            }
             let hooks = CstInputValue::Array(vec![CstInputValue::Object(hook)]);
             list.append(CstInputValue::Object(vec![("hooks".to_owned(), hooks)]));
         }

@@ -28,9 +28,17 @@ pub fn session_name(id: &str) -> String {
     id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(64).collect()
 }
 
-/// The name of a session as an agent, from its name.
+/// The name of a session as an agent, from its name: the part of a UUID that differs between sessions. One of version 7
+/// begins with the time.
 pub fn short_name(session: &str) -> String {
-    session.chars().take(8).collect()
+    let begins_with_time = session.len() == 36 && session.as_bytes()[14] == b'7';
+    session.chars().skip(if begins_with_time { 28 } else { 0 }).take(8).collect()
+}
+
+/// The name of the session that the caller is part of: as it was told, otherwise as the agent's program says.
+pub fn session(env: &Env) -> Option<String> {
+    let names = [SESSION_VARIABLE, "CODEX_SESSION_ID", "CLAUDE_CODE_SESSION_ID"];
+    names.iter().find_map(|name| variable(env, name)).map(|id| session_name(&id)).filter(|name| !name.is_empty())
 }
 
 /// The variables that name the agent, for commands outside a known session.
@@ -58,7 +66,7 @@ impl SessionDraft {
     /// The draft of the caller: by session, otherwise by agent.
     pub fn path(env: &Env, drafts: &DraftDirs) -> PathBuf {
         let by_agent = || AGENTS.iter().find_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
-        let by_session = variable(env, SESSION_VARIABLE).map(|session| file_name("session", &session));
+        let by_session = session(env).map(|session| file_name("session", &session));
         drafts.own.join(by_session.or_else(by_agent).unwrap_or_else(|| NOBODYS.to_owned()))
     }
 

@@ -87,6 +87,11 @@ impl Staging {
         Ok(Staging { private, is_shared, is_durable: true })
     }
 
+    /// A staging area without a directory of its own, for a caller that may write beside its targets alone.
+    pub fn beside() -> Staging {
+        Staging { private: None, is_shared: true, is_durable: true }
+    }
+
     /// The same for a private directory that is there and that the caller has found empty.
     pub fn open_empty(private: &Path, root: &Root) -> Result<Staging> {
         Staging::beside_or_in(private, root, false)

@@ -18,10 +18,17 @@ const NAMES: usize = 100_000;
 /// The place of files that are not complete yet. Others may write there too, because writers of events take no lock.
 fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
     let private = ledger.state().join("tmp");
-    if Staging::is_beside(&private, &ledger.top)? {
-        ledger.repo.exclude_reserved()?;
-    }
-    let staging = Staging::shared(&private, &ledger.top)?;
+    let open = || {
+        if Staging::is_beside(&private, &ledger.top)? {
+            ledger.repo.exclude_reserved()?;
+        }
+        Staging::shared(&private, &ledger.top)
+    };
+    // A sandbox may let an agent write in its worktree alone. A temporary file is there for a moment only.
+    let staging = open().or_else(|failure| match failure.is_write_refused() {
+        true => Ok(Staging::beside()),
+        false => Err(failure),
+    })?;
     staging.sweep_beside(&ledger.top, targets.iter())?;
     Ok(staging)
 }

@@ -62,7 +62,8 @@ pub struct Args {
     /// Keep the sections for the end of the session, in the repository's git directory, instead of writing an event
     #[arg(long, conflicts_with_all = ["synth", "from_hook", "agent", "kind", "reason", "title"])]
     draft: bool,
-    /// The session whose draft it is, by its id [env: LEDGER_SYNTH_SESSION]
+    /// The session whose draft it is, by its id [env: LEDGER_SYNTH_SESSION] [default: CODEX_SESSION_ID or
+    /// CLAUDE_CODE_SESSION_ID]
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     session: Option<String>,
     /// Synthesise afterwards
@@ -139,6 +140,13 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
         drafts.iter().try_for_each(SessionDraft::remove)?;
     }
     drop(drafts);
+    if !ui.is_dry() {
+        // Some programs say several times that a session ends.
+        let _ = session_log::write(
+            &ledger.state(),
+            Some(&session).filter(|session| !session.is_empty()).map(String::as_str),
+        );
+    }
     finish(ui, &env, &ledger, &args, &written)
 }
 
@@ -197,9 +205,8 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
     let event = new_event(ui, env, &ledger, args, meta, entries)?;
     let written = write_event(&ledger, &event, Effect::of(ui))?;
     if !ui.is_dry() {
-        let session = env.var(SESSION_VARIABLE).map(|session| session.to_string_lossy().into_owned());
         // Only a hint for the end of the session.
-        let _ = session_log::write(&ledger.state(), session.as_deref());
+        let _ = session_log::write(&ledger.state(), draft::session(env).as_deref());
     }
     finish(ui, env, &ledger, args, &written)
 }
@@ -208,7 +215,10 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
 fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry<'_>>) -> Result<Exit> {
     let path = SessionDraft::path(env, &ledger.drafts());
     if !ui.is_dry() {
-        let draft = SessionDraft::open(path.clone())?;
+        let draft = SessionDraft::open(path.clone()).map_err(|failure| match failure.is_write_refused() {
+            true => failure.hint("write an event instead: the same command without `--draft`"),
+            false => failure,
+        })?;
         let all = newest_of_each(body::parse(&draft.text, Grammar::Event), entries);
         // An event, so that each checkpoint has the time of its draft.
         let meta = Meta { ts: env.now.into(), agent: "".into(), branch: None, kind: None, reason: None, title: None };

@@ -1,7 +1,7 @@
 //! What greets a session, and what it leaves: the banner, drafts and hooks.
 
 use crate::support::ledger::{CURRENT, EVENTS, event, field, run_with_input, section, synth};
-use crate::support::world::{Repo, World, text, write};
+use crate::support::world::{Repo, World, skip, text, write};
 
 #[test]
 fn the_banner_lists_events_newest_first_and_keeps_to_its_size() {
@@ -180,7 +180,7 @@ fn sessions_whose_ids_begin_alike_have_a_draft_each() {
     let payload = format!("{{\"session_id\":\"{}\"}}", ids[0]);
     let written = run_with_input(&app, &["add", "--from-hook", "codex", "--json"], &payload).exit(0).json();
     let event = std::fs::read_to_string(text(&written, "/path")).unwrap();
-    assert!(event.contains(ids[0]) && !event.contains(ids[1]) && text(&written, "/agent") == "0193b2f4", "{event}");
+    assert!(event.contains(ids[0]) && !event.contains(ids[1]) && text(&written, "/agent") == "00000001", "{event}");
 }
 
 /// A session that wrote an event itself is told nothing at its end, also after it was compacted.
@@ -299,4 +299,45 @@ fn the_draft_of_nobody_is_written_once() {
     let half = |x: &str| format!("this_session:\n- {}\n", x.repeat(600 << 10));
     run_with_input(&app, &["add", "--draft"], &half("a")).succeeds();
     run_with_input(&app, &["add", "--draft"], &half("b")).exit(2).err_has("larger than an event");
+}
+
+/// A program may say several times that a session ends, and the ids of Codex begin with the time.
+#[test]
+fn a_session_that_ends_three_times_left_word_once() {
+    let w = World::new();
+    let app = w.app();
+    let ids = ["01a20a39-a386-7000-8000-00000000000a", "01a20a39-a544-7000-8000-00000000000b"];
+    for id in ids {
+        let vars = [("CODEX_SESSION_ID", id), ("CLAUDE_CODE_SESSION_ID", "outer")];
+        app.run_with("ledger-synth", &["add", "--draft", "--done", id], &vars).succeeds();
+    }
+    for id in ids {
+        let end = || run_with_input(&app, &["add", "--from-hook", "codex"], &format!("{{\"session_id\":\"{id}\"}}"));
+        end().succeeds();
+        for _ in 0..2 {
+            assert_eq!(end().exit(0).any_out().stderr.as_str(), "");
+        }
+    }
+    let written = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout;
+    assert!(written.contains("agent: \"0000000a\"\n") && written.contains("agent: \"0000000b\"\n"), "{written}");
+}
+
+/// An agent whose sandbox lets it write in its worktree alone leaves word all the same.
+#[test]
+fn an_event_is_written_where_gits_directory_is_read_only() {
+    let w = World::new();
+    let app = w.app();
+    let sandboxed = |line: &str| {
+        app.sh(&format!(
+            "unshare -rm sh -c 'mount --bind .git .git && mount -o remount,ro,bind .git || exit 77; {line}'"
+        ))
+    };
+    if !sandboxed("true").exits_with(0) {
+        skip("read-only mounts (unshare)");
+        return;
+    }
+    sandboxed("ledger-synth add --now x").succeeds();
+    assert_eq!(app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout.matches("now: x").count(), 1);
+    sandboxed("ledger-synth add --draft --now y").exit(4).err_has("the same command without `--draft`");
+    app.sh("! git status --porcelain --ignored | grep shopfloor-tmp").exit(0);
 }
