@@ -42,7 +42,9 @@ impl Deref for RecordBytes {
 
 impl EventRecord {
     pub fn new(event: &LedgerEvent<'_>) -> EventRecord {
-        EventRecord { id: canonical::id(event), bytes: RecordBytes::Own(encode(event).into()) }
+        // Copied, because a buffer that shrinks where it is leaves a gap behind it that nothing fits into.
+        let bytes = RecordBytes::Own(Box::from(&*encode(event)));
+        EventRecord { id: canonical::id(event), bytes }
     }
 
     /// Decodes the event. None: the bytes are not those of an event.
