@@ -55,14 +55,12 @@ impl FirstLook {
         settings: u64,
     ) -> Result<FirstLook> {
         let root = Root::open(&workspace.root)?;
-        let (stats, has_empty_staging, has_late) = match looked.and_then(|looked| looked.of(workspace)) {
-            Some((stats, is_empty)) => (stats, is_empty, false),
-            None => {
-                let staging = workspace.staging();
-                let displaced = late::displaced(&staging, &root, || Ok(late::known_dirs(workspace, &root)))?;
-                let is_empty = staging.is_dir() && fs::list(&staging)?.is_empty();
-                (root.stats(workspace.files.keys())?, is_empty, !displaced.is_empty())
-            }
+        let staging = workspace.staging();
+        let displaced = late::displaced(&staging, &root, || Ok(late::known_dirs(workspace, &root)))?;
+        let (has_late, has_empty_staging) = (!displaced.is_empty(), staging.is_dir() && fs::list(&staging)?.is_empty());
+        let stats = match looked.and_then(|looked| looked.of(workspace)) {
+            Some(stats) => stats,
+            None => root.stats(workspace.files.keys())?,
         };
         let prints = quiet::prints(workspace, &stats, overlay, settings).collect();
         let proof = proof(workspace).filter(|_| workspace.is_present().unwrap_or(false));

@@ -1,7 +1,7 @@
 //! Whether everything is as the last sync left it. The system's descriptions of the files tell that without a look into
 //! any manifest.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::quiet;
 use crate::store::RESERVED;
 use crate::tool::TOOL;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Where a workspace is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,17 +44,14 @@ pub struct Rest {
 pub struct Looked {
     files: Vec<RelPath>,
     stats: HashMap<Digest, Vec<Stat>>,
-    /// The workspaces whose directories for temporary files are there and empty.
-    empty: HashSet<Digest>,
 }
 
 impl Looked {
-    /// How the system described the files of a workspace, if it has these files, and whether its directory for
-    /// temporary files is there and empty.
-    pub fn of(&self, workspace: &Workspace) -> Option<(Vec<Option<Stat>>, bool)> {
+    /// How the system described the files of a workspace, if it has these files.
+    pub fn of(&self, workspace: &Workspace) -> Option<Vec<Option<Stat>>> {
         let stats = self.stats.get(&workspace.id)?;
         let is_same = self.files.iter().eq(workspace.files.keys());
-        is_same.then(|| (stats.iter().copied().map(Some).collect(), self.empty.contains(&workspace.id)))
+        is_same.then(|| stats.iter().copied().map(Some).collect())
     }
 }
 
@@ -84,7 +81,7 @@ impl Rest {
     /// Records that a sync which began with this found nothing to do. Best effort.
     pub fn save(&self, overlay: &Overlay) {
         let path = path(overlay);
-        if !self.is_settled {
+        if !self.is_settled || !self.places.iter().all(is_clear) {
             return;
         }
         if let (Some(dir), Ok(text)) = (path.parent(), serde_json::to_vec(self)) {
@@ -129,32 +126,35 @@ fn print(env: &Env, overlay: &Overlay, places: &[Place]) -> Option<(u64, bool, L
         keys.bytes.extend(path.to_string().as_bytes());
         keys.bytes.push(0);
     }
-    let (mut stats, mut empty) = (HashMap::new(), HashSet::new());
+    let mut stats = HashMap::new();
     for (place, looked) in places.iter().zip(proc::map_parallel(places, |place| look(env, place, &files))) {
-        let (of_place, of_files, is_empty) = looked?;
+        let (of_place, of_files) = looked?;
         keys.bytes.extend(of_place.bytes);
         keys.is_settled &= of_place.is_settled;
         stats.insert(place.id, of_files);
-        empty.extend(is_empty.then_some(place.id));
     }
     let mut hasher = DefaultHasher::new();
     hasher.write(&keys.bytes);
-    Some((hasher.finish(), keys.is_settled, Looked { files, stats, empty }))
+    Some((hasher.finish(), keys.is_settled, Looked { files, stats }))
 }
 
-/// What the system says of a workspace, and whether its directory for temporary files is there and empty.
-fn look<'e>(env: &'e Env, place: &Place, files: &[RelPath]) -> Option<(Keys<'e>, Vec<Stat>, bool)> {
-    let root = Root::open(&place.root).ok()?;
+/// Whether no displaced file waits in a workspace. As long as the directory for temporary files is described in the same
+/// way, that stays so.
+fn is_clear(place: &Place) -> bool {
     let staging = Workspace::staging_in(&place.git_dir);
-    let left = fs::list(&staging).ok()?;
-    if left.iter().any(|name| fs::is_displaced(name)) || Staging::is_beside(&staging, &root).ok()? {
-        return None;
-    }
-    let mut keys = Keys { env, bytes: Vec::with_capacity(64 * (files.len() + 2)), is_settled: true };
+    let is_beside = Root::open(&place.root).and_then(|root| Staging::is_beside(&staging, &root));
+    is_beside.is_ok_and(|beside| !beside) && DisplacedFile::list(&staging).is_ok_and(|displaced| displaced.is_empty())
+}
+
+/// What the system says of a workspace and of its files.
+fn look<'e>(env: &'e Env, place: &Place, files: &[RelPath]) -> Option<(Keys<'e>, Vec<Stat>)> {
+    let root = Root::open(&place.root).ok()?;
+    let mut keys = Keys { env, bytes: Vec::with_capacity(64 * (files.len() + 3)), is_settled: true };
     keys.add(Stat::at(&Workspace::mark_in(&place.git_dir))?)?;
     keys.add(Stat::at(&place.root.join(".git"))?)?;
+    keys.add(Stat::at(&Workspace::staging_in(&place.git_dir))?)?;
     let stats = keys.add_files(&root, files)?;
-    Some((keys, stats, left.is_empty() && staging.is_dir()))
+    Some((keys, stats))
 }
 
 /// Descriptions of files, one after the other.

@@ -343,6 +343,26 @@ fn an_open_file_stays_where_nothing_can_keep_it() {
     s.all_are(LOG, &all);
 }
 
+/// A replaced file that waits for its program is looked at again, although nothing else changes meanwhile.
+#[test]
+fn a_replaced_file_that_waits_is_no_rest() {
+    let w = World::new();
+    let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
+    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    s.sync(0).any_err();
+    writeln!(log, "{{\"a\":1}}").unwrap();
+    // Long enough for every description of a file to be remembered.
+    let begun = std::time::Instant::now();
+    wait_for(|| {
+        assert_eq!(s.sync(0).any_err().stdout, "");
+        begun.elapsed().as_millis() > 500
+    });
+    drop(log);
+    s.sync(0).any_err();
+    s.all_are(LOG, &s.text(LOG));
+    assert_eq!(s.text(LOG).lines().count(), 3);
+}
+
 /// A file that waits is not forgotten while a large one is merged after all others.
 #[test]
 fn an_open_file_is_reported_also_beside_a_large_one() {
