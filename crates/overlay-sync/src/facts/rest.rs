@@ -18,7 +18,7 @@ use crate::quiet;
 use crate::store::RESERVED;
 use crate::tool::TOOL;
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Where a workspace is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,25 +117,24 @@ fn print(env: &Env, overlay: &Overlay, places: &[Place]) -> Option<(u64, bool, L
     if !is_known {
         return None;
     }
-    let mut keys = Keys { env, bytes: quiet::settings(&overlay.settings).to_le_bytes().to_vec(), is_settled: true };
+    let mut keys = Keys::new(env);
+    keys.hasher.write_u64(quiet::settings(&overlay.settings));
     keys.add_files(&overlay.root().ok()??, &files)?;
     for name in &names {
         keys.add(Stat::at(&store.workspaces().join(name))?)?;
     }
     for path in &files {
-        keys.bytes.extend(path.to_string().as_bytes());
-        keys.bytes.push(0);
+        keys.hasher.write(path.to_string().as_bytes());
+        keys.hasher.write_u8(0);
     }
     let mut stats = HashMap::new();
     for (place, looked) in places.iter().zip(proc::map_parallel(places, |place| look(env, place, &files))) {
         let (of_place, of_files) = looked?;
-        keys.bytes.extend(of_place.bytes);
+        keys.hasher.write_u64(of_place.hasher.finish());
         keys.is_settled &= of_place.is_settled;
         stats.insert(place.id, of_files);
     }
-    let mut hasher = DefaultHasher::new();
-    hasher.write(&keys.bytes);
-    Some((hasher.finish(), keys.is_settled, Looked { files, stats }))
+    Some((keys.hasher.finish(), keys.is_settled, Looked { files, stats }))
 }
 
 /// Whether no displaced file waits in a workspace. As long as the directory for temporary files is described in the same
@@ -149,7 +148,7 @@ fn is_clear(place: &Place) -> bool {
 /// What the system says of a workspace and of its files.
 fn look<'e>(env: &'e Env, place: &Place, files: &[RelPath]) -> Option<(Keys<'e>, Vec<Stat>)> {
     let root = Root::open(&place.root).ok()?;
-    let mut keys = Keys { env, bytes: Vec::with_capacity(64 * (files.len() + 3)), is_settled: true };
+    let mut keys = Keys::new(env);
     keys.add(Stat::at(&Workspace::mark_in(&place.git_dir))?)?;
     keys.add(Stat::at(&place.root.join(".git"))?)?;
     keys.add(Stat::at(&Workspace::staging_in(&place.git_dir))?)?;
@@ -157,16 +156,20 @@ fn look<'e>(env: &'e Env, place: &Place, files: &[RelPath]) -> Option<(Keys<'e>,
     Some((keys, stats))
 }
 
-/// Descriptions of files, one after the other.
+/// The fingerprint of descriptions of files, one after the other.
 struct Keys<'a> {
     env: &'a Env,
-    bytes: Vec<u8>,
+    hasher: DefaultHasher,
     is_settled: bool,
 }
 
-impl Keys<'_> {
+impl<'a> Keys<'a> {
+    fn new(env: &'a Env) -> Keys<'a> {
+        Keys { env, hasher: DefaultHasher::new(), is_settled: true }
+    }
+
     fn add(&mut self, stat: Stat) -> Option<()> {
-        self.bytes.extend(stat.key());
+        self.hasher.write(&stat.key());
         self.is_settled &= stat.is_settled(self.env.now);
         Some(())
     }
