@@ -72,7 +72,8 @@ impl SessionDraft {
 
     /// Opens every draft that belongs in the event at the end of a session: its own, and the one without a name.
     pub fn open_all(env: &Env, drafts: &DraftDirs, session: &str, effect: Effect) -> Result<Vec<SessionDraft>> {
-        let sessions = [Some(session.to_owned()), variable(env, SESSION_VARIABLE)].into_iter().flatten();
+        let told = variable(env, SESSION_VARIABLE).map(|id| session_name(&id));
+        let sessions = [Some(session.to_owned()), told].into_iter().flatten();
         let sessions = sessions.filter(|session| !session.is_empty()).map(|session| file_name("session", &session));
         let agents = AGENTS.iter().filter_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
         let names: BTreeSet<String> = sessions.chain(agents).chain([NOBODYS.to_owned()]).collect();
@@ -143,9 +144,11 @@ impl DraftDirs {
             let is_quiet = fs::age(path, env.now).is_some_and(|age| age > QUIET);
             is_quiet.then_some(LeftBecause::Quiet)
         })?;
+        // Listed first, so that a worktree that is added now does not count as removed.
+        let dirs = fs::list(&self.all.join(LINKED))?;
         let there = fs::list(&self.worktrees)?;
         let there: BTreeSet<String> = there.iter().map(|name| key(&self.worktrees.join(name))).collect();
-        for name in fs::list(&self.all.join(LINKED))? {
+        for name in dirs {
             let name = name.to_string_lossy().into_owned();
             if !there.contains(&name) {
                 let worktree = name.rsplit_once('-').map_or(&*name, |(worktree, _)| worktree);
@@ -167,8 +170,6 @@ fn key(git_dir: &Path) -> String {
 /// A draft that no session will write.
 pub struct LeftDraft {
     pub path: PathBuf,
-    /// When it was kept.
-    pub ts: EventTime,
     /// Whose words they are, if the draft tells.
     pub agent: Option<String>,
     pub because: LeftBecause,
@@ -184,6 +185,13 @@ pub enum LeftBecause {
 }
 
 impl LeftDraft {
+    /// When it was kept.
+    pub fn ts(&self) -> EventTime {
+        let changed = fs::changed(&self.path).unwrap_or_default();
+        // Milliseconds are enough, and keep file names short.
+        Timestamp::from_millisecond(changed.as_millisecond()).unwrap_or(changed).into()
+    }
+
     /// The drafts in a directory for which there is a reason.
     fn find(dir: &Path, because: impl Fn(&Path) -> Option<LeftBecause>) -> Result<Vec<LeftDraft>> {
         let names = fs::list(dir)?.into_iter().filter_map(|name| name.into_string().ok());
@@ -198,10 +206,7 @@ impl LeftDraft {
                 LeftBecause::Quiet => None,
             };
             let agent = by_session.or_else(by_name).or_else(by_worktree);
-            let changed = fs::changed(&path).unwrap_or_default();
-            // Milliseconds are enough, and keep file names short.
-            let ts = Timestamp::from_millisecond(changed.as_millisecond()).unwrap_or(changed).into();
-            Some(LeftDraft { path, ts, agent, because })
+            Some(LeftDraft { path, agent, because })
         });
         Ok(left.collect())
     }

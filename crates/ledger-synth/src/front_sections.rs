@@ -131,24 +131,40 @@ fn line_field(line: &str) -> Option<(String, Value)> {
 /// A frontmatter in which YAML reads words as they are written: numbers such as `3.10`, and ` #12`, which YAML takes for
 /// a comment. Unchanged if it is no YAML map.
 pub fn as_written(front: &str) -> Cow<'_, str> {
-    let lines: Vec<&str> = front.lines().collect();
+    if front.is_empty() || !is_map(front) {
+        return front.into();
+    }
+    let mut fields: Vec<Vec<&str>> = Vec::new();
+    for line in front.lines() {
+        match fields.last_mut().filter(|_| line.is_empty() || line.starts_with([' ', '\t', '-', '#'])) {
+            Some(field) => field.push(line),
+            None => fields.push(vec![line]),
+        }
+    }
+    let parsed = |text: &str| serde_yaml::from_str::<Value>(text).ok();
+    let field = |lines: &Vec<&str>| {
+        let as_is: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let written = field_as_written(lines);
+        match (parsed(&as_is), parsed(&written)) {
+            (Some(before), Some(after)) if says_the_same(&before, &after) => written,
+            _ => as_is,
+        }
+    };
+    fields.iter().map(field).collect::<String>().into()
+}
+
+/// The lines of one field, with all values as they are written.
+fn field_as_written(lines: &[&str]) -> String {
     let mut block = None;
     let line = |line: &&str| {
         let is_inside = block.is_some_and(|margin| line.trim().is_empty() || scalar::indent(line) > margin);
-        if is_inside {
-            return format!("{line}\n");
-        }
         let value = scalar::value_of(line);
+        let head = line.trim_end_matches([' ', '\t']).strip_suffix(value).filter(|_| !is_inside);
+        let Some(head) = head else { return format!("{line}\n") };
         block = value.starts_with(['|', '>']).then(|| scalar::indent(line));
-        let line = line.trim_end();
-        format!("{}{}\n", &line[..line.len() - value.len()], scalar::as_written(value))
+        format!("{head}{}\n", scalar::as_written(value))
     };
-    let written: String = lines.iter().map(line).collect();
-    let parsed = |text: &str| serde_yaml::from_str::<Value>(shallow(text)).ok().filter(Value::is_mapping);
-    match (parsed(front), parsed(&written)) {
-        (Some(before), Some(after)) if says_the_same(&before, &after) => written.into(),
-        _ => front.into(),
-    }
+    lines.iter().map(line).collect()
 }
 
 /// Whether two values differ only in how words are spelled and in what YAML takes for comments.

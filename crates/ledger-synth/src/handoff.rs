@@ -65,15 +65,16 @@ impl Handoff {
         let said: BTreeSet<usize> = head.iter().filter(|line| is_said(line)).map(|line| line.at).collect();
         let lines = rest.lines().enumerate().filter(|(at, _)| !said.contains(at));
         let rest: String = lines.map(|(_, line)| format!("{line}\n")).collect();
+        let day = { days }.find_map(|text| instant::parse(&format!("{}T00:00:00Z", text.get(..10)?)));
         Handoff {
             ts: ts.or_else(|| named_time(path)),
-            day: { days }.find_map(|text| instant::parse(&format!("{}T00:00:00Z", text.get(..10)?))),
+            day,
             agent,
             branch,
             kind: field(&["type"]),
             reason: field(&["reason"]),
             title: field(&["title"]).or_else(|| titles(&rest).next().map(str::to_owned)),
-            entries: [entries(&front, &fields, &rest), unsaid(&fields, ts)].concat(),
+            entries: [entries(&front, &fields, &rest), unsaid(&fields, ts, day)].concat(),
         }
     }
 }
@@ -115,14 +116,16 @@ fn name(value: &str) -> Option<&str> {
 }
 
 /// What the fields that tell who and when say besides: all fields after the first that names an agent, and those that
-/// are not the time `ts`.
-fn unsaid(fields: &[(String, Value)], ts: Option<EventTime>) -> Vec<Entry<'static>> {
+/// are neither the time `ts` nor its day, or `day` if there is no time.
+fn unsaid(fields: &[(String, Value)], ts: Option<EventTime>, day: Option<EventTime>) -> Vec<Entry<'static>> {
     let is_one = |keys: &[&str], key: &str| keys.contains(&&*key.to_lowercase());
     let agents = fields.iter().filter(|(key, _)| is_one(&AGENT_KEYS, key)).skip(1);
-    let is_else = |value: &Value| ts.is_none() || instant::parse_note(&scalar::plain(value)) != ts;
-    let is_day = |value: &Value| scalar::plain(value).trim().len() == 10;
-    let times = fields.iter().filter(|(key, _)| is_one(&TIME_KEYS, key));
-    let times = times.filter(|(_, value)| is_else(value) && !is_day(value));
+    let is_said = |value: &Value| {
+        let text = scalar::plain(value);
+        let said = ts.or(day).map(|at| at.day().to_string());
+        Some(text.trim()) == said.as_deref() || ts.is_some() && instant::parse_note(&text) == ts
+    };
+    let times = fields.iter().filter(|(key, value)| is_one(&TIME_KEYS, key) && !is_said(value));
     let entry = |(key, value): &(String, Value)| {
         let (section, text) = (SectionName::from_spelling(key.clone().into()), scalar::plain(value));
         renamed(Entry::Text { section, text: text.into() })
@@ -164,7 +167,9 @@ fn empty_headings(page: &str, title: Option<&str>, entries: &[Entry<'_>]) -> Vec
     let is_empty = |name: &String| {
         let section = SectionName::from_spelling(name.clone().into());
         let is_said = |entry: &Entry<'_>| match entry {
-            Entry::Text { text, .. } | Entry::Item { text, .. } => text.contains(&**name),
+            Entry::Text { text, .. } | Entry::Item { text, .. } => {
+                text.lines().any(|line| line.trim_matches([':', '*', '_', '`', '#', ' ']) == name)
+            }
             _ => false,
         };
         let is_filled = entries.iter().any(|entry| entry.section() == section || is_said(entry));

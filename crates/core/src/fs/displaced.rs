@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io::{self, Seek};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -136,6 +137,18 @@ pub(super) fn writers(file: &File) -> Writers {
         Some(Errno::AGAIN) => Writers::Some,
         _ => Writers::Unknown,
     }
+}
+
+/// Copies a file that `rename` displaces. What was written just before that is copied too.
+pub(super) fn copy(old: &mut File, mut copy: File, rename: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    io::copy(old, &mut copy)?;
+    rename()?;
+    // The first copy stays if this fails.
+    let again = old.rewind().and_then(|()| copy.rewind()).and_then(|()| io::copy(old, &mut copy));
+    if let Ok(length) = again {
+        let _ = copy.set_len(length);
+    }
+    Ok(())
 }
 
 /// Other systems have no leases.

@@ -331,9 +331,14 @@ impl Staged {
                 if displaced::is_displaced(&self.name) && displaced::writers(&old) == Writers::Some {
                     return Err(Errno::NOENT);
                 }
-                renameat(&self.dir, &self.name, dir, target.name())?;
-                let copied = self.create(Some(super::PRIVATE)).and_then(|mut copy| io::copy(&mut old, &mut copy));
-                return copied.map(drop).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
+                let ours = std::mem::replace(&mut self.name, aside);
+                let mode = old.metadata().map_or(super::PRIVATE, |meta| meta.permissions().mode() & 0o777);
+                let rename = || Ok(renameat(&self.dir, &ours, dir, target.name())?);
+                let copied = self.create(Some(mode)).and_then(|copy| displaced::copy(&mut old, copy, rename));
+                if copied.is_err() {
+                    let _ = unlinkat(&self.dir, std::mem::replace(&mut self.name, ours), AtFlags::empty());
+                }
+                return copied.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
             }
         }
         let inode = |dir: &OwnedFd, name: &OsStr| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_ino);

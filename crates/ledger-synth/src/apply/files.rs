@@ -47,12 +47,18 @@ pub fn write_current(ledger: &Ledger, text: &str, before: Option<&CurrentIdentit
 /// Creates the file of an event under a free name, and returns its path below the ledger.
 pub fn create_event(ledger: &Ledger, stem: &str, bytes: &[u8]) -> Result<String> {
     let first = ledger.rel(&format!("{EVENTS}/{stem}.md"))?;
-    let staging = staging(ledger, std::slice::from_ref(&first))?;
+    let mut staging = staging(ledger, std::slice::from_ref(&first))?;
     for n in 1..NAMES {
         let suffix = if n == 1 { String::new() } else { format!("-{n}") };
         let below = format!("{EVENTS}/{stem}{suffix}.md");
         let target = ledger.rel(&below)?;
-        let staged = staging.file(&ledger.top, &target, bytes, None)?;
+        let staged = staging.file(&ledger.top, &target, bytes, None).or_else(|failure| {
+            if !failure.is_write_refused() || staging.lies_beside() {
+                return Err(failure);
+            }
+            staging = Staging::beside();
+            staging.file(&ledger.top, &target, bytes, None)
+        })?;
         if staged.place(&ledger.top, &target)? {
             return Ok(below);
         }

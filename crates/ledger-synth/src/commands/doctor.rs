@@ -198,7 +198,7 @@ fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<
     }
     if !entries.is_empty() {
         let agent = agent_name(env, ledger, left.agent.as_deref())?.into();
-        let (ts, kind) = (left.ts.min(env.now.into()), Some("session_end".into()));
+        let (ts, kind) = (left.ts().min(env.now.into()), Some("session_end".into()));
         let event = LedgerEvent::new(Meta { ts, agent, branch: None, kind, reason: None, title: None }, entries);
         let id = canonical::id(&event);
         if load_events(ledger)?.records.iter().all(|record| record.id != id) {

@@ -180,9 +180,15 @@ impl HeldTexts {
 impl WantedTexts {
     fn of(files: &[String]) -> WantedTexts {
         let texts = files.iter().flat_map(|file| texts_of(file));
-        let texts: HashSet<String> = texts.flat_map(|source| [vec![source.text], source.wrapped].concat()).collect();
+        let (texts, wrapped): (Vec<_>, Vec<_>) = texts.map(|source| (source.text, source.wrapped)).unzip();
+        let wrapped: HashSet<String> = wrapped.iter().flatten().map(|text| words(text)).collect();
+        let texts: HashSet<String> = texts.into_iter().collect();
         let words: HashSet<String> = texts.iter().map(|text| words(text)).collect();
-        let long = words.iter().filter(|words| words.split_whitespace().count() > 2).cloned().collect();
+        let count = |words: &String| words.split_whitespace().count();
+        let long = words.iter().filter(|words| count(words) > 2);
+        // Two words of a paragraph are sought as one text.
+        let long: HashSet<String> = long.chain(wrapped.iter().filter(|words| count(words) > 1)).cloned().collect();
+        let long = long.into_iter().collect();
         let texts: HashSet<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
         let marks = texts.iter().filter(|text| self::words(text).trim().is_empty() && !text.is_ascii());
         WantedTexts { marks: marks.cloned().collect(), texts, words, long }
@@ -290,6 +296,9 @@ fn unread(lines: &[&str]) -> Vec<Unread> {
         if !comment.is_empty() {
             let text = if is_words { value } else { comment };
             found.push(Unread { at, text: text.to_owned(), cut: is_words.then(|| said.trim().to_owned()) });
+        }
+        if is_words && !comment.is_empty() {
+            continue;
         }
         let is_number = |word: &&str| word.len() <= 64 && matches!(serde_yaml::from_str(word), Ok(Value::Number(_)));
         let numbers = said.split([',', '[', ']', '{', '}']).map(str::trim).filter(is_number);

@@ -151,7 +151,11 @@ fn look<'e>(env: &'e Env, place: &Place, files: &[RelPath]) -> Option<(Keys<'e>,
     let mut keys = Keys::new(env);
     keys.add(Stat::at(&Workspace::mark_in(&place.git_dir))?)?;
     keys.add(Stat::at(&place.root.join(".git"))?)?;
-    keys.add(Stat::at(&Workspace::staging_in(&place.git_dir))?)?;
+    // A workspace without changes may never have had one.
+    match Stat::at(&Workspace::staging_in(&place.git_dir)) {
+        Some(staging) => keys.add(staging)?,
+        None => keys.hasher.write_u8(0),
+    }
     let stats = keys.add_files(&root, files)?;
     Some((keys, stats))
 }

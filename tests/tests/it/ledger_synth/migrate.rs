@@ -276,3 +276,23 @@ fn an_item_is_no_line_of_the_head() {
         assert_eq!(app.ledger(&["migrate", "--check", name]).exit(0).stdout, "", "{name}");
     }
 }
+
+/// Each field stays as it is written, whatever is odd about the others.
+#[test]
+fn odd_fields_of_a_frontmatter_are_kept() {
+    let w = World::new();
+    let app = w.app();
+    app.write(
+        "odd.md",
+        "---\n\u{a0}\nupdated: 2026-01-10T13:00:00Z\ncreated: 2025-12-01\nagent: a\nk: fix it #12\nmore: first line\n  goes on #3 here\né:\u{a0}\n---\n# T\n\n## art\n\n## Done\n- we start\n",
+    );
+    app.write("feed.md", "---\nts: 2026-01-10T13:00:00Z\n\u{c}\n---\n- x\n");
+    app.ledger(&["migrate", "odd.md", "feed.md"]).succeeds();
+    let written = app.sh(&format!("cat {EVENTS}/*_a.md")).exit(0).stdout;
+    for text in ["fix it #12", "2025-12-01", "- art\n"] {
+        assert!(written.contains(text), "{text}: {written}");
+    }
+    let missing = app.ledger(&["migrate", "--check", "odd.md"]).any_status().stdout.clone();
+    // What cannot be kept is named.
+    assert!(missing.lines().all(|line| line.contains("3 here") || line.ends_with(": é")), "{missing}");
+}

@@ -318,7 +318,13 @@ fn a_session_that_ends_three_times_left_word_once() {
             assert_eq!(end().exit(0).any_out().stderr.as_str(), "");
         }
     }
+    // The variable names a session as its id does.
+    let vars = [("LEDGER_SYNTH_SESSION", "wt.task_7")];
+    app.run_with("ledger-synth", &["add", "--draft", "--done", "by variable"], &vars).succeeds();
+    let end = "echo '{\"session_id\":\"other\"}' | ledger-synth add --from-hook claude";
+    app.run_with("sh", &["-c", end], &vars).succeeds();
     let written = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout;
+    assert!(written.contains("by variable"), "{written}");
     assert!(written.contains("agent: \"0000000a\"\n") && written.contains("agent: \"0000000b\"\n"), "{written}");
 }
 
