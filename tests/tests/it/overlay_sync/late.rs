@@ -10,6 +10,10 @@ use crate::support::world::{Repo, World, find, needs, text, wait_for};
 
 const LOG: &str = "log.jsonl";
 
+/// A sync on a file system that has neither rename exchange nor hard links.
+const SYNC_THAT_KEEPS_NOTHING: &str = "strace -f -qq -o /dev/null -e trace=renameat2,linkat -e inject=renameat2:error=EINVAL \
+                                       -e inject=linkat:error=EPERM overlay-sync sync";
+
 /// A program's descriptor of a file in a workspace.
 fn open(repo: &Repo<'_>, path: &str) -> File {
     OpenOptions::new().append(true).open(repo.path.join(path)).unwrap()
@@ -316,7 +320,7 @@ fn nothing_is_lost_where_files_cannot_be_exchanged() {
         s.app.sh(inject).exit(0).any_out().any_err();
     }
     drop(log);
-    s.app.sh(inject).exit(0).any_out().any_err();
+    s.app.sh(SYNC_THAT_KEEPS_NOTHING).exit(0).any_out().any_err();
     let all = s.text(LOG);
     assert_eq!(all.lines().count(), 7, "{all}");
     s.all_are(LOG, &all);
@@ -331,13 +335,11 @@ fn an_open_file_stays_where_nothing_can_keep_it() {
         return;
     }
     let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
-    let inject = "strace -f -qq -o /dev/null -e trace=renameat2,linkat -e inject=renameat2:error=EINVAL \
-                  -e inject=linkat:error=EPERM overlay-sync sync";
     writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
-    s.app.sh(inject).exit(1).any_out().err_has(&format!("{LOG} keeps changing"));
+    s.app.sh(SYNC_THAT_KEEPS_NOTHING).exit(1).any_out().err_has(&format!("{LOG} keeps changing"));
     writeln!(log, "{{\"a\":1}}").unwrap();
     drop(log);
-    s.app.sh(inject).exit(0).any_out().any_err();
+    s.app.sh(SYNC_THAT_KEEPS_NOTHING).exit(0).any_out().any_err();
     let all = s.text(LOG);
     assert_eq!(all.lines().count(), 3, "{all}");
     s.all_are(LOG, &all);
@@ -374,11 +376,9 @@ fn an_open_file_is_reported_also_beside_a_large_one() {
     let large = large_lines();
     s.put(".env.large", &large);
     s.sync(0).any_err();
-    let inject = "strace -f -qq -o /dev/null -e trace=renameat2,linkat -e inject=renameat2:error=EINVAL \
-                  -e inject=linkat:error=EPERM overlay-sync sync";
     s.put(".env.large", &large.replace("KEY_7=", "KEY_7=new "));
     writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
-    s.app.sh(inject).exit(1).any_out().err_has(&format!("{LOG} keeps changing"));
+    s.app.sh(SYNC_THAT_KEEPS_NOTHING).exit(1).any_out().err_has(&format!("{LOG} keeps changing"));
     writeln!(log, "{{\"a\":1}}").unwrap();
     drop(log);
     s.sync(0).any_err();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use crate::support::overlay::{OVERLAY, scene};
-use crate::support::world::{World, skip, traced, wait_for, write};
+use crate::support::world::{World, skip, traced, wait_for, which, write};
 
 fn changes_are_noticed(w: &World) {
     let s = scene(w);
@@ -130,6 +130,47 @@ fn another_home_has_another_file_of_patterns() {
     s.put("own.cfg", "new\n");
     sync(&homes[1]).exit(0).any_out().err_has("own.cfg is not ignored by git there");
     assert_eq!(s.a.read("own.cfg"), before);
+}
+
+/// The main checkout's own configuration may name the file of patterns, and a worktree notices that.
+#[test]
+fn the_main_checkouts_file_of_patterns_is_not_remembered_too_long() {
+    let w = World::new();
+    let s = scene(&w);
+    let patterns = w.home("patterns");
+    write(&patterns, "own.cfg\n");
+    s.app.git(&["config", "extensions.worktreeConfig", "true"]);
+    s.put(".env", "A=0\n");
+    s.attach();
+    let memory = s.a.path.join("../app/.git/worktrees/a/shopfloor/overlay-sync/repository");
+    let sync = || s.a.overlay(&["sync"]).exit(0).any_out().any_err();
+    let known = || std::fs::read_to_string(&memory).unwrap_or_default();
+    wait_for(|| {
+        sync();
+        !known().is_empty()
+    });
+    s.app.git(&["config", "--worktree", "core.excludesFile", patterns.to_str().unwrap()]);
+    wait_for(|| {
+        sync();
+        known().contains(patterns.to_str().unwrap())
+    });
+}
+
+/// A git that fails has not said that there is no file of patterns.
+#[test]
+fn what_git_could_not_say_is_no_answer() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    let git = which("git");
+    w.program("git", &format!("case \"$*\" in *core.excludesFile*) exit 3;; esac\nexec {} \"$@\"", git.display()));
+    s.put(".env", "A=2\n");
+    s.app.overlay(&["sync"]).any_status().any_out().err_has("git config failed");
+    assert_eq!((s.a.read(".env"), s.b.read(".env")), ("A=1\n".to_owned(), "A=1\n".to_owned()));
+    std::fs::remove_file(w.path("bin/git")).unwrap();
+    s.sync(0).any_err();
+    s.all_are(".env", "A=2\n");
 }
 
 /// git is asked for its file of patterns only if the answer may have changed, and what the file says counts at once.
