@@ -76,6 +76,17 @@ impl Digest {
         Digest(digest)
     }
 
+    /// Its 64 hex digits.
+    pub fn hex(&self) -> [u8; 64] {
+        // Manifests hold hundreds of digests, so they are not formatted byte by byte.
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; 64];
+        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        }
+        text
+    }
+
     /// Reads 64 hex digits.
     pub fn parse(hex: &str) -> Option<Digest> {
         let digit = |b: u8| match b {
@@ -98,13 +109,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Manifests hold hundreds of digests, so they are not formatted byte by byte.
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0; 64];
-        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
-            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
-        }
-        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+        f.write_str(std::str::from_utf8(&self.hex()).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -75,12 +75,22 @@ impl<'a> Entry<'a> {
             Entry::Pair { section, key, value } => {
                 Entry::Pair { section: name(section), key: text(key), value: value.as_ref().map(text) }
             }
-            Entry::Checkpoint(c) => Entry::Checkpoint(Checkpoint {
-                phase: text(&c.phase),
-                status: text(&c.status),
-                updated: text(&c.updated),
-                more: text(&c.more),
-            }),
+            Entry::Checkpoint(checkpoint) => Entry::Checkpoint(checkpoint.map(text)),
+        }
+    }
+}
+
+impl<'a> Checkpoint<'a> {
+    pub fn borrowed(&self) -> Checkpoint<'_> {
+        self.map(|text| Cow::Borrowed(&**text))
+    }
+
+    fn map<'s, 't>(&'s self, text: impl Fn(&'s Cow<'a, str>) -> Cow<'t, str>) -> Checkpoint<'t> {
+        Checkpoint {
+            phase: text(&self.phase),
+            status: text(&self.status),
+            updated: text(&self.updated),
+            more: text(&self.more),
         }
     }
 }

@@ -46,7 +46,9 @@ impl<'a> LedgerEvent<'a> {
             let Entry::Checkpoint(checkpoint) = entry else { continue };
             if checkpoint.updated.is_empty() {
                 checkpoint.updated = meta.ts.to_string().into();
-            } else if let Some(at) = instant::parse(&checkpoint.updated) {
+            } else if let Some(at) = instant::parse(&checkpoint.updated)
+                && at.written().as_str() != checkpoint.updated
+            {
                 checkpoint.updated = at.to_string().into();
             }
         }

@@ -43,10 +43,40 @@ impl EventTime {
         self.0.duration_since(EPOCH).as_nanos()
     }
 
-    pub fn from_nanosecond(nanosecond: i128) -> Option<EventTime> {
-        let second = i64::try_from(nanosecond.div_euclid(1_000_000_000)).ok()?;
-        let rest = i32::try_from(nanosecond.rem_euclid(1_000_000_000)).ok()?;
-        EventTime::new(EPOCH.checked_add(SignedDuration::new(second, rest)).ok()?)
+    /// Its form in RFC 3339, in UTC, with the digits of a fraction that are needed.
+    pub fn written(self) -> WrittenTime {
+        let at = self.0;
+        let mut written = WrittenTime { bytes: *b"0000-00-00T00:00:00.000000000Z", length: 20 };
+        let mut put = |range: Range<usize>, number: i32| {
+            let mut rest = number.unsigned_abs();
+            for byte in written.bytes[range].iter_mut().rev() {
+                *byte = b'0' + (rest % 10) as u8;
+                rest /= 10;
+            }
+        };
+        put(0..4, at.year().into());
+        let fields = [at.month(), at.day(), at.hour(), at.minute(), at.second()];
+        (5..).step_by(3).zip(fields).for_each(|(from, field)| put(from..from + 2, field.into()));
+        put(20..29, at.subsec_nanosecond());
+        let digits = written.bytes[20..29].iter().rposition(|byte| *byte != b'0').map_or(0, |last| last + 1);
+        if digits > 0 {
+            written.length = 21 + digits;
+        }
+        written.bytes[written.length - 1] = b'Z';
+        written
+    }
+
+    /// The year, the month, the day, the hour, the minute, the second and the nanosecond.
+    pub fn fields(self) -> (i16, [i8; 5], i32) {
+        let at = self.0;
+        (at.year(), [at.month(), at.day(), at.hour(), at.minute(), at.second()], at.subsec_nanosecond())
+    }
+
+    /// The time with these fields. None: there is none.
+    pub fn from_fields(
+        (year, [month, day, hour, minute, second], nanosecond): (i16, [i8; 5], i32),
+    ) -> Option<EventTime> {
+        EventTime::new(DateTime::new(year, month, day, hour, minute, second, nanosecond).ok()?)
     }
 
     /// The form of answers: with milliseconds.
@@ -63,7 +93,20 @@ impl Default for EventTime {
 
 impl fmt::Display for EventTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}Z", self.0)
+        f.write_str(self.written().as_str())
+    }
+}
+
+/// A time as text.
+#[derive(Clone, Copy)]
+pub struct WrittenTime {
+    bytes: [u8; 30],
+    length: usize,
+}
+
+impl WrittenTime {
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 }
 
@@ -95,13 +138,19 @@ pub fn parse(text: &str) -> Option<EventTime> {
     if fraction == 1 || !is_offset || is_far(1..3, 23) || is_far(4..6, 59) {
         return None;
     }
-    let local: DateTime = format!("{}T{}", &text[..10], &text[11..19 + fraction.min(10)]).parse().ok()?;
+    let number = |range: Range<usize>| bytes[range].iter().fold(0, |sum, digit| 10 * sum + i32::from(digit - b'0'));
+    let two = |at: usize| number(at..at + 2) as i8;
+    // Digits behind the ninth do not count, and missing ones are zeros.
+    let nanos = number(20..20.max(19 + fraction.min(10))) * 10_i32.pow(10 - fraction.clamp(1, 10) as u32);
+    // A leap second counts as the second before it.
+    let second = if two(17) == 60 { 59 } else { two(17) };
+    let local = DateTime::new(number(0..4) as i16, two(5), two(8), two(11), two(14), second, nanos).ok()?;
     let east = |hours: i32, minutes: i32| Offset::from_seconds(60 * (60 * hours + minutes)).ok();
     let number = |at: Range<usize>| offset.get(at).and_then(|n| n.parse::<i32>().ok());
     let offset = match offset.as_bytes() {
         [b'+', ..] => east(number(1..3)?, number(4..6)?)?,
         [b'-', ..] => east(-number(1..3)?, -number(4..6)?)?,
-        _ => Offset::UTC,
+        _ => return EventTime::new(local),
     };
     EventTime::new(local.checked_sub(SignedDuration::from_secs(offset.seconds().into())).ok()?)
 }
@@ -136,9 +185,11 @@ mod tests {
         assert_eq!(utc("0000-01-01T00:00:00Z").as_deref(), Some("0000-01-01T00:00:00Z"));
         for text in [same, last, "0000-01-01T00:00:00Z", "1969-12-31T23:59:59.999999999Z"] {
             let at = parse(text).unwrap();
-            assert_eq!(EventTime::from_nanosecond(at.as_nanosecond()), Some(at), "{text}");
+            assert_eq!(EventTime::from_fields(at.fields()), Some(at), "{text}");
         }
         assert_eq!(utc("2026-01-10T13:00:00.123456789123Z").as_deref(), Some("2026-01-10T13:00:00.123456789Z"));
+        assert_eq!(utc("2016-12-31T23:59:60.25Z").as_deref(), Some("2016-12-31T23:59:59.25Z"));
+        assert_eq!(utc("2026-01-10T13:00:00.000000010Z").as_deref(), Some("2026-01-10T13:00:00.00000001Z"));
         assert_eq!(parse("2026-01-10T13:00:00.5Z").unwrap().render(), "2026-01-10T13:00:00.500Z");
         assert_eq!(utc("2026-01-10T13:00:00.500Z").as_deref(), Some("2026-01-10T13:00:00.5Z"));
         let noted = |text: &str| parse_note(text).map(|at| at.to_string());
@@ -157,6 +208,8 @@ mod tests {
             "2026-02-30T13:00:00Z",
             "2026-01-10T25:00:00Z",
             "2026-01-10T13:00Z",
+            "2026-01-10T13:00:61Z",
+            "2026-13-10T13:00:00Z",
             "2026-01-10T13:00:00.Z",
             "2026-01-10T13:00:00Z[UTC]",
             "2026-01-10T13:00:00+0530",

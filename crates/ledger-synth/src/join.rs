@@ -1,9 +1,10 @@
 //! The joined ledger: what a set of events and snapshots says together.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
-use shopfloor_core::hash::Digest;
+use hashbrown::HashSet;
+use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use crate::entry::{Checkpoint, Entry};
 use crate::instant::EventTime;
@@ -32,6 +33,7 @@ pub struct Join<'a> {
     /// Every event that counts, without duplicates.
     pub sources: Vec<Source<'a>>,
     pub sections: BTreeMap<SectionName<'a>, JoinedSection<'a>>,
+    /// In no order.
     pub checkpoints: Vec<By<Checkpoint<'a>>>,
     /// What each agent last said it does, newest first; the first is the text of the section `now`.
     pub nows: Vec<By<Cow<'a, str>>>,
@@ -63,34 +65,56 @@ impl<'a> Join<'a> {
     /// A hash of the events that count, equal for equal sets.
     pub fn inputs(&self) -> Digest {
         let mut ids: Vec<Digest> = self.sources.iter().map(|source| source.id).collect();
-        ids.sort_unstable();
-        Digest::of_parts(ids.iter().map(|id| format!("{id}\n")))
+        ids.sort_unstable_by_key(|id| (id.short(), *id));
+        let mut digest = DigestBuilder::default();
+        for id in ids {
+            digest.add(&id.hex());
+            digest.add(b"\n");
+        }
+        digest.finish()
     }
 
-    /// Everything as entries, each with its source, for a snapshot.
-    pub fn entries(&self) -> Vec<(Entry<'_>, u32)> {
-        let mut all = Vec::new();
-        for (name, section) in &self.sections {
-            let name = || name.borrowed();
-            if let Some((text, of)) = &section.text {
-                all.push((Entry::Text { section: name(), text: Cow::Borrowed(&**text) }, *of));
-            }
-            for (text, of) in &section.items {
-                all.push((Entry::Item { section: name(), text: Cow::Borrowed(&**text) }, *of));
-            }
-            for (key, (value, of)) in &section.pairs {
-                let value = value.as_deref().map(Cow::Borrowed);
-                all.push((Entry::Pair { section: name(), key: Cow::Borrowed(&**key), value }, *of));
-            }
-        }
-        // The text of the section is the first of these.
-        all.extend(
-            self.nows
-                .iter()
-                .skip(1)
-                .map(|(text, of)| (Entry::Text { section: Section::Now.into(), text: Cow::Borrowed(&**text) }, *of)),
-        );
-        all.extend(self.checkpoints.iter().map(|(c, of)| (Entry::Checkpoint(c.clone()), *of)));
-        all
+    /// Everything as entries, each with its source.
+    pub fn entries(&self) -> impl Iterator<Item = (Entry<'_>, u32)> {
+        self.texts().chain(self.items_and_pairs()).chain(self.checkpoints.iter().map(as_entry))
     }
+
+    /// The same, in an order that depends on the events only.
+    pub fn entries_in_order(&self) -> impl Iterator<Item = (Entry<'_>, u32)> {
+        let id = |of: u32| self.source(of).id;
+        let mut texts: Vec<_> = self.texts().collect();
+        texts.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| id(a.1).cmp(&id(b.1))));
+        let mut checkpoints: Vec<&By<Checkpoint<'_>>> = self.checkpoints.iter().collect();
+        checkpoints.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| id(a.1).cmp(&id(b.1))));
+        texts.into_iter().chain(self.items_and_pairs()).chain(checkpoints.into_iter().map(as_entry))
+    }
+
+    fn texts(&self) -> impl Iterator<Item = (Entry<'_>, u32)> {
+        let texts = self.sections.iter().filter_map(|(name, section)| Some((name.borrowed(), section.text.as_ref()?)));
+        // The text of the section is the first of these.
+        let nows = self.nows.iter().skip(1).map(|now| (Section::Now.into(), now));
+        texts.chain(nows).map(|(section, (text, of))| (Entry::Text { section, text: borrowed(text) }, *of))
+    }
+
+    fn items_and_pairs(&self) -> impl Iterator<Item = (Entry<'_>, u32)> {
+        let items = self.sections.iter().flat_map(|(name, section)| {
+            let items = section.items.iter();
+            items.map(|(text, of)| (Entry::Item { section: name.borrowed(), text: borrowed(text) }, *of))
+        });
+        let pairs = self.sections.iter().flat_map(|(name, section)| {
+            section.pairs.iter().map(|(key, (value, of))| {
+                let value = value.as_deref().map(borrowed);
+                (Entry::Pair { section: name.borrowed(), key: borrowed(key), value }, *of)
+            })
+        });
+        items.chain(pairs)
+    }
+}
+
+fn borrowed(text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text)
+}
+
+fn as_entry<'j>((checkpoint, of): &'j By<Checkpoint<'_>>) -> (Entry<'j>, u32) {
+    (Entry::Checkpoint(checkpoint.borrowed()), *of)
 }

@@ -9,6 +9,7 @@ use shopfloor_core::hash::Digest;
 
 use crate::entry::{Checkpoint, Entry};
 use crate::event_file::{self, Malformed};
+use crate::fold::{Fold, FoldBuilder};
 use crate::instant;
 use crate::join::Join;
 use crate::source::{Source, cut};
@@ -20,12 +21,11 @@ const VERSION: &str = "1";
 const AGENT: &str = "ledger-synth";
 
 /// A parsed snapshot.
-#[derive(Debug)]
-pub struct Snapshot<'a> {
+#[derive(Clone, Debug)]
+pub struct Snapshot {
     /// The hash of its body, which identifies it.
     pub content: Digest,
-    pub sources: Vec<Source<'a>>,
-    pub entries: Vec<(Entry<'a>, u32)>,
+    pub events: Fold,
     /// The snapshots that were folded into it.
     pub folds: BTreeSet<Digest>,
 }
@@ -103,7 +103,7 @@ pub fn name(content: &Digest) -> String {
 }
 
 /// Parses a snapshot. Damage is never skipped, because its events may be gone.
-pub fn parse(text: &str) -> Result<Snapshot<'_>, Malformed> {
+pub fn parse(text: &str) -> Result<Snapshot, Malformed> {
     let parts = event_file::split(text)?;
     let field = |name: &str| {
         let find = |line: &'_ str| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned());
@@ -122,41 +122,41 @@ pub fn parse(text: &str) -> Result<Snapshot<'_>, Malformed> {
         return Err(Malformed::new(2, "the snapshot was changed: its content has another hash"));
     }
     let before = text[..text.len() - parts.body.len()].matches('\n').count();
-    let mut snapshot = Snapshot { content, sources: Vec::new(), entries: Vec::new(), folds: BTreeSet::new() };
+    let (mut events, mut folds) = (FoldBuilder::default(), BTreeSet::new());
     for (at, line) in parts.body.lines().enumerate() {
         let bad = |why: String| Malformed::new(before + at + 1, format!("the snapshot cannot be read: {why}"));
         let line: SnapshotLine<'_> = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
-        snapshot.take(line).ok_or_else(|| bad("unknown kind of line".into()))?;
+        line.add_to(&mut events, &mut folds).ok_or_else(|| bad("unknown kind of line".into()))?;
     }
-    Ok(snapshot)
+    Ok(Snapshot { content, events: events.finish(), folds })
 }
 
-impl<'a> Snapshot<'a> {
-    fn take(&mut self, line: SnapshotLine<'a>) -> Option<()> {
+impl<'a> SnapshotLine<'a> {
+    fn add_to(self, events: &mut FoldBuilder, folds: &mut BTreeSet<Digest>) -> Option<()> {
         let text = |text: Option<JsonText<'a>>| text.map(|text| text.0);
-        if let Some(id) = line.event {
-            let (branch, topic) = (text(line.branch), text(line.topic));
-            let ts = instant::parse(&line.ts?.0)?;
-            self.sources.push(Source { id, ts, agent: line.agent?.0, branch, topic });
-        } else if let Some(folded) = line.snapshot {
-            self.folds.insert(folded);
+        if let Some(id) = self.event {
+            let (branch, topic) = (text(self.branch), text(self.topic));
+            let ts = instant::parse(&self.ts?.0)?;
+            events.source(&Source { id, ts, agent: self.agent?.0, branch, topic });
+        } else if let Some(folded) = self.snapshot {
+            folds.insert(folded);
         } else {
-            let of = line.of.filter(|of| (*of as usize) < self.sources.len())?;
-            let entry = match (text(line.section), text(line.text), text(line.item), text(line.key)) {
+            let of = self.of.filter(|of| *of < events.sources())?;
+            let entry = match (text(self.section), text(self.text), text(self.item), text(self.key)) {
                 (Some(section), Some(text), None, None) => Entry::Text { section: section.into(), text },
                 (Some(section), None, Some(text), None) => Entry::Item { section: section.into(), text },
                 (Some(section), None, None, Some(key)) => {
-                    Entry::Pair { section: section.into(), key, value: text(line.value) }
+                    Entry::Pair { section: section.into(), key, value: text(self.value) }
                 }
                 (None, None, None, None) => Entry::Checkpoint(Checkpoint {
-                    phase: line.phase?.0,
-                    status: line.status?.0,
-                    updated: line.updated?.0,
-                    more: text(line.more).unwrap_or_default(),
+                    phase: self.phase?.0,
+                    status: self.status?.0,
+                    updated: self.updated?.0,
+                    more: text(self.more).unwrap_or_default(),
                 }),
                 _ => return None,
             };
-            self.entries.push((entry, of));
+            events.entry(&entry, of);
         }
         Some(())
     }
@@ -190,12 +190,9 @@ pub fn render(join: &Join<'_>) -> (String, String) {
     for folded in &join.snapshots {
         push(SnapshotLine { snapshot: Some(*folded), ..SnapshotLine::default() });
     }
-    let mut entries: Vec<(Entry<'_>, u32)> = join.entries();
-    entries.iter_mut().for_each(|(_, of)| *of = places.get(of).copied().unwrap_or_default());
-    entries.sort_unstable();
-    for (entry, of) in &entries {
-        let line = SnapshotLine { of: Some(*of), ..SnapshotLine::default() };
-        push(match entry {
+    for (entry, of) in join.entries_in_order() {
+        let line = SnapshotLine { of: places.get(&of).copied(), ..SnapshotLine::default() };
+        push(match &entry {
             Entry::Text { section, text } => SnapshotLine { section: some(section.as_str()), text: some(text), ..line },
             Entry::Item { section, text } => SnapshotLine { section: some(section.as_str()), item: some(text), ..line },
             Entry::Pair { section, key, value } => {

@@ -27,15 +27,6 @@ impl<'a> Source<'a> {
         self.topic.as_deref().or(self.branch.as_deref()).map_or("".into(), cut)
     }
 
-    pub fn borrowed(&self) -> Source<'_> {
-        Source {
-            agent: Cow::Borrowed(&*self.agent),
-            branch: self.branch.as_deref().map(Cow::Borrowed),
-            topic: self.topic.as_deref().map(Cow::Borrowed),
-            ..*self
-        }
-    }
-
     pub fn new(id: Digest, event: &LedgerEvent<'a>) -> Source<'a> {
         let Meta { ts, agent, branch, title, .. } = event.meta.clone();
         let now = || {

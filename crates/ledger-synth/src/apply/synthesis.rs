@@ -9,7 +9,7 @@ use crate::facts::gather::{GatherMode, Gathered, gather};
 use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
 use crate::failure::LedgerFailure;
 use crate::join::Join;
-use crate::plan::{EventProblems, Filter, join};
+use crate::plan::{EventProblems, join_gathered, join_without};
 use crate::settings::Effect;
 use crate::view::{self, View};
 
@@ -79,13 +79,16 @@ pub fn synthesise<T>(
     then: impl FnOnce(Synthesis<'_>) -> T,
 ) -> Result<T> {
     let SynthOptions { effect, stamp, may_be_quiet, .. } = *options;
-    let Gathered { quiet, events, memory } = gather(ledger, GatherMode { effect, stamp, may_be_quiet })?;
-    if let Some(count) = quiet {
+    let found = gather(ledger, GatherMode { effect, stamp, may_be_quiet, may_resume: true })?;
+    if let Some(count) = found.quiet {
         return Ok(then(Synthesis::Quiet(count)));
     }
-    let snapshots = events.snapshots()?;
-    let join = join(&events.records, &snapshots, &Filter::default());
-    let problems = EventProblems::new(env.now.into(), &events, &join);
+    let join = join_gathered(&found)?;
+    let Gathered { events, memory, .. } = &found;
+    let problems = EventProblems::new(env.now.into(), events, &join);
+    if problems.future.is_empty() {
+        remember(&found, &join)?;
+    }
     if options.is_strict {
         refuse_problems(&problems)?;
     }
@@ -95,7 +98,17 @@ pub fn synthesise<T>(
     if matches!(outcome, SynthOutcome::Unchanged) && problems.is_empty() {
         memory.remember_quiet(view.event_count);
     }
-    Ok(then(Synthesis::Done { view: &view, join: &join, events: &events, outcome }))
+    Ok(then(Synthesis::Done { view: &view, join: &join, events, outcome }))
+}
+
+/// Remembers the join for the next run, if that is due.
+fn remember(found: &Gathered, join: &Join<'_>) -> Result<()> {
+    match found.memory.late() {
+        None => {}
+        Some([]) => found.memory.remember_join(join),
+        Some(late) => found.memory.remember_join(&join_without(found, late)?),
+    }
+    Ok(())
 }
 
 /// Fails with exit 2 if there are problems, for `--strict`.

@@ -9,11 +9,12 @@ use shopfloor_core::ui::Ui;
 
 use super::answer::{SkippedAnswer, skipped};
 use crate::counted::counted;
-use crate::facts::gather::{load_current, load_events};
+use crate::facts::gather::{GatherMode, gather, load_current};
 use crate::facts::objects::Objects;
 use crate::facts::{CURRENT, Current, Events, Ledger};
 use crate::plan::check::{self as plan, CheckVerdict};
-use crate::settings::{LedgerArgs, Settings};
+use crate::plan::join_gathered;
+use crate::settings::{Effect, LedgerArgs, Settings};
 
 #[derive(Serialize)]
 struct CheckAnswer<'a> {
@@ -52,10 +53,13 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -
         }
         None => {
             let ledger = Ledger::find(ui, env, ledger_args)?;
-            let events = load_events(&ledger)?;
+            let mode = GatherMode { effect: Effect::DryRun, may_resume: true, ..GatherMode::default() };
+            let found = gather(&ledger, mode)?;
             let current = load_current(&ledger)?;
-            let verdict = plan::check(env.now.into(), &events, current.as_ref(), &ledger.page)?;
-            (verdict, events, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --yes`")
+            let join = join_gathered(&found)?;
+            let verdict = plan::check_join(env.now.into(), &found.events, &join, current.as_ref(), &ledger.page)?;
+            drop(join);
+            (verdict, found.events, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --yes`")
         }
     };
     if ui.is_json() {

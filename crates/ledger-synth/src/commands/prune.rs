@@ -75,7 +75,7 @@ fn nothing_deleted(ui: &Ui) -> Exit {
 fn doomed(ledger: &Ledger, archive: &Root, limit: EventTime) -> Result<Vec<PathBuf>> {
     let live = load_events(ledger)?;
     let snapshots = live.snapshots()?;
-    let covered: HashSet<Digest> = snapshots.iter().flat_map(|s| s.sources.iter().map(|source| source.id)).collect();
+    let covered: HashSet<Digest> = snapshots.iter().flat_map(|s| s.events.sources().map(|source| source.id)).collect();
     let folded: HashSet<Digest> = snapshots.iter().flat_map(|s| s.folds.iter().copied()).collect();
     let archived = directory::archived(archive)?;
     let mut doomed = Vec::new();
@@ -87,7 +87,7 @@ fn doomed(ledger: &Ledger, archive: &Root, limit: EventTime) -> Result<Vec<PathB
     }
     let old = archived.snapshots()?;
     for (snapshot, file) in old.iter().zip(&archived.snapshots) {
-        let is_old = snapshot.sources.iter().all(|source| source.ts <= limit);
+        let is_old = snapshot.events.sources().all(|source| source.ts <= limit);
         if is_old && folded.contains(&snapshot.content) {
             doomed.push(file.path.clone());
         }

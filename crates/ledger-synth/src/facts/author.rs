@@ -53,6 +53,6 @@ fn times(ledger: &Ledger) -> Result<Vec<EventTime>> {
     let events = load_events(ledger)?;
     let live = events.records.iter().filter_map(|record| record.decode()).map(|event| event.meta.ts);
     let snapshots = events.snapshots()?;
-    let folded = snapshots.iter().flat_map(|snapshot| snapshot.sources.iter().map(|source| source.ts));
+    let folded = snapshots.iter().flat_map(|snapshot| snapshot.events.sources().map(|source| source.ts));
     Ok(live.chain(folded).collect())
 }

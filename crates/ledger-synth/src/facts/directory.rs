@@ -1,11 +1,13 @@
 //! Reads a directory of events: lists it, looks its files up in the cache and opens the rest. Only regular files are
 //! opened, and no link is followed.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use jiff::Timestamp;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Bytes, Root, Stat};
@@ -13,12 +15,12 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::map_parallel;
 
 use super::{EventPath, Events, Skipped, SnapshotFile};
-use crate::cache::{self, FileKey, ListedFile, Pack, UncachedEvent};
+use crate::cache::{self, Base, FileKey, LazyPack, ListedFile, Pack, UncachedEvent};
 use crate::canonical;
 use crate::event::LedgerEvent;
 use crate::event_file::{self, LIMIT, Malformed};
-use crate::record::EventRecord;
-use crate::snapshot;
+use crate::record::{self, EventRecord};
+use crate::snapshot::{self, Snapshot};
 
 /// How often a directory is read again if it changes in the meantime.
 const PATIENCE: usize = 1_000;
@@ -29,14 +31,34 @@ const STEADY: usize = 50;
 /// How many files are read at a time.
 const PART: usize = 4096;
 
-/// Lists the event files of a directory, in no order.
-pub fn list(dir: &Root) -> Result<Vec<ListedFile>> {
+/// How many events share a buffer.
+const CHUNK: usize = 256;
+
+/// The event files of a directory.
+pub struct DirectoryListing {
+    /// In no order.
+    pub files: Vec<ListedFile>,
+    /// The directory after it was listed.
+    dir: Stat,
+}
+
+impl DirectoryListing {
+    /// Whether the directory did not change while it was listed, which began after `since`.
+    fn is_of_one_time(&self, since: Option<Timestamp>) -> bool {
+        since.is_some_and(|since| self.dir.is_settled(since))
+    }
+}
+
+/// Lists the event files of a directory.
+pub fn list(dir: &Root) -> Result<DirectoryListing> {
     stated(dir, dir.names(is_event_name)?)
 }
 
-fn stated(dir: &Root, names: Vec<OsString>) -> Result<Vec<ListedFile>> {
+fn stated(dir: &Root, names: Vec<OsString>) -> Result<DirectoryListing> {
+    let now = dir.stat()?;
     let stats = dir.stats_of(&names)?;
-    Ok(names.into_iter().zip(stats).map(|(name, stat)| ListedFile { name, stat }).collect())
+    let files = names.into_iter().zip(stats).map(|(name, stat)| ListedFile { name, stat });
+    Ok(DirectoryListing { files: files.collect(), dir: now })
 }
 
 fn is_event_name(name: &OsStr) -> bool {
@@ -47,7 +69,7 @@ fn is_event_name(name: &OsStr) -> bool {
 /// What a file in a directory of events is.
 pub enum EventFileContent {
     Event(EventRecord),
-    Snapshot(String),
+    Snapshot(Result<Snapshot, Malformed>),
     Malformed(Malformed),
 }
 
@@ -55,7 +77,9 @@ pub enum EventFileContent {
 pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
     if snapshot::is_one(name.as_bytes(), bytes) {
         let text = String::from_utf8_lossy(bytes);
-        return EventFileContent::Snapshot(text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n"));
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
+        return EventFileContent::Snapshot(snapshot::parse(&text));
     }
     if bytes.len() > LIMIT {
         return EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"));
@@ -93,17 +117,27 @@ fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<EventFileContent
 /// The content of a directory of events.
 #[derive(Default)]
 pub struct DirectoryRead {
+    /// What the base does not have.
     pub events: Events,
+    /// Whether everything in the base is there.
+    pub has_base: bool,
     /// The events that can be added to the cache.
     pub fresh: Vec<UncachedEvent>,
     /// How many events were in the cache.
     pub hits: usize,
+    /// The events and snapshots that can be remembered, those of the base included.
+    pub settled: Vec<FileKey>,
+    /// The events among `events` that may still change without a new time, and how many snapshots may.
+    pub late: Vec<usize>,
+    pub late_snapshots: usize,
+    base_names: Vec<OsString>,
 }
 
 /// What earlier runs remembered of a directory, and since when this run can be remembered.
 #[derive(Default)]
 pub struct CacheUse {
-    pub pack: Pack,
+    pub base: Option<Base>,
+    pub pack: LazyPack,
     pub since: Option<Timestamp>,
 }
 
@@ -115,7 +149,7 @@ pub enum LedgerLock {
 }
 
 /// Reads a directory of events as it was at one time, even if files are removed or folded while it is read.
-pub fn read(dir: &Root, cache: &CacheUse, first: Option<Vec<ListedFile>>, lock: LedgerLock) -> Result<DirectoryRead> {
+pub fn read(dir: &Root, cache: &CacheUse, first: Option<DirectoryListing>, lock: LedgerLock) -> Result<DirectoryRead> {
     let mut listing = match first {
         Some(listing) => listing,
         None => list(dir)?,
@@ -123,54 +157,65 @@ pub fn read(dir: &Root, cache: &CacheUse, first: Option<Vec<ListedFile>>, lock: 
     for attempt in 0..PATIENCE {
         // A single listing may miss both an event that appears and a snapshot that disappears; two listings that
         // agree have missed nothing. If writers never pause we go on without, because writers only add.
-        if attempt < STEADY {
+        if attempt < STEADY && !listing.is_of_one_time(cache.since) {
             let now = dir.names(is_event_name)?;
             // The order of a directory that does not change is the same.
-            if !listing.iter().map(|listed| &listed.name).eq(&now) {
+            if !listing.files.iter().map(|listed| &listed.name).eq(&now) {
                 listing = stated(dir, now)?;
                 continue;
             }
         }
-        listing.retain(|listed| listed.stat.is_some());
-        listing.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        let mut read = DirectoryRead::default();
-        read.events.records.reserve_exact(listing.len());
-        read.events.files.reserve_exact(listing.len());
-        let place: Arc<Path> = dir.path().into();
-        let mut is_whole = true;
-        // The bytes of all files at once would need much memory.
-        for part in listing.chunks_mut(PART) {
-            let loaded = map_parallel(part, |ListedFile { name, stat }| {
-                let Some(stat) = stat else { return Ok(None) };
-                match cache.pack.get(&cache::key(name, stat)) {
-                    Some(record) => Ok(Some(Loaded::Cached(record))),
-                    None => load(dir, name, stat).map(|content| content.map(Loaded::Read)),
-                }
-            });
-            for (listed, found) in part.iter_mut().zip(loaded) {
-                match (found?, listed.stat) {
-                    (Some(found), Some(stat)) => {
-                        // A file that changed just now may change again without a new time.
-                        let since = cache.since.filter(|since| stat.is_settled(*since));
-                        let key = since.map(|_| cache::key(&listed.name, &stat));
-                        let name = std::mem::take(&mut listed.name).into();
-                        read.take(EventPath { dir: place.clone(), name }, key, found);
-                    }
-                    _ => is_whole = false,
-                }
-            }
+        let read = read_listed(dir, cache, listing.files)?;
+        let now = if read.is_some() && lock == LedgerLock::Held { None } else { Some(dir.names(is_event_name)?) };
+        match (read, now) {
+            (Some(read), None) => return Ok(read),
+            (Some(read), Some(now)) if read.is_unfolded(&now) => return Ok(read),
+            (_, now) => listing = stated(dir, now.unwrap_or_default())?,
         }
-        if is_whole && lock == LedgerLock::Held {
-            return Ok(read);
-        }
-        let now = dir.names(is_event_name)?;
-        if is_whole && is_unfolded(&read.events, &now) {
-            return Ok(read);
-        }
-        listing = stated(dir, now)?;
     }
     Err(Failure::failed(format!("{} changes faster than it can be read", dir.path().display()))
         .hint("wait for other commands to end and run the same command again"))
+}
+
+/// Reads the listed files. None: one of them is gone.
+fn read_listed(dir: &Root, cache: &CacheUse, mut files: Vec<ListedFile>) -> Result<Option<DirectoryRead>> {
+    files.retain(|file| file.stat.is_some());
+    let keys = map_parallel(&files, |file| file.stat.as_ref().map(|stat| cache::key(&file.name, stat)));
+    let mut read = DirectoryRead::default();
+    let base =
+        cache.base.as_ref().filter(|base| keys.iter().flatten().filter(|key| base.has(key)).count() == base.count());
+    let mut rest: Vec<(ListedFile, FileKey)> = Vec::with_capacity(files.len() - base.map_or(0, Base::count));
+    for (file, key) in files.into_iter().zip(keys) {
+        let Some(key) = key else { continue };
+        if base.is_some_and(|base| base.has(&key)) {
+            read.base_names.push(file.name);
+            read.settled.push(key);
+        } else {
+            rest.push((file, key));
+        }
+    }
+    read.has_base = base.is_some();
+    // Few files are read again sooner than all events are loaded.
+    let none = Pack::default();
+    let pack = if read.has_base { &none } else { cache.pack.get() };
+    read.events.records.reserve_exact(rest.len());
+    read.events.files.reserve_exact(rest.len());
+    let place: Arc<Path> = dir.path().into();
+    // The bytes of all files at once would need much memory.
+    for part in rest.chunks_mut(PART) {
+        let chunks: Vec<_> = part.chunks(CHUNK).collect();
+        let loaded = map_parallel(&chunks, |chunk| load_chunk(dir, pack, chunk));
+        let mut found = loaded.into_iter().flatten();
+        for (file, key) in part {
+            let Some(found) = found.next().transpose()?.flatten() else { return Ok(None) };
+            let is_settled = cache.since.is_some_and(|since| file.stat.is_some_and(|stat| stat.is_settled(since)));
+            let name = std::mem::take(&mut file.name).into();
+            read.take(EventPath { dir: place.clone(), name }, is_settled.then_some(*key), found);
+        }
+    }
+    read.events.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    read.events.snapshots.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Some(read))
 }
 
 enum Loaded {
@@ -178,40 +223,62 @@ enum Loaded {
     Read(EventFileContent),
 }
 
+/// Loads files. None: a file is gone.
+fn load_chunk(dir: &Root, pack: &Pack, files: &[(ListedFile, FileKey)]) -> Vec<Result<Option<Loaded>>> {
+    let load = |(ListedFile { name, stat }, key): &(ListedFile, FileKey)| {
+        let Some(stat) = stat else { return Ok(None) };
+        match pack.get(key) {
+            Some(record) => Ok(Some(Loaded::Cached(record))),
+            None => load(dir, name, stat).map(|content| content.map(Loaded::Read)),
+        }
+    };
+    let mut loaded: Vec<_> = files.iter().map(load).collect();
+    let events = loaded.iter_mut().filter_map(|loaded| match loaded {
+        Ok(Some(Loaded::Read(EventFileContent::Event(record)))) => Some(record),
+        _ => None,
+    });
+    record::share(events);
+    loaded
+}
+
 impl DirectoryRead {
-    /// Adds what a file holds. `key` is that of a file that can be added to the cache.
+    /// Adds what a file holds. `key` is that of a file that can be remembered.
     fn take(&mut self, file: EventPath, key: Option<FileKey>, found: Loaded) {
+        let is_late = key.is_none();
+        let at = self.events.records.len();
         match found {
             Loaded::Cached(record) => {
                 self.hits += 1;
                 self.events.push(record, file);
             }
             Loaded::Read(EventFileContent::Event(record)) => {
-                self.fresh.extend(key.map(|key| UncachedEvent { record: self.events.records.len(), key }));
+                self.fresh.extend(key.map(|key| UncachedEvent { record: at, key }));
                 self.events.push(record, file);
             }
-            Loaded::Read(EventFileContent::Snapshot(text)) => {
-                self.events.snapshots.push(SnapshotFile { path: file.path(), text })
+            Loaded::Read(EventFileContent::Snapshot(read)) => {
+                self.late_snapshots += usize::from(is_late);
+                self.events.snapshots.push(SnapshotFile { path: file.path(), read });
             }
             Loaded::Read(EventFileContent::Malformed(problem)) => {
-                self.events.skipped.push(Skipped { path: file.path(), problem })
+                return self.events.skipped.push(Skipped { path: file.path(), problem });
             }
         }
+        self.settled.extend(key);
+        if is_late && self.events.records.len() > at {
+            self.late.push(at);
+        }
     }
-}
 
-/// Whether between two listings nothing went and no snapshot came: a snapshot is there before what it
-/// stands for goes.
-fn is_unfolded(before: &Events, after: &[OsString]) -> bool {
-    let mut after: Vec<&OsStr> = after.iter().map(OsString::as_os_str).collect();
-    after.sort_unstable();
-    let other = before.snapshots.iter().map(|file| &file.path).chain(before.skipped.iter().map(|file| &file.path));
-    let names = before.files.iter().map(|file| &*file.name).chain(other.filter_map(|path| path.file_name()));
-    let mut names: Vec<&OsStr> = names.collect();
-    names.sort_unstable();
-    let is_snapshot = |name: &OsStr| name.as_bytes().starts_with(b"snapshot_");
-    names.iter().all(|name| after.binary_search(name).is_ok())
-        && after.iter().all(|name| !is_snapshot(name) || names.binary_search(name).is_ok())
+    /// Whether nothing went until this listing and no snapshot came: a snapshot is there before what it stands for goes.
+    fn is_unfolded(&self, after: &[OsString]) -> bool {
+        let events = &self.events;
+        let after: HashSet<&OsStr> = after.iter().map(OsString::as_os_str).collect();
+        let other = events.snapshots.iter().map(|file| &file.path).chain(events.skipped.iter().map(|file| &file.path));
+        let names = events.files.iter().map(|file| &*file.name).chain(other.filter_map(|path| path.file_name()));
+        let names: HashSet<&OsStr> = names.chain(self.base_names.iter().map(OsString::as_os_str)).collect();
+        let is_snapshot = |name: &OsStr| name.as_bytes().starts_with(b"snapshot_");
+        names.is_subset(&after) && after.iter().all(|name| !is_snapshot(name) || names.contains(name))
+    }
 }
 
 /// Files named one by one, in this order.
@@ -231,7 +298,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
                 events.skipped.push(Skipped { path: path.clone(), problem });
             }
             Some(EventFileContent::Event(record)) => events.push(record, EventPath::at(path)),
-            Some(EventFileContent::Snapshot(text)) => events.snapshots.push(SnapshotFile { path: path.clone(), text }),
+            Some(EventFileContent::Snapshot(read)) => events.snapshots.push(SnapshotFile { path: path.clone(), read }),
             Some(EventFileContent::Malformed(problem)) => events.skipped.push(Skipped { path: path.clone(), problem }),
         }
     }

@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::Failure;
 use shopfloor_core::text::shell_word;
 
 use crate::event_file::Malformed;
 use crate::record::EventRecord;
-use crate::snapshot::{self, Snapshot};
+use crate::snapshot::Snapshot;
 
 /// A file that is not an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +24,11 @@ impl std::fmt::Display for Skipped {
     }
 }
 
-/// The text of a snapshot's file, with LF line ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The file of a snapshot.
+#[derive(Clone, Debug)]
 pub struct SnapshotFile {
     pub path: PathBuf,
-    pub text: String,
+    pub read: Result<Snapshot, Malformed>,
 }
 
 /// The file of an event. Compact, because there may be a hundred thousand of them.
@@ -61,11 +61,11 @@ pub struct Events {
 }
 
 impl Events {
-    /// Parses the snapshots. Exit 2 if one is damaged, because it may be the only copy of its events.
-    pub fn snapshots(&self) -> Result<Vec<Snapshot<'_>>> {
+    /// The snapshots. Exit 2 if one is damaged, because it may be the only copy of its events.
+    pub fn snapshots(&self) -> shopfloor_core::error::Result<Vec<&Snapshot>> {
         let mut read = Vec::with_capacity(self.snapshots.len());
         for file in &self.snapshots {
-            read.push(snapshot::parse(&file.text).map_err(|problem| {
+            read.push(file.read.as_ref().map_err(|problem| {
                 Failure::malformed(format!("{}:{}: {}", file.path.display(), problem.line, problem.why))
                     .hint(format!(
                         "restore the snapshot, which may be the only copy of its events, with `git checkout -- {}`; move it away if ledger-synth did not write it",
@@ -92,6 +92,17 @@ impl Events {
         self.records.retain(|_| at.next().copied().unwrap_or(false));
         let mut at = keeps.iter();
         self.files.retain(|_| at.next().copied().unwrap_or(false));
+    }
+
+    /// Puts the events in the order of their paths, for answers that name files.
+    pub fn sort(&mut self) {
+        let key = |at: &usize| (&self.files[*at].dir, &self.files[*at].name);
+        let mut order: Vec<usize> = (0..self.files.len()).collect();
+        order.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
+        let mut records: Vec<_> = std::mem::take(&mut self.records).into_iter().map(Some).collect();
+        let mut files: Vec<_> = std::mem::take(&mut self.files).into_iter().map(Some).collect();
+        self.records = order.iter().filter_map(|at| records[*at].take()).collect();
+        self.files = order.iter().filter_map(|at| files[*at].take()).collect();
     }
 
     pub fn add(&mut self, other: Events) {

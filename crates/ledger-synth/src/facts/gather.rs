@@ -11,7 +11,9 @@ use shopfloor_core::hash::Digest;
 use super::directory::{self, CacheUse, DirectoryRead, LedgerLock};
 use super::objects::{self, CommitTree, Objects};
 use super::{ARCHIVE, Current, EVENTS, EventPath, Events, Ledger, sparse};
-use crate::cache::{self, Pack};
+use crate::cache::{self, Base, LazyPack};
+use crate::entry::Entry;
+use crate::join::Join;
 use crate::settings::Effect;
 
 /// How events are read.
@@ -23,6 +25,8 @@ pub struct GatherMode {
     pub stamp: bool,
     /// Skip reading the events if nothing changed since the ledger was in order.
     pub may_be_quiet: bool,
+    /// Leave out the events of an earlier join that still holds, and return that instead.
+    pub may_resume: bool,
 }
 
 /// What was found in `events/`.
@@ -30,6 +34,9 @@ pub struct GatherMode {
 pub struct Gathered {
     /// The number of events, if nothing changed since the ledger was in order. Then they were not read.
     pub quiet: Option<usize>,
+    /// An earlier join of events that are all still there.
+    pub base: Option<Base>,
+    /// The events that are not in the base.
     pub events: Events,
     pub memory: RunMemory,
 }
@@ -45,7 +52,7 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     let listing = directory::list(&dir)?;
     memory.print = memory.since.and_then(|since| {
         let current = ledger.current_stat().ok().flatten();
-        cache::print(&listing, current.as_ref(), &memory.options, since)
+        cache::print(&listing.files, current.as_ref(), &memory.options, since)
     });
     if !is_whole {
         // Nothing here tells when the index changes.
@@ -55,12 +62,43 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
         return Ok(Gathered { quiet: Some(count), ..Gathered::default() });
     }
     let lock = if mode.effect.is_dry() { LedgerLock::Free } else { LedgerLock::Held };
-    let cache = CacheUse { pack: Pack::load(&memory.pack), since: memory.since };
-    let read = directory::read(&dir, &cache, Some(listing), lock)?;
-    memory.remember(&cache.pack, &read);
-    let mut events = read.events;
+    let base = if mode.may_resume && is_whole { Base::load(&memory.base) } else { None };
+    let mut cache = CacheUse { base, pack: LazyPack::new(&memory.pack), since: memory.since };
+    let mut read = directory::read(&dir, &cache, Some(listing), lock)?;
+    if read.has_base && cache.base.as_ref().is_some_and(|base| needs_all(&read.events, base)) {
+        cache.base = None;
+        read = directory::read(&dir, &cache, None, lock)?;
+    }
+    if !read.has_base {
+        cache.base = None;
+        memory.remember(&cache.pack, &read);
+    }
+    memory.is_join_due = is_whole && is_join_due(&read, cache.base.as_ref());
+    let mut events = std::mem::take(&mut read.events);
+    memory.read = read;
     events.add(left_out.events);
-    Ok(Gathered { quiet: None, events, memory })
+    Ok(Gathered { quiet: None, base: cache.base, events, memory })
+}
+
+/// Whether only a join of everything takes these events in: one of them retracts another event, or a snapshot says that
+/// events are folded.
+fn needs_all(events: &Events, base: &Base) -> bool {
+    let mut records = events.records.iter();
+    !events.snapshots.is_empty()
+        || records.any(|record| {
+            let entries = record.decode().map(|event| event.entries).unwrap_or_default();
+            entries.iter().filter_map(Entry::retracted).any(|id| !base.retracted.contains(&id))
+        })
+}
+
+/// Whether the join of this run is worth remembering: most events were read before, or many came since the last one was
+/// remembered.
+fn is_join_due(read: &DirectoryRead, base: Option<&Base>) -> bool {
+    let late = read.late.len() + read.late_snapshots;
+    match base {
+        None => read.late_snapshots == 0 && 2 * read.hits >= read.events.records.len(),
+        Some(base) => read.events.records.len() - late > 64 + base.count() / 64,
+    }
 }
 
 /// The ledger's files that are not in this work tree because it is a sparse checkout.
@@ -105,14 +143,20 @@ pub fn load_current(ledger: &Ledger) -> Result<Option<Current>> {
 
 /// Loads the events of the ledger without its lock.
 pub fn load_events(ledger: &Ledger) -> Result<Events> {
-    Ok(gather(ledger, GatherMode { effect: Effect::DryRun, ..GatherMode::default() })?.events)
+    let mut events = gather(ledger, GatherMode { effect: Effect::DryRun, ..GatherMode::default() })?.events;
+    events.sort();
+    Ok(events)
 }
 
 /// What is remembered between runs, and the start of this run by the file system's clock.
 #[derive(Default)]
 pub struct RunMemory {
     pack: PathBuf,
+    base: PathBuf,
     quiet: PathBuf,
+    /// What was read, without the events.
+    read: DirectoryRead,
+    is_join_due: bool,
     /// None in a dry run.
     since: Option<Timestamp>,
     /// The options that decide the text of `current.md`.
@@ -143,20 +187,23 @@ pub fn stranded(ledger: &Ledger, events: &Events) -> Result<Vec<PathBuf>> {
 
 fn covered(events: &Events) -> Result<HashSet<Digest>> {
     let snapshots = events.snapshots()?;
-    Ok(snapshots.iter().flat_map(|snapshot| snapshot.sources.iter().map(|source| source.id)).collect())
+    Ok(snapshots.iter().flat_map(|snapshot| snapshot.events.sources().map(|source| source.id)).collect())
 }
 
 fn archived(ledger: &Ledger) -> Result<Events> {
-    ledger.open(ARCHIVE)?.map_or(Ok(Events::default()), |archive| directory::archived(&archive))
+    let mut events = ledger.open(ARCHIVE)?.map_or(Ok(Events::default()), |archive| directory::archived(&archive))?;
+    events.sort();
+    Ok(events)
 }
 
 impl RunMemory {
     fn new(ledger: &Ledger, mode: &GatherMode) -> RunMemory {
         let dir = ledger.state().join("cache");
-        let (pack, quiet) = cache::names(&ledger.word());
+        let path = |what: &str| dir.join(cache::name(&ledger.word(), what));
+        let (pack, base, quiet) = (path("events"), path("join"), path("quiet"));
         let since = if mode.effect.is_dry() { None } else { fs::clock(&dir).ok() };
         let word = format!("{:?} {:?} {}", ledger.page, ledger.settings.root, mode.stamp);
-        RunMemory { pack: dir.join(pack), quiet: dir.join(quiet), since, options: word, print: None }
+        RunMemory { pack, base, quiet, since, options: word, ..RunMemory::default() }
     }
 
     /// The number of events, if nothing changed since the ledger was in order.
@@ -168,10 +215,21 @@ impl RunMemory {
     }
 
     /// Updates the cache. If it cannot be written, the next run only takes longer.
-    fn remember(&self, pack: &Pack, read: &DirectoryRead) {
+    fn remember(&self, pack: &LazyPack, read: &DirectoryRead) {
         if self.since.is_some() {
-            drop(pack.update(&self.pack, &read.events.records, &read.fresh, read.hits));
+            drop(pack.get().update(&self.pack, &read.events.records, &read.fresh, read.hits));
         }
+    }
+
+    /// The events that must be left out of the join that is to be remembered, because they may change without a new
+    /// time, in ascending order. None: no join is to be remembered.
+    pub fn late(&self) -> Option<&[usize]> {
+        (self.since.is_some() && self.is_join_due).then_some(&self.read.late)
+    }
+
+    /// Remembers the join of everything but the late events.
+    pub fn remember_join(&self, join: &Join<'_>) {
+        drop(Base::write(&self.base, &self.read.settled, join));
     }
 
     /// Remembers that the ledger is in order, with this many events.

@@ -66,7 +66,7 @@ pub fn archive(now: Timestamp, events: Events, age: Option<Duration>) -> Result<
     let (file, text) = snapshot::render(&folded);
     drop(folded);
     for (snapshot, from) in snapshots.iter().zip(&events.snapshots) {
-        let latest = snapshot.sources.iter().map(|source| source.ts).max().unwrap_or_default();
+        let latest = snapshot.events.sources().map(|source| source.ts).max().unwrap_or_default();
         if file_name(&from.path) != file {
             plan.moves.push(ArchiveMove { name: file_name(&from.path), day: day(latest), id: None });
         }
@@ -99,8 +99,8 @@ fn prove(said: &Said, text: &str) -> Result<()> {
         Failure::failed(format!("the snapshot would not read back as it is ({why}), so nothing was archived"))
             .hint("please report this; the events are unchanged")
     };
-    let read = [snapshot::parse(text).map_err(|problem| wrong(problem.why))?];
-    if *said == Said::by(&join(&[], &read, &Filter::default())) {
+    let read = snapshot::parse(text).map_err(|problem| wrong(problem.why))?;
+    if *said == Said::by(&join(&[], &[&read], &Filter::default())) {
         Ok(())
     } else {
         Err(wrong("it says something else".into()))

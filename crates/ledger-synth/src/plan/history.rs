@@ -68,7 +68,7 @@ pub enum Explained<'h> {
 /// Everything that was said.
 pub struct History<'h> {
     records: &'h [EventRecord],
-    snapshots: &'h [Snapshot<'h>],
+    snapshots: &'h [&'h Snapshot],
     join: &'h Join<'h>,
     /// The sources of the join, by id.
     sources: Vec<&'h Source<'h>>,
@@ -78,7 +78,7 @@ pub struct History<'h> {
 
 impl<'h> History<'h> {
     /// The history of events and their join.
-    pub fn new(records: &'h [EventRecord], snapshots: &'h [Snapshot<'h>], join: &'h Join<'h>) -> History<'h> {
+    pub fn new(records: &'h [EventRecord], snapshots: &'h [&'h Snapshot], join: &'h Join<'h>) -> History<'h> {
         let mut sources: Vec<_> = join.sources.iter().collect();
         sources.sort_unstable_by_key(|source| source.id);
         let open = view::open_questions(join).iter().map(|told| told.text).collect();
@@ -171,10 +171,7 @@ impl<'h> History<'h> {
             entries.into_iter().filter_map(move |entry| self.statement(entry, source?))
         });
         let snapshots = self.snapshots.iter().flat_map(move |snapshot| {
-            snapshot.entries.iter().filter_map(move |(entry, of)| {
-                let source = self.source(snapshot.sources[*of as usize].id)?;
-                self.statement(entry.borrowed(), source)
-            })
+            snapshot.events.said().filter_map(move |(entry, id)| self.statement(entry, self.source(id)?))
         });
         events.chain(snapshots)
     }

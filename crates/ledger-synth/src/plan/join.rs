@@ -7,13 +7,20 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::hash_map::Entry as Slot;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hash};
 
+use hashbrown::hash_map::Entry as Known;
+use hashbrown::hash_table::Entry as Slot;
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
+
+use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 
+use crate::cache::Base;
 use crate::entry::{Checkpoint, Entry, RETRACT};
-use crate::instant::EventTime;
+use crate::facts::gather::Gathered;
+use crate::fold::{Fold, FoldPart};
 use crate::join::{By, Join, JoinedSection, Pair};
 use crate::record::EventRecord;
 use crate::section::{Section, SectionName};
@@ -39,16 +46,18 @@ impl Filter {
 }
 
 /// Joins events and snapshots.
-pub fn join<'a>(records: &'a [EventRecord], snapshots: &'a [Snapshot<'_>], filter: &Filter) -> Join<'a> {
+pub fn join<'a>(
+    records: impl IntoIterator<Item = &'a EventRecord> + Clone,
+    snapshots: &[&'a Snapshot],
+    filter: &Filter,
+) -> Join<'a> {
     let mut retracted = BTreeSet::new();
     loop {
         // All retractions are known only after all events have been read. If there are any, a second round leaves out
         // the retracted events.
         let mut table = Table { retracted: retracted.clone(), filter: filter.clone(), ..Table::default() };
-        table.sources.reserve_exact(records.len());
-        table.places.reserve(records.len());
-        snapshots.iter().for_each(|snapshot| table.fold(snapshot));
-        records.iter().for_each(|record| table.add(record));
+        snapshots.iter().for_each(|snapshot| table.fold_snapshot(snapshot));
+        records.clone().into_iter().for_each(|record| table.add(record));
         let found = table.all_retracted();
         if found == retracted {
             return table.finish();
@@ -57,16 +66,44 @@ pub fn join<'a>(records: &'a [EventRecord], snapshots: &'a [Snapshot<'_>], filte
     }
 }
 
+/// Joins everything that was found.
+pub fn join_gathered(found: &Gathered) -> Result<Join<'_>> {
+    join_without(found, &[])
+}
+
+/// Joins everything that was found except some of the events, whose positions are in ascending order.
+pub fn join_without<'a>(found: &'a Gathered, left_out: &[usize]) -> Result<Join<'a>> {
+    let records = found.events.records.iter().enumerate();
+    let records = records.filter(|(at, _)| left_out.binary_search(at).is_err()).map(|(_, record)| record);
+    Ok(match &found.base {
+        Some(base) => resume(base, records),
+        None => join(records, &found.events.snapshots()?, &Filter::default()),
+    })
+}
+
+/// Adds events to an earlier join. None of them retracts an event of that.
+fn resume<'a>(base: &'a Base, records: impl Iterator<Item = &'a EventRecord>) -> Join<'a> {
+    let mut table = Table {
+        retracted: base.retracted.clone(),
+        snapshots: base.snapshots.clone(),
+        folded: base.folded.iter().copied().collect(),
+        ..Table::default()
+    };
+    table.fold(&base.events);
+    records.for_each(|record| table.add(record));
+    table.finish()
+}
+
 /// The join while events are added.
 #[derive(Default)]
 struct Table<'a> {
     sources: Vec<Source<'a>>,
-    places: HashMap<Digest, u32>,
+    /// The positions of the sources, by their ids.
+    places: HashTable<u32>,
     sections: HashMap<SectionName<'a>, Growing<'a>>,
     /// What each agent last said it does.
     nows: HashMap<Cow<'a, str>, By<Cow<'a, str>>>,
-    /// All checkpoints, including duplicates.
-    checkpoints: Vec<By<Checkpoint<'a>>>,
+    checkpoints: Mentions<By<Checkpoint<'a>>>,
     folded: HashSet<Digest>,
     snapshots: BTreeSet<Digest>,
     retracted: BTreeSet<Digest>,
@@ -83,59 +120,61 @@ struct Growing<'a> {
     pairs: Mentions<Pair<'a>>,
 }
 
-/// How many mentions there may be before those that do not count are removed.
-const MENTIONS: usize = 4096;
-
-/// Everything that was mentioned. Sorting it now and then costs less than a table of all texts.
+/// Everything that was mentioned, each thing once.
 struct Mentions<T> {
     all: Vec<T>,
-    limit: usize,
+    /// The positions of all, by the hash of what they are about.
+    places: HashTable<u32>,
+    hasher: DefaultHashBuilder,
 }
 
 impl<T> Default for Mentions<T> {
     fn default() -> Self {
-        Mentions { all: Vec::new(), limit: MENTIONS }
+        Mentions { all: Vec::new(), places: HashTable::new(), hasher: DefaultHashBuilder::default() }
     }
 }
 
 impl<T> Mentions<T> {
-    /// Adds a mention. `keep_newest` removes those that do not count.
-    fn push(&mut self, mention: T, keep_newest: impl FnOnce(&mut Vec<T>)) {
-        if self.all.len() >= self.limit {
-            keep_newest(&mut self.all);
-            self.limit = MENTIONS.max(4 * self.all.len());
+    /// Adds a mention, unless the same thing was mentioned by a newer source. `about` tells what a mention is about.
+    fn add<K: Hash + Eq>(&mut self, mention: T, about: impl Fn(&T) -> K, is_newer: impl Fn(&T, &T) -> bool) {
+        let Mentions { all, places, hasher } = self;
+        let key = about(&mention);
+        let hash = |place: &u32| hasher.hash_one(about(&all[*place as usize]));
+        match places.entry(hasher.hash_one(&key), |place| about(&all[*place as usize]) == key, hash) {
+            Slot::Occupied(place) => {
+                let held = &mut all[*place.get() as usize];
+                if is_newer(&mention, held) {
+                    *held = mention;
+                }
+            }
+            Slot::Vacant(slot) => {
+                slot.insert(u32::try_from(all.len()).unwrap_or(u32::MAX));
+                all.push(mention);
+            }
         }
-        self.all.push(mention);
     }
 }
 
-/// Sorts items, each once, with its newest source.
-fn newest_items(items: &mut Vec<By<Cow<'_, str>>>, sources: &[Source<'_>]) {
-    items.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| newest_first(sources, &((), a.1), &((), b.1))));
-    items.dedup_by(|later, kept| later.0 == kept.0);
-}
-
-/// Sorts pairs by their keys, each key once, with its newest value.
-fn newest_pairs(pairs: &mut Vec<Pair<'_>>, sources: &[Source<'_>]) {
-    pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| newest_first(sources, &a.1, &b.1)));
-    pairs.dedup_by(|later, kept| later.0 == kept.0);
-}
-
 impl<'a> Table<'a> {
-    fn fold(&mut self, snapshot: &'a Snapshot<'_>) {
+    fn fold_snapshot(&mut self, snapshot: &'a Snapshot) {
         self.snapshots.insert(snapshot.content);
         self.snapshots.extend(&snapshot.folds);
-        self.folded.extend(snapshot.sources.iter().map(|source| source.id));
-        let is_taken = |source: &Source<'_>, filter: &Filter| filter.takes(source.branch.as_deref(), &source.agent);
-        let mut places = Vec::with_capacity(snapshot.sources.len());
-        for source in &snapshot.sources {
-            let place = is_taken(source, &self.filter).then(|| self.source_index(source.borrowed()));
-            places.push(place);
-        }
-        for (entry, of) in &snapshot.entries {
-            match places.get(*of as usize).copied().flatten() {
-                Some(place) => self.add_entry(entry.borrowed(), place),
-                None => self.keep_retraction(entry),
+        self.folded.extend(snapshot.events.sources().map(|source| source.id));
+        self.fold(&snapshot.events);
+    }
+
+    fn fold(&mut self, fold: &'a Fold) {
+        let mut places = Vec::new();
+        for part in fold.parts() {
+            match part {
+                FoldPart::Source(source) => {
+                    let is_taken = self.filter.takes(source.branch.as_deref(), &source.agent);
+                    places.push(is_taken.then(|| self.source_index(source)));
+                }
+                FoldPart::Entry(entry, of) => match places.get(of as usize).copied().flatten() {
+                    Some(place) => self.add_entry(entry, place),
+                    None => self.keep_retraction(&entry),
+                },
             }
         }
     }
@@ -162,12 +201,15 @@ impl<'a> Table<'a> {
     }
 
     fn source_index(&mut self, source: Source<'a>) -> u32 {
-        let next = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
-        match self.places.entry(source.id) {
+        let Table { sources, places, .. } = self;
+        let next = u32::try_from(sources.len()).unwrap_or(u32::MAX);
+        let id = |place: &u32| sources[*place as usize].id;
+        // An id is a hash already.
+        match places.entry(source.id.short(), |place| id(place) == source.id, |place| id(place).short()) {
             Slot::Occupied(slot) => *slot.get(),
             Slot::Vacant(slot) => {
                 slot.insert(next);
-                self.sources.push(source);
+                sources.push(source);
                 next
             }
         }
@@ -180,11 +222,11 @@ impl<'a> Table<'a> {
                 let text = (text, of);
                 if section == Section::Now {
                     match self.nows.entry(sources[of as usize].agent.clone()) {
-                        Slot::Occupied(mut slot) if is_newer(sources, &text, slot.get()) => {
-                            drop(slot.insert(text.clone()))
+                        Known::Occupied(mut held) if is_newer(sources, &text, held.get()) => {
+                            drop(held.insert(text.clone()))
                         }
-                        Slot::Occupied(_) => {}
-                        Slot::Vacant(slot) => drop(slot.insert(text.clone())),
+                        Known::Occupied(_) => {}
+                        Known::Vacant(slot) => drop(slot.insert(text.clone())),
                     }
                 }
                 let held = &mut self.sections.entry(section).or_default().text;
@@ -194,13 +236,18 @@ impl<'a> Table<'a> {
             }
             Entry::Item { section, text } => {
                 let items = &mut self.sections.entry(section).or_default().items;
-                items.push((text, of), |items| newest_items(items, sources));
+                items.add((text, of), |item| item.0.clone(), |a, b| is_newer(sources, &((), a.1), &((), b.1)));
             }
             Entry::Pair { section, key, value } => {
                 let pairs = &mut self.sections.entry(section).or_default().pairs;
-                pairs.push((key, (value, of)), |pairs| newest_pairs(pairs, sources));
+                pairs.add((key, (value, of)), |pair| pair.0.clone(), |a, b| is_newer(sources, &a.1, &b.1));
             }
-            Entry::Checkpoint(checkpoint) => self.checkpoints.push((checkpoint, of)),
+            Entry::Checkpoint(checkpoint) => {
+                // Equal checkpoints of one agent count once, with the newest source.
+                let about =
+                    |(checkpoint, of): &By<Checkpoint<'a>>| (checkpoint.clone(), sources[*of as usize].agent.clone());
+                self.checkpoints.add((checkpoint, of), about, |a, b| is_newer(sources, &((), a.1), &((), b.1)));
+            }
         }
     }
 
@@ -214,35 +261,23 @@ impl<'a> Table<'a> {
         let sources = self.sources;
         let sections = self.sections.into_iter().map(|(name, Growing { text, items, pairs })| {
             let (mut items, mut pairs) = (items.all, pairs.all);
-            newest_items(&mut items, &sources);
-            items.shrink_to_fit();
-            newest_pairs(&mut pairs, &sources);
-            pairs.shrink_to_fit();
+            // Stable sorts are fast where most is in order, as in an earlier join.
+            items.sort_by(|a, b| a.0.cmp(&b.0));
+            pairs.sort_by(|a, b| a.0.cmp(&b.0));
             (name, JoinedSection { text, items, pairs })
         });
-        // Equal checkpoints of one agent count once, with the newest source.
-        let mut checkpoints = self.checkpoints;
-        checkpoints
-            .sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| stamp(&sources, b.1).cmp(&stamp(&sources, a.1))));
-        checkpoints.dedup_by(|a, b| a.0 == b.0 && sources[a.1 as usize].agent == sources[b.1 as usize].agent);
-        checkpoints.shrink_to_fit();
         let mut nows: Vec<_> = self.nows.into_values().collect();
         nows.sort_unstable_by(|a, b| newest_first(&sources, a, b));
         Join {
             nows,
             sections: sections.collect(),
-            checkpoints,
+            checkpoints: self.checkpoints.all,
             folded: self.folded,
             snapshots: self.snapshots,
             retracted: self.retracted,
             sources,
         }
     }
-}
-
-fn stamp<'s>(sources: &'s [Source<'_>], of: u32) -> (&'s str, EventTime, Digest) {
-    let source = &sources[of as usize];
-    (&source.agent, source.ts, source.id)
 }
 
 /// The newest first, by instant, agent and value. If all three are equal, the id decides, which does not change the

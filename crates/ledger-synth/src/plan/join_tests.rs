@@ -88,12 +88,21 @@ fn records(events: &[LedgerEvent<'_>]) -> Vec<EventRecord> {
 
 /// What a reader sees: the file and the banner's lines.
 fn shown(records: &[EventRecord], snapshots: &[String]) -> String {
-    let snapshots: Vec<_> = snapshots.iter().map(|text| snapshot::parse(text).expect("a snapshot")).collect();
-    let join = join(records, &snapshots, &Filter::default());
+    let snapshots = parsed(snapshots);
+    let join = join(records, &snapshots.iter().collect::<Vec<_>>(), &Filter::default());
+    seen(&join)
+}
+
+fn parsed(snapshots: &[String]) -> Vec<Snapshot> {
+    snapshots.iter().map(|text| snapshot::parse(text).expect("a snapshot")).collect()
+}
+
+/// The pages and the banner's lines of a join.
+fn seen(join: &Join<'_>) -> String {
     let mut sources: Vec<_> =
         join.sources.iter().map(|source| (source.ts, source.id, crate::view::source_line(source))).collect();
     sources.sort();
-    format!("{}{sources:?}", pages(&join))
+    format!("{}{sources:?}", pages(join))
 }
 
 /// The page in every format.
@@ -103,8 +112,8 @@ fn pages(join: &Join<'_>) -> String {
 }
 
 fn folded(records: &[EventRecord], snapshots: &[String]) -> String {
-    let snapshots: Vec<_> = snapshots.iter().map(|text| snapshot::parse(text).expect("a snapshot")).collect();
-    snapshot::render(&join(records, &snapshots, &Filter::default())).1
+    let snapshots = parsed(snapshots);
+    snapshot::render(&join(records, &snapshots.iter().collect::<Vec<_>>(), &Filter::default())).1
 }
 
 proptest! {
@@ -152,6 +161,37 @@ proptest! {
         let again = folded(&all, &[nested.clone(), one]);
         let entries = |text: &str| text.lines().filter(|line| !line.starts_with("{\"snapshot\"")).skip(7).map(str::to_owned).collect::<Vec<_>>();
         prop_assert_eq!(entries(&again), entries(&nested));
+    }
+
+    /// A join that is remembered and resumed says the same as a join of everything.
+    #[test]
+    fn resuming_changes_nothing(
+        events in prop::collection::vec(event(), 0..8),
+        bad in event(),
+        retracts in any::<bool>(),
+        a in any::<u8>(),
+        first in any::<u8>(),
+    ) {
+        let mut all = records(&events);
+        if retracts {
+            let retract = Entry::Item { section: RETRACT.into(), text: EventRecord::new(&bad).id.to_string().into() };
+            all.insert(0, EventRecord::new(&LedgerEvent::new(bad.meta.clone(), vec![retract])));
+        }
+        let part = |mask: u8| all.iter().enumerate().filter(move |(at, _)| *at == 0 || mask >> (at % 8) & 1 == 1).map(|(_, record)| record);
+        let tidy = folded(&part(a).cloned().collect::<Vec<_>>(), &[]);
+        let read = parsed(std::slice::from_ref(&tidy));
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("cache").join("join");
+        Base::write(&path, &[[7; 16]], &join(part(first), &[&read[0]], &Filter::default())).expect("a base");
+        let base = Base::load(&path).expect("the base");
+        prop_assert!(base.has(&[7; 16]) && base.count() == 1);
+        // The retracted event comes last, and some events come again.
+        let rest: Vec<EventRecord> = all.iter().skip(1).chain([&EventRecord::new(&bad)]).cloned().collect();
+        let whole: Vec<EventRecord> = part(first).chain(&rest).cloned().collect();
+        let (resumed, want) = (resume(&base, rest.iter()), join(&whole, &[&read[0]], &Filter::default()));
+        prop_assert_eq!(seen(&resumed), seen(&want));
+        prop_assert_eq!(&resumed.retracted, &want.retracted);
+        prop_assert_eq!(snapshot::render(&resumed), snapshot::render(&want));
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub struct MissingText {
 
 impl HeldTexts {
     /// What of these files the events hold, but for those that are retracted.
-    pub fn new(files: &[String], records: &[EventRecord], snapshots: &[Snapshot<'_>]) -> HeldTexts {
+    pub fn new(files: &[String], records: &[EventRecord], snapshots: &[&Snapshot]) -> HeldTexts {
         let mut held = HeldTexts { wanted: WantedTexts::of(files), ..HeldTexts::default() };
         let join = join(records, snapshots, &Filter::default());
         let counts = |record: &&EventRecord| !join.retracted.contains(&record.id) || join.folded.contains(&record.id);
@@ -90,12 +90,12 @@ impl HeldTexts {
             event.entries.iter().for_each(|entry| held.add(entry));
         }
         for snapshot in snapshots {
-            for source in &snapshot.sources {
+            for source in snapshot.events.sources() {
                 let about = [Some(&source.agent), source.branch.as_ref(), source.topic.as_ref()];
                 about.into_iter().flatten().for_each(|text| held.say(text));
                 held.times.insert(source.ts);
             }
-            snapshot.entries.iter().for_each(|(entry, _)| held.add(entry));
+            snapshot.events.said().for_each(|(entry, _)| held.add(&entry));
         }
         held
     }

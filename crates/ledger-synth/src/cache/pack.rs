@@ -1,41 +1,35 @@
-//! What is remembered between runs, in git's private directory: parsed events, and that a ledger was in order.
-//! Entries that are damaged, doubtful or of another version are read again; the output never depends on the cache.
+//! Parsed events, each under the key of its file.
 
-use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::ffi::{OsStr, OsString};
-use std::hash::{BuildHasherDefault, Hash, Hasher};
-use std::path::Path;
-use std::sync::Arc;
+use std::hash::BuildHasherDefault;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use jiff::Timestamp;
+use hashbrown::HashMap;
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{self, CacheFile, Stat};
+use shopfloor_core::fs::{self, CacheFile};
 use shopfloor_core::hash::Digest;
 
+use super::{FileKey, KeyHasher, checksum};
 use crate::record::{EventRecord, RecordBytes};
 
 /// The beginning of a pack. The number changes with the format of a pack and with the way events are read.
-const MAGIC: &[u8] = concat!("ledger-synth events 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("ledger-synth events 5 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
-/// Identifies a file by its name and [`Stat`]: if either changes, so does the key.
-pub type FileKey = [u8; 16];
-
-/// The key of a file.
-pub fn key(name: &OsStr, stat: &Stat) -> FileKey {
-    let whole = (name, stat.key());
-    let halves = [hash(&whole), hash(&(whole, 1))].map(u64::to_le_bytes);
-    let mut key = [0; 16];
-    key.iter_mut().zip(halves.as_flattened()).for_each(|(to, from)| *to = *from);
-    key
+/// A pack that is loaded when it is needed.
+#[derive(Debug, Default)]
+pub struct LazyPack {
+    path: Option<PathBuf>,
+    pack: OnceLock<Pack>,
 }
 
-/// A file in a directory of events, not opened yet.
-#[derive(Debug)]
-pub struct ListedFile {
-    pub name: OsString,
-    /// None if the file is gone or is not a regular file.
-    pub stat: Option<Stat>,
+impl LazyPack {
+    pub fn new(path: &Path) -> LazyPack {
+        LazyPack { path: Some(path.to_path_buf()), pack: OnceLock::new() }
+    }
+
+    pub fn get(&self) -> &Pack {
+        self.pack.get_or_init(|| self.path.as_deref().map(Pack::load).unwrap_or_default())
+    }
 }
 
 /// An event that was not in the cache, and can be added to it.
@@ -53,20 +47,6 @@ pub struct Pack {
     slots: HashMap<FileKey, Slot, BuildHasherDefault<KeyHasher>>,
     /// The length of all whole entries, in bytes.
     length: usize,
-}
-
-/// Takes the beginning of a key as its hash: a key is one already.
-#[derive(Debug, Default)]
-struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.first_chunk().map_or(self.0, |first| u64::from_le_bytes(*first));
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +92,7 @@ impl Pack {
         let Slot { at, end } = *self.slots.get(key)?;
         let record = at + (RECORD - ID);
         let id = Digest::from_bytes(&self.bytes[at..record]);
-        Some(EventRecord { id, bytes: RecordBytes::Part(self.bytes.clone(), record..end) })
+        Some(EventRecord { id, bytes: RecordBytes::part(&self.bytes, record..end)? })
     }
 
     /// Adds the events that were not in the cache, or starts a new pack if most entries are unused; `hits` are in use.
@@ -146,35 +126,4 @@ fn write(mut file: CacheFile, records: &[EventRecord], fresh: &[UncachedEvent]) 
         file.write(&entry)?;
     }
     file.finish()
-}
-
-fn checksum(bytes: &[u8]) -> [u8; 8] {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(bytes);
-    hasher.finish().to_le_bytes()
-}
-
-/// The fingerprint of a ledger: its listed events, `current.md`, and the options that decide its content. None while
-/// a file may change without a new time.
-pub fn print(listing: &[ListedFile], current: Option<&Stat>, options: &str, since: Timestamp) -> Option<Vec<u8>> {
-    let current = current.filter(|stat| stat.is_settled(since))?;
-    let mut sum: u64 = 0;
-    for ListedFile { name, stat } in listing {
-        let stat = stat.as_ref().filter(|stat| stat.is_settled(since))?;
-        // A sum does not depend on the order of the listing.
-        sum = sum.wrapping_add(hash(&(name, stat.key())));
-    }
-    let whole = (sum, listing.len(), current.key(), options, env!("CARGO_PKG_VERSION"));
-    Some(format!("quiet 1 {:x} {:x}\n", hash(&whole), hash(&(&whole, 1))).into_bytes())
-}
-
-fn hash(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The names of the two cache files of a ledger.
-pub fn names(word: &str) -> (OsString, OsString) {
-    (format!("{word}.events").into(), format!("{word}.quiet").into())
 }

@@ -1,0 +1,166 @@
+//! Events in as few bytes as can be read at once, for the memory and for the cache. The form may change at any time,
+//! with the numbers in the first lines of the cache's files. The canonical form, of which the id of an event is the
+//! hash, never does.
+
+use std::borrow::Cow;
+
+use shopfloor_core::hash::Digest;
+
+use crate::entry::{Checkpoint, Entry};
+use crate::instant::EventTime;
+use crate::section::{Section, SectionName};
+
+/// The kinds of entries, in the lower bits of an entry's first byte. The bits above them are the number of its section,
+/// or 0 if the name of the section follows.
+const TEXT: u8 = 0;
+const ITEM: u8 = 1;
+const PAIR: u8 = 2;
+const REMOVAL: u8 = 3;
+const CHECKPOINT: u8 = 4;
+const KIND_BITS: u32 = 3;
+
+/// Bytes that grow.
+#[derive(Default)]
+pub struct Encoder {
+    pub bytes: Vec<u8>,
+}
+
+impl Encoder {
+    pub fn entry(&mut self, entry: &Entry<'_>) {
+        match entry {
+            Entry::Text { section, text } => {
+                self.head(TEXT, section);
+                self.text(text);
+            }
+            Entry::Item { section, text } => {
+                self.head(ITEM, section);
+                self.text(text);
+            }
+            Entry::Pair { section, key, value: Some(value) } => {
+                self.head(PAIR, section);
+                self.text(key);
+                self.text(value);
+            }
+            Entry::Pair { section, key, value: None } => {
+                self.head(REMOVAL, section);
+                self.text(key);
+            }
+            Entry::Checkpoint(Checkpoint { phase, status, updated, more }) => {
+                self.head(CHECKPOINT, &Section::Checkpoints.into());
+                [phase, status, updated, more].into_iter().for_each(|part| self.text(part));
+            }
+        }
+    }
+
+    fn head(&mut self, kind: u8, section: &SectionName<'_>) {
+        let known = section.section().and_then(|known| Section::ALL.iter().position(|section| *section == known));
+        let number = known.and_then(|at| u8::try_from(at + 1).ok()).unwrap_or_default();
+        self.bytes.push(kind | (number << KIND_BITS));
+        if number == 0 {
+            self.text(section.as_str());
+        }
+    }
+
+    /// Texts that may be missing: which ones are there, then those.
+    pub fn maybe<const N: usize>(&mut self, texts: [&Option<Cow<'_, str>>; N]) {
+        let present = texts.iter().enumerate().map(|(bit, text)| u8::from(text.is_some()) << bit);
+        self.bytes.push(present.sum());
+        texts.into_iter().flatten().for_each(|text| self.text(text));
+    }
+
+    pub fn time(&mut self, at: EventTime) {
+        let (year, fields, nanosecond) = at.fields();
+        self.bytes.extend_from_slice(&year.to_le_bytes());
+        self.bytes.extend(fields.map(i8::cast_unsigned));
+        self.bytes.extend_from_slice(&nanosecond.to_le_bytes());
+    }
+
+    pub fn text(&mut self, text: &str) {
+        // No text is longer than its file.
+        self.number(u32::try_from(text.len()).unwrap_or(u32::MAX));
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Seven bits in each byte, the lowest first; the eighth says that more follow.
+    pub fn number(&mut self, mut number: u32) {
+        while number >= 0x80 {
+            self.bytes.push(number.to_le_bytes()[0] | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number.to_le_bytes()[0]);
+    }
+}
+
+/// The bytes that are not decoded yet. Each method returns None if they are not what it expects.
+pub struct Decoder<'a> {
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    pub fn entry(&mut self) -> Option<Entry<'a>> {
+        let [head] = *self.array()?;
+        let section = match head >> KIND_BITS {
+            0 => self.text()?.into(),
+            number => SectionName::from(*Section::ALL.get(usize::from(number) - 1)?),
+        };
+        Some(match head & ((1 << KIND_BITS) - 1) {
+            TEXT => Entry::Text { section, text: self.text()? },
+            ITEM => Entry::Item { section, text: self.text()? },
+            PAIR => Entry::Pair { section, key: self.text()?, value: Some(self.text()?) },
+            REMOVAL => Entry::Pair { section, key: self.text()?, value: None },
+            CHECKPOINT => Entry::Checkpoint(Checkpoint {
+                phase: self.text()?,
+                status: self.text()?,
+                updated: self.text()?,
+                more: self.text()?,
+            }),
+            _ => return None,
+        })
+    }
+
+    pub fn maybe<const N: usize>(&mut self) -> Option<[Option<Cow<'a, str>>; N]> {
+        let [present] = *self.array()?;
+        let mut texts = [const { None }; N];
+        for (bit, text) in texts.iter_mut().enumerate() {
+            if present & (1 << bit) != 0 {
+                *text = Some(self.text()?);
+            }
+        }
+        Some(texts)
+    }
+
+    pub fn time(&mut self) -> Option<EventTime> {
+        let year = i16::from_le_bytes(*self.array()?);
+        let fields: &[u8; 5] = self.array()?;
+        EventTime::from_fields((year, fields.map(u8::cast_signed), i32::from_le_bytes(*self.array()?)))
+    }
+
+    pub fn digest(&mut self) -> Option<Digest> {
+        self.array::<32>().map(|bytes| Digest::from_bytes(bytes))
+    }
+
+    pub fn array<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+        let (array, rest) = self.bytes.split_first_chunk()?;
+        self.bytes = rest;
+        Some(array)
+    }
+
+    pub fn text(&mut self) -> Option<Cow<'a, str>> {
+        let length = self.number()?;
+        let (text, rest) = self.bytes.split_at_checked(usize::try_from(length).ok()?)?;
+        self.bytes = rest;
+        std::str::from_utf8(text).ok().map(Cow::Borrowed)
+    }
+
+    pub fn number(&mut self) -> Option<u32> {
+        let mut number = 0;
+        for shift in (0..u32::BITS).step_by(7) {
+            let [byte] = *self.array()?;
+            number |= u32::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}
