@@ -26,6 +26,10 @@ pub struct Encoder {
 }
 
 impl Encoder {
+    pub fn with_capacity(capacity: usize) -> Encoder {
+        Encoder { bytes: Vec::with_capacity(capacity) }
+    }
+
     pub fn entry(&mut self, entry: &Entry<'_>) {
         match entry {
             Entry::Text { section, text } => {
@@ -92,6 +96,7 @@ impl Encoder {
 }
 
 /// The bytes that are not decoded yet. Each method returns None if they are not what it expects.
+#[derive(Clone)]
 pub struct Decoder<'a> {
     pub bytes: &'a [u8],
 }

@@ -26,16 +26,17 @@ impl<'a> LedgerEvent<'a> {
         event_file::refuse_conflict_markers(text)?;
         let FileParts { front, body } = event_file::split(text)?;
         let meta = Meta::parse(front)?;
-        let mut entries = body::parse(body, Grammar::Event);
+        let lines = body::lines(body);
+        let mut entries = body::parse_lines(&lines, Grammar::Event);
         let in_front = front_sections::of_event(front);
         let is_indented = || body.trim_start_matches(['\n', '\r']).starts_with([' ', '\t']);
-        let may_differ = !in_front.is_empty() || is_indented() || body.lines().any(reads_otherwise);
+        let may_differ = !in_front.is_empty() || is_indented() || lines.iter().any(|line| reads_otherwise(line));
         entries.extend(in_front);
         let event = LedgerEvent::new(meta, entries);
         if !may_differ {
             return Ok((event, None));
         }
-        let first = LedgerEvent::new(event.meta.clone(), body::parse(body, Grammar::First));
+        let first = LedgerEvent::new(event.meta.clone(), body::parse_lines(&lines, Grammar::First));
         let first = Some(first).filter(|first| first.entries != event.entries);
         Ok((event, first))
     }
@@ -80,7 +81,6 @@ impl<'a> LedgerEvent<'a> {
 
 /// Whether a line of a body may be read otherwise than at first. Reading a body twice costs, so most lines are not.
 fn reads_otherwise(line: &str) -> bool {
-    let line = line.trim_end();
     let bare = line.trim_start_matches([' ', '\t']);
     // A further line of a text may be folded into the line before it.
     let is_indented = bare.len() < line.len();
@@ -94,7 +94,7 @@ fn reads_otherwise(line: &str) -> bool {
     let is_word = |key: &str| key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
     line.starts_with(['#', '"', '\''])
         || line.strip_suffix(':').is_some_and(|key| !is_word(key))
-        || line.split_once(':').is_some_and(|(key, after)| {
+        || event_file::split_at_byte(line, b':').is_some_and(|(key, after)| {
             let is_later = !after.is_empty() && !after.starts_with([' ', '\t']) && after.contains(':');
             is_later || key.is_empty() || matches!(key, "-" | "*") || key.split_whitespace().nth(2).is_some()
         })

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::event_file::Malformed;
+use crate::event_file::{self, Lines, Malformed};
 use crate::instant::{self, EventTime};
 use crate::scalar::{self, Folding};
 
@@ -57,14 +57,19 @@ impl<'a> Front<'a> {
     /// so simple.
     fn plain(front: &'a str) -> Option<Front<'a>> {
         let mut read = Front::default();
-        for line in front.lines() {
+        for line in Lines(front) {
             let line = line.trim_end_matches(' ');
-            let (key, value) = line.split_once(": ")?;
-            let value = value.trim_start_matches(' ');
+            let (key, value) = event_file::split_at_byte(line, b':')?;
+            let value = value.strip_prefix(' ')?.trim_start_matches(' ');
             let field = read.field(key)?;
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+_./: @,()".contains(c);
-            let begins_well = value.starts_with(|c: char| c.is_ascii_alphanumeric());
-            let is_text = begins_well && value.chars().all(is_plain) && !value.contains(": ") && !value.ends_with(':');
+            let is_plain = |c: &u8| {
+                c.is_ascii_alphanumeric()
+                    || matches!(c, b'-' | b'+' | b'_' | b'.' | b'/' | b':' | b' ' | b'@' | b',' | b'(' | b')')
+            };
+            let bytes = value.as_bytes();
+            let begins_well = bytes.first().is_some_and(u8::is_ascii_alphanumeric);
+            let is_key = || bytes.ends_with(b":") || bytes.windows(2).any(|two| two == b": ");
+            let is_text = begins_well && bytes.iter().all(is_plain) && !is_key();
             if field.is_some() || !is_text || value.eq_ignore_ascii_case("null") {
                 return None;
             }

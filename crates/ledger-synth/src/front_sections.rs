@@ -6,6 +6,7 @@ use serde_yaml::{Mapping, Value};
 
 use crate::body::{self, Grammar, NOTES};
 use crate::entry::Entry;
+use crate::event_file::{Lines, split_at_byte};
 use crate::scalar;
 use crate::section::{Section, SectionName};
 
@@ -22,9 +23,9 @@ const FRONT_DEPTH: usize = 64;
 /// not for us.
 pub fn of_event(front: &str) -> Vec<Entry<'static>> {
     let is_section = |line: &str| {
-        line.split_once(':').is_some_and(|(key, _)| !is_meta(key) && Section::from_spelling(key.trim()).is_some())
+        split_at_byte(line, b':').is_some_and(|(key, _)| !is_meta(key) && Section::from_spelling(key.trim()).is_some())
     };
-    if !front.lines().any(is_section) {
+    if !Lines(front).any(is_section) {
         return Vec::new();
     }
     all(front, &fields(front), Grammar::Event)

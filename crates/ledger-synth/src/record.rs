@@ -7,6 +7,7 @@ use shopfloor_core::hash::Digest;
 
 use crate::canonical;
 use crate::encoding::{Decoder, Encoder};
+use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::front::Meta;
 
@@ -20,7 +21,7 @@ pub struct EventRecord {
 /// The bytes of an event: its own, or a part of a buffer that many share.
 #[derive(Clone, Debug)]
 pub enum RecordBytes {
-    Own(Box<[u8]>),
+    Own(Vec<u8>),
     /// From the one position to the other.
     Part(Arc<Vec<u8>>, u32, u32),
 }
@@ -46,53 +47,59 @@ impl Deref for RecordBytes {
 
 impl EventRecord {
     pub fn new(event: &LedgerEvent<'_>) -> EventRecord {
-        // Copied, because a buffer that shrinks where it is leaves a gap behind it that nothing fits into.
-        let bytes = RecordBytes::Own(Box::from(&*encode(event)));
-        EventRecord { id: canonical::id(event), bytes }
+        EventRecord { id: canonical::id(event), bytes: RecordBytes::Own(encode(event)) }
     }
 
     /// Decodes the event. None: the bytes are not those of an event.
     pub fn decode(&self) -> Option<LedgerEvent<'_>> {
-        decode(&self.bytes)
+        let (meta, mut entries) = self.parts()?;
+        let all = entries.by_ref().collect();
+        entries.0.bytes.is_empty().then_some(LedgerEvent { meta, entries: all })
+    }
+
+    /// Decodes what the event is, and its entries one by one.
+    pub fn parts(&self) -> Option<(Meta<'_>, Entries<'_>)> {
+        let mut from = Decoder { bytes: &self.bytes };
+        let (ts, agent) = (from.time()?, from.text()?);
+        let [branch, kind, reason, title] = from.maybe()?;
+        Some((Meta { ts, agent, branch, kind, reason, title }, Entries(from)))
+    }
+}
+
+/// The entries of an event that are not decoded yet.
+#[derive(Clone)]
+pub struct Entries<'a>(Decoder<'a>);
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        if self.0.bytes.is_empty() { None } else { self.0.entry() }
     }
 }
 
 /// Moves the bytes of these events into one buffer.
-pub fn share<'r>(records: impl Iterator<Item = &'r mut EventRecord>) {
-    let mut all = Vec::new();
-    let mut moved = Vec::new();
+pub fn share(records: &mut [&mut EventRecord]) {
+    // Of the right size, because a buffer that shrinks where it is leaves a gap behind it that nothing fits into.
+    let mut all = Vec::with_capacity(records.iter().map(|record| record.bytes.len()).sum());
+    records.iter().for_each(|record| all.extend_from_slice(&record.bytes));
+    let all = Arc::new(all);
+    let mut from = 0;
     for record in records {
-        let from = all.len();
-        all.extend_from_slice(&record.bytes);
-        moved.push((record, from..all.len()));
-    }
-    // Copied, because a buffer that shrinks where it is leaves a gap behind it that nothing fits into.
-    let all = Arc::new(all.as_slice().to_vec());
-    for (record, range) in moved {
-        if let Some(bytes) = RecordBytes::part(&all, range) {
+        let to = from + record.bytes.len();
+        if let Some(bytes) = RecordBytes::part(&all, from..to) {
             record.bytes = bytes;
         }
+        from = to;
     }
 }
 
 fn encode(event: &LedgerEvent<'_>) -> Vec<u8> {
-    let mut out = Encoder::default();
+    let mut out = Encoder::with_capacity(512);
     let meta = &event.meta;
     out.time(meta.ts);
     out.text(&meta.agent);
     out.maybe([&meta.branch, &meta.kind, &meta.reason, &meta.title]);
     event.entries.iter().for_each(|entry| out.entry(entry));
     out.bytes
-}
-
-fn decode(bytes: &[u8]) -> Option<LedgerEvent<'_>> {
-    let mut from = Decoder { bytes };
-    let (ts, agent) = (from.time()?, from.text()?);
-    let [branch, kind, reason, title] = from.maybe()?;
-    let meta = Meta { ts, agent, branch, kind, reason, title };
-    let mut entries = Vec::new();
-    while !from.bytes.is_empty() {
-        entries.push(from.entry()?);
-    }
-    Some(LedgerEvent { meta, entries })
 }

@@ -146,7 +146,7 @@ pub fn pair(line: &str) -> Option<(Cow<'_, str>, &str)> {
         return Some((quoted(&line[..=end], &[])?, trim(rest))).filter(|_| is_pair);
     }
     let is_end = |at: &usize| line.as_bytes().get(at + 1).is_none_or(|next| matches!(next, b' ' | b'\t'));
-    let at = line.match_indices(':').map(|(at, _)| at).find(is_end)?;
+    let at = memchr::memchr_iter(b':', line.as_bytes()).find(is_end)?;
     let key = line[..at].trim_end();
     (!key.is_empty()).then(|| (Cow::Borrowed(key), trim(&line[at + 1..])))
 }
@@ -179,7 +179,7 @@ pub fn bullet(line: &str) -> Option<&str> {
 
 /// The indentation of a line, in characters.
 pub fn indent(line: &str) -> usize {
-    line.len() - line.trim_start_matches([' ', '\t']).len()
+    line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
 /// The lines without the indentation that they share.
@@ -201,7 +201,11 @@ pub fn nested<'a>(lines: &[&'a str], folding: Folding) -> Cow<'a, str> {
 }
 
 fn trim(text: &str) -> &str {
-    text.trim_matches([' ', '\t'])
+    // By bytes, because it is asked of every line several times.
+    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
+    let Some(from) = text.bytes().position(|byte| is_text(&byte)) else { return "" };
+    let to = text.bytes().rposition(|byte| is_text(&byte)).map_or(from, |last| last + 1);
+    &text[from..to]
 }
 
 fn is_block_header(first: &str) -> bool {

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use shopfloor_core::hash::Digest;
 
 use crate::entry::Entry;
-use crate::event::LedgerEvent;
 use crate::front::Meta;
 use crate::instant::EventTime;
 use crate::section::Section;
@@ -27,11 +26,11 @@ impl<'a> Source<'a> {
         self.topic.as_deref().or(self.branch.as_deref()).map_or("".into(), cut)
     }
 
-    pub fn new(id: Digest, event: &LedgerEvent<'a>) -> Source<'a> {
-        let Meta { ts, agent, branch, title, .. } = event.meta.clone();
+    pub fn new(id: Digest, meta: Meta<'a>, mut entries: impl Iterator<Item = Entry<'a>>) -> Source<'a> {
+        let Meta { ts, agent, branch, title, .. } = meta;
         let now = || {
-            event.entries.iter().find_map(|entry| match entry {
-                Entry::Text { section, text } if *section == Section::Now => Some(text.clone()),
+            entries.find_map(|entry| match entry {
+                Entry::Text { section, text } if section == Section::Now => Some(text),
                 _ => None,
             })
         };

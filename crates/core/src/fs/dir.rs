@@ -15,13 +15,13 @@ use crate::error::{At, Result};
 use crate::path::RelPath;
 use crate::proc::map_parallel;
 
-/// What reading a file came to.
-#[derive(Debug, PartialEq, Eq)]
+/// What reading a file into a buffer came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bytes {
-    /// Its content.
-    All(Vec<u8>),
-    /// Its beginning: it is larger than asked for.
-    Head(Vec<u8>),
+    /// The buffer has its content.
+    All,
+    /// The buffer has its beginning: it is larger than asked for.
+    Head,
     /// It is gone, or no regular file any more.
     Gone,
 }
@@ -131,8 +131,9 @@ impl Root {
         stats.into_iter().zip(names).map(|(stat, name)| stat.at("read", &self.path().join(name))).collect()
     }
 
-    /// Reads a regular file of this directory, at most `limit` bytes of it. `size` is what it probably has.
-    pub fn load(&self, name: &OsStr, size: usize, limit: usize) -> Result<Bytes> {
+    /// Reads a regular file of this directory, at most `limit` bytes of it, in place of what `bytes` had. `size` is what
+    /// it probably has.
+    pub fn load(&self, name: &OsStr, size: usize, limit: usize, bytes: &mut Vec<u8>) -> Result<Bytes> {
         let path = || self.path().join(name);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match openat(self.fd(), name, flags, Mode::empty()) {
@@ -140,17 +141,17 @@ impl Root {
             opened => File::from(opened.at("read", &path())?),
         };
         // One byte more than expected: a first read that leaves it free has met the end.
-        let mut bytes = vec![0; size.min(limit) + 1];
-        let got = (&file).read(&mut bytes).at("read", &path())?;
+        bytes.resize(size.min(limit) + 1, 0);
+        let got = (&file).read(bytes).at("read", &path())?;
         bytes.truncate(got);
         if got != size {
-            (&file).take((limit + 1).saturating_sub(got) as u64).read_to_end(&mut bytes).at("read", &path())?;
+            (&file).take((limit + 1).saturating_sub(got) as u64).read_to_end(bytes).at("read", &path())?;
         }
         if bytes.len() > limit {
             bytes.truncate(limit);
-            return Ok(Bytes::Head(bytes));
+            return Ok(Bytes::Head);
         }
-        Ok(Bytes::All(bytes))
+        Ok(Bytes::All)
     }
 }
 
@@ -175,10 +176,16 @@ mod tests {
         names.sort();
         assert_eq!(names, ["a.md", "b.md"]);
         assert!(d.stats_of(&names).unwrap().iter().all(Option::is_some));
-        assert_eq!(d.load(OsStr::new("b.md"), 0, 10).unwrap(), Bytes::All(b"bb".to_vec()));
-        assert_eq!(d.load(OsStr::new("b.md"), 2, 1).unwrap(), Bytes::Head(b"b".to_vec()));
-        assert_eq!(d.load(OsStr::new("l.md"), 0, 10).unwrap(), Bytes::Gone);
-        assert_eq!(d.load(OsStr::new("no"), 0, 10).unwrap(), Bytes::Gone);
+        let mut bytes = b"longer than any".to_vec();
+        let mut load = |name: &str, size, limit| {
+            let came_to = d.load(OsStr::new(name), size, limit, &mut bytes).unwrap();
+            (came_to, String::from_utf8_lossy(&bytes).into_owned())
+        };
+        assert_eq!(load("b.md", 0, 10), (Bytes::All, "bb".to_owned()));
+        assert_eq!(load("b.md", 2, 1), (Bytes::Head, "b".to_owned()));
+        assert_eq!(load("a.md", 9, 10), (Bytes::All, "a".to_owned()));
+        assert_eq!(load("l.md", 0, 10).0, Bytes::Gone);
+        assert_eq!(load("no", 0, 10).0, Bytes::Gone);
         assert_eq!(d.dirs().unwrap(), ["sub.md"]);
     }
 

@@ -3,15 +3,20 @@
 use std::borrow::Cow;
 
 use super::grammar::Grammar;
-use super::read::{Field, Piece, WrittenSection, bold, sections};
+use super::read::{Field, Piece, WrittenSection, bold, lines, sections};
 use crate::entry::{Checkpoint, Entry};
 use crate::scalar;
 use crate::section::{SectionName, Shape};
 
 /// Parses everything a body says.
 pub fn parse(body: &str, grammar: Grammar) -> Vec<Entry<'_>> {
+    parse_lines(&lines(body), grammar)
+}
+
+/// The same of a body's lines.
+pub fn parse_lines<'a>(lines: &[&'a str], grammar: Grammar) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
-    for section in sections(body, grammar) {
+    for section in sections(lines, grammar) {
         interpret(section, grammar, &mut entries);
     }
     // Empty text says nothing.
@@ -53,10 +58,7 @@ fn checkpoints<'a>(pieces: Vec<Piece<'a>>, entries: &mut Vec<Entry<'a>>) {
     for piece in pieces {
         entries.extend(match piece {
             Piece::Item(fields, _) if fields.len() > 1 => checkpoint(&fields),
-            Piece::Pair(phase, status) => checkpoint(&[
-                ("phase".into(), Some(phase.into_owned())),
-                ("status".into(), status.map(Cow::into_owned)),
-            ]),
+            Piece::Pair(phase, status) => checkpoint(&[("phase".into(), Some(phase)), ("status".into(), status)]),
             Piece::Item(fields, text) if fields.iter().all(|(key, _)| !is_checkpoint_field(key)) => {
                 shown_checkpoint(&text)
             }
@@ -71,9 +73,10 @@ fn one_text(piece: Piece<'_>, grammar: Grammar) -> Cow<'_, str> {
     match piece {
         Piece::Text(text) => text,
         Piece::Item(fields, text) => {
-            let is_task = |(key, value): &&Field| key == "task" && value.as_ref().is_some_and(|task| !task.is_empty());
+            let is_task =
+                |(key, value): &&Field<'_>| key == "task" && value.as_ref().is_some_and(|task| !task.is_empty());
             let Some((_, Some(task))) = fields.iter().find(is_task) else { return text };
-            let mut whole = task.clone();
+            let mut whole = task.to_string();
             for (key, value) in fields.iter().filter(|field| grammar == Grammar::Whole && !is_task(field)) {
                 whole.push_str(&format!("\n{key}: {}", value.as_deref().unwrap_or("null")));
             }
@@ -98,7 +101,7 @@ fn decision<'a>(section: &SectionName<'a>, piece: Piece<'a>, entries: &mut Vec<E
         }
         Piece::Item(mut fields, _) if fields.len() == 1 => {
             let (key, value) = fields.remove(0);
-            push(key.into(), value.map(Cow::Owned));
+            push(key, value);
         }
         Piece::Item(mut fields, _) if fields.len() > 1 => {
             let (name, first) = fields.remove(0);
@@ -106,9 +109,10 @@ fn decision<'a>(section: &SectionName<'a>, piece: Piece<'a>, entries: &mut Vec<E
             let more: Vec<String> = more.collect();
             // `- decision: X` with reasons below. The key is X, because other items have a field of the same name.
             if NAMES.contains(&&*name.to_lowercase()) && first.as_ref().is_some_and(|first| !first.is_empty()) {
-                return push(first.unwrap_or_default().into(), Some(more.join("\n").into()));
+                return push(first.unwrap_or_default(), Some(more.join("\n").into()));
             }
-            push(name.into(), Some(first.into_iter().chain(more).collect::<Vec<_>>().join("\n").into()));
+            let all = first.into_iter().chain(more.into_iter().map(Cow::Owned));
+            push(name, Some(all.collect::<Vec<_>>().join("\n").into()));
         }
         Piece::Item(_, text) | Piece::Text(text) if !text.is_empty() => push(text, Some("".into())),
         Piece::Item(..) | Piece::Text(_) => {}
@@ -120,25 +124,25 @@ fn is_checkpoint_field(key: &str) -> bool {
 }
 
 /// The fields of a section that is one checkpoint: a map with a phase.
-fn whole_map(pieces: &[Piece<'_>]) -> Option<Vec<Field>> {
-    let field = |piece: &Piece<'_>| match piece {
-        Piece::Pair(key, value) => Some((key.to_string(), value.as_deref().map(str::to_owned))),
+fn whole_map<'a>(pieces: &[Piece<'a>]) -> Option<Vec<Field<'a>>> {
+    let field = |piece: &Piece<'a>| match piece {
+        Piece::Pair(key, value) => Some((key.clone(), value.clone())),
         _ => None,
     };
     let all: Vec<_> = pieces.iter().map(field).collect::<Option<_>>()?;
     all.iter().any(|(key, _)| key == "phase").then_some(all)
 }
 
-fn checkpoint<'a>(fields: &[Field]) -> Option<Entry<'a>> {
+fn checkpoint<'a>(fields: &[Field<'a>]) -> Option<Entry<'a>> {
     let value = |name: &str| fields.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.clone());
     let more = fields.iter().filter(|(key, _)| !is_checkpoint_field(key)).map(|(key, value)| {
         let value = value.as_ref().map_or("null".to_owned(), |value| scalar::written(value));
         format!("{}: {value}", scalar::written(key))
     });
     let checkpoint = Checkpoint {
-        phase: value("phase").unwrap_or_default().into(),
-        status: value("status").unwrap_or_default().into(),
-        updated: value("updated").unwrap_or_default().into(),
+        phase: value("phase").unwrap_or_default(),
+        status: value("status").unwrap_or_default(),
+        updated: value("updated").unwrap_or_default(),
         more: more.collect::<Vec<_>>().join("\n").into(),
     };
     (!fields.is_empty()).then_some(Entry::Checkpoint(checkpoint))

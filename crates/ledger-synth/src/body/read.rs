@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_yaml::Value;
 
 use super::grammar::Grammar;
+use crate::event_file::Lines;
 use crate::scalar::{self, Folding};
 use crate::section::{Section, SectionName, Shape};
 
@@ -15,7 +16,7 @@ pub const LONG_KEY: usize = 80;
 pub const NOTES: &str = "notes";
 
 /// A field of a map in a list: its key, and its value unless that is null.
-pub type Field = (String, Option<String>);
+pub type Field<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
 
 /// One section as it was written.
 pub struct WrittenSection<'a> {
@@ -32,17 +33,24 @@ pub enum Piece<'a> {
     /// A value of the section itself.
     Text(Cow<'a, str>),
     /// A list item: its fields, where it is a map, and its text.
-    Item(Vec<Field>, Cow<'a, str>),
+    Item(Vec<Field<'a>>, Cow<'a, str>),
     /// An entry of a map; without a value it removes the key.
     Pair(Cow<'a, str>, Option<Cow<'a, str>>),
 }
 
+/// The lines of a body, without blanks at their ends.
+pub fn lines(body: &str) -> Vec<&str> {
+    let mut lines = Vec::with_capacity(32);
+    lines.extend(Lines(body).map(str::trim_end));
+    lines
+}
+
 /// Reads the sections of a body, in the order written.
-pub fn sections(body: &str, grammar: Grammar) -> Vec<WrittenSection<'_>> {
-    let lines: Vec<&str> = body.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).collect();
+pub fn sections<'a>(lines: &[&'a str], grammar: Grammar) -> Vec<WrittenSection<'a>> {
     // The whole body may be indented, or be inside a fence marked as YAML.
-    let lines = scalar::dedented(&lines);
-    let lines = unfenced(&lines);
+    let is_indented = lines.iter().find(|line| !line.is_empty()).is_some_and(|line| scalar::indent(line) > 0);
+    let dedented = if is_indented { scalar::dedented(lines) } else { Vec::new() };
+    let lines = unfenced(if is_indented { &dedented } else { lines });
     let mut reader = BodyReader { grammar, lines, at: 0, sections: Vec::new(), unclosed: [usize::MAX; 2] };
     while reader.at < reader.lines.len() {
         reader.line();
@@ -95,7 +103,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         } else if let Some(first) = scalar::bullet(line) {
             self.item(first, 0);
         } else if let Some((key, rest)) =
-            scalar::pair(line).filter(|(key, _)| is_key_like(line) && !self.is_sentence(key))
+            scalar::pair(line).filter(|(key, _)| is_key_like(line, key) && !self.is_sentence(key))
         {
             self.at += 1;
             self.section(key, rest);
@@ -161,7 +169,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
             }
             Some(value) => {
                 for (key, value) in pairs(&value) {
-                    self.push(Piece::Pair(key.into(), value.map(Cow::Owned)));
+                    self.push(Piece::Pair(key, value));
                 }
             }
             None if scalar::is_null(rest, block) => {}
@@ -200,7 +208,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         let (from, lines) = (self.at, self.lines);
         let goes_on = |line: &str| {
             scalar::indent(line) > 0
-                || (scalar::bullet(line).is_none() && heading(line).is_none() && !is_key_like(line) && line != "---")
+                || (scalar::bullet(line).is_none() && heading(line).is_none() && !begins_section(line) && line != "---")
         };
         let end = from + 1 + lines[from + 1..].iter().take_while(|line| !line.is_empty() && goes_on(line)).count();
         self.at = end;
@@ -275,13 +283,16 @@ impl<'l, 'a> BodyReader<'l, 'a> {
 
 /// A Markdown heading, which opens a section; `Some(None)` for a YAML comment, which says nothing.
 fn heading(line: &str) -> Option<Option<&str>> {
+    if !line.starts_with('#') {
+        return None;
+    }
     let level = line.bytes().take_while(|b| *b == b'#').count();
     let title = line[level..].trim();
     // A `#` after the title belongs to it unless a blank separates them, as in `## C#`.
     let bare = title.trim_end_matches('#');
     let title = if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { title };
     let title = title.trim_end_matches(':').trim_end();
-    if level == 0 || level > 6 || !(line.len() == level || line[level..].starts_with([' ', '\t'])) {
+    if level > 6 || !(line.len() == level || line[level..].starts_with([' ', '\t'])) {
         return None;
     }
     let is_section = !title.is_empty() && (level > 1 || Section::from_spelling(title).is_some());
@@ -289,11 +300,16 @@ fn heading(line: &str) -> Option<Option<&str>> {
 }
 
 /// Whether a line at the left margin begins a section rather than a sentence.
-fn is_key_like(line: &str) -> bool {
+fn begins_section(line: &str) -> bool {
+    scalar::pair(line).is_some_and(|(key, _)| is_key_like(line, &key))
+}
+
+/// Whether the words before the colon of a line may be the key of a section.
+fn is_key_like(line: &str, key: &str) -> bool {
     let starts =
         line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '\'' | '.' | '/' | '(' | '$'));
-    let is_short = |key: &str| line.starts_with(['"', '\'']) || key.chars().count() <= LONG_KEY;
-    starts && scalar::pair(line).is_some_and(|(key, _)| is_short(&key))
+    let is_short = || key.len() <= LONG_KEY || line.starts_with(['"', '\'']) || key.chars().count() <= LONG_KEY;
+    starts && is_short()
 }
 
 /// Parses `**key:** text`, which `current.md` has and people write.
@@ -304,7 +320,7 @@ pub fn bold(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The fields of a list item that is a map, in the order written.
-fn fields(first: &str, rest: &[&str], folding: Folding) -> Vec<Field> {
+fn fields<'a>(first: &'a str, rest: &[&'a str], folding: Folding) -> Vec<Field<'a>> {
     if let Some(value) = scalar::flow(first, rest) {
         return pairs(&value);
     }
@@ -312,7 +328,7 @@ fn fields(first: &str, rest: &[&str], folding: Folding) -> Vec<Field> {
     let Some((key, value)) = scalar::pair(first) else { return Vec::new() };
     let lines = scalar::dedented(rest);
     let mut fields = Vec::new();
-    let (mut key, mut value, mut from) = (key.into_owned(), value, 0);
+    let (mut key, mut value, mut from) = (key, value, 0);
     for at in 0..=lines.len() {
         let next = lines.get(at);
         if next.is_some_and(|line| line.is_empty() || scalar::indent(line) > 0) {
@@ -321,19 +337,20 @@ fn fields(first: &str, rest: &[&str], folding: Folding) -> Vec<Field> {
         let block = &lines[from..at];
         let text = match (value.is_empty(), scalar::is_null(value, block)) {
             (_, true) => None,
-            (true, _) => Some(scalar::nested(block, folding).into_owned()),
-            (false, _) => Some(scalar::text(value, block, folding).into_owned()),
+            (true, _) => Some(scalar::nested(block, folding)),
+            (false, _) => Some(scalar::text(value, block, folding)),
         };
         fields.push((std::mem::take(&mut key), text));
         if let Some(line) = next {
             let Some((k, v)) = scalar::pair(line) else { return Vec::new() };
-            (key, value, from) = (k.into_owned(), v, at + 1);
+            (key, value, from) = (k, v, at + 1);
         }
     }
     fields
 }
 
-fn pairs(value: &Value) -> Vec<Field> {
+fn pairs<'a>(value: &Value) -> Vec<Field<'a>> {
     let Value::Mapping(map) = value else { return Vec::new() };
-    map.iter().map(|(key, value)| (scalar::plain(key), (!value.is_null()).then(|| scalar::plain(value)))).collect()
+    let text = |value: &Value| Cow::Owned(scalar::plain(value));
+    map.iter().map(|(key, value)| (text(key), (!value.is_null()).then(|| text(value)))).collect()
 }

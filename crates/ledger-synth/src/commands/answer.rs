@@ -5,7 +5,7 @@ use serde_json::Value;
 use shopfloor_core::hash::Digest;
 
 use crate::facts::{Events, Skipped};
-use crate::instant::{self, EventTime};
+use crate::instant::EventTime;
 use crate::section::Section;
 use crate::view::{OtherSection, ReachedCheckpoint, SectionContent, View};
 
@@ -107,12 +107,12 @@ struct CheckpointAnswer<'a> {
 
 impl<'a> CheckpointAnswer<'a> {
     fn new(reached: &'a ReachedCheckpoint<'_>) -> CheckpointAnswer<'a> {
-        let ReachedCheckpoint { checkpoint, by } = reached;
+        let ReachedCheckpoint { checkpoint, by, at } = reached;
         CheckpointAnswer {
             phase: &checkpoint.phase,
             status: &checkpoint.status,
             updated: &checkpoint.updated,
-            updated_at: instant::parse(&checkpoint.updated).map(EventTime::render),
+            updated_at: at.map(EventTime::render),
             agent: &by.agent,
             more: &checkpoint.more,
         }

@@ -100,17 +100,19 @@ fn identified(text: &str) -> Result<EventRecord, Malformed> {
     })
 }
 
-/// Loads a file. None: it is gone.
-fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<EventFileContent>> {
+/// Loads a file, with a buffer for its bytes. None: it is gone.
+fn load(dir: &Root, name: &OsStr, stat: &Stat, bytes: &mut Vec<u8>) -> Result<Option<EventFileContent>> {
     let size = usize::try_from(stat.size()).unwrap_or(usize::MAX);
-    Ok(match dir.load(name, size, LIMIT)? {
+    Ok(match dir.load(name, size, LIMIT, bytes)? {
         Bytes::Gone => None,
-        Bytes::All(bytes) => Some(content(name, &bytes)),
-        Bytes::Head(head) if snapshot::is_one(name.as_bytes(), &head) => match dir.load(name, size, usize::MAX >> 1)? {
-            Bytes::All(bytes) | Bytes::Head(bytes) => Some(content(name, &bytes)),
-            Bytes::Gone => None,
-        },
-        Bytes::Head(_) => Some(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"))),
+        Bytes::All => Some(content(name, bytes)),
+        Bytes::Head if snapshot::is_one(name.as_bytes(), bytes) => {
+            match dir.load(name, size, usize::MAX >> 1, bytes)? {
+                Bytes::All | Bytes::Head => Some(content(name, bytes)),
+                Bytes::Gone => None,
+            }
+        }
+        Bytes::Head => Some(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"))),
     })
 }
 
@@ -225,11 +227,12 @@ enum Loaded {
 
 /// Loads files. None: a file is gone.
 fn load_chunk(dir: &Root, pack: &Pack, files: &[(ListedFile, FileKey)]) -> Vec<Result<Option<Loaded>>> {
+    let mut bytes = Vec::new();
     let load = |(ListedFile { name, stat }, key): &(ListedFile, FileKey)| {
         let Some(stat) = stat else { return Ok(None) };
         match pack.get(key) {
             Some(record) => Ok(Some(Loaded::Cached(record))),
-            None => load(dir, name, stat).map(|content| content.map(Loaded::Read)),
+            None => load(dir, name, stat, &mut bytes).map(|content| content.map(Loaded::Read)),
         }
     };
     let mut loaded: Vec<_> = files.iter().map(load).collect();
@@ -237,7 +240,7 @@ fn load_chunk(dir: &Root, pack: &Pack, files: &[(ListedFile, FileKey)]) -> Vec<R
         Ok(Some(Loaded::Read(EventFileContent::Event(record)))) => Some(record),
         _ => None,
     });
-    record::share(events);
+    record::share(&mut events.collect::<Vec<_>>());
     loaded
 }
 
@@ -289,7 +292,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
         let Some(name) = path.file_name() else { continue };
         let stat = dir.stats_of(&[name.to_owned()])?.remove(0);
         let found = match &stat {
-            Some(stat) => load(&dir, name, stat)?,
+            Some(stat) => load(&dir, name, stat, &mut Vec::new())?,
             None => None,
         };
         match found {

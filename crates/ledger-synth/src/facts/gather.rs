@@ -75,6 +75,7 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     }
     memory.is_join_due = is_whole && is_join_due(&read, cache.base.as_ref());
     let mut events = std::mem::take(&mut read.events);
+    read.fresh = Vec::new();
     memory.read = read;
     events.add(left_out.events);
     Ok(Gathered { quiet: None, base: cache.base, events, memory })

@@ -56,6 +56,7 @@ pub fn join<'a>(
         // All retractions are known only after all events have been read. If there are any, a second round leaves out
         // the retracted events.
         let mut table = Table { retracted: retracted.clone(), filter: filter.clone(), ..Table::default() };
+        table.expect(records.clone().into_iter().size_hint().1.unwrap_or_default());
         snapshots.iter().for_each(|snapshot| table.fold_snapshot(snapshot));
         records.clone().into_iter().for_each(|record| table.add(record));
         let found = table.all_retracted();
@@ -89,6 +90,7 @@ fn resume<'a>(base: &'a Base, records: impl Iterator<Item = &'a EventRecord>) ->
         folded: base.folded.iter().copied().collect(),
         ..Table::default()
     };
+    table.expect(base.count() + records.size_hint().1.unwrap_or_default());
     table.fold(&base.events);
     records.for_each(|record| table.add(record));
     table.finish()
@@ -98,6 +100,8 @@ fn resume<'a>(base: &'a Base, records: impl Iterator<Item = &'a EventRecord>) ->
 #[derive(Default)]
 struct Table<'a> {
     sources: Vec<Source<'a>>,
+    /// About how many sources there will be.
+    events: usize,
     /// The positions of the sources, by their ids.
     places: HashTable<u32>,
     sections: HashMap<SectionName<'a>, Growing<'a>>,
@@ -128,6 +132,9 @@ struct Mentions<T> {
     hasher: DefaultHashBuilder,
 }
 
+/// If so many things are mentioned, probably as many are as there are events.
+const MANY: usize = 1024;
+
 impl<T> Default for Mentions<T> {
     fn default() -> Self {
         Mentions { all: Vec::new(), places: HashTable::new(), hasher: DefaultHashBuilder::default() }
@@ -135,9 +142,19 @@ impl<T> Default for Mentions<T> {
 }
 
 impl<T> Mentions<T> {
-    /// Adds a mention, unless the same thing was mentioned by a newer source. `about` tells what a mention is about.
-    fn add<K: Hash + Eq>(&mut self, mention: T, about: impl Fn(&T) -> K, is_newer: impl Fn(&T, &T) -> bool) {
+    /// Adds a mention, unless the same thing was mentioned by a newer source. `about` tells what a mention is about, and
+    /// `events` is how many events there are.
+    fn add<K: Hash + Eq>(
+        &mut self,
+        mention: T,
+        events: usize,
+        about: impl Fn(&T) -> K,
+        is_newer: impl Fn(&T, &T) -> bool,
+    ) {
         let Mentions { all, places, hasher } = self;
+        if all.len() == MANY {
+            places.reserve(events, |place| hasher.hash_one(about(&all[*place as usize])));
+        }
         let key = about(&mention);
         let hash = |place: &u32| hasher.hash_one(about(&all[*place as usize]));
         match places.entry(hasher.hash_one(&key), |place| about(&all[*place as usize]) == key, hash) {
@@ -156,6 +173,13 @@ impl<T> Mentions<T> {
 }
 
 impl<'a> Table<'a> {
+    /// Makes room for about so many events.
+    fn expect(&mut self, events: usize) {
+        self.events = events;
+        self.sources.reserve_exact(events);
+        self.places.reserve(events, |_| 0);
+    }
+
     fn fold_snapshot(&mut self, snapshot: &'a Snapshot) {
         self.snapshots.insert(snapshot.content);
         self.snapshots.extend(&snapshot.folds);
@@ -182,17 +206,17 @@ impl<'a> Table<'a> {
     fn add(&mut self, record: &'a EventRecord) {
         let is_out = self.retracted.contains(&record.id) && !self.folded.contains(&record.id);
         // This cannot fail, because we encoded the event or checked it when we read it.
-        let Some(event) = record.decode() else { return };
-        if is_out || !self.filter.takes(event.meta.branch.as_deref(), &event.meta.agent) {
-            return event.entries.iter().for_each(|entry| self.keep_retraction(entry));
+        let Some((meta, entries)) = record.parts() else { return };
+        if is_out || !self.filter.takes(meta.branch.as_deref(), &meta.agent) {
+            return entries.for_each(|entry| self.keep_retraction(&entry));
         }
         let known = self.sources.len();
-        let place = self.source_index(Source::new(record.id, &event));
+        let place = self.source_index(Source::new(record.id, meta, entries.clone()));
         if self.sources.len() == known && !self.folded.contains(&record.id) {
             // This file has the same event as an earlier file.
             return;
         }
-        event.entries.into_iter().for_each(|entry| self.add_entry(entry, place));
+        entries.for_each(|entry| self.add_entry(entry, place));
     }
 
     /// Keeps the retractions of an event that does not count itself.
@@ -236,17 +260,23 @@ impl<'a> Table<'a> {
             }
             Entry::Item { section, text } => {
                 let items = &mut self.sections.entry(section).or_default().items;
-                items.add((text, of), |item| item.0.clone(), |a, b| is_newer(sources, &((), a.1), &((), b.1)));
+                items.add(
+                    (text, of),
+                    self.events,
+                    |item| item.0.clone(),
+                    |a, b| is_newer(sources, &((), a.1), &((), b.1)),
+                );
             }
             Entry::Pair { section, key, value } => {
                 let pairs = &mut self.sections.entry(section).or_default().pairs;
-                pairs.add((key, (value, of)), |pair| pair.0.clone(), |a, b| is_newer(sources, &a.1, &b.1));
+                pairs.add((key, (value, of)), self.events, |pair| pair.0.clone(), |a, b| is_newer(sources, &a.1, &b.1));
             }
             Entry::Checkpoint(checkpoint) => {
                 // Equal checkpoints of one agent count once, with the newest source.
                 let about =
                     |(checkpoint, of): &By<Checkpoint<'a>>| (checkpoint.clone(), sources[*of as usize].agent.clone());
-                self.checkpoints.add((checkpoint, of), about, |a, b| is_newer(sources, &((), a.1), &((), b.1)));
+                self.checkpoints
+                    .add((checkpoint, of), self.events, about, |a, b| is_newer(sources, &((), a.1), &((), b.1)));
             }
         }
     }

@@ -49,6 +49,8 @@ pub struct Told<'j> {
 pub struct ReachedCheckpoint<'j> {
     pub checkpoint: &'j Checkpoint<'j>,
     pub by: &'j Source<'j>,
+    /// When it was reached. None: nobody can read the time that it has.
+    pub at: Option<EventTime>,
 }
 
 /// A section without rules of its own, in every shape it was written in.
@@ -239,13 +241,17 @@ pub fn unnumbered(text: &str) -> &str {
 }
 
 fn checkpoints<'j>(join: &'j Join<'_>) -> Vec<ReachedCheckpoint<'j>> {
-    let reach = |(checkpoint, of): &'j (Checkpoint<'_>, u32)| ReachedCheckpoint { checkpoint, by: join.source(*of) };
-    let mut all: Vec<_> = join.checkpoints.iter().map(|by| (instant::parse(&by.0.updated), reach(by))).collect();
-    all.sort_unstable_by(|(a_at, a), (b_at, b)| {
+    let reach = |(checkpoint, of): &'j (Checkpoint<'_>, u32)| ReachedCheckpoint {
+        checkpoint,
+        by: join.source(*of),
+        at: instant::parse(&checkpoint.updated),
+    };
+    let mut all: Vec<_> = join.checkpoints.iter().map(reach).collect();
+    all.sort_unstable_by(|a, b| {
         let (x, y) = (a.checkpoint, b.checkpoint);
         // A time nobody can read comes after those that are one, by its text.
-        let by_time = match (a_at, b_at) {
-            (Some(a), Some(b)) => a.cmp(b),
+        let by_time = match (a.at, b.at) {
+            (Some(a), Some(b)) => a.cmp(&b),
             (None, None) => x.updated.cmp(&y.updated),
             (a, b) => b.is_some().cmp(&a.is_some()),
         };
@@ -255,7 +261,7 @@ fn checkpoints<'j>(join: &'j Join<'_>) -> Vec<ReachedCheckpoint<'j>> {
             .then_with(|| x.status.cmp(&y.status))
             .then_with(|| x.more.cmp(&y.more))
     });
-    all.into_iter().map(|(_, reached)| reached).collect()
+    all
 }
 
 /// Numbers in a text by their value, the rest by its bytes: `2`, `10`, `10a`.

@@ -1,7 +1,7 @@
 //! The pages of format 2, for readers: what was done by day and agent, who decided what and when, ids to answer with,
 //! and no more than a page can hold.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::contents::{OtherSection, ReachedCheckpoint, Told, View};
 use super::escape::{LinePosition, escaped};
@@ -10,10 +10,10 @@ use super::newest::newest;
 use super::page_entry::{LeftOut, PageEntry};
 use super::session::SessionPart;
 use super::write::{TextStyle, bullet, heading, pair, reached, strong, value};
-use crate::instant;
 use crate::section::Section;
 use crate::short_id::ShortId;
 use crate::source::Source;
+use hashbrown::HashMap;
 
 /// The most bytes that all entries of a page may take. If they take more, each section may take at most its own number
 /// of bytes, and This Session gets the rest.
@@ -176,7 +176,7 @@ fn status<'j>(one: &ReachedCheckpoint<'j>) -> Told<'j> {
 /// The positions of the latest checkpoint of each agent and phase, in order. A checkpoint whose time cannot be parsed
 /// has the time of its event.
 pub fn latest(all: &[ReachedCheckpoint<'_>]) -> BTreeSet<usize> {
-    let rank = |one: &ReachedCheckpoint<'_>| (instant::parse(&one.checkpoint.updated).unwrap_or(one.by.ts), one.by.ts);
+    let rank = |one: &ReachedCheckpoint<'_>| (one.at.unwrap_or(one.by.ts), one.by.ts);
     let mut latest: HashMap<(&str, &str), usize> = HashMap::new();
     for (at, one) in all.iter().enumerate() {
         let held = latest.entry((&one.by.agent, &one.checkpoint.phase)).or_insert(at);

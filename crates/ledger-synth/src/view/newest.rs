@@ -1,9 +1,8 @@
 //! The newest of many texts, for places that cannot hold all of them.
 
-use std::cmp::Reverse;
-
 use super::contents::Told;
 use super::page_entry::LeftOut;
+use crate::instant::EventTime;
 
 /// No entry is shorter than its text and the mark before it.
 const MARK: usize = 3;
@@ -16,25 +15,30 @@ pub fn newest<'j, T>(items: Vec<T>, told: impl Fn(&T) -> Told<'j>, room: usize) 
     if items.iter().map(size).sum::<usize>() <= room {
         return (items, left);
     }
-    let rank = |at: &usize| {
-        let Told { text, by } = told(&items[*at]);
-        (Reverse(by.ts), &*by.agent, text)
+    // The time decides almost always, so it is at hand.
+    let by_rank = |a: &(EventTime, u32), b: &(EventTime, u32)| {
+        let rest = |at: u32| {
+            let Told { text, by } = told(&items[at as usize]);
+            (&*by.agent, text)
+        };
+        b.0.cmp(&a.0).then_with(|| rest(a.1).cmp(&rest(b.1)))
     };
-    let mut order: Vec<usize> = (0..items.len()).collect();
+    let mut order: Vec<(EventTime, u32)> = items.iter().map(|item| told(item).by.ts).zip(0..).collect();
     // More than these cannot be shown, however short they are.
     let most = room / MARK;
     if order.len() > most {
-        order.select_nth_unstable_by(most, |a, b| rank(a).cmp(&rank(b)));
-        order[most..].iter().for_each(|at| left.add(told(&items[*at]).by.ts));
+        order.select_nth_unstable_by(most, by_rank);
+        order[most..].iter().for_each(|(ts, _)| left.add(*ts));
         order.truncate(most);
     }
-    order.sort_unstable_by(|a, b| rank(a).cmp(&rank(b)));
+    order.sort_unstable_by(by_rank);
     let (mut keeps, mut used, mut is_full) = (vec![false; items.len()], 0, false);
-    for at in order {
+    for (ts, at) in order {
+        let at = at as usize;
         let size = size(&items[at]);
         is_full |= size <= room / 4 && used + size > room;
         if is_full || size > room / 4 {
-            left.add(told(&items[at]).by.ts);
+            left.add(ts);
         } else {
             used += size;
             keeps[at] = true;

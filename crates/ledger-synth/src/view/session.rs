@@ -1,8 +1,9 @@
 //! This Session in a page for readers: grouped by day and agent, newest first. The days before the newest event's day
 //! are folded, each with a count of everything that was done on it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
+use hashbrown::HashSet;
 use jiff::civil::Date;
 
 use super::contents::{Told, View};

@@ -92,7 +92,7 @@ pub fn pair(out: &mut String, key: &str, text: &str, style: TextStyle, end: &str
 }
 
 pub fn reached(out: &mut String, one: &ReachedCheckpoint<'_>, style: TextStyle) {
-    let ReachedCheckpoint { checkpoint: Checkpoint { phase, status, updated, more }, by } = one;
+    let ReachedCheckpoint { checkpoint: Checkpoint { phase, status, updated, more }, by, .. } = one;
     let colon = if phase.contains(": ") { ":" } else { "" };
     let tags = style.tags();
     out.push_str(&format!("- Phase {}: {}", escaped(phase, &format!("{colon}{tags}")), escaped(status, tags)));
