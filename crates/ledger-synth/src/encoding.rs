@@ -2,8 +2,6 @@
 //! with the numbers in the first lines of the cache's files. The canonical form, of which the id of an event is the
 //! hash, never does.
 
-use std::borrow::Cow;
-
 use shopfloor_core::hash::Digest;
 
 use crate::entry::{Checkpoint, Entry};
@@ -30,28 +28,28 @@ impl Encoder {
         Encoder { bytes: Vec::with_capacity(capacity) }
     }
 
-    pub fn entry(&mut self, entry: &Entry<'_>) {
+    pub fn entry<T: AsRef<str>>(&mut self, entry: &Entry<'_, T>) {
         match entry {
             Entry::Text { section, text } => {
                 self.head(TEXT, section);
-                self.text(text);
+                self.text(text.as_ref());
             }
             Entry::Item { section, text } => {
                 self.head(ITEM, section);
-                self.text(text);
+                self.text(text.as_ref());
             }
             Entry::Pair { section, key, value: Some(value) } => {
                 self.head(PAIR, section);
-                self.text(key);
-                self.text(value);
+                self.text(key.as_ref());
+                self.text(value.as_ref());
             }
             Entry::Pair { section, key, value: None } => {
                 self.head(REMOVAL, section);
-                self.text(key);
+                self.text(key.as_ref());
             }
             Entry::Checkpoint(Checkpoint { phase, status, updated, more }) => {
                 self.head(CHECKPOINT, &Section::Checkpoints.into());
-                [phase, status, updated, more].into_iter().for_each(|part| self.text(part));
+                [phase, status, updated, more].into_iter().for_each(|part| self.text(part.as_ref()));
             }
         }
     }
@@ -66,7 +64,7 @@ impl Encoder {
     }
 
     /// Texts that may be missing: which ones are there, then those.
-    pub fn maybe<const N: usize>(&mut self, texts: [&Option<Cow<'_, str>>; N]) {
+    pub fn maybe<const N: usize>(&mut self, texts: [Option<&str>; N]) {
         let present = texts.iter().enumerate().map(|(bit, text)| u8::from(text.is_some()) << bit);
         self.bytes.push(present.sum());
         texts.into_iter().flatten().for_each(|text| self.text(text));
@@ -102,30 +100,30 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    pub fn entry(&mut self) -> Option<Entry<'a>> {
+    pub fn entry<T: From<&'a str>>(&mut self) -> Option<Entry<'a, T>> {
         let [head] = *self.array()?;
         let section = match head >> KIND_BITS {
-            0 => self.text()?.into(),
+            0 => SectionName::from(self.text()?),
             number => SectionName::from(*Section::ALL.get(usize::from(number) - 1)?),
         };
         Some(match head & ((1 << KIND_BITS) - 1) {
-            TEXT => Entry::Text { section, text: self.text()? },
-            ITEM => Entry::Item { section, text: self.text()? },
-            PAIR => Entry::Pair { section, key: self.text()?, value: Some(self.text()?) },
-            REMOVAL => Entry::Pair { section, key: self.text()?, value: None },
+            TEXT => Entry::Text { section, text: self.text()?.into() },
+            ITEM => Entry::Item { section, text: self.text()?.into() },
+            PAIR => Entry::Pair { section, key: self.text()?.into(), value: Some(self.text()?.into()) },
+            REMOVAL => Entry::Pair { section, key: self.text()?.into(), value: None },
             CHECKPOINT => Entry::Checkpoint(Checkpoint {
-                phase: self.text()?,
-                status: self.text()?,
-                updated: self.text()?,
-                more: self.text()?,
+                phase: self.text()?.into(),
+                status: self.text()?.into(),
+                updated: self.text()?.into(),
+                more: self.text()?.into(),
             }),
             _ => return None,
         })
     }
 
-    pub fn maybe<const N: usize>(&mut self) -> Option<[Option<Cow<'a, str>>; N]> {
+    pub fn maybe<const N: usize>(&mut self) -> Option<[Option<&'a str>; N]> {
         let [present] = *self.array()?;
-        let mut texts = [const { None }; N];
+        let mut texts = [None; N];
         for (bit, text) in texts.iter_mut().enumerate() {
             if present & (1 << bit) != 0 {
                 *text = Some(self.text()?);
@@ -150,11 +148,11 @@ impl<'a> Decoder<'a> {
         Some(array)
     }
 
-    pub fn text(&mut self) -> Option<Cow<'a, str>> {
+    pub fn text(&mut self) -> Option<&'a str> {
         let length = self.number()?;
         let (text, rest) = self.bytes.split_at_checked(usize::try_from(length).ok()?)?;
         self.bytes = rest;
-        std::str::from_utf8(text).ok().map(Cow::Borrowed)
+        std::str::from_utf8(text).ok()
     }
 
     pub fn number(&mut self) -> Option<u32> {

@@ -12,31 +12,31 @@ pub const RETRACT: &str = "retract";
 /// The section whose items are keys whose conflict is closed.
 pub const CLOSED: &str = "closed_conflicts";
 
-/// One thing an event says.
+/// One thing an event says. Its texts are of type `T`, which is smaller where they are all borrowed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Entry<'a> {
+pub enum Entry<'a, T = Cow<'a, str>> {
     /// A register: the newest counts.
-    Text { section: SectionName<'a>, text: Cow<'a, str> },
+    Text { section: SectionName<'a>, text: T },
     /// A member of a set.
-    Item { section: SectionName<'a>, text: Cow<'a, str> },
+    Item { section: SectionName<'a>, text: T },
     /// An entry of a map, the newest per key. Without a value it removes the key.
-    Pair { section: SectionName<'a>, key: Cow<'a, str>, value: Option<Cow<'a, str>> },
+    Pair { section: SectionName<'a>, key: T, value: Option<T> },
     /// A checkpoint: all are kept.
-    Checkpoint(Checkpoint<'a>),
+    Checkpoint(Checkpoint<T>),
 }
 
 /// How far a phase of the work was at a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Checkpoint<'a> {
-    pub phase: Cow<'a, str>,
-    pub status: Cow<'a, str>,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Checkpoint<T> {
+    pub phase: T,
+    pub status: T,
     /// RFC 3339 in UTC, or the text as written; the time of the event where none was written.
-    pub updated: Cow<'a, str>,
+    pub updated: T,
     /// Its other fields, one per line.
-    pub more: Cow<'a, str>,
+    pub more: T,
 }
 
-impl<'a> Entry<'a> {
+impl<T: AsRef<str>> Entry<'_, T> {
     /// The section it belongs to.
     pub fn section(&self) -> SectionName<'_> {
         match self {
@@ -50,47 +50,27 @@ impl<'a> Entry<'a> {
     /// The event that this entry retracts.
     pub fn retracted(&self) -> Option<Digest> {
         match self {
-            Entry::Item { section, text } if section.as_str() == RETRACT => Digest::parse(text),
+            Entry::Item { section, text } if section.as_str() == RETRACT => Digest::parse(text.as_ref()),
             _ => None,
-        }
-    }
-
-    pub fn borrowed(&self) -> Entry<'_> {
-        self.map(SectionName::borrowed, |text| Cow::Borrowed(&**text))
-    }
-
-    pub fn into_owned(self) -> Entry<'static> {
-        self.map(|section| section.clone().into_owned(), |text| Cow::Owned(text.to_string()))
-    }
-
-    /// The same entry with each of its parts mapped.
-    fn map<'s, 't>(
-        &'s self,
-        name: impl Fn(&'s SectionName<'a>) -> SectionName<'t>,
-        text: impl Fn(&'s Cow<'a, str>) -> Cow<'t, str>,
-    ) -> Entry<'t> {
-        match self {
-            Entry::Text { section, text: value } => Entry::Text { section: name(section), text: text(value) },
-            Entry::Item { section, text: value } => Entry::Item { section: name(section), text: text(value) },
-            Entry::Pair { section, key, value } => {
-                Entry::Pair { section: name(section), key: text(key), value: value.as_ref().map(text) }
-            }
-            Entry::Checkpoint(checkpoint) => Entry::Checkpoint(checkpoint.map(text)),
         }
     }
 }
 
-impl<'a> Checkpoint<'a> {
-    pub fn borrowed(&self) -> Checkpoint<'_> {
-        self.map(|text| Cow::Borrowed(&**text))
-    }
-
-    fn map<'s, 't>(&'s self, text: impl Fn(&'s Cow<'a, str>) -> Cow<'t, str>) -> Checkpoint<'t> {
-        Checkpoint {
-            phase: text(&self.phase),
-            status: text(&self.status),
-            updated: text(&self.updated),
-            more: text(&self.more),
+impl Entry<'_> {
+    pub fn into_owned(self) -> Entry<'static> {
+        let text = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Entry::Text { section, text: value } => Entry::Text { section: section.into_owned(), text: text(value) },
+            Entry::Item { section, text: value } => Entry::Item { section: section.into_owned(), text: text(value) },
+            Entry::Pair { section, key, value } => {
+                Entry::Pair { section: section.into_owned(), key: text(key), value: value.map(text) }
+            }
+            Entry::Checkpoint(Checkpoint { phase, status, updated, more }) => Entry::Checkpoint(Checkpoint {
+                phase: text(phase),
+                status: text(status),
+                updated: text(updated),
+                more: text(more),
+            }),
         }
     }
 }

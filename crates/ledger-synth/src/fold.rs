@@ -19,7 +19,7 @@ pub struct Fold {
 pub enum FoldPart<'a> {
     Source(Source<'a>),
     /// What was said, and by which source of the fold.
-    Entry(Entry<'a>, u32),
+    Entry(Entry<'a, &'a str>, u32),
 }
 
 const SOURCE: u8 = 0;
@@ -50,7 +50,7 @@ impl Fold {
     }
 
     /// Everything that was said, each with the event that said it.
-    pub fn said(&self) -> impl Iterator<Item = (Entry<'_>, Digest)> {
+    pub fn said(&self) -> impl Iterator<Item = (Entry<'_, &str>, Digest)> {
         let mut ids = Vec::new();
         self.parts().filter_map(move |part| match part {
             FoldPart::Source(source) => {
@@ -81,12 +81,12 @@ impl FoldBuilder {
         self.out.bytes.push(SOURCE);
         self.out.bytes.extend_from_slice(source.id.as_bytes());
         self.out.time(source.ts);
-        self.out.text(&source.agent);
-        self.out.maybe([&source.branch, &source.topic]);
+        self.out.text(source.agent);
+        self.out.maybe([source.branch, source.topic]);
     }
 
     /// `of` is the number of the source that said it, among those that were added.
-    pub fn entry(&mut self, entry: &Entry<'_>, of: u32) {
+    pub fn entry<T: AsRef<str>>(&mut self, entry: &Entry<'_, T>, of: u32) {
         self.out.bytes.push(ENTRY);
         self.out.entry(entry);
         self.out.number(of);

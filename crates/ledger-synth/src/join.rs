@@ -1,6 +1,5 @@
 //! The joined ledger: what a set of events and snapshots says together.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashSet;
@@ -15,14 +14,14 @@ use crate::source::Source;
 pub type By<T> = (T, u32);
 
 /// An entry of a map: its key, its value if it has one, and who said so.
-pub type Pair<'a> = (Cow<'a, str>, By<Option<Cow<'a, str>>>);
+pub type Pair<'a> = (&'a str, By<Option<&'a str>>);
 
 /// One section of the joined ledger, in each of its shapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinedSection<'a> {
-    pub text: Option<By<Cow<'a, str>>>,
+    pub text: Option<By<&'a str>>,
     /// In bytewise order.
-    pub items: Vec<By<Cow<'a, str>>>,
+    pub items: Vec<By<&'a str>>,
     /// In bytewise order of the keys.
     pub pairs: Vec<Pair<'a>>,
 }
@@ -34,9 +33,9 @@ pub struct Join<'a> {
     pub sources: Vec<Source<'a>>,
     pub sections: BTreeMap<SectionName<'a>, JoinedSection<'a>>,
     /// In no order.
-    pub checkpoints: Vec<By<Checkpoint<'a>>>,
+    pub checkpoints: Vec<By<Checkpoint<&'a str>>>,
     /// What each agent last said it does, newest first; the first is the text of the section `now`.
-    pub nows: Vec<By<Cow<'a, str>>>,
+    pub nows: Vec<By<&'a str>>,
     /// The events that snapshots cover.
     pub folded: HashSet<Digest>,
     /// The snapshots, and the snapshots that are folded into them.
@@ -53,7 +52,7 @@ impl<'a> Join<'a> {
     /// The sources, newest first.
     pub fn newest_first(&self) -> Vec<&Source<'a>> {
         let mut sources: Vec<_> = self.sources.iter().collect();
-        sources.sort_unstable_by(|a, b| (b.ts, &b.agent, b.id).cmp(&(a.ts, &a.agent, a.id)));
+        sources.sort_unstable_by(|a, b| (b.ts, b.agent, b.id).cmp(&(a.ts, a.agent, a.id)));
         sources
     }
 
@@ -75,46 +74,42 @@ impl<'a> Join<'a> {
     }
 
     /// Everything as entries, each with its source.
-    pub fn entries(&self) -> impl Iterator<Item = (Entry<'_>, u32)> {
+    pub fn entries(&self) -> impl Iterator<Item = (Entry<'_, &'a str>, u32)> {
         self.texts().chain(self.items_and_pairs()).chain(self.checkpoints.iter().map(as_entry))
     }
 
     /// The same, in an order that depends on the events only.
-    pub fn entries_in_order(&self) -> impl Iterator<Item = (Entry<'_>, u32)> {
+    pub fn entries_in_order(&self) -> impl Iterator<Item = (Entry<'_, &'a str>, u32)> {
         let id = |of: u32| self.source(of).id;
         let mut texts: Vec<_> = self.texts().collect();
         texts.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| id(a.1).cmp(&id(b.1))));
-        let mut checkpoints: Vec<&By<Checkpoint<'_>>> = self.checkpoints.iter().collect();
+        let mut checkpoints: Vec<&By<Checkpoint<&str>>> = self.checkpoints.iter().collect();
         checkpoints.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| id(a.1).cmp(&id(b.1))));
         texts.into_iter().chain(self.items_and_pairs()).chain(checkpoints.into_iter().map(as_entry))
     }
 
-    fn texts(&self) -> impl Iterator<Item = (Entry<'_>, u32)> {
-        let texts = self.sections.iter().filter_map(|(name, section)| Some((name.borrowed(), section.text.as_ref()?)));
+    fn texts(&self) -> impl Iterator<Item = (Entry<'_, &'a str>, u32)> {
+        let texts = self.sections.iter().filter_map(|(name, section)| Some((name.borrowed(), section.text?)));
         // The text of the section is the first of these.
-        let nows = self.nows.iter().skip(1).map(|now| (Section::Now.into(), now));
-        texts.chain(nows).map(|(section, (text, of))| (Entry::Text { section, text: borrowed(text) }, *of))
+        let nows = self.nows.iter().skip(1).map(|now| (Section::Now.into(), *now));
+        texts.chain(nows).map(|(section, (text, of))| (Entry::Text { section, text }, of))
     }
 
-    fn items_and_pairs(&self) -> impl Iterator<Item = (Entry<'_>, u32)> {
+    fn items_and_pairs(&self) -> impl Iterator<Item = (Entry<'_, &'a str>, u32)> {
         let items = self.sections.iter().flat_map(|(name, section)| {
             let items = section.items.iter();
-            items.map(|(text, of)| (Entry::Item { section: name.borrowed(), text: borrowed(text) }, *of))
+            items.map(|(text, of)| (Entry::Item { section: name.borrowed(), text: *text }, *of))
         });
         let pairs = self.sections.iter().flat_map(|(name, section)| {
-            section.pairs.iter().map(|(key, (value, of))| {
-                let value = value.as_deref().map(borrowed);
-                (Entry::Pair { section: name.borrowed(), key: borrowed(key), value }, *of)
-            })
+            let pair = |(key, (value, of)): &Pair<'a>| {
+                (Entry::Pair { section: name.borrowed(), key: *key, value: *value }, *of)
+            };
+            section.pairs.iter().map(pair)
         });
         items.chain(pairs)
     }
 }
 
-fn borrowed(text: &str) -> Cow<'_, str> {
-    Cow::Borrowed(text)
-}
-
-fn as_entry<'j>((checkpoint, of): &'j By<Checkpoint<'_>>) -> (Entry<'j>, u32) {
-    (Entry::Checkpoint(checkpoint.borrowed()), *of)
+fn as_entry<'j, 'a>((checkpoint, of): &'j By<Checkpoint<&'a str>>) -> (Entry<'j, &'a str>, u32) {
+    (Entry::Checkpoint(*checkpoint), *of)
 }

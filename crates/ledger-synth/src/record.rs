@@ -1,5 +1,6 @@
 //! An event as it is kept, in memory and in the cache: its id, and its content.
 
+use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ use crate::encoding::{Decoder, Encoder};
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::front::Meta;
+use crate::section::Section;
+use crate::source::Source;
 
 /// An event as it is kept.
 #[derive(Clone, Debug)]
@@ -52,17 +55,29 @@ impl EventRecord {
 
     /// Decodes the event. None: the bytes are not those of an event.
     pub fn decode(&self) -> Option<LedgerEvent<'_>> {
-        let (meta, mut entries) = self.parts()?;
-        let all = entries.by_ref().collect();
-        entries.0.bytes.is_empty().then_some(LedgerEvent { meta, entries: all })
+        let mut from = Decoder { bytes: &self.bytes };
+        let (ts, agent) = (from.time()?, from.text()?.into());
+        let [branch, kind, reason, title] = from.maybe()?.map(|text| text.map(Cow::Borrowed));
+        let mut entries = Vec::new();
+        while !from.bytes.is_empty() {
+            entries.push(from.entry()?);
+        }
+        Some(LedgerEvent { meta: Meta { ts, agent, branch, kind, reason, title }, entries })
     }
 
-    /// Decodes what the event is, and its entries one by one.
-    pub fn parts(&self) -> Option<(Meta<'_>, Entries<'_>)> {
+    /// Decodes what the ledger says of the event, and the event's entries one by one.
+    pub fn parts(&self) -> Option<(Source<'_>, Entries<'_>)> {
         let mut from = Decoder { bytes: &self.bytes };
         let (ts, agent) = (from.time()?, from.text()?);
-        let [branch, kind, reason, title] = from.maybe()?;
-        Some((Meta { ts, agent, branch, kind, reason, title }, Entries(from)))
+        let [branch, _, _, title] = from.maybe()?;
+        let entries = Entries(from);
+        let now = || {
+            entries.clone().find_map(|entry| match entry {
+                Entry::Text { section, text } if section == Section::Now => Some(text),
+                _ => None,
+            })
+        };
+        Some((Source { id: self.id, ts, agent, branch, topic: title.or_else(now) }, entries))
     }
 }
 
@@ -71,9 +86,9 @@ impl EventRecord {
 pub struct Entries<'a>(Decoder<'a>);
 
 impl<'a> Iterator for Entries<'a> {
-    type Item = Entry<'a>;
+    type Item = Entry<'a, &'a str>;
 
-    fn next(&mut self) -> Option<Entry<'a>> {
+    fn next(&mut self) -> Option<Entry<'a, &'a str>> {
         if self.0.bytes.is_empty() { None } else { self.0.entry() }
     }
 }
@@ -99,7 +114,7 @@ fn encode(event: &LedgerEvent<'_>) -> Vec<u8> {
     let meta = &event.meta;
     out.time(meta.ts);
     out.text(&meta.agent);
-    out.maybe([&meta.branch, &meta.kind, &meta.reason, &meta.title]);
+    out.maybe([&meta.branch, &meta.kind, &meta.reason, &meta.title].map(Option::as_deref));
     event.entries.iter().for_each(|entry| out.entry(entry));
     out.bytes
 }

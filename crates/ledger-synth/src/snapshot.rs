@@ -135,9 +135,9 @@ impl<'a> SnapshotLine<'a> {
     fn add_to(self, events: &mut FoldBuilder, folds: &mut BTreeSet<Digest>) -> Option<()> {
         let text = |text: Option<JsonText<'a>>| text.map(|text| text.0);
         if let Some(id) = self.event {
-            let (branch, topic) = (text(self.branch), text(self.topic));
+            let (agent, branch, topic) = (text(self.agent)?, text(self.branch), text(self.topic));
             let ts = instant::parse(&self.ts?.0)?;
-            events.source(&Source { id, ts, agent: self.agent?.0, branch, topic });
+            events.source(&Source { id, ts, agent: &agent, branch: branch.as_deref(), topic: topic.as_deref() });
         } else if let Some(folded) = self.snapshot {
             folds.insert(folded);
         } else {
@@ -177,12 +177,12 @@ pub fn render(join: &Join<'_>) -> (String, String) {
     for (place, of) in (0..).zip(&order) {
         places.insert(*of, place);
         let source = join.source(*of);
-        let topic = source.topic.as_deref().map(cut);
+        let topic = source.topic.map(cut);
         push(SnapshotLine {
             event: Some(source.id),
             ts: some(&source.ts.to_string()),
-            agent: some(&source.agent),
-            branch: source.branch.as_deref().and_then(some),
+            agent: some(source.agent),
+            branch: source.branch.and_then(some),
             topic: topic.as_deref().and_then(some),
             ..SnapshotLine::default()
         });
@@ -196,14 +196,14 @@ pub fn render(join: &Join<'_>) -> (String, String) {
             Entry::Text { section, text } => SnapshotLine { section: some(section.as_str()), text: some(text), ..line },
             Entry::Item { section, text } => SnapshotLine { section: some(section.as_str()), item: some(text), ..line },
             Entry::Pair { section, key, value } => {
-                let value = value.as_deref().and_then(some);
+                let value = value.and_then(some);
                 SnapshotLine { section: some(section.as_str()), key: some(key), value, ..line }
             }
             Entry::Checkpoint(c) => SnapshotLine {
-                phase: some(&c.phase),
-                status: some(&c.status),
-                updated: some(&c.updated),
-                more: Some(&c.more).filter(|more| !more.is_empty()).and_then(|more| some(more)),
+                phase: some(c.phase),
+                status: some(c.status),
+                updated: some(c.updated),
+                more: Some(c.more).filter(|more| !more.is_empty()).and_then(|more| some(more)),
                 ..line
             },
         });

@@ -64,7 +64,7 @@ fn lint(events: &Events, future: &BTreeSet<Digest>, report: &mut dyn FnMut(LintA
         let (path, line) = (skipped.path.to_string_lossy().into_owned(), skipped.problem.line);
         report(LintAnswer { path, line, why: skipped.problem.why.clone(), level: Level::Error });
     }
-    for (record, file) in events.records.iter().zip(&events.files) {
+    for (record, file) in events.records.iter().zip(events.files.iter()) {
         let Some(event) = record.decode() else { continue };
         let path = file.path().to_string_lossy().into_owned();
         let mut push = |level, why: String| report(LintAnswer { path: path.clone(), line: 1, why, level });

@@ -93,9 +93,10 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// The event that a person names: by its file, its id or the beginning of its id.
 fn find(env: &Env, events: &Events, folded: &HashSet<Digest>, named: &str) -> Result<Digest> {
     let path = env.cwd.join(named).canonicalize().ok();
-    let by_path = events.files.iter().position(|file| {
-        *file.name == *OsStr::new(named) || (path.is_some() && file.path().canonicalize().ok() == path)
-    });
+    let by_path = events
+        .files
+        .iter()
+        .position(|file| file.name == OsStr::new(named) || (path.is_some() && file.path().canonicalize().ok() == path));
     if let Some(at) = by_path {
         return Ok(events.records[at].id);
     }

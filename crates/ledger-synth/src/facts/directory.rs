@@ -4,8 +4,7 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use hashbrown::HashSet;
 use jiff::Timestamp;
@@ -201,8 +200,6 @@ fn read_listed(dir: &Root, cache: &CacheUse, mut files: Vec<ListedFile>) -> Resu
     let none = Pack::default();
     let pack = if read.has_base { &none } else { cache.pack.get() };
     read.events.records.reserve_exact(rest.len());
-    read.events.files.reserve_exact(rest.len());
-    let place: Arc<Path> = dir.path().into();
     // The bytes of all files at once would need much memory.
     for part in rest.chunks_mut(PART) {
         let chunks: Vec<_> = part.chunks(CHUNK).collect();
@@ -211,8 +208,8 @@ fn read_listed(dir: &Root, cache: &CacheUse, mut files: Vec<ListedFile>) -> Resu
         for (file, key) in part {
             let Some(found) = found.next().transpose()?.flatten() else { return Ok(None) };
             let is_settled = cache.since.is_some_and(|since| file.stat.is_some_and(|stat| stat.is_settled(since)));
-            let name = std::mem::take(&mut file.name).into();
-            read.take(EventPath { dir: place.clone(), name }, is_settled.then_some(*key), found);
+            read.take(EventPath { dir: dir.path(), name: &file.name }, is_settled.then_some(*key), found);
+            file.name = OsString::new();
         }
     }
     read.events.skipped.sort_by(|a, b| a.path.cmp(&b.path));
@@ -246,7 +243,7 @@ fn load_chunk(dir: &Root, pack: &Pack, files: &[(ListedFile, FileKey)]) -> Vec<R
 
 impl DirectoryRead {
     /// Adds what a file holds. `key` is that of a file that can be remembered.
-    fn take(&mut self, file: EventPath, key: Option<FileKey>, found: Loaded) {
+    fn take(&mut self, file: EventPath<'_>, key: Option<FileKey>, found: Loaded) {
         let is_late = key.is_none();
         let at = self.events.records.len();
         match found {
@@ -277,7 +274,7 @@ impl DirectoryRead {
         let events = &self.events;
         let after: HashSet<&OsStr> = after.iter().map(OsString::as_os_str).collect();
         let other = events.snapshots.iter().map(|file| &file.path).chain(events.skipped.iter().map(|file| &file.path));
-        let names = events.files.iter().map(|file| &*file.name).chain(other.filter_map(|path| path.file_name()));
+        let names = events.files.iter().map(|file| file.name).chain(other.filter_map(|path| path.file_name()));
         let names: HashSet<&OsStr> = names.chain(self.base_names.iter().map(OsString::as_os_str)).collect();
         let is_snapshot = |name: &OsStr| name.as_bytes().starts_with(b"snapshot_");
         names.is_subset(&after) && after.iter().all(|name| !is_snapshot(name) || names.contains(name))
@@ -300,7 +297,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
                 let problem = Malformed::new(1, "not a regular file");
                 events.skipped.push(Skipped { path: path.clone(), problem });
             }
-            Some(EventFileContent::Event(record)) => events.push(record, EventPath::at(path)),
+            Some(EventFileContent::Event(record)) => events.push(record, EventPath::of(path)),
             Some(EventFileContent::Snapshot(read)) => events.snapshots.push(SnapshotFile { path: path.clone(), read }),
             Some(EventFileContent::Malformed(problem)) => events.skipped.push(Skipped { path: path.clone(), problem }),
         }
@@ -318,5 +315,6 @@ pub fn archived(archive: &Root) -> Result<Events> {
             events.add(read(&dir, &none, None, LedgerLock::Free)?.events);
         }
     }
+    events.sort();
     Ok(events)
 }

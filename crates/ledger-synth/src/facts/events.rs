@@ -1,12 +1,11 @@
 //! The events that were read from a set of files.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use shopfloor_core::error::Failure;
 use shopfloor_core::text::shell_word;
 
+use super::{EventPath, EventPaths};
 use crate::event_file::Malformed;
 use crate::record::EventRecord;
 use crate::snapshot::Snapshot;
@@ -31,31 +30,13 @@ pub struct SnapshotFile {
     pub read: Result<Snapshot, Malformed>,
 }
 
-/// The file of an event. Compact, because there may be a hundred thousand of them.
-#[derive(Clone, Debug)]
-pub struct EventPath {
-    pub dir: Arc<Path>,
-    pub name: Box<OsStr>,
-}
-
-impl EventPath {
-    pub fn at(path: &Path) -> EventPath {
-        let dir = path.parent().unwrap_or(path).into();
-        EventPath { dir, name: path.file_name().unwrap_or_default().into() }
-    }
-
-    pub fn path(&self) -> PathBuf {
-        self.dir.join(&*self.name)
-    }
-}
-
 /// Everything that a set of files says, before the join.
 #[derive(Debug, Default)]
 pub struct Events {
     /// In the order of `files`.
     pub records: Vec<EventRecord>,
     /// The file of each record.
-    pub files: Vec<EventPath>,
+    pub files: EventPaths,
     pub snapshots: Vec<SnapshotFile>,
     pub skipped: Vec<Skipped>,
 }
@@ -80,34 +61,34 @@ impl Events {
         self.records.is_empty() && self.snapshots.is_empty() && self.skipped.is_empty()
     }
 
-    pub fn push(&mut self, record: EventRecord, file: EventPath) {
+    pub fn push(&mut self, record: EventRecord, file: EventPath<'_>) {
         self.records.push(record);
         self.files.push(file);
     }
 
     /// Keeps the events for which `wanted` is true.
     pub fn retain(&mut self, wanted: impl Fn(&EventRecord) -> bool) {
-        let keeps: Vec<bool> = self.records.iter().map(wanted).collect();
-        let mut at = keeps.iter();
-        self.records.retain(|_| at.next().copied().unwrap_or(false));
-        let mut at = keeps.iter();
-        self.files.retain(|_| at.next().copied().unwrap_or(false));
+        let numbers = (0..).zip(&self.records).filter(|(_, record)| wanted(record)).map(|(at, _)| at);
+        self.pick(numbers.collect());
     }
 
     /// Puts the events in the order of their paths, for answers that name files.
     pub fn sort(&mut self) {
-        let key = |at: &usize| (&self.files[*at].dir, &self.files[*at].name);
-        let mut order: Vec<usize> = (0..self.files.len()).collect();
-        order.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
+        let mut order: Vec<usize> = (0..self.records.len()).collect();
+        order.sort_unstable_by_key(|at| self.files.at(*at));
+        self.pick(order);
+    }
+
+    /// Keeps the events with these numbers, in this order.
+    fn pick(&mut self, numbers: Vec<usize>) {
+        self.files = self.files.pick(numbers.iter().copied());
         let mut records: Vec<_> = std::mem::take(&mut self.records).into_iter().map(Some).collect();
-        let mut files: Vec<_> = std::mem::take(&mut self.files).into_iter().map(Some).collect();
-        self.records = order.iter().filter_map(|at| records[*at].take()).collect();
-        self.files = order.iter().filter_map(|at| files[*at].take()).collect();
+        self.records = numbers.iter().filter_map(|at| records[*at].take()).collect();
     }
 
     pub fn add(&mut self, other: Events) {
         self.records.extend(other.records);
-        self.files.extend(other.files);
+        other.files.iter().for_each(|file| self.files.push(file));
         self.snapshots.extend(other.snapshots);
         self.skipped.extend(other.skipped);
     }

@@ -10,8 +10,8 @@ use shopfloor_core::hash::Digest;
 
 use super::directory::{self, CacheUse, DirectoryRead, LedgerLock};
 use super::objects::{self, CommitTree, Objects};
-use super::{ARCHIVE, Current, EVENTS, EventPath, Events, Ledger, sparse};
-use crate::cache::{self, Base, LazyPack};
+use super::{ARCHIVE, Current, EVENTS, Events, Ledger, sparse};
+use crate::cache::{self, Base, FileKey, LazyPack};
 use crate::entry::Entry;
 use crate::join::Join;
 use crate::settings::Effect;
@@ -73,10 +73,10 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
         cache.base = None;
         memory.remember(&cache.pack, &read);
     }
-    memory.is_join_due = is_whole && is_join_due(&read, cache.base.as_ref());
-    let mut events = std::mem::take(&mut read.events);
-    read.fresh = Vec::new();
-    memory.read = read;
+    if is_whole && memory.since.is_some() && is_join_due(&read, cache.base.as_ref()) {
+        memory.due = Some(DueJoin { files: read.settled, late: read.late });
+    }
+    let mut events = read.events;
     events.add(left_out.events);
     Ok(Gathered { quiet: None, base: cache.base, events, memory })
 }
@@ -155,14 +155,19 @@ pub struct RunMemory {
     pack: PathBuf,
     base: PathBuf,
     quiet: PathBuf,
-    /// What was read, without the events.
-    read: DirectoryRead,
-    is_join_due: bool,
+    due: Option<DueJoin>,
     /// None in a dry run.
     since: Option<Timestamp>,
     /// The options that decide the text of `current.md`.
     options: String,
     print: Option<Vec<u8>>,
+}
+
+/// A join that is to be remembered.
+struct DueJoin {
+    files: Vec<FileKey>,
+    /// The events that must be left out of it, because they may change without a new time, in ascending order.
+    late: Vec<usize>,
 }
 
 /// Loads the events of the ledger, and the archived events that a snapshot covers. Other archived events do not
@@ -183,7 +188,7 @@ pub fn stranded(ledger: &Ledger, events: &Events) -> Result<Vec<PathBuf>> {
     let live: HashSet<Digest> = events.records.iter().map(|record| record.id).collect();
     let mut archived = archived(ledger)?;
     archived.retain(|record| !covered.contains(&record.id) && !live.contains(&record.id));
-    Ok(archived.files.iter().map(EventPath::path).collect())
+    Ok(archived.files.iter().map(|file| file.path()).collect())
 }
 
 fn covered(events: &Events) -> Result<HashSet<Digest>> {
@@ -192,9 +197,7 @@ fn covered(events: &Events) -> Result<HashSet<Digest>> {
 }
 
 fn archived(ledger: &Ledger) -> Result<Events> {
-    let mut events = ledger.open(ARCHIVE)?.map_or(Ok(Events::default()), |archive| directory::archived(&archive))?;
-    events.sort();
-    Ok(events)
+    ledger.open(ARCHIVE)?.map_or(Ok(Events::default()), |archive| directory::archived(&archive))
 }
 
 impl RunMemory {
@@ -222,15 +225,17 @@ impl RunMemory {
         }
     }
 
-    /// The events that must be left out of the join that is to be remembered, because they may change without a new
-    /// time, in ascending order. None: no join is to be remembered.
+    /// The events that must be left out of the join that is to be remembered, in ascending order. None: no join is to be
+    /// remembered.
     pub fn late(&self) -> Option<&[usize]> {
-        (self.since.is_some() && self.is_join_due).then_some(&self.read.late)
+        self.due.as_ref().map(|due| due.late.as_slice())
     }
 
-    /// Remembers the join of everything but the late events.
+    /// Remembers the join of everything but the late events. If it cannot be written, the next run only takes longer.
     pub fn remember_join(&self, join: &Join<'_>) {
-        drop(Base::write(&self.base, &self.read.settled, join));
+        if let Some(due) = &self.due {
+            drop(Base::write(&self.base, &due.files, join));
+        }
     }
 
     /// Remembers that the ledger is in order, with this many events.

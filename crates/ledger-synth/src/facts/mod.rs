@@ -4,11 +4,13 @@ pub mod author;
 mod below;
 pub mod clone;
 pub mod directory;
+mod event_paths;
 mod events;
 pub mod gather;
 mod ledger;
 pub mod objects;
 pub mod sparse;
 
-pub use events::{EventPath, Events, Skipped, SnapshotFile};
+pub use event_paths::{EventPath, EventPaths};
+pub use events::{Events, Skipped, SnapshotFile};
 pub use ledger::{ARCHIVE, CURRENT, Current, CurrentIdentity, EVENTS, Ledger};

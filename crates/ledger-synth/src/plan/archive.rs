@@ -40,7 +40,7 @@ pub fn archive(now: Timestamp, events: Events, age: Option<Duration>) -> Result<
     let is_due = |ts: EventTime| limit.is_some_and(|limit| ts <= limit);
     let mut chosen = Vec::new();
     let mut plan = ArchivePlan::default();
-    for (record, file) in events.records.iter().zip(&events.files) {
+    for (record, file) in events.records.iter().zip(events.files.iter()) {
         let Some(event) = record.decode() else { continue };
         let is_covered = whole.folded.contains(&record.id);
         let is_retracted = whole.retracted.contains(&record.id) && !is_covered;

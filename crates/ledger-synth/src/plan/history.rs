@@ -1,6 +1,5 @@
 //! Everything that agents ever said, and whether it still counts.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use shopfloor_core::hash::Digest;
@@ -20,9 +19,9 @@ use crate::view;
 pub struct Statement<'h> {
     pub section: SectionName<'h>,
     /// The key in a map, the text in a set; none for a register.
-    pub key: Option<Cow<'h, str>>,
+    pub key: Option<&'h str>,
     /// None for the removal of a key, and for the items of sets.
-    pub value: Option<Cow<'h, str>>,
+    pub value: Option<&'h str>,
     pub source: &'h Source<'h>,
     pub beaten: bool,
     /// Whether it is a member of a set, which nothing replaces.
@@ -53,7 +52,7 @@ impl Statement<'_> {
 
     /// When it was said, by whom, and what: the greater one counts.
     fn rank(&self) -> (EventTime, &str, Option<&str>) {
-        (self.source.ts, &self.source.agent, self.value.as_deref())
+        (self.source.ts, self.source.agent, self.value)
     }
 }
 
@@ -110,7 +109,7 @@ impl<'h> History<'h> {
         let closed = self.closed();
         let disputed = self.disputed();
         let mut statements = self.statements(|statement| {
-            !statement.is_item && disputed.contains(&(statement.section.clone(), statement.key.clone()))
+            !statement.is_item && disputed.contains(&(statement.section.clone(), statement.key))
         });
         let mut all = Vec::new();
         let is_one = |a: &Statement<'_>, b: &Statement<'_>| (&a.section, &a.key) == (&b.section, &b.key);
@@ -126,7 +125,7 @@ impl<'h> History<'h> {
 
     /// The sections and keys to which several values were given, except what each agent says for itself. There are few
     /// of them among many statements.
-    fn disputed(&self) -> HashSet<(SectionName<'h>, Option<Cow<'h, str>>)> {
+    fn disputed(&self) -> HashSet<(SectionName<'h>, Option<&'h str>)> {
         let mut values = HashMap::new();
         let mut disputed = HashSet::new();
         for Statement { section, key, value, is_item, .. } in self.said() {
@@ -166,9 +165,8 @@ impl<'h> History<'h> {
     fn said(&self) -> impl Iterator<Item = Statement<'h>> {
         let events = self.records.iter().flat_map(move |record| {
             let source = self.source(record.id);
-            let event = record.decode().filter(|_| source.is_some());
-            let entries = event.map(|event| event.entries).unwrap_or_default();
-            entries.into_iter().filter_map(move |entry| self.statement(entry, source?))
+            let entries = record.parts().map(|(_, entries)| entries);
+            entries.into_iter().flatten().filter_map(move |entry| self.statement(entry, source?))
         });
         let snapshots = self.snapshots.iter().flat_map(move |snapshot| {
             snapshot.events.said().filter_map(move |(entry, id)| self.statement(entry, self.source(id)?))
@@ -181,7 +179,7 @@ impl<'h> History<'h> {
         Some(self.sources[at])
     }
 
-    fn statement(&self, entry: Entry<'h>, source: &'h Source<'h>) -> Option<Statement<'h>> {
+    fn statement(&self, entry: Entry<'h, &'h str>, source: &'h Source<'h>) -> Option<Statement<'h>> {
         let beaten = self.is_beaten(&entry, source);
         let (is_item, is_pair) = (matches!(entry, Entry::Item { .. }), matches!(entry, Entry::Pair { .. }));
         let (section, key, value) = match entry {
@@ -197,7 +195,7 @@ impl<'h> History<'h> {
     }
 
     /// Whether something newer counts instead.
-    fn is_beaten(&self, entry: &Entry<'_>, source: &Source<'_>) -> bool {
+    fn is_beaten(&self, entry: &Entry<'_, &str>, source: &Source<'_>) -> bool {
         let is_it = |of: u32| self.join.source(of).id == source.id;
         match entry {
             Entry::Text { section, text } => {
@@ -210,7 +208,7 @@ impl<'h> History<'h> {
                 !at.map(|at| &pairs[at]).is_some_and(|(_, (held, of))| held == value && is_it(*of))
             }
             // A later `resolved` beats a question. Nothing beats another item.
-            Entry::Item { section, text } => *section == Section::OpenQuestions && !self.open.contains(&**text),
+            Entry::Item { section, text } => *section == Section::OpenQuestions && !self.open.contains(*text),
             Entry::Checkpoint(_) => false,
         }
     }
@@ -234,7 +232,7 @@ fn is_reopened(group: &[Statement<'_>], closed: (EventTime, &str)) -> bool {
 
 fn is_about(statement: &Statement<'_>, key: &str) -> bool {
     let is_section = |name: &str| SectionName::from_spelling(name.into()) == statement.section;
-    let own = statement.key.as_deref();
+    let own = statement.key;
     let is_path = || key.split_once('.').is_some_and(|(section, key)| is_section(section) && own == Some(key));
     own == Some(key) || is_path() || is_section(key)
 }

@@ -5,12 +5,10 @@
 //! removal is a value too). Checkpoints are a set. The newest entry is the one with the greatest (instant, agent,
 //! value), which is a total order.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hash};
 
-use hashbrown::hash_map::Entry as Known;
 use hashbrown::hash_table::Entry as Slot;
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
 
@@ -106,8 +104,8 @@ struct Table<'a> {
     places: HashTable<u32>,
     sections: HashMap<SectionName<'a>, Growing<'a>>,
     /// What each agent last said it does.
-    nows: HashMap<Cow<'a, str>, By<Cow<'a, str>>>,
-    checkpoints: Mentions<By<Checkpoint<'a>>>,
+    nows: HashMap<&'a str, By<&'a str>>,
+    checkpoints: Mentions<By<Checkpoint<&'a str>>>,
     folded: HashSet<Digest>,
     snapshots: BTreeSet<Digest>,
     retracted: BTreeSet<Digest>,
@@ -119,8 +117,8 @@ struct Table<'a> {
 /// A section while events are added.
 #[derive(Default)]
 struct Growing<'a> {
-    text: Option<By<Cow<'a, str>>>,
-    items: Mentions<By<Cow<'a, str>>>,
+    text: Option<By<&'a str>>,
+    items: Mentions<By<&'a str>>,
     pairs: Mentions<Pair<'a>>,
 }
 
@@ -192,7 +190,7 @@ impl<'a> Table<'a> {
         for part in fold.parts() {
             match part {
                 FoldPart::Source(source) => {
-                    let is_taken = self.filter.takes(source.branch.as_deref(), &source.agent);
+                    let is_taken = self.filter.takes(source.branch, source.agent);
                     places.push(is_taken.then(|| self.source_index(source)));
                 }
                 FoldPart::Entry(entry, of) => match places.get(of as usize).copied().flatten() {
@@ -206,12 +204,12 @@ impl<'a> Table<'a> {
     fn add(&mut self, record: &'a EventRecord) {
         let is_out = self.retracted.contains(&record.id) && !self.folded.contains(&record.id);
         // This cannot fail, because we encoded the event or checked it when we read it.
-        let Some((meta, entries)) = record.parts() else { return };
-        if is_out || !self.filter.takes(meta.branch.as_deref(), &meta.agent) {
+        let Some((source, entries)) = record.parts() else { return };
+        if is_out || !self.filter.takes(source.branch, source.agent) {
             return entries.for_each(|entry| self.keep_retraction(&entry));
         }
         let known = self.sources.len();
-        let place = self.source_index(Source::new(record.id, meta, entries.clone()));
+        let place = self.source_index(source);
         if self.sources.len() == known && !self.folded.contains(&record.id) {
             // This file has the same event as an earlier file.
             return;
@@ -220,7 +218,7 @@ impl<'a> Table<'a> {
     }
 
     /// Keeps the retractions of an event that does not count itself.
-    fn keep_retraction(&mut self, entry: &Entry<'_>) {
+    fn keep_retraction(&mut self, entry: &Entry<'_, &str>) {
         self.hidden.extend(entry.retracted());
     }
 
@@ -239,18 +237,15 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn add_entry(&mut self, entry: Entry<'a>, of: u32) {
+    fn add_entry(&mut self, entry: Entry<'a, &'a str>, of: u32) {
         let sources = &self.sources;
         match entry {
             Entry::Text { section, text } => {
                 let text = (text, of);
                 if section == Section::Now {
-                    match self.nows.entry(sources[of as usize].agent.clone()) {
-                        Known::Occupied(mut held) if is_newer(sources, &text, held.get()) => {
-                            drop(held.insert(text.clone()))
-                        }
-                        Known::Occupied(_) => {}
-                        Known::Vacant(slot) => drop(slot.insert(text.clone())),
+                    let now = self.nows.entry(sources[of as usize].agent).or_insert(text);
+                    if is_newer(sources, &text, now) {
+                        *now = text;
                     }
                 }
                 let held = &mut self.sections.entry(section).or_default().text;
@@ -260,21 +255,15 @@ impl<'a> Table<'a> {
             }
             Entry::Item { section, text } => {
                 let items = &mut self.sections.entry(section).or_default().items;
-                items.add(
-                    (text, of),
-                    self.events,
-                    |item| item.0.clone(),
-                    |a, b| is_newer(sources, &((), a.1), &((), b.1)),
-                );
+                items.add((text, of), self.events, |item| item.0, |a, b| is_newer(sources, &((), a.1), &((), b.1)));
             }
             Entry::Pair { section, key, value } => {
                 let pairs = &mut self.sections.entry(section).or_default().pairs;
-                pairs.add((key, (value, of)), self.events, |pair| pair.0.clone(), |a, b| is_newer(sources, &a.1, &b.1));
+                pairs.add((key, (value, of)), self.events, |pair| pair.0, |a, b| is_newer(sources, &a.1, &b.1));
             }
             Entry::Checkpoint(checkpoint) => {
                 // Equal checkpoints of one agent count once, with the newest source.
-                let about =
-                    |(checkpoint, of): &By<Checkpoint<'a>>| (checkpoint.clone(), sources[*of as usize].agent.clone());
+                let about = |(checkpoint, of): &By<Checkpoint<&'a str>>| (*checkpoint, sources[*of as usize].agent);
                 self.checkpoints
                     .add((checkpoint, of), self.events, about, |a, b| is_newer(sources, &((), a.1), &((), b.1)));
             }
@@ -314,7 +303,7 @@ impl<'a> Table<'a> {
 /// ledger's text.
 fn newest_first<V: Ord>(sources: &[Source<'_>], a: &By<V>, b: &By<V>) -> Ordering {
     let (one, other) = (&sources[a.1 as usize], &sources[b.1 as usize]);
-    (other.ts, &other.agent, &b.0, other.id).cmp(&(one.ts, &one.agent, &a.0, one.id))
+    (other.ts, other.agent, &b.0, other.id).cmp(&(one.ts, one.agent, &a.0, one.id))
 }
 
 fn is_newer<V: Ord>(sources: &[Source<'_>], a: &By<V>, b: &By<V>) -> bool {

@@ -2,6 +2,7 @@
 //! not repeat the mistakes of the migration.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fmt::Display;
 
 use serde_yaml::{Mapping, Value};
 
@@ -100,28 +101,28 @@ impl HeldTexts {
         held
     }
 
-    fn add(&mut self, entry: &Entry<'_>) {
+    fn add<T: AsRef<str> + Display>(&mut self, entry: &Entry<'_, T>) {
         let section = entry.section();
         let text = match entry {
             Entry::Text { text, .. } | Entry::Item { text, .. } => format!("{} {text}", section.as_str()),
             Entry::Pair { key, value, .. } => {
-                format!("{} {key} {}", section.as_str(), value.as_deref().unwrap_or("null"))
+                format!("{} {key} {}", section.as_str(), value.as_ref().map_or("null", T::as_ref))
             }
             Entry::Checkpoint(c) => {
-                self.times.extend(instant::parse(&c.updated));
+                self.times.extend(instant::parse(c.updated.as_ref()));
                 format!("checkpoints phase {} {} {} {}", c.phase, c.status, c.updated, c.more)
             }
         };
         self.say(&text);
         self.name(section.as_str());
         match entry {
-            Entry::Text { text, .. } | Entry::Item { text, .. } => self.name(text),
+            Entry::Text { text, .. } | Entry::Item { text, .. } => self.name(text.as_ref()),
             Entry::Pair { key, value, .. } => {
-                let value = value.as_deref().unwrap_or_default();
-                [&**key, value, &format!("{key} {value}")].into_iter().for_each(|text| self.name(text));
+                let value = value.as_ref().map_or("", T::as_ref);
+                [key.as_ref(), value, &format!("{key} {value}")].into_iter().for_each(|text| self.name(text));
             }
             Entry::Checkpoint(c) => {
-                [&c.phase, &c.status, &c.updated, &c.more].into_iter().for_each(|text| self.name(text))
+                [&c.phase, &c.status, &c.updated, &c.more].into_iter().for_each(|text| self.name(text.as_ref()))
             }
         }
     }

@@ -14,12 +14,16 @@ pub struct EventProblems {
 
 impl EventProblems {
     pub fn new(now: EventTime, events: &Events, join: &Join<'_>) -> EventProblems {
-        let future = future_sources(now, join).map(|source| {
-            let at = events.records.iter().position(|record| record.id == source.id);
-            let name = at.map_or(format!("event {}", source.id), |at| events.files[at].path().display().to_string());
-            format!("{name}: its time is in the future: {}", source.ts)
-        });
-        EventProblems { malformed: events.skipped.iter().map(ToString::to_string).collect(), future: future.collect() }
+        let mut future: Vec<String> = future_sources(now, join)
+            .map(|source| {
+                let at = events.records.iter().position(|record| record.id == source.id);
+                let name =
+                    at.map_or(format!("event {}", source.id), |at| events.files.at(at).path().display().to_string());
+                format!("{name}: its time is in the future: {}", source.ts)
+            })
+            .collect();
+        future.sort_unstable();
+        EventProblems { malformed: events.skipped.iter().map(ToString::to_string).collect(), future }
     }
 
     pub fn is_empty(&self) -> bool {

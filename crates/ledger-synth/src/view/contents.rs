@@ -47,7 +47,7 @@ pub struct Told<'j> {
 /// A checkpoint, and the event that reached it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReachedCheckpoint<'j> {
-    pub checkpoint: &'j Checkpoint<'j>,
+    pub checkpoint: &'j Checkpoint<&'j str>,
     pub by: &'j Source<'j>,
     /// When it was reached. None: nobody can read the time that it has.
     pub at: Option<EventTime>,
@@ -241,7 +241,7 @@ pub fn unnumbered(text: &str) -> &str {
 }
 
 fn checkpoints<'j>(join: &'j Join<'_>) -> Vec<ReachedCheckpoint<'j>> {
-    let reach = |(checkpoint, of): &'j (Checkpoint<'_>, u32)| ReachedCheckpoint {
+    let reach = |(checkpoint, of): &'j (Checkpoint<&str>, u32)| ReachedCheckpoint {
         checkpoint,
         by: join.source(*of),
         at: instant::parse(&checkpoint.updated),

@@ -105,7 +105,7 @@ fn newest_first<'j, T: Copy>(all: &[T], told: impl Fn(&T) -> Told<'j>, room: usi
         let end = told.text.char_indices().nth(ENTRY).map_or(told.text.len(), |(at, _)| at);
         Told { text: &told.text[..end], by: told.by }
     };
-    let (mut newest, _) = newest(all.to_vec(), cut, room.max(8 * ENTRY));
+    let (mut newest, _) = newest(all, cut, room.max(8 * ENTRY));
     newest.sort_by(|a, b| {
         let (a, b) = (told(a), told(b));
         (b.by.ts, &b.by.agent, b.text).cmp(&(a.by.ts, &a.by.agent, a.text))

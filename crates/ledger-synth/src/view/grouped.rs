@@ -128,7 +128,7 @@ fn decisions(view: &View<'_>) -> Part {
         }
         PageEntry { text, at: told.by.ts }
     };
-    let (shown, left) = newest(view.map(Section::Decisions).to_vec(), |(_, told)| *told, PAGE);
+    let (shown, left) = newest(view.map(Section::Decisions), |(_, told)| *told, PAGE);
     Part::new(Section::Decisions, shown.iter().map(entry).collect(), left)
 }
 
@@ -141,17 +141,17 @@ fn questions(view: &View<'_>) -> Part {
         }
         PageEntry { text, at: told.by.ts }
     };
-    let (shown, left) = newest(view.list(Section::OpenQuestions).to_vec(), |told| *told, PAGE);
+    let (shown, left) = newest(view.list(Section::OpenQuestions), |told| *told, PAGE);
     Part::new(Section::OpenQuestions, shown.iter().map(entry).collect(), left)
 }
 
 /// The latest checkpoint of each agent and phase; all checkpoints if the page is of one agent and one day.
 fn checkpoints(view: &View<'_>) -> Part {
     let all = view.checkpoints();
-    let (mut shown, mut earlier) = (all.to_vec(), LeftOut::default());
+    let mut earlier = LeftOut::default();
+    let mut shown = Vec::new();
     if !view.is_of_one {
         let latest = latest(all);
-        shown.clear();
         for (at, one) in all.iter().enumerate() {
             match latest.contains(&at) {
                 true => shown.push(*one),
@@ -159,7 +159,7 @@ fn checkpoints(view: &View<'_>) -> Part {
             }
         }
     }
-    let (shown, left) = newest(shown, status, PAGE);
+    let (shown, left) = newest(if view.is_of_one { all } else { &shown }, status, PAGE);
     let entry = |one: &ReachedCheckpoint<'_>| {
         let mut text = String::new();
         reached(&mut text, one, looks(view.is_of_one).1);

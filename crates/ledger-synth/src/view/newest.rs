@@ -9,11 +9,11 @@ const MARK: usize = 3;
 
 /// The newest texts that `room` bytes can hold, in their order, and the others. A text that alone would take a quarter
 /// of the room is one of the others.
-pub fn newest<'j, T>(items: Vec<T>, told: impl Fn(&T) -> Told<'j>, room: usize) -> (Vec<T>, LeftOut) {
+pub fn newest<'j, T: Clone>(items: &[T], told: impl Fn(&T) -> Told<'j>, room: usize) -> (Vec<T>, LeftOut) {
     let size = |item: &T| told(item).text.len() + MARK;
     let mut left = LeftOut::default();
     if items.iter().map(size).sum::<usize>() <= room {
-        return (items, left);
+        return (items.to_vec(), left);
     }
     // The time decides almost always, so it is at hand.
     let by_rank = |a: &(EventTime, u32), b: &(EventTime, u32)| {
@@ -44,6 +44,6 @@ pub fn newest<'j, T>(items: Vec<T>, told: impl Fn(&T) -> Told<'j>, room: usize) 
             keeps[at] = true;
         }
     }
-    let mut keeps = keeps.into_iter();
-    (items.into_iter().filter(|_| keeps.next().unwrap_or(false)).collect(), left)
+    let kept = items.iter().zip(keeps).filter_map(|(item, is_kept)| is_kept.then(|| item.clone()));
+    (kept.collect(), left)
 }

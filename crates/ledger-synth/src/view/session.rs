@@ -46,7 +46,7 @@ impl SessionPart {
     /// `room`: the most that a page can hold.
     pub fn new(view: &View<'_>, room: usize) -> SessionPart {
         let all = view.list(Section::ThisSession);
-        let (items, _) = newest(all.to_vec(), |told| *told, room);
+        let (items, _) = newest(all, |told| *told, room);
         let newest_day = view.latest.unwrap_or_default().day();
         let (place, style) = looks(view.is_of_one);
         let entry = |told: &Told<'_>| {
