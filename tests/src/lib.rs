@@ -109,7 +109,7 @@ pub fn event(bytes: &[u8]) {
         && event_file::split(&written).is_ok_and(|p| p.front.len() < 16 << 10)
     {
         let again = LedgerEvent::parse(&written).map(|event| canonical::id(&event));
-        assert_eq!(again.ok(), Some(record.id), "{written}");
+        assert_eq!(again.ok(), Some(record.id()), "{written}");
     }
 }
 

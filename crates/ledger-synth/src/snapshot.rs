@@ -2,10 +2,11 @@
 //! the format.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
-use shopfloor_core::hash::Digest;
+use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use crate::entry::{Checkpoint, Entry};
 use crate::event_file::{self, Malformed};
@@ -162,20 +163,47 @@ impl<'a> SnapshotLine<'a> {
     }
 }
 
-/// Renders the snapshot of a join, and returns its name and text. The same join gives the same bytes.
-pub fn render(join: &Join<'_>) -> (String, String) {
+/// The hash of the body of a join's snapshot, which identifies it.
+pub fn content(join: &Join<'_>) -> Digest {
+    let mut digest = DigestBuilder::default();
+    let Ok(()) = body::<Infallible>(join, |piece| {
+        digest.add(piece);
+        Ok(())
+    });
+    digest.finish()
+}
+
+/// Passes the file of a join's snapshot on, in pieces. The same join gives the same bytes.
+pub fn write<E>(join: &Join<'_>, content: &Digest, mut pass_on: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    let latest = join.latest().unwrap_or_default();
+    let front =
+        format!("---\nts: {latest}\nagent: {AGENT}\ntype: snapshot\nsnapshot: {VERSION}\ncontent: {content}\n---\n");
+    pass_on(front.as_bytes())?;
+    body(join, pass_on)
+}
+
+/// How long a piece of a snapshot is, in bytes.
+const PIECE: usize = 1 << 16;
+
+fn body<E>(join: &Join<'_>, mut pass_on: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
     let mut order: Vec<u32> = (0..).take(join.sources.len()).collect();
     order.sort_unstable_by_key(|of| join.source(*of).id);
-    let mut body = String::new();
+    let mut piece = Vec::new();
     let mut push = |line: SnapshotLine<'_>| {
         // Cannot fail: the struct holds only texts and numbers.
-        body.push_str(&serde_json::to_string(&line).unwrap_or_default());
-        body.push('\n');
+        serde_json::to_writer(&mut piece, &line).unwrap_or_default();
+        piece.push(b'\n');
+        if piece.len() < PIECE {
+            return Ok(());
+        }
+        pass_on(&piece)?;
+        piece.clear();
+        Ok(())
     };
     let some = |text: &'_ str| Some(JsonText(Cow::Owned(text.to_owned())));
-    let mut places = HashMap::with_capacity(order.len());
+    let mut places = vec![0; order.len()];
     for (place, of) in (0..).zip(&order) {
-        places.insert(*of, place);
+        places[*of as usize] = place;
         let source = join.source(*of);
         let topic = source.topic.map(cut);
         push(SnapshotLine {
@@ -185,13 +213,13 @@ pub fn render(join: &Join<'_>) -> (String, String) {
             branch: source.branch.and_then(some),
             topic: topic.as_deref().and_then(some),
             ..SnapshotLine::default()
-        });
+        })?;
     }
     for folded in &join.snapshots {
-        push(SnapshotLine { snapshot: Some(*folded), ..SnapshotLine::default() });
+        push(SnapshotLine { snapshot: Some(*folded), ..SnapshotLine::default() })?;
     }
     for (entry, of) in join.entries_in_order() {
-        let line = SnapshotLine { of: places.get(&of).copied(), ..SnapshotLine::default() };
+        let line = SnapshotLine { of: places.get(of as usize).copied(), ..SnapshotLine::default() };
         push(match &entry {
             Entry::Text { section, text } => SnapshotLine { section: some(section.as_str()), text: some(text), ..line },
             Entry::Item { section, text } => SnapshotLine { section: some(section.as_str()), item: some(text), ..line },
@@ -206,12 +234,7 @@ pub fn render(join: &Join<'_>) -> (String, String) {
                 more: Some(c.more).filter(|more| !more.is_empty()).and_then(|more| some(more)),
                 ..line
             },
-        });
+        })?;
     }
-    let content = Digest::of(body.as_bytes());
-    let latest = join.latest().unwrap_or_default();
-    let front =
-        format!("---\nts: {latest}\nagent: {AGENT}\ntype: snapshot\nsnapshot: {VERSION}\ncontent: {content}\n---\n");
-    body.insert_str(0, &front);
-    (name(&content), body)
+    pass_on(&piece)
 }

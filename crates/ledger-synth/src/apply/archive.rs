@@ -2,39 +2,70 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::io::{Read, Seek, Write};
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{At, Result};
+use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
 use super::files;
 use crate::facts::directory::{self, EventFileContent};
-use crate::facts::{EVENTS, Ledger};
-use crate::plan::archive::{ArchiveMove, ArchivePlan};
+use crate::facts::{EVENTS, Events, Ledger};
+use crate::plan::archive::{ArchiveMove, ArchivePlan, SnapshotPlan, join_folded, prove};
+use crate::snapshot;
 
 /// Writes the snapshot, then moves what it covers. The caller holds the lock.
-pub fn archive(ledger: &Ledger, plan: &ArchivePlan) -> Result<()> {
-    if plan.moves.is_empty() && plan.snapshot.is_none() {
+pub fn archive(ledger: &Ledger, events: Events, plan: &ArchivePlan) -> Result<()> {
+    if plan.moves() == 0 && plan.snapshot.is_none() {
         return Ok(());
     }
-    if let Some((name, text)) = &plan.snapshot {
-        files::create_snapshot(ledger, name, text)?;
-    }
-    for ArchiveMove { name, day, id } in &plan.moves {
+    let Events { files: paths, .. } = match &plan.snapshot {
+        Some(snapshot) => write_snapshot(ledger, events, snapshot)?,
+        None => events,
+    };
+    let mut days = BTreeSet::new();
+    for ArchiveMove { file, day } in &plan.events {
+        let name = paths.at(file.number).name.to_string_lossy().into_owned();
+        let day = day.to_string();
         // The snapshot does not cover what somebody wrote into the file in the meantime.
-        if id.is_some() && id_of(ledger, name)? != *id {
-            continue;
+        if id_of(ledger, &name)? == Some(file.id) {
+            files::archive(ledger, &name, &day)?;
         }
-        files::archive(ledger, name, day)?;
+        days.insert(day);
     }
-    let days: BTreeSet<String> = plan.moves.iter().map(|m| m.day.clone()).collect();
+    for ArchiveMove { file, day } in &plan.snapshots {
+        files::archive(ledger, file, &day.to_string())?;
+        days.insert(day.to_string());
+    }
     files::sync(ledger, &days.into_iter().collect::<Vec<_>>())
+}
+
+/// Writes the snapshot once it is proved, and returns the events without what they say: the events, their join and the
+/// snapshot together would need much memory if there are a hundred thousand events.
+fn write_snapshot(ledger: &Ledger, mut events: Events, plan: &SnapshotPlan) -> Result<Events> {
+    let state = ledger.state();
+    let (mut to, mut from) = fs::scratch(&state)?;
+    snapshot::write(&join_folded(&events, &plan.folded)?, &plan.content, |piece| {
+        to.write_all(piece).at("write", &state)
+    })?;
+    drop(to);
+    (events.records, events.snapshots) = (Vec::new(), Vec::new());
+    let mut read = || {
+        let mut text = String::new();
+        from.rewind().and_then(|()| from.read_to_string(&mut text)).at("read", &state)?;
+        Ok(text)
+    };
+    let parsed = snapshot::parse(&read()?);
+    prove(plan, parsed)?;
+    files::create_snapshot(ledger, &plan.name, &read()?)?;
+    Ok(events)
 }
 
 /// The event that a file of `events/` holds now.
 fn id_of(ledger: &Ledger, name: &str) -> Result<Option<Digest>> {
     let Some((bytes, _)) = ledger.top.read_whole(&ledger.rel(&format!("{EVENTS}/{name}"))?)? else { return Ok(None) };
     Ok(match directory::content(OsStr::new(name), &bytes) {
-        EventFileContent::Event(record) => Some(record.id),
+        EventFileContent::Event(record) => Some(record.id()),
         _ => None,
     })
 }

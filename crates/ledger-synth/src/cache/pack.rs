@@ -1,19 +1,19 @@
 //! Parsed events, each under the key of its file.
 
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, CacheFile};
-use shopfloor_core::hash::Digest;
 
 use super::{FileKey, KeyHasher, checksum};
-use crate::record::{EventRecord, RecordBytes};
+use crate::record::EventRecord;
 
 /// The beginning of a pack. The number changes with the format of a pack and with the way events are read.
-const MAGIC: &[u8] = concat!("ledger-synth events 5 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("ledger-synth events 6 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// A pack that is loaded when it is needed.
 #[derive(Debug, Default)]
@@ -43,56 +43,48 @@ pub struct UncachedEvent {
 #[derive(Debug, Default)]
 pub struct Pack {
     bytes: Arc<Vec<u8>>,
-    /// The position of each entry.
-    slots: HashMap<FileKey, Slot, BuildHasherDefault<KeyHasher>>,
-    /// The length of all whole entries, in bytes.
+    /// Where each record begins and ends.
+    slots: HashMap<FileKey, (usize, usize), BuildHasherDefault<KeyHasher>>,
+    /// The length of all whole entries in the file, in bytes.
     length: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    /// The position of its id, which the event follows.
-    at: usize,
-    end: usize,
-}
-
-/// The layout of an entry: a checksum of the rest, the length of the event, the key, the id, the event.
+/// The layout of an entry: a checksum of the rest, the length of the record, the key, the record.
 const LENGTH: usize = 8;
 const KEY: usize = LENGTH + 4;
-const ID: usize = KEY + 16;
-const RECORD: usize = ID + 32;
+const RECORD: usize = KEY + 16;
+
+/// An entry in the file.
+struct PackEntry {
+    key: FileKey,
+    record: Range<usize>,
+}
 
 impl Pack {
     /// Loads a pack. A pack that cannot be used counts as empty.
     pub fn load(path: &Path) -> Pack {
-        let bytes = fs::read_own(path).ok().flatten().unwrap_or_default();
+        let mut bytes = fs::read_own(path).ok().flatten().unwrap_or_default();
         if !bytes.starts_with(MAGIC) {
             return Pack::default();
         }
-        let mut pack = Pack { bytes: Arc::new(bytes), slots: HashMap::default(), length: MAGIC.len() };
-        while let Some((key, slot)) = pack.slot_at(pack.length) {
-            pack.length = slot.end;
-            pack.slots.insert(key, slot);
+        let (mut slots, mut length, mut kept) = (HashMap::default(), MAGIC.len(), 0);
+        while let Some(PackEntry { key, record }) = entry_at(&bytes, length) {
+            length = record.end;
+            // Only the records are kept, because what is between them is much if there are a hundred thousand events.
+            let to = kept + record.len();
+            bytes.copy_within(record, kept);
+            slots.insert(key, (kept, to));
+            kept = to;
         }
-        pack
-    }
-
-    fn slot_at(&self, start: usize) -> Option<(FileKey, Slot)> {
-        let rest = self.bytes.get(start..)?;
-        let head = rest.get(..RECORD)?;
-        let length = u32::from_le_bytes(*head[LENGTH..].first_chunk()?);
-        let end = RECORD.checked_add(usize::try_from(length).ok()?)?;
-        let entry = rest.get(..end)?;
-        let key = *head[KEY..].first_chunk()?;
-        (entry[..LENGTH] == checksum(&entry[LENGTH..])).then_some((key, Slot { at: start + ID, end: start + end }))
+        bytes.truncate(kept);
+        bytes.shrink_to_fit();
+        Pack { bytes: Arc::new(bytes), slots, length }
     }
 
     /// The event in the file that has this key.
     pub fn get(&self, key: &FileKey) -> Option<EventRecord> {
-        let Slot { at, end } = *self.slots.get(key)?;
-        let record = at + (RECORD - ID);
-        let id = Digest::from_bytes(&self.bytes[at..record]);
-        Some(EventRecord { id, bytes: RecordBytes::part(&self.bytes, record..end)? })
+        let (from, to) = *self.slots.get(key)?;
+        EventRecord::part(&self.bytes, from..to)
     }
 
     /// Adds the events that were not in the cache, or starts a new pack if most entries are unused; `hits` are in use.
@@ -110,17 +102,26 @@ impl Pack {
     }
 }
 
+fn entry_at(bytes: &[u8], start: usize) -> Option<PackEntry> {
+    let rest = bytes.get(start..)?;
+    let length = u32::from_le_bytes(*rest.get(LENGTH..)?.first_chunk()?);
+    let end = RECORD.checked_add(usize::try_from(length).ok()?)?;
+    let entry = rest.get(..end)?;
+    let key = *entry[KEY..].first_chunk()?;
+    let record = start + RECORD..start + end;
+    (entry[..LENGTH] == checksum(&entry[LENGTH..])).then_some(PackEntry { key, record })
+}
+
 fn write(mut file: CacheFile, records: &[EventRecord], fresh: &[UncachedEvent]) -> Result<()> {
     let mut entry = Vec::new();
     for fresh in fresh {
         let record = &records[fresh.record];
-        let Ok(length) = u32::try_from(record.bytes.len()) else { continue };
+        let Ok(length) = u32::try_from(record.bytes().len()) else { continue };
         entry.clear();
         entry.extend_from_slice(&[0; LENGTH]);
         entry.extend_from_slice(&length.to_le_bytes());
         entry.extend_from_slice(&fresh.key);
-        entry.extend_from_slice(record.id.as_bytes());
-        entry.extend_from_slice(&record.bytes);
+        entry.extend_from_slice(record.bytes());
         let sum = checksum(&entry[LENGTH..]);
         entry[..LENGTH].copy_from_slice(&sum);
         file.write(&entry)?;

@@ -69,13 +69,14 @@ pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>, effec
         .hint(format!("run `{command}`, then the same command again")));
     }
     let events = load_events(ledger)?;
-    let plan = plan::archive(env.now, events, age)?;
+    let plan = plan::archive(env.now, &events, age)?;
     if !effect.is_dry() {
-        execute::archive(ledger, &plan)?;
+        execute::archive(ledger, events, &plan)?;
         refresh_locked(ui, env, ledger)?;
     }
-    let snapshot = plan.snapshot.map(|(name, _)| ledger.dir.join(EVENTS).join(name));
-    Ok(Archived { files: plan.moves.len(), snapshot })
+    let files = plan.moves();
+    let snapshot = plan.snapshot.map(|snapshot| ledger.dir.join(EVENTS).join(snapshot.name));
+    Ok(Archived { files, snapshot })
 }
 
 pub fn print(ui: &Ui, archived: &Archived, effect: Effect) {

@@ -201,7 +201,7 @@ fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<
         let (ts, kind) = (left.ts().min(env.now.into()), Some("session_end".into()));
         let event = LedgerEvent::new(Meta { ts, agent, branch: None, kind, reason: None, title: None }, entries);
         let id = canonical::id(&event);
-        if load_events(ledger)?.records.iter().all(|record| record.id != id) {
+        if load_events(ledger)?.records.iter().all(|record| record.id() != id) {
             write_event(ledger, &event, Effect::Write)?;
         }
     }

@@ -53,11 +53,11 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// Why an event says nothing that counts: it was retracted, or it retracts another one.
 fn retraction(records: &[EventRecord], join: &Join<'_>, named: &str) -> Option<String> {
     // A shorter word is rather a key than an id.
-    let is_it = |record: &&EventRecord| named.len() >= 4 && ShortId::of_event(record.id).begins_with(named);
+    let is_it = |record: &&EventRecord| named.len() >= 4 && ShortId::of_event(record.id()).begins_with(named);
     let mut named = records.iter().filter(is_it);
     let (record, None) = (named.next()?, named.next()) else { return None };
-    let id = ShortId::of_event(record.id);
-    if join.retracted.contains(&record.id) {
+    let id = ShortId::of_event(record.id());
+    if join.retracted.contains(&record.id()) {
         return Some(format!("event {id} was retracted"));
     }
     let other = record.decode()?.entries.iter().find_map(Entry::retracted)?;

@@ -68,7 +68,7 @@ fn lint(events: &Events, future: &BTreeSet<Digest>, report: &mut dyn FnMut(LintA
         let Some(event) = record.decode() else { continue };
         let path = file.path().to_string_lossy().into_owned();
         let mut push = |level, why: String| report(LintAnswer { path: path.clone(), line: 1, why, level });
-        if future.contains(&record.id) {
+        if future.contains(&record.id()) {
             push(Level::Error, format!("its time is in the future: {}", event.meta.ts));
         }
         let stem = event.file_stem();

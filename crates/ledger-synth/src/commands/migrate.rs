@@ -77,7 +77,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     });
     let ts = ts.transpose()?;
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let mut known: BTreeSet<_> = load_events(&ledger)?.records.iter().map(|record| record.id).collect();
+    let mut known: BTreeSet<_> = load_events(&ledger)?.records.iter().map(|record| record.id()).collect();
     // All files are read before the first event is written.
     let mut events = Vec::new();
     for file in &args.files {

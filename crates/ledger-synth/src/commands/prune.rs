@@ -81,7 +81,7 @@ fn doomed(ledger: &Ledger, archive: &Root, limit: EventTime) -> Result<Vec<PathB
     let mut doomed = Vec::new();
     for (record, file) in archived.records.iter().zip(archived.files.iter()) {
         let is_old = record.decode().is_some_and(|event| event.meta.ts <= limit);
-        if is_old && covered.contains(&record.id) {
+        if is_old && covered.contains(&record.id()) {
             doomed.push(file.path());
         }
     }

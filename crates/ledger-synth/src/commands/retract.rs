@@ -61,7 +61,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             .hint("write a newer event that replaces what it says, with `ledger-synth add`"));
     }
     let is_retraction = |event: LedgerEvent<'_>| event.entries.iter().any(|entry| entry.retracted().is_some());
-    if events.records.iter().any(|record| record.id == id && record.decode().is_some_and(is_retraction)) {
+    if events.records.iter().any(|record| record.id() == id && record.decode().is_some_and(is_retraction)) {
         return Err(LedgerFailure::Retraction
             .with(Exit::No, "that event retracts another one, which cannot be undone")
             .hint("write what was retracted again, with `ledger-synth add`"));
@@ -98,13 +98,13 @@ fn find(env: &Env, events: &Events, folded: &HashSet<Digest>, named: &str) -> Re
         .iter()
         .position(|file| file.name == OsStr::new(named) || (path.is_some() && file.path().canonicalize().ok() == path));
     if let Some(at) = by_path {
-        return Ok(events.records[at].id);
+        return Ok(events.records[at].id());
     }
     if let Some(skipped) = events.skipped.iter().find(|s| path.is_some() && s.path.canonicalize().ok() == path) {
         return Err(Failure::not_found(format!("{skipped}: it does not count, so there is nothing to retract"))
             .hint("fix the file or move it away"));
     }
-    let all: BTreeSet<Digest> = events.records.iter().map(|record| record.id).chain(folded.iter().copied()).collect();
+    let all: BTreeSet<Digest> = events.records.iter().map(|record| record.id()).chain(folded.iter().copied()).collect();
     let is_hex = named.len() >= 4 && named.bytes().all(|b| b.is_ascii_hexdigit());
     let prefix = named.to_lowercase();
     let is_it =

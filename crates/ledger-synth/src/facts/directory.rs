@@ -92,10 +92,9 @@ pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
 /// The event in a text, under the id that it always had.
 fn identified(text: &str) -> Result<EventRecord, Malformed> {
     let (event, first) = LedgerEvent::parse_forms(text)?;
-    let record = EventRecord::new(&event);
     Ok(match first {
-        Some(first) => EventRecord { id: canonical::id(&first), ..record },
-        None => record,
+        Some(first) => EventRecord::with_id(canonical::id(&first), &event),
+        None => EventRecord::new(&event),
     })
 }
 

@@ -120,7 +120,7 @@ pub fn events_of_commit(ledger: &Ledger, rev: &str) -> Result<Option<HashSet<Dig
     let Ok(commit) = objects.commit(rev) else { return Ok(None) };
     let events = objects.tree(&commit)?.events;
     let folded = covered(&events)?;
-    Ok(Some(events.records.iter().map(|record| record.id).chain(folded).collect()))
+    Ok(Some(events.records.iter().map(|record| record.id()).chain(folded).collect()))
 }
 
 /// Whether the ledger has a directory of events, here or left out of this sparse checkout.
@@ -176,7 +176,7 @@ pub fn load_events_with_archive(ledger: &Ledger) -> Result<Events> {
     let mut events = load_events(ledger)?;
     let covered = covered(&events)?;
     let mut archived = archived(ledger)?;
-    archived.retain(|record| covered.contains(&record.id));
+    archived.retain(|record| covered.contains(&record.id()));
     events.add(archived);
     Ok(events)
 }
@@ -185,9 +185,9 @@ pub fn load_events_with_archive(ledger: &Ledger) -> Result<Events> {
 /// happens to an event that one branch edits while another archives it.
 pub fn stranded(ledger: &Ledger, events: &Events) -> Result<Vec<PathBuf>> {
     let covered = covered(events)?;
-    let live: HashSet<Digest> = events.records.iter().map(|record| record.id).collect();
+    let live: HashSet<Digest> = events.records.iter().map(|record| record.id()).collect();
     let mut archived = archived(ledger)?;
-    archived.retain(|record| !covered.contains(&record.id) && !live.contains(&record.id));
+    archived.retain(|record| !covered.contains(&record.id()) && !live.contains(&record.id()));
     Ok(archived.files.iter().map(|file| file.path()).collect())
 }
 

@@ -4,78 +4,98 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use shopfloor_core::error::{Failure, Result};
+use jiff::civil::Date;
+use shopfloor_core::error::{self, Failure};
 use shopfloor_core::hash::Digest;
 
 use super::{Filter, join};
+use crate::event_file::Malformed;
 use crate::facts::Events;
 use crate::instant::{AHEAD, EventTime};
 use crate::join::Join;
 use crate::page_settings::PageFormat;
-use crate::snapshot;
+use crate::snapshot::{self, Snapshot};
 use crate::view::View;
 
-/// A file of `events/` that moves into the archive, and its day there.
-pub struct ArchiveMove {
+/// A file of `events/` that moves into the archive, and its day there: that of the event, so that two branches archive
+/// it to the same place.
+pub struct ArchiveMove<F> {
+    pub file: F,
+    pub day: Date,
+}
+
+/// An event among those that were read, by its number, and its id.
+pub struct ArchivedEvent {
+    pub number: usize,
+    pub id: Digest,
+}
+
+/// The snapshot that is to be written.
+pub struct SnapshotPlan {
     pub name: String,
-    pub day: String,
-    /// The event that was read from it. None: it is a snapshot.
-    pub id: Option<Digest>,
+    pub content: Digest,
+    /// The numbers of the events that are folded, in ascending order.
+    pub folded: Vec<usize>,
+    said: Said,
 }
 
 /// What `archive` is to do.
 #[derive(Default)]
 pub struct ArchivePlan {
-    /// The name and text of the snapshot, if one is to be written.
-    pub snapshot: Option<(String, String)>,
-    pub moves: Vec<ArchiveMove>,
+    pub snapshot: Option<SnapshotPlan>,
+    pub events: Vec<ArchiveMove<ArchivedEvent>>,
+    /// The snapshots that are folded, by name.
+    pub snapshots: Vec<ArchiveMove<String>>,
+}
+
+impl ArchivePlan {
+    /// How many files move.
+    pub fn moves(&self) -> usize {
+        self.events.len() + self.snapshots.len()
+    }
 }
 
 /// Folds every event that is old enough and not from the future, and every snapshot.
-pub fn archive(now: Timestamp, events: Events, age: Option<Duration>) -> Result<ArchivePlan> {
+pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> error::Result<ArchivePlan> {
     let snapshots = events.snapshots()?;
-    let whole = join(&events.records, &snapshots, &Filter::default());
+    let Join { folded: covered, retracted, .. } = join(&events.records, &snapshots, &Filter::default());
     // A join cannot be undone, so events from the future stay: somebody may retract them.
     let limit = age.map_or(now.checked_add(AHEAD).ok(), |age| now.checked_sub(age).ok()).map(EventTime::from);
     let is_due = |ts: EventTime| limit.is_some_and(|limit| ts <= limit);
-    let mut chosen = Vec::new();
+    let mut folded = Vec::new();
     let mut plan = ArchivePlan::default();
-    for (record, file) in events.records.iter().zip(events.files.iter()) {
-        let Some(event) = record.decode() else { continue };
-        let is_covered = whole.folded.contains(&record.id);
-        let is_retracted = whole.retracted.contains(&record.id) && !is_covered;
+    for (number, record) in events.records.iter().enumerate() {
+        let Some((source, _)) = record.parts() else { continue };
+        let is_covered = covered.contains(&source.id);
+        let is_retracted = retracted.contains(&source.id) && !is_covered;
         // A retracted event is never part of a snapshot.
-        if (is_due(event.meta.ts) || is_covered) && !is_retracted {
+        if (is_due(source.ts) || is_covered) && !is_retracted {
             if !is_covered {
-                chosen.push(record.clone());
+                folded.push(number);
             }
-            plan.moves.push(ArchiveMove {
-                name: file.name.to_string_lossy().into_owned(),
-                day: day(event.meta.ts),
-                id: Some(record.id),
-            });
+            plan.events.push(ArchiveMove { file: ArchivedEvent { number, id: source.id }, day: source.ts.day() });
         }
     }
-    if chosen.is_empty() && snapshots.len() <= 1 {
+    if folded.is_empty() && snapshots.len() <= 1 {
         return Ok(plan);
     }
-    // Much memory is needed for each of them, if there are a hundred thousand events.
-    drop(whole);
-    let folded = join(&chosen, &snapshots, &Filter::default());
-    let said = Said::by(&folded);
-    let (file, text) = snapshot::render(&folded);
-    drop(folded);
+    let whole = join_folded(events, &folded)?;
+    let content = snapshot::content(&whole);
+    let name = snapshot::name(&content);
     for (snapshot, from) in snapshots.iter().zip(&events.snapshots) {
         let latest = snapshot.events.sources().map(|source| source.ts).max().unwrap_or_default();
-        if file_name(&from.path) != file {
-            plan.moves.push(ArchiveMove { name: file_name(&from.path), day: day(latest), id: None });
+        if file_name(&from.path) != name {
+            plan.snapshots.push(ArchiveMove { file: file_name(&from.path), day: latest.day() });
         }
     }
-    drop((chosen, snapshots));
-    drop(events);
-    prove(&said, &text)?;
-    plan.snapshot = Some((file, text));
+    plan.snapshot = Some(SnapshotPlan { said: Said::by(&whole), name, content, folded });
     Ok(plan)
+}
+
+/// Joins the snapshots and the events with these numbers.
+pub fn join_folded<'e>(events: &'e Events, folded: &'e [usize]) -> error::Result<Join<'e>> {
+    let records = folded.iter().filter_map(|number| events.records.get(*number));
+    Ok(join(records, &events.snapshots()?, &Filter::default()))
 }
 
 /// What a join says: its pages, and how many events it has.
@@ -93,14 +113,14 @@ impl Said {
     }
 }
 
-/// Proves that the snapshot says the same as the events, which will count nowhere else.
-fn prove(said: &Said, text: &str) -> Result<()> {
+/// Proves that a snapshot says the same as the events, which will count nowhere else.
+pub fn prove(plan: &SnapshotPlan, read: Result<Snapshot, Malformed>) -> error::Result<()> {
     let wrong = |why: String| {
         Failure::failed(format!("the snapshot would not read back as it is ({why}), so nothing was archived"))
             .hint("please report this; the events are unchanged")
     };
-    let read = snapshot::parse(text).map_err(|problem| wrong(problem.why))?;
-    if *said == Said::by(&join(&[], &[&read], &Filter::default())) {
+    let snapshot = read.map_err(|problem| wrong(problem.why))?;
+    if plan.said == Said::by(&join(&[], &[&snapshot], &Filter::default())) {
         Ok(())
     } else {
         Err(wrong("it says something else".into()))
@@ -109,9 +129,4 @@ fn prove(said: &Said, text: &str) -> Result<()> {
 
 pub fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// The day of the event, so that two branches archive it to the same place.
-fn day(ts: EventTime) -> String {
-    ts.day().to_string()
 }

@@ -87,7 +87,8 @@ impl<'h> History<'h> {
     /// Everything that was said about a section, a key or a text; otherwise about a question, a key or an event whose id
     /// begins so.
     pub fn explain(&self, name: &str) -> Explained<'h> {
-        let mut named = self.statements(|statement| is_about(statement, name));
+        let about = About::new(name);
+        let mut named = self.statements(|statement| about.is_it(statement));
         if named.is_empty() {
             let ids = |statement: &Statement<'_>| {
                 let ids = [statement.id(), ShortId::of_event(statement.source.id)];
@@ -154,6 +155,7 @@ impl<'h> History<'h> {
         // Counted first, because a list that grows needs three times its memory while it is moved.
         let mut all = Vec::with_capacity(self.said().filter(&wanted).count());
         all.extend(self.said().filter(wanted));
+        all.iter_mut().for_each(|statement| statement.beaten = self.is_beaten(statement));
         all.sort_unstable_by(|a, b| {
             (&a.section, &a.key, &a.value, a.source.id).cmp(&(&b.section, &b.key, &b.value, b.source.id))
         });
@@ -161,11 +163,11 @@ impl<'h> History<'h> {
         all
     }
 
-    /// Everything that was ever said, by events and in snapshots.
+    /// Everything that was ever said, by events and in snapshots. Whether it is beaten is not known yet.
     fn said(&self) -> impl Iterator<Item = Statement<'h>> {
         let events = self.records.iter().flat_map(move |record| {
-            let source = self.source(record.id);
-            let entries = record.parts().map(|(_, entries)| entries);
+            let source = self.source(record.id());
+            let entries = record.parts().filter(|_| source.is_some()).map(|(_, entries)| entries);
             entries.into_iter().flatten().filter_map(move |entry| self.statement(entry, source?))
         });
         let snapshots = self.snapshots.iter().flat_map(move |snapshot| {
@@ -180,7 +182,6 @@ impl<'h> History<'h> {
     }
 
     fn statement(&self, entry: Entry<'h, &'h str>, source: &'h Source<'h>) -> Option<Statement<'h>> {
-        let beaten = self.is_beaten(&entry, source);
         let (is_item, is_pair) = (matches!(entry, Entry::Item { .. }), matches!(entry, Entry::Pair { .. }));
         let (section, key, value) = match entry {
             Entry::Item { section, .. } if matches!(section.as_str(), RETRACT | CLOSED) => return None,
@@ -191,25 +192,25 @@ impl<'h> History<'h> {
                 (Section::Checkpoints.into(), Some(checkpoint.phase), Some(checkpoint.status))
             }
         };
-        Some(Statement { section, key, value, source, beaten, is_item, is_pair })
+        Some(Statement { section, key, value, source, beaten: false, is_item, is_pair })
     }
 
     /// Whether something newer counts instead.
-    fn is_beaten(&self, entry: &Entry<'_, &str>, source: &Source<'_>) -> bool {
+    fn is_beaten(&self, statement: &Statement<'_>) -> bool {
+        let Statement { section, key, value, source, is_item, is_pair, .. } = statement;
         let is_it = |of: u32| self.join.source(of).id == source.id;
-        match entry {
-            Entry::Text { section, text } => {
-                let held = self.join.sections.get(section).and_then(|section| section.text.as_ref());
-                !held.is_some_and(|(held, of)| held == text && is_it(*of))
-            }
-            Entry::Pair { section, key, value } => {
-                let pairs = self.join.sections.get(section).map_or(&[][..], |section| &section.pairs);
+        let held = self.join.sections.get(section);
+        match key {
+            None => !held.and_then(|held| held.text).is_some_and(|(held, of)| Some(held) == *value && is_it(of)),
+            // A later `resolved` beats a question. Nothing beats another item.
+            Some(text) if *is_item => *section == Section::OpenQuestions && !self.open.contains(text),
+            Some(key) if *is_pair => {
+                let pairs = held.map_or(&[][..], |section| &section.pairs);
                 let at = pairs.binary_search_by(|(own, _)| own.cmp(key)).ok();
                 !at.map(|at| &pairs[at]).is_some_and(|(_, (held, of))| held == value && is_it(*of))
             }
-            // A later `resolved` beats a question. Nothing beats another item.
-            Entry::Item { section, text } => *section == Section::OpenQuestions && !self.open.contains(*text),
-            Entry::Checkpoint(_) => false,
+            // Nothing beats a checkpoint.
+            Some(_) => false,
         }
     }
 }
@@ -230,11 +231,25 @@ fn is_reopened(group: &[Statement<'_>], closed: (EventTime, &str)) -> bool {
     later.iter().any(|statement| counted.is_none_or(|counted| counted.value != statement.value))
 }
 
-fn is_about(statement: &Statement<'_>, key: &str) -> bool {
-    let is_section = |name: &str| SectionName::from_spelling(name.into()) == statement.section;
-    let own = statement.key;
-    let is_path = || key.split_once('.').is_some_and(|(section, key)| is_section(section) && own == Some(key));
-    own == Some(key) || is_path() || is_section(key)
+/// What a name may mean: a section, a key, or both with a dot between them.
+struct About<'n> {
+    name: &'n str,
+    section: SectionName<'n>,
+    path: Option<(SectionName<'n>, &'n str)>,
+}
+
+impl<'n> About<'n> {
+    fn new(name: &'n str) -> About<'n> {
+        let section = |name: &'n str| SectionName::from_spelling(name.into());
+        let path = name.split_once('.').map(|(name, key)| (section(name), key));
+        About { name, section: section(name), path }
+    }
+
+    fn is_it(&self, statement: &Statement<'_>) -> bool {
+        let is_path =
+            |(section, key): &(SectionName<'_>, &str)| statement.key == Some(key) && statement.section == *section;
+        statement.key == Some(self.name) || statement.section == self.section || self.path.as_ref().is_some_and(is_path)
+    }
 }
 
 /// What counts first, then the newest first.

@@ -202,7 +202,7 @@ impl<'a> Table<'a> {
     }
 
     fn add(&mut self, record: &'a EventRecord) {
-        let is_out = self.retracted.contains(&record.id) && !self.folded.contains(&record.id);
+        let is_out = self.retracted.contains(&record.id()) && !self.folded.contains(&record.id());
         // This cannot fail, because we encoded the event or checked it when we read it.
         let Some((source, entries)) = record.parts() else { return };
         if is_out || !self.filter.takes(source.branch, source.agent) {
@@ -210,7 +210,7 @@ impl<'a> Table<'a> {
         }
         let known = self.sources.len();
         let place = self.source_index(source);
-        if self.sources.len() == known && !self.folded.contains(&record.id) {
+        if self.sources.len() == known && !self.folded.contains(&record.id()) {
             // This file has the same event as an earlier file.
             return;
         }

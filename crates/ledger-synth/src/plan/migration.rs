@@ -76,7 +76,8 @@ impl HeldTexts {
     pub fn new(files: &[String], records: &[EventRecord], snapshots: &[&Snapshot]) -> HeldTexts {
         let mut held = HeldTexts { wanted: WantedTexts::of(files), ..HeldTexts::default() };
         let join = join(records, snapshots, &Filter::default());
-        let counts = |record: &&EventRecord| !join.retracted.contains(&record.id) || join.folded.contains(&record.id);
+        let counts =
+            |record: &&EventRecord| !join.retracted.contains(&record.id()) || join.folded.contains(&record.id());
         for event in records.iter().filter(counts).filter_map(EventRecord::decode) {
             let meta = &event.meta;
             let about = [

@@ -16,7 +16,7 @@ impl EventProblems {
     pub fn new(now: EventTime, events: &Events, join: &Join<'_>) -> EventProblems {
         let mut future: Vec<String> = future_sources(now, join)
             .map(|source| {
-                let at = events.records.iter().position(|record| record.id == source.id);
+                let at = events.records.iter().position(|record| record.id() == source.id);
                 let name =
                     at.map_or(format!("event {}", source.id), |at| events.files.at(at).path().display().to_string());
                 format!("{name}: its time is in the future: {}", source.ts)
