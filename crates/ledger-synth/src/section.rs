@@ -114,6 +114,8 @@ enum SectionWord<'a> {
 }
 
 impl<'a> SectionName<'a> {
+    pub const CHECKPOINTS: SectionName<'static> = SectionName(SectionWord::Known(Section::Checkpoints));
+
     /// The name that a person's spelling means. A name without rules stays as it is written.
     pub fn from_spelling(key: Cow<'a, str>) -> SectionName<'a> {
         SectionName(Section::from_spelling(&key).map_or(SectionWord::Other(key), SectionWord::Known))

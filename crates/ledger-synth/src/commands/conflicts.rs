@@ -41,7 +41,9 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events_with_archive(&ledger)?;
     let snapshots = events.snapshots()?;
-    let join = join(&events.records, &snapshots, &Filter::default());
+    let mut join = join(&events.records, &snapshots, &Filter::default());
+    // The history has them from the events. Both together would need much memory if there are many events.
+    join.checkpoints = Vec::new();
     let statements = History::new(&events.records, &snapshots, &join).conflicts();
     if !args.close.is_empty() {
         return close(ui, env, &ledger, args, &statements);

@@ -29,7 +29,9 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events_with_archive(&ledger)?;
     let snapshots = events.snapshots()?;
-    let join = join(&events.records, &snapshots, &Filter::default());
+    let mut join = join(&events.records, &snapshots, &Filter::default());
+    // The history has them from the events. Both together would need much memory if there are many events.
+    join.checkpoints = Vec::new();
     let statements = match History::new(&events.records, &snapshots, &join).explain(&args.key) {
         Explained::Statements(statements) => statements,
         Explained::Several(count) => {

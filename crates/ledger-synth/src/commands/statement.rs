@@ -40,7 +40,7 @@ pub fn print(ui: &Ui, statement: &Statement<'_>, with_id: bool) {
     };
     let word = match beaten {
         false => "",
-        true if *section == Section::OpenQuestions => " [resolved]",
+        true if **section == Section::OpenQuestions => " [resolved]",
         true => " [replaced]",
     };
     let begin = if with_id { format!("{} ", statement.id()) } else { String::new() };

@@ -17,7 +17,7 @@ use crate::view;
 /// One thing that a source said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement<'h> {
-    pub section: SectionName<'h>,
+    pub section: &'h SectionName<'h>,
     /// The key in a map, the text in a set; none for a register.
     pub key: Option<&'h str>,
     /// None for the removal of a key, and for the items of sets.
@@ -34,7 +34,7 @@ impl Statement<'_> {
     /// The id of what it is about: a question (also of its answer) or a key, otherwise the event that said it.
     pub fn id(&self) -> ShortId {
         match &self.key {
-            Some(text) if [Section::OpenQuestions, Section::Resolved].iter().any(|is| self.section == *is) => {
+            Some(text) if [Section::OpenQuestions, Section::Resolved].iter().any(|is| *self.section == *is) => {
                 ShortId::of_question(text)
             }
             Some(key) if self.is_pair => ShortId::of_key(self.section.as_str(), key),
@@ -110,7 +110,7 @@ impl<'h> History<'h> {
         let closed = self.closed();
         let disputed = self.disputed();
         let mut statements = self.statements(|statement| {
-            !statement.is_item && disputed.contains(&(statement.section.clone(), statement.key))
+            !statement.is_item && disputed.contains(&(statement.section, statement.key))
         });
         let mut all = Vec::new();
         let is_one = |a: &Statement<'_>, b: &Statement<'_>| (&a.section, &a.key) == (&b.section, &b.key);
@@ -126,7 +126,7 @@ impl<'h> History<'h> {
 
     /// The sections and keys to which several values were given, except what each agent says for itself. There are few
     /// of them among many statements.
-    fn disputed(&self) -> HashSet<(SectionName<'h>, Option<&'h str>)> {
+    fn disputed(&self) -> HashSet<(&'h SectionName<'h>, Option<&'h str>)> {
         let mut values = HashMap::new();
         let mut disputed = HashSet::new();
         for Statement { section, key, value, is_item, .. } in self.said() {
@@ -183,13 +183,14 @@ impl<'h> History<'h> {
 
     fn statement(&self, entry: Entry<'h, &'h str>, source: &'h Source<'h>) -> Option<Statement<'h>> {
         let (is_item, is_pair) = (matches!(entry, Entry::Item { .. }), matches!(entry, Entry::Pair { .. }));
+        let known = |section: SectionName<'h>| self.join.sections.get_key_value(&section).map(|(name, _)| name);
         let (section, key, value) = match entry {
             Entry::Item { section, .. } if matches!(section.as_str(), RETRACT | CLOSED) => return None,
-            Entry::Text { section, text } => (section, None, Some(text)),
-            Entry::Item { section, text } => (section, Some(text), None),
-            Entry::Pair { section, key, value } => (section, Some(key), value),
+            Entry::Text { section, text } => (known(section)?, None, Some(text)),
+            Entry::Item { section, text } => (known(section)?, Some(text), None),
+            Entry::Pair { section, key, value } => (known(section)?, Some(key), value),
             Entry::Checkpoint(checkpoint) => {
-                (Section::Checkpoints.into(), Some(checkpoint.phase), Some(checkpoint.status))
+                (&SectionName::CHECKPOINTS, Some(checkpoint.phase), Some(checkpoint.status))
             }
         };
         Some(Statement { section, key, value, source, beaten: false, is_item, is_pair })
@@ -199,11 +200,11 @@ impl<'h> History<'h> {
     fn is_beaten(&self, statement: &Statement<'_>) -> bool {
         let Statement { section, key, value, source, is_item, is_pair, .. } = statement;
         let is_it = |of: u32| self.join.source(of).id == source.id;
-        let held = self.join.sections.get(section);
+        let held = self.join.sections.get(*section);
         match key {
             None => !held.and_then(|held| held.text).is_some_and(|(held, of)| Some(held) == *value && is_it(of)),
             // A later `resolved` beats a question. Nothing beats another item.
-            Some(text) if *is_item => *section == Section::OpenQuestions && !self.open.contains(text),
+            Some(text) if *is_item => **section == Section::OpenQuestions && !self.open.contains(text),
             Some(key) if *is_pair => {
                 let pairs = held.map_or(&[][..], |section| &section.pairs);
                 let at = pairs.binary_search_by(|(own, _)| own.cmp(key)).ok();
@@ -247,8 +248,8 @@ impl<'n> About<'n> {
 
     fn is_it(&self, statement: &Statement<'_>) -> bool {
         let is_path =
-            |(section, key): &(SectionName<'_>, &str)| statement.key == Some(key) && statement.section == *section;
-        statement.key == Some(self.name) || statement.section == self.section || self.path.as_ref().is_some_and(is_path)
+            |(section, key): &(SectionName<'_>, &str)| statement.key == Some(key) && statement.section == section;
+        statement.key == Some(self.name) || *statement.section == self.section || self.path.as_ref().is_some_and(is_path)
     }
 }
 
