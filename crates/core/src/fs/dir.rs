@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, linkat, openat, renameat_with, statat, unlinkat};
@@ -15,15 +15,17 @@ use crate::error::{At, Result};
 use crate::path::RelPath;
 use crate::proc::map_parallel;
 
-/// What reading a file into a buffer came to.
+/// What reading a file into a buffer came to. What is known of the file is from before it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bytes {
     /// The buffer has its content.
-    All,
+    All(Stat),
     /// The buffer has its beginning: it is larger than asked for.
-    Head,
-    /// It is gone, or no regular file any more.
+    Head(Stat),
+    /// It is gone.
     Gone,
+    /// It is no regular file.
+    Other,
 }
 
 impl Root {
@@ -131,17 +133,25 @@ impl Root {
         stats.into_iter().zip(names).map(|(stat, name)| stat.at("read", &self.path().join(name))).collect()
     }
 
-    /// Reads a regular file of this directory, at most `limit` bytes of it, in place of what `bytes` had. `size` is what
-    /// it probably has.
-    pub fn load(&self, name: &OsStr, size: usize, limit: usize, bytes: &mut Vec<u8>) -> Result<Bytes> {
+    /// Reads a regular file of this directory, at most `limit` bytes of it, in place of what `bytes` had.
+    pub fn load(&self, name: &OsStr, limit: usize, bytes: &mut Vec<u8>) -> Result<Bytes> {
         let path = || self.path().join(name);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match openat(self.fd(), name, flags, Mode::empty()) {
-            Err(Errno::NOENT | Errno::LOOP) => return Ok(Bytes::Gone),
+            Err(Errno::NOENT) => return Ok(Bytes::Gone),
+            Err(Errno::LOOP) => return Ok(Bytes::Other),
             opened => File::from(opened.at("read", &path())?),
         };
+        let stat = rustix::fs::fstat(&file).at("read", &path())?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Ok(Bytes::Other);
+        }
+        let stat = Stat::of(stat);
+        let size = usize::try_from(stat.size()).unwrap_or(usize::MAX);
         // One byte more than expected: a first read that leaves it free has met the end.
-        bytes.resize(size.min(limit) + 1, 0);
+        let room = size.min(limit) + 1;
+        bytes.try_reserve_exact(room.saturating_sub(bytes.len())).map_err(io::Error::other).at("read", &path())?;
+        bytes.resize(room, 0);
         let got = (&file).read(bytes).at("read", &path())?;
         bytes.truncate(got);
         if got != size {
@@ -149,9 +159,9 @@ impl Root {
         }
         if bytes.len() > limit {
             bytes.truncate(limit);
-            return Ok(Bytes::Head);
+            return Ok(Bytes::Head(stat));
         }
-        Ok(Bytes::All)
+        Ok(Bytes::All(stat))
     }
 }
 
@@ -177,15 +187,15 @@ mod tests {
         assert_eq!(names, ["a.md", "b.md"]);
         assert!(d.stats_of(&names).unwrap().iter().all(Option::is_some));
         let mut bytes = b"longer than any".to_vec();
-        let mut load = |name: &str, size, limit| {
-            let came_to = d.load(OsStr::new(name), size, limit, &mut bytes).unwrap();
+        let mut load = |name: &str, limit| {
+            let came_to = d.load(OsStr::new(name), limit, &mut bytes).unwrap();
             (came_to, String::from_utf8_lossy(&bytes).into_owned())
         };
-        assert_eq!(load("b.md", 0, 10), (Bytes::All, "bb".to_owned()));
-        assert_eq!(load("b.md", 2, 1), (Bytes::Head, "b".to_owned()));
-        assert_eq!(load("a.md", 9, 10), (Bytes::All, "a".to_owned()));
-        assert_eq!(load("l.md", 0, 10).0, Bytes::Gone);
-        assert_eq!(load("no", 0, 10).0, Bytes::Gone);
+        let (b, text) = load("b.md", 10);
+        assert!(matches!(b, Bytes::All(stat) if stat.size() == 2) && text == "bb");
+        let (b, text) = load("b.md", 1);
+        assert!(matches!(b, Bytes::Head(stat) if stat.size() == 2) && text == "b");
+        assert_eq!([load("l.md", 10).0, load("sub.md", 10).0, load("no", 10).0], [Bytes::Other, Bytes::Other, Bytes::Gone]);
         assert_eq!(d.dirs().unwrap(), ["sub.md"]);
     }
 

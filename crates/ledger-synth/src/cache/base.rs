@@ -43,7 +43,7 @@ impl Base {
         let mut from = Decoder { bytes: body };
         let mut files = HashSet::default();
         let count = from.number()?;
-        files.reserve(count as usize);
+        files.reserve((count as usize).min(bytes.len() / size_of::<FileKey>()));
         for _ in 0..count {
             files.insert(*from.array()?);
         }

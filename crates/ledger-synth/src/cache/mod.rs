@@ -30,7 +30,7 @@ pub fn key(name: &OsStr, stat: &Stat) -> FileKey {
 #[derive(Debug)]
 pub struct ListedFile {
     pub name: OsString,
-    /// None if the file is gone or is not a regular file.
+    /// None if nobody asked, if the file is gone, or if it is not a regular file.
     pub stat: Option<Stat>,
 }
 

@@ -48,16 +48,29 @@ impl DirectoryListing {
     }
 }
 
-/// Lists the event files of a directory.
-pub fn list(dir: &Root) -> Result<DirectoryListing> {
-    stated(dir, dir.names(is_event_name)?)
+/// How much is asked about each file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListingDetail {
+    Names,
+    /// What finds a file in the cache.
+    Stats,
 }
 
-fn stated(dir: &Root, names: Vec<OsString>) -> Result<DirectoryListing> {
+/// Lists the event files of a directory.
+pub fn list(dir: &Root, detail: ListingDetail) -> Result<DirectoryListing> {
+    listing(dir, dir.names(is_event_name)?, detail)
+}
+
+fn listing(dir: &Root, names: Vec<OsString>, detail: ListingDetail) -> Result<DirectoryListing> {
     let now = dir.stat()?;
-    let stats = dir.stats_of(&names)?;
-    let files = names.into_iter().zip(stats).map(|(name, stat)| ListedFile { name, stat });
-    Ok(DirectoryListing { files: files.collect(), dir: now })
+    let files = match detail {
+        ListingDetail::Names => names.into_iter().map(|name| ListedFile { name, stat: None }).collect(),
+        ListingDetail::Stats => {
+            let stats = dir.stats_of(&names)?;
+            names.into_iter().zip(stats).map(|(name, stat)| ListedFile { name, stat }).collect()
+        }
+    };
+    Ok(DirectoryListing { files, dir: now })
 }
 
 fn is_event_name(name: &OsStr) -> bool {
@@ -98,19 +111,19 @@ fn identified(text: &str) -> Result<EventRecord, Malformed> {
     })
 }
 
-/// Loads a file, with a buffer for its bytes. None: it is gone.
-fn load(dir: &Root, name: &OsStr, stat: &Stat, bytes: &mut Vec<u8>) -> Result<Option<EventFileContent>> {
-    let size = usize::try_from(stat.size()).unwrap_or(usize::MAX);
-    Ok(match dir.load(name, size, LIMIT, bytes)? {
-        Bytes::Gone => None,
-        Bytes::All => Some(content(name, bytes)),
-        Bytes::Head if snapshot::is_one(name.as_bytes(), bytes) => {
-            match dir.load(name, size, usize::MAX >> 1, bytes)? {
-                Bytes::All | Bytes::Head => Some(content(name, bytes)),
-                Bytes::Gone => None,
-            }
+/// Loads a file, with a buffer for its bytes.
+fn load(dir: &Root, name: &OsStr, bytes: &mut Vec<u8>) -> Result<Loaded> {
+    let came_to = match dir.load(name, LIMIT, bytes)? {
+        Bytes::Head(_) if snapshot::is_one(name.as_bytes(), bytes) => dir.load(name, usize::MAX >> 1, bytes)?,
+        came_to => came_to,
+    };
+    Ok(match came_to {
+        Bytes::Gone => Loaded::Gone,
+        Bytes::Other => Loaded::Other,
+        Bytes::Head(stat) if bytes.len() == LIMIT => {
+            Loaded::Read(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB")), stat)
         }
-        Bytes::Head => Some(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"))),
+        Bytes::All(stat) | Bytes::Head(stat) => Loaded::Read(content(name, bytes), stat),
     })
 }
 
@@ -121,6 +134,8 @@ pub struct DirectoryRead {
     pub events: Events,
     /// Whether everything in the base is there.
     pub has_base: bool,
+    /// Whether this is what the caller's listing names.
+    pub of_first: bool,
     /// The events that can be added to the cache.
     pub fresh: Vec<UncachedEvent>,
     /// How many events were in the cache.
@@ -150,9 +165,10 @@ pub enum LedgerLock {
 
 /// Reads a directory of events as it was at one time, even if files are removed or folded while it is read.
 pub fn read(dir: &Root, cache: &CacheUse, first: Option<DirectoryListing>, lock: LedgerLock) -> Result<DirectoryRead> {
+    let mut of_first = first.is_some();
     let mut listing = match first {
         Some(listing) => listing,
-        None => list(dir)?,
+        None => list(dir, ListingDetail::Stats)?,
     };
     for attempt in 0..PATIENCE {
         // A single listing may miss both an event that appears and a snapshot that disappears; two listings that
@@ -161,37 +177,38 @@ pub fn read(dir: &Root, cache: &CacheUse, first: Option<DirectoryListing>, lock:
             let now = dir.names(is_event_name)?;
             // The order of a directory that does not change is the same.
             if !listing.files.iter().map(|listed| &listed.name).eq(&now) {
-                listing = stated(dir, now)?;
+                listing = self::listing(dir, now, ListingDetail::Stats)?;
+                of_first = false;
                 continue;
             }
         }
         let read = read_listed(dir, cache, listing.files)?;
         let now = if read.is_some() && lock == LedgerLock::Held { None } else { Some(dir.names(is_event_name)?) };
         match (read, now) {
-            (Some(read), None) => return Ok(read),
-            (Some(read), Some(now)) if read.is_unfolded(&now) => return Ok(read),
-            (_, now) => listing = stated(dir, now.unwrap_or_default())?,
+            (Some(read), None) => return Ok(DirectoryRead { of_first, ..read }),
+            (Some(read), Some(now)) if read.is_unfolded(&now) => return Ok(DirectoryRead { of_first, ..read }),
+            (_, now) => listing = self::listing(dir, now.unwrap_or_default(), ListingDetail::Stats)?,
         }
+        of_first = false;
     }
     Err(Failure::failed(format!("{} changes faster than it can be read", dir.path().display()))
         .hint("wait for other commands to end and run the same command again"))
 }
 
 /// Reads the listed files. None: one of them is gone.
-fn read_listed(dir: &Root, cache: &CacheUse, mut files: Vec<ListedFile>) -> Result<Option<DirectoryRead>> {
-    files.retain(|file| file.stat.is_some());
+fn read_listed(dir: &Root, cache: &CacheUse, files: Vec<ListedFile>) -> Result<Option<DirectoryRead>> {
     let keys = map_parallel(&files, |file| file.stat.as_ref().map(|stat| cache::key(&file.name, stat)));
     let mut read = DirectoryRead::default();
     let base =
         cache.base.as_ref().filter(|base| keys.iter().flatten().filter(|key| base.has(key)).count() == base.count());
-    let mut rest: Vec<(ListedFile, FileKey)> = Vec::with_capacity(files.len() - base.map_or(0, Base::count));
+    let mut rest: Vec<(OsString, Option<FileKey>)> = Vec::with_capacity(files.len() - base.map_or(0, Base::count));
     for (file, key) in files.into_iter().zip(keys) {
-        let Some(key) = key else { continue };
-        if base.is_some_and(|base| base.has(&key)) {
-            read.base_names.push(file.name);
-            read.settled.push(key);
-        } else {
-            rest.push((file, key));
+        match key {
+            Some(key) if base.is_some_and(|base| base.has(&key)) => {
+                read.base_names.push(file.name);
+                read.settled.push(key);
+            }
+            _ => rest.push((file.name, key)),
         }
     }
     read.has_base = base.is_some();
@@ -200,15 +217,13 @@ fn read_listed(dir: &Root, cache: &CacheUse, mut files: Vec<ListedFile>) -> Resu
     let pack = if read.has_base { &none } else { cache.pack.get() };
     read.events.records.reserve_exact(rest.len());
     // The bytes of all files at once would need much memory.
-    for part in rest.chunks_mut(PART) {
+    for part in rest.chunks(PART) {
         let chunks: Vec<_> = part.chunks(CHUNK).collect();
         let loaded = map_parallel(&chunks, |chunk| load_chunk(dir, pack, chunk));
-        let mut found = loaded.into_iter().flatten();
-        for (file, key) in part {
-            let Some(found) = found.next().transpose()?.flatten() else { return Ok(None) };
-            let is_settled = cache.since.is_some_and(|since| file.stat.is_some_and(|stat| stat.is_settled(since)));
-            read.take(EventPath { dir: dir.path(), name: &file.name }, is_settled.then_some(*key), found);
-            file.name = OsString::new();
+        for (loaded, (name, _)) in loaded.into_iter().flatten().zip(part) {
+            if !read.take(EventPath { dir: dir.path(), name }, loaded?, cache.since) {
+                return Ok(None);
+            }
         }
     }
     read.events.skipped.sort_by(|a, b| a.path.cmp(&b.path));
@@ -216,24 +231,26 @@ fn read_listed(dir: &Root, cache: &CacheUse, mut files: Vec<ListedFile>) -> Resu
     Ok(Some(read))
 }
 
+/// What loading a file came to.
 enum Loaded {
-    Cached(EventRecord),
-    Read(EventFileContent),
+    Cached(EventRecord, FileKey),
+    /// With what is known of the file from before it was read.
+    Read(EventFileContent, Stat),
+    Gone,
+    /// It is no regular file.
+    Other,
 }
 
-/// Loads files. None: a file is gone.
-fn load_chunk(dir: &Root, pack: &Pack, files: &[(ListedFile, FileKey)]) -> Vec<Result<Option<Loaded>>> {
+/// Loads files.
+fn load_chunk(dir: &Root, pack: &Pack, files: &[(OsString, Option<FileKey>)]) -> Vec<Result<Loaded>> {
     let mut bytes = Vec::new();
-    let load = |(ListedFile { name, stat }, key): &(ListedFile, FileKey)| {
-        let Some(stat) = stat else { return Ok(None) };
-        match pack.get(key) {
-            Some(record) => Ok(Some(Loaded::Cached(record))),
-            None => load(dir, name, stat, &mut bytes).map(|content| content.map(Loaded::Read)),
-        }
+    let load = |(name, key): &(OsString, Option<FileKey>)| {
+        let known = key.and_then(|key| Some(Loaded::Cached(pack.get(&key)?, key)));
+        known.map_or_else(|| load(dir, name, &mut bytes), Ok)
     };
     let mut loaded: Vec<_> = files.iter().map(load).collect();
     let events = loaded.iter_mut().filter_map(|loaded| match loaded {
-        Ok(Some(Loaded::Read(EventFileContent::Event(record)))) => Some(record),
+        Ok(Loaded::Read(EventFileContent::Event(record), _)) => Some(record),
         _ => None,
     });
     record::share(&mut events.collect::<Vec<_>>());
@@ -241,31 +258,42 @@ fn load_chunk(dir: &Root, pack: &Pack, files: &[(ListedFile, FileKey)]) -> Vec<R
 }
 
 impl DirectoryRead {
-    /// Adds what a file holds. `key` is that of a file that can be remembered.
-    fn take(&mut self, file: EventPath<'_>, key: Option<FileKey>, found: Loaded) {
-        let is_late = key.is_none();
+    /// Adds what a file holds, unless it is gone, in a run that began after `since`.
+    fn take(&mut self, file: EventPath<'_>, found: Loaded, since: Option<Timestamp>) -> bool {
         let at = self.events.records.len();
-        match found {
-            Loaded::Cached(record) => {
+        let (key, content) = match found {
+            Loaded::Gone => return false,
+            Loaded::Other => return true,
+            Loaded::Cached(record, key) => {
                 self.hits += 1;
+                self.settled.push(key);
+                self.events.push(record, file);
+                return true;
+            }
+            Loaded::Read(content, stat) => {
+                let is_settled = since.is_some_and(|since| stat.is_settled(since));
+                (is_settled.then(|| cache::key(file.name, &stat)), content)
+            }
+        };
+        match content {
+            EventFileContent::Event(record) => {
+                match key {
+                    Some(key) => self.fresh.push(UncachedEvent { record: at, key }),
+                    None => self.late.push(at),
+                }
                 self.events.push(record, file);
             }
-            Loaded::Read(EventFileContent::Event(record)) => {
-                self.fresh.extend(key.map(|key| UncachedEvent { record: at, key }));
-                self.events.push(record, file);
-            }
-            Loaded::Read(EventFileContent::Snapshot(read)) => {
-                self.late_snapshots += usize::from(is_late);
+            EventFileContent::Snapshot(read) => {
+                self.late_snapshots += usize::from(key.is_none());
                 self.events.snapshots.push(SnapshotFile { path: file.path(), read });
             }
-            Loaded::Read(EventFileContent::Malformed(problem)) => {
-                return self.events.skipped.push(Skipped { path: file.path(), problem });
+            EventFileContent::Malformed(problem) => {
+                self.events.skipped.push(Skipped { path: file.path(), problem });
+                return true;
             }
         }
         self.settled.extend(key);
-        if is_late && self.events.records.len() > at {
-            self.late.push(at);
-        }
+        true
     }
 
     /// Whether nothing went until this listing and no snapshot came: a snapshot is there before what it stands for goes.
@@ -286,19 +314,16 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
     for path in paths {
         let dir = Root::open(path.parent().unwrap_or(path))?;
         let Some(name) = path.file_name() else { continue };
-        let stat = dir.stats_of(&[name.to_owned()])?.remove(0);
-        let found = match &stat {
-            Some(stat) => load(&dir, name, stat, &mut Vec::new())?,
-            None => None,
-        };
-        match found {
-            None => {
-                let problem = Malformed::new(1, "not a regular file");
-                events.skipped.push(Skipped { path: path.clone(), problem });
+        let content = match load(&dir, name, &mut Vec::new())? {
+            Loaded::Read(content, _) => content,
+            Loaded::Cached(..) | Loaded::Gone | Loaded::Other => {
+                EventFileContent::Malformed(Malformed::new(1, "not a regular file"))
             }
-            Some(EventFileContent::Event(record)) => events.push(record, EventPath::of(path)),
-            Some(EventFileContent::Snapshot(read)) => events.snapshots.push(SnapshotFile { path: path.clone(), read }),
-            Some(EventFileContent::Malformed(problem)) => events.skipped.push(Skipped { path: path.clone(), problem }),
+        };
+        match content {
+            EventFileContent::Event(record) => events.push(record, EventPath::of(path)),
+            EventFileContent::Snapshot(read) => events.snapshots.push(SnapshotFile { path: path.clone(), read }),
+            EventFileContent::Malformed(problem) => events.skipped.push(Skipped { path: path.clone(), problem }),
         }
     }
     Ok(events)

@@ -8,7 +8,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
-use super::directory::{self, CacheUse, DirectoryRead, LedgerLock};
+use super::directory::{self, CacheUse, DirectoryRead, LedgerLock, ListingDetail};
 use super::objects::{self, CommitTree, Objects};
 use super::{ARCHIVE, Current, EVENTS, Events, Ledger, sparse};
 use crate::cache::{self, Base, FileKey, LazyPack};
@@ -49,7 +49,9 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     };
     let is_whole = left_out.events.is_empty();
     let mut memory = RunMemory::new(ledger, &mode);
-    let listing = directory::list(&dir)?;
+    // Without a cache nothing can be found by what is known of a file.
+    let detail = if memory.is_empty() { ListingDetail::Names } else { ListingDetail::Stats };
+    let listing = directory::list(&dir, detail)?;
     memory.print = memory.since.and_then(|since| {
         let current = ledger.current_stat().ok().flatten();
         cache::print(&listing.files, current.as_ref(), &memory.options, since)
@@ -68,6 +70,9 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     if read.has_base && cache.base.as_ref().is_some_and(|base| needs_all(&read.events, base)) {
         cache.base = None;
         read = directory::read(&dir, &cache, None, lock)?;
+    }
+    if !read.of_first {
+        memory.print = None;
     }
     if !read.has_base {
         cache.base = None;
@@ -208,6 +213,11 @@ impl RunMemory {
         let since = if mode.effect.is_dry() { None } else { fs::clock(&dir).ok() };
         let word = format!("{:?} {:?} {}", ledger.page, ledger.settings.root, mode.stamp);
         RunMemory { pack, base, quiet, since, options: word, ..RunMemory::default() }
+    }
+
+    /// Whether there is nothing to look events up in.
+    fn is_empty(&self) -> bool {
+        !self.pack.exists() && !self.base.exists() && !self.quiet.exists()
     }
 
     /// The number of events, if nothing changed since the ledger was in order.

@@ -62,7 +62,7 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> error:
     // A join cannot be undone, so events from the future stay: somebody may retract them.
     let limit = age.map_or(now.checked_add(AHEAD).ok(), |age| now.checked_sub(age).ok()).map(EventTime::from);
     let is_due = |ts: EventTime| limit.is_some_and(|limit| ts <= limit);
-    let mut folded = Vec::new();
+    let (mut folded, mut restored) = (Vec::new(), Vec::new());
     let mut plan = ArchivePlan::default();
     for (number, record) in events.records.iter().enumerate() {
         let Some((source, _)) = record.parts() else { continue };
@@ -70,11 +70,15 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> error:
         let is_retracted = retracted.contains(&source.id) && !is_covered;
         // A retracted event is never part of a snapshot.
         if (is_due(source.ts) || is_covered) && !is_retracted {
-            if !is_covered {
-                folded.push(number);
-            }
+            if is_covered { &mut restored } else { &mut folded }.push(number);
             plan.events.push(ArchiveMove { file: ArchivedEvent { number, id: source.id }, day: source.ts.day() });
         }
+    }
+    // An event that is covered may still say what no snapshot says.
+    let content = |numbers: &[usize]| join_folded(events, numbers).map(|join| snapshot::content(&join));
+    if !restored.is_empty() && content(&restored)? != content(&[])? {
+        folded.append(&mut restored);
+        folded.sort_unstable();
     }
     if folded.is_empty() && snapshots.len() <= 1 {
         return Ok(plan);

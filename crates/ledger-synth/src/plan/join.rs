@@ -23,7 +23,7 @@ use crate::join::{By, Join, JoinedSection, Pair};
 use crate::record::EventRecord;
 use crate::section::{Section, SectionName};
 use crate::snapshot::Snapshot;
-use crate::source::Source;
+use crate::source::{Source, cut};
 
 /// Which events count. By default all events count.
 #[derive(Clone, Debug, Default)]
@@ -208,12 +208,8 @@ impl<'a> Table<'a> {
         if is_out || !self.filter.takes(source.branch, source.agent) {
             return entries.for_each(|entry| self.keep_retraction(&entry));
         }
-        let known = self.sources.len();
+        // Events with one id may say different things, because an id is that of the first form of an event.
         let place = self.source_index(source);
-        if self.sources.len() == known && !self.folded.contains(&record.id()) {
-            // This file has the same event as an earlier file.
-            return;
-        }
         entries.for_each(|entry| self.add_entry(entry, place));
     }
 
@@ -228,7 +224,13 @@ impl<'a> Table<'a> {
         let id = |place: &u32| sources[*place as usize].id;
         // An id is a hash already.
         match places.entry(source.id.short(), |place| id(place) == source.id, |place| id(place).short()) {
-            Slot::Occupied(slot) => *slot.get(),
+            Slot::Occupied(slot) => {
+                let held = &mut sources[*slot.get() as usize];
+                if held.topic.map(cut) < source.topic.map(cut) {
+                    held.topic = source.topic;
+                }
+                *slot.get()
+            }
             Slot::Vacant(slot) => {
                 slot.insert(next);
                 sources.push(source);

@@ -205,6 +205,23 @@ proptest! {
         prop_assert_eq!(snapshot_of(&resumed), snapshot_of(&want));
     }
 
+    /// Events that share an id because they were one in their first form are all heard, whichever comes first.
+    #[test]
+    fn events_of_one_id_are_all_heard(events in prop::collection::vec(event(), 1..6), other in prop::collection::vec(entry(), 0..6)) {
+        let mut all = records(&events);
+        let id = all[0].id();
+        let variant = LedgerEvent::new(events[0].meta.clone(), other);
+        all.push(EventRecord::with_id(id, &variant));
+        let want = shown(&all, &[]);
+        all.reverse();
+        prop_assert_eq!(&shown(&all, &[]), &want);
+        prop_assert_eq!(&shown(&[], &[folded(&all, &[])]), &want);
+        let (first, rest) = all.split_at(1);
+        prop_assert_eq!(&shown(rest, &[folded(first, &[])]), &want);
+        let parts = [folded(first, &[]), folded(rest, &[])];
+        prop_assert_eq!(&shown(&[], &[folded(&[], &parts)]), &want);
+    }
+
     #[test]
     fn more_events_never_turn_anything_back(
         events in prop::collection::vec(event(), 1..8),

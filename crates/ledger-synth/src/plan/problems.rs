@@ -16,9 +16,9 @@ impl EventProblems {
     pub fn new(now: EventTime, events: &Events, join: &Join<'_>) -> EventProblems {
         let mut future: Vec<String> = future_sources(now, join)
             .map(|source| {
-                let at = events.records.iter().position(|record| record.id() == source.id);
-                let name =
-                    at.map_or(format!("event {}", source.id), |at| events.files.at(at).path().display().to_string());
+                let numbers = (0..).zip(&events.records).filter(|(_, record)| record.id() == source.id);
+                let file = numbers.map(|(at, _)| events.files.at(at)).min();
+                let name = file.map_or(format!("event {}", source.id), |file| file.path().display().to_string());
                 format!("{name}: its time is in the future: {}", source.ts)
             })
             .collect();
