@@ -231,7 +231,7 @@ fn body<E>(join: &Join<'_>, mut pass_on: impl FnMut(&[u8]) -> Result<(), E>) -> 
                 phase: some(c.phase),
                 status: some(c.status),
                 updated: some(c.updated),
-                more: Some(c.more).filter(|more| !more.is_empty()).and_then(|more| some(more)),
+                more: Some(c.more).filter(|more| !more.is_empty()).and_then(&some),
                 ..line
             },
         })?;

@@ -195,7 +195,10 @@ mod tests {
         assert!(matches!(b, Bytes::All(stat) if stat.size() == 2) && text == "bb");
         let (b, text) = load("b.md", 1);
         assert!(matches!(b, Bytes::Head(stat) if stat.size() == 2) && text == "b");
-        assert_eq!([load("l.md", 10).0, load("sub.md", 10).0, load("no", 10).0], [Bytes::Other, Bytes::Other, Bytes::Gone]);
+        assert_eq!(
+            [load("l.md", 10).0, load("sub.md", 10).0, load("no", 10).0],
+            [Bytes::Other, Bytes::Other, Bytes::Gone]
+        );
         assert_eq!(d.dirs().unwrap(), ["sub.md"]);
     }
 

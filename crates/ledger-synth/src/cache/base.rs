@@ -137,9 +137,9 @@ mod tests {
         for at in 0..whole.len() {
             let mut changed = whole.clone();
             changed[at] ^= 0x10;
-            std::fs::write(&path, changed).unwrap();
+            fs::replace(&path, &changed, None).unwrap();
             assert!(Base::load(&path).is_none(), "byte {at}");
-            std::fs::write(&path, &whole[..at]).unwrap();
+            fs::replace(&path, &whole[..at], None).unwrap();
             assert!(Base::load(&path).is_none(), "{at} bytes");
         }
     }

@@ -109,12 +109,12 @@ impl<'a> CheckpointAnswer<'a> {
     fn new(reached: &'a ReachedCheckpoint<'_>) -> CheckpointAnswer<'a> {
         let ReachedCheckpoint { checkpoint, by, at } = reached;
         CheckpointAnswer {
-            phase: &checkpoint.phase,
-            status: &checkpoint.status,
-            updated: &checkpoint.updated,
+            phase: checkpoint.phase,
+            status: checkpoint.status,
+            updated: checkpoint.updated,
             updated_at: at.map(EventTime::render),
-            agent: &by.agent,
-            more: &checkpoint.more,
+            agent: by.agent,
+            more: checkpoint.more,
         }
     }
 }

@@ -160,9 +160,9 @@ fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
     let event = |source: &'a &Source<'_>| BannerEvent {
         ts: source.ts.to_string(),
         time: source.ts.render(),
-        agent: &source.agent,
+        agent: source.agent,
         title: source.about(),
-        branch: source.branch.as_deref(),
+        branch: source.branch,
     };
     BannerAnswer {
         event_count: view.event_count,

@@ -60,7 +60,7 @@ fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement<'_>
     let mut entries = Vec::new();
     for named in &args.close {
         let is_it = |statement: &&Statement<'_>| {
-            statement.name() == *named || statement.key.as_deref() == Some(named) || statement.id().begins_with(named)
+            statement.name() == *named || statement.key == Some(named) || statement.id().begins_with(named)
         };
         let mut names: Vec<String> = open.iter().filter(is_it).map(Statement::name).collect();
         names.dedup();

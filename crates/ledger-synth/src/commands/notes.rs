@@ -60,8 +60,8 @@ impl<'a> NoteAnswer<'a> {
             key,
             text,
             time: by.ts.render(),
-            agent: &by.agent,
-            branch: by.branch.as_deref(),
+            agent: by.agent,
+            branch: by.branch,
             id,
             event: by.id,
         }
@@ -138,7 +138,7 @@ fn records<'n>(notes: &'n Notes<'_>) -> impl Iterator<Item = NoteAnswer<'n>> {
         .flat_map(|group| &group.told)
         .map(|told| NoteAnswer::new(Section::ThisSession, None, told.text, told.by, ShortId::of_event(told.by.id)));
     let checkpoints = notes.checkpoints.iter().map(|one| {
-        let (phase, status) = (&*one.checkpoint.phase, &*one.checkpoint.status);
+        let (phase, status) = (one.checkpoint.phase, one.checkpoint.status);
         NoteAnswer::new(Section::Checkpoints, Some(phase), status, one.by, ShortId::of_event(one.by.id))
     });
     let questions = notes

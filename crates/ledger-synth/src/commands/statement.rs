@@ -25,10 +25,10 @@ struct StatementAnswer<'a> {
 /// Prints a statement; `with_id` begins the line with the id of what it is about.
 pub fn print(ui: &Ui, statement: &Statement<'_>, with_id: bool) {
     let Statement { section, source, beaten, is_item, .. } = statement;
-    let (key, value) = (statement.key.as_deref(), statement.value.as_deref());
+    let (key, value) = (statement.key, statement.value);
     if ui.is_json() {
         let (value, ts) = (if *is_item { key } else { value }, source.ts.to_string());
-        let (agent, event, beaten) = (&*source.agent, source.id, *beaten);
+        let (agent, event, beaten) = (source.agent, source.id, *beaten);
         let (id, time) = (statement.id(), source.ts.render());
         ui.json(&StatementAnswer { id, section, key, value, ts, time, agent, event, beaten });
         return;
@@ -44,6 +44,6 @@ pub fn print(ui: &Ui, statement: &Statement<'_>, with_id: bool) {
         true => " [replaced]",
     };
     let begin = if with_id { format!("{} ", statement.id()) } else { String::new() };
-    let (ts, agent, event) = (source.ts, printable(&source.agent), ShortId::of_event(source.id));
+    let (ts, agent, event) = (source.ts, printable(source.agent), ShortId::of_event(source.id));
     ui.line(format!("{begin}{}: {} ({ts}, {agent}, {event}){word}", printable(&statement.name()), printable(shown)));
 }

@@ -81,7 +81,8 @@ fn is_event_name(name: &OsStr) -> bool {
 /// What a file in a directory of events is.
 pub enum EventFileContent {
     Event(EventRecord),
-    Snapshot(Result<Snapshot, Malformed>),
+    /// Large, and there are few of them.
+    Snapshot(Box<Result<Snapshot, Malformed>>),
     Malformed(Malformed),
 }
 
@@ -91,7 +92,7 @@ pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let text = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
-        return EventFileContent::Snapshot(snapshot::parse(&text));
+        return EventFileContent::Snapshot(Box::new(snapshot::parse(&text)));
     }
     if bytes.len() > LIMIT {
         return EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"));
@@ -111,19 +112,20 @@ fn identified(text: &str) -> Result<EventRecord, Malformed> {
     })
 }
 
-/// Loads a file, with a buffer for its bytes.
-fn load(dir: &Root, name: &OsStr, bytes: &mut Vec<u8>) -> Result<Loaded> {
+/// Loads a file, with a buffer for its bytes, in a run that began after `since`.
+fn load(dir: &Root, name: &OsStr, since: Option<Timestamp>, bytes: &mut Vec<u8>) -> Result<Loaded> {
     let came_to = match dir.load(name, LIMIT, bytes)? {
         Bytes::Head(_) if snapshot::is_one(name.as_bytes(), bytes) => dir.load(name, usize::MAX >> 1, bytes)?,
         came_to => came_to,
     };
+    let key = |stat: Stat| since.filter(|since| stat.is_settled(*since)).map(|_| cache::key(name, &stat));
     Ok(match came_to {
         Bytes::Gone => Loaded::Gone,
         Bytes::Other => Loaded::Other,
-        Bytes::Head(stat) if bytes.len() == LIMIT => {
-            Loaded::Read(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB")), stat)
+        Bytes::Head(_) if bytes.len() == LIMIT => {
+            Loaded::Read(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB")), None)
         }
-        Bytes::All(stat) | Bytes::Head(stat) => Loaded::Read(content(name, bytes), stat),
+        Bytes::All(stat) | Bytes::Head(stat) => Loaded::Read(content(name, bytes), key(stat)),
     })
 }
 
@@ -219,9 +221,9 @@ fn read_listed(dir: &Root, cache: &CacheUse, files: Vec<ListedFile>) -> Result<O
     // The bytes of all files at once would need much memory.
     for part in rest.chunks(PART) {
         let chunks: Vec<_> = part.chunks(CHUNK).collect();
-        let loaded = map_parallel(&chunks, |chunk| load_chunk(dir, pack, chunk));
+        let loaded = map_parallel(&chunks, |chunk| load_chunk(dir, pack, cache.since, chunk));
         for (loaded, (name, _)) in loaded.into_iter().flatten().zip(part) {
-            if !read.take(EventPath { dir: dir.path(), name }, loaded?, cache.since) {
+            if !read.take(EventPath { dir: dir.path(), name }, loaded?) {
                 return Ok(None);
             }
         }
@@ -234,19 +236,24 @@ fn read_listed(dir: &Root, cache: &CacheUse, files: Vec<ListedFile>) -> Result<O
 /// What loading a file came to.
 enum Loaded {
     Cached(EventRecord, FileKey),
-    /// With what is known of the file from before it was read.
-    Read(EventFileContent, Stat),
+    /// With the key of a file that can be remembered.
+    Read(EventFileContent, Option<FileKey>),
     Gone,
     /// It is no regular file.
     Other,
 }
 
 /// Loads files.
-fn load_chunk(dir: &Root, pack: &Pack, files: &[(OsString, Option<FileKey>)]) -> Vec<Result<Loaded>> {
+fn load_chunk(
+    dir: &Root,
+    pack: &Pack,
+    since: Option<Timestamp>,
+    files: &[(OsString, Option<FileKey>)],
+) -> Vec<Result<Loaded>> {
     let mut bytes = Vec::new();
     let load = |(name, key): &(OsString, Option<FileKey>)| {
         let known = key.and_then(|key| Some(Loaded::Cached(pack.get(&key)?, key)));
-        known.map_or_else(|| load(dir, name, &mut bytes), Ok)
+        known.map_or_else(|| load(dir, name, since, &mut bytes), Ok)
     };
     let mut loaded: Vec<_> = files.iter().map(load).collect();
     let events = loaded.iter_mut().filter_map(|loaded| match loaded {
@@ -258,8 +265,8 @@ fn load_chunk(dir: &Root, pack: &Pack, files: &[(OsString, Option<FileKey>)]) ->
 }
 
 impl DirectoryRead {
-    /// Adds what a file holds, unless it is gone, in a run that began after `since`.
-    fn take(&mut self, file: EventPath<'_>, found: Loaded, since: Option<Timestamp>) -> bool {
+    /// Adds what a file holds, unless it is gone.
+    fn take(&mut self, file: EventPath<'_>, found: Loaded) -> bool {
         let at = self.events.records.len();
         let (key, content) = match found {
             Loaded::Gone => return false,
@@ -270,10 +277,7 @@ impl DirectoryRead {
                 self.events.push(record, file);
                 return true;
             }
-            Loaded::Read(content, stat) => {
-                let is_settled = since.is_some_and(|since| stat.is_settled(since));
-                (is_settled.then(|| cache::key(file.name, &stat)), content)
-            }
+            Loaded::Read(content, key) => (key, content),
         };
         match content {
             EventFileContent::Event(record) => {
@@ -285,7 +289,7 @@ impl DirectoryRead {
             }
             EventFileContent::Snapshot(read) => {
                 self.late_snapshots += usize::from(key.is_none());
-                self.events.snapshots.push(SnapshotFile { path: file.path(), read });
+                self.events.snapshots.push(SnapshotFile { path: file.path(), read: *read });
             }
             EventFileContent::Malformed(problem) => {
                 self.events.skipped.push(Skipped { path: file.path(), problem });
@@ -314,7 +318,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
     for path in paths {
         let dir = Root::open(path.parent().unwrap_or(path))?;
         let Some(name) = path.file_name() else { continue };
-        let content = match load(&dir, name, &mut Vec::new())? {
+        let content = match load(&dir, name, None, &mut Vec::new())? {
             Loaded::Read(content, _) => content,
             Loaded::Cached(..) | Loaded::Gone | Loaded::Other => {
                 EventFileContent::Malformed(Malformed::new(1, "not a regular file"))
@@ -322,7 +326,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
         };
         match content {
             EventFileContent::Event(record) => events.push(record, EventPath::of(path)),
-            EventFileContent::Snapshot(read) => events.snapshots.push(SnapshotFile { path: path.clone(), read }),
+            EventFileContent::Snapshot(read) => events.snapshots.push(SnapshotFile { path: path.clone(), read: *read }),
             EventFileContent::Malformed(problem) => events.skipped.push(Skipped { path: path.clone(), problem }),
         }
     }

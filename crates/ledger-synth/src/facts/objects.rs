@@ -118,7 +118,9 @@ impl<'g> Objects<'g> {
             let shown = self.prefix.as_path().join(path);
             match content(path.file_name().unwrap_or_default(), &bytes) {
                 EventFileContent::Event(record) => tree.events.push(record, EventPath::of(&shown)),
-                EventFileContent::Snapshot(read) => tree.events.snapshots.push(SnapshotFile { path: shown, read }),
+                EventFileContent::Snapshot(read) => {
+                    tree.events.snapshots.push(SnapshotFile { path: shown, read: *read })
+                }
                 EventFileContent::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
             }
         }

@@ -109,9 +109,8 @@ impl<'h> History<'h> {
     pub fn conflicts(&self) -> Vec<Statement<'h>> {
         let closed = self.closed();
         let disputed = self.disputed();
-        let mut statements = self.statements(|statement| {
-            !statement.is_item && disputed.contains(&(statement.section, statement.key))
-        });
+        let mut statements =
+            self.statements(|statement| !statement.is_item && disputed.contains(&(statement.section, statement.key)));
         let mut all = Vec::new();
         let is_one = |a: &Statement<'_>, b: &Statement<'_>| (&a.section, &a.key) == (&b.section, &b.key);
         for group in statements.chunk_by_mut(is_one) {
@@ -147,7 +146,7 @@ impl<'h> History<'h> {
     fn closed(&self) -> HashMap<&str, (EventTime, &str)> {
         let section = self.join.sections.get(&SectionName::from(CLOSED));
         let items = section.iter().flat_map(|section| &section.items);
-        items.map(|(name, of)| (&**name, (self.join.source(*of).ts, &*self.join.source(*of).agent))).collect()
+        items.map(|(name, of)| (&**name, (self.join.source(*of).ts, self.join.source(*of).agent))).collect()
     }
 
     /// Everything wanted that was ever said, each statement once, sorted by section and key.
@@ -226,7 +225,7 @@ fn is_disagreement(group: &[Statement<'_>]) -> bool {
 
 /// Whether a value other than the one that counted at that time came later.
 fn is_reopened(group: &[Statement<'_>], closed: (EventTime, &str)) -> bool {
-    let is_later = |statement: &&Statement<'_>| (statement.source.ts, &*statement.source.agent) > closed;
+    let is_later = |statement: &&Statement<'_>| (statement.source.ts, statement.source.agent) > closed;
     let (later, earlier): (Vec<_>, Vec<_>) = group.iter().partition(is_later);
     let counted = earlier.iter().max_by_key(|statement| statement.rank());
     later.iter().any(|statement| counted.is_none_or(|counted| counted.value != statement.value))
@@ -249,7 +248,9 @@ impl<'n> About<'n> {
     fn is_it(&self, statement: &Statement<'_>) -> bool {
         let is_path =
             |(section, key): &(SectionName<'_>, &str)| statement.key == Some(key) && statement.section == section;
-        statement.key == Some(self.name) || *statement.section == self.section || self.path.as_ref().is_some_and(is_path)
+        statement.key == Some(self.name)
+            || *statement.section == self.section
+            || self.path.as_ref().is_some_and(is_path)
     }
 }
 

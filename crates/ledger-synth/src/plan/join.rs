@@ -283,8 +283,8 @@ impl<'a> Table<'a> {
         let sections = self.sections.into_iter().map(|(name, Growing { text, items, pairs })| {
             let (mut items, mut pairs) = (items.all, pairs.all);
             // Stable sorts are fast where most is in order, as in an earlier join.
-            items.sort_by(|a, b| a.0.cmp(&b.0));
-            pairs.sort_by(|a, b| a.0.cmp(&b.0));
+            items.sort_by(|a, b| a.0.cmp(b.0));
+            pairs.sort_by(|a, b| a.0.cmp(b.0));
             (name, JoinedSection { text, items, pairs })
         });
         let mut nows: Vec<_> = self.nows.into_values().collect();

@@ -67,7 +67,7 @@ impl<'j> View<'j> {
     pub fn new(join: &'j Join<'_>, window: Option<SignedDuration>) -> View<'j> {
         let latest = join.latest();
         let oldest = window.and_then(|window| latest?.checked_sub(window));
-        let author = |source: &'j Source<'_>| (source.ts.day(), &*source.agent);
+        let author = |source: &'j Source<'_>| (source.ts.day(), source.agent);
         let first = join.sources.first().map(author);
         View {
             sections: Section::SHOWN.into_iter().map(|section| (section, content(join, section, oldest))).collect(),
@@ -230,7 +230,7 @@ impl<'j> ResolvedQuestions<'j> {
 }
 
 fn stamp<'s>(source: &'s Source<'_>) -> (EventTime, &'s str) {
-    (source.ts, &source.agent)
+    (source.ts, source.agent)
 }
 
 /// A text without the number of a list before it: `2. Drop Windows?`.
@@ -244,7 +244,7 @@ fn checkpoints<'j>(join: &'j Join<'_>) -> Vec<ReachedCheckpoint<'j>> {
     let reach = |(checkpoint, of): &'j (Checkpoint<&str>, u32)| ReachedCheckpoint {
         checkpoint,
         by: join.source(*of),
-        at: instant::parse(&checkpoint.updated),
+        at: instant::parse(checkpoint.updated),
     };
     let mut all: Vec<_> = join.checkpoints.iter().map(reach).collect();
     all.sort_unstable_by(|a, b| {
@@ -252,14 +252,14 @@ fn checkpoints<'j>(join: &'j Join<'_>) -> Vec<ReachedCheckpoint<'j>> {
         // A time nobody can read comes after those that are one, by its text.
         let by_time = match (a.at, b.at) {
             (Some(a), Some(b)) => a.cmp(&b),
-            (None, None) => x.updated.cmp(&y.updated),
+            (None, None) => x.updated.cmp(y.updated),
             (a, b) => b.is_some().cmp(&a.is_some()),
         };
         by_time
-            .then_with(|| natural(&x.phase, &y.phase))
-            .then_with(|| a.by.agent.cmp(&b.by.agent))
-            .then_with(|| x.status.cmp(&y.status))
-            .then_with(|| x.more.cmp(&y.more))
+            .then_with(|| natural(x.phase, y.phase))
+            .then_with(|| a.by.agent.cmp(b.by.agent))
+            .then_with(|| x.status.cmp(y.status))
+            .then_with(|| x.more.cmp(y.more))
     });
     all
 }

@@ -68,7 +68,7 @@ pub fn source_line(source: &Source<'_>) -> String {
     let ts = source.ts.to_string();
     let about = source.about();
     let gap = if about.is_empty() { "" } else { " - " };
-    format!("{} ({}){gap}{}", escaped(&source.agent, ""), ts.get(..16).unwrap_or(&ts), escaped(&about, ""))
+    format!("{} ({}){gap}{}", escaped(source.agent, ""), ts.get(..16).unwrap_or(&ts), escaped(&about, ""))
 }
 
 #[cfg(test)]

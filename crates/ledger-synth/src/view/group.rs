@@ -24,7 +24,7 @@ impl<'j> Group<'j> {
     pub fn all(items: &[Told<'j>]) -> Vec<Group<'j>> {
         let mut groups: HashMap<(Date, &str), Vec<Told<'j>>> = HashMap::new();
         for told in items {
-            groups.entry((told.by.ts.day(), &told.by.agent)).or_default().push(*told);
+            groups.entry((told.by.ts.day(), told.by.agent)).or_default().push(*told);
         }
         let mut groups: Vec<_> = groups
             .into_iter()
@@ -42,7 +42,7 @@ impl<'j> Group<'j> {
     pub fn line(&self) -> String {
         let (mut branches, mut events) = (Vec::new(), Vec::new());
         for told in &self.told {
-            let branch = told.by.branch.as_deref().map(|branch| format!("`{}`", escaped(branch, "`<")));
+            let branch = told.by.branch.map(|branch| format!("`{}`", escaped(branch, "`<")));
             branches.extend(branch.filter(|branch| branches.len() <= SHOWN && !branches.contains(branch)));
             let event = ShortId::of_event(told.by.id).to_string();
             if events.len() <= SHOWN && !events.contains(&event) {

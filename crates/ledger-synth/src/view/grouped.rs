@@ -86,7 +86,7 @@ fn other_nows(out: &mut String, nows: &[Told<'_>]) {
             continue;
         }
         room -= text.len();
-        shown.push_str(&format!("- {} ({}): ", strong(&by.agent), by.ts.day()));
+        shown.push_str(&format!("- {} ({}): ", strong(by.agent), by.ts.day()));
         value(&mut shown, text, LinePosition::Told, TextStyle::Marked, "");
     }
     if !shown.is_empty() {
@@ -100,7 +100,7 @@ fn other_nows(out: &mut String, nows: &[Told<'_>]) {
 /// When something was said and by whom, and its id: ` (2026-01-10, toast, k3jd82ab)`.
 pub fn said(by: &Source<'_>, id: Option<ShortId>) -> String {
     let id = id.map(|id| format!(", {id}")).unwrap_or_default();
-    format!(" ({}, {}{id})", by.ts.day(), escaped(&by.agent, "(,<`"))
+    format!(" ({}, {}{id})", by.ts.day(), escaped(by.agent, "(,<`"))
 }
 
 /// Renders a decision with who made it.
@@ -170,7 +170,7 @@ fn checkpoints(view: &View<'_>) -> Part {
 }
 
 fn status<'j>(one: &ReachedCheckpoint<'j>) -> Told<'j> {
-    Told { text: &one.checkpoint.status, by: one.by }
+    Told { text: one.checkpoint.status, by: one.by }
 }
 
 /// The positions of the latest checkpoint of each agent and phase, in order. A checkpoint whose time cannot be parsed
@@ -179,7 +179,7 @@ pub fn latest(all: &[ReachedCheckpoint<'_>]) -> BTreeSet<usize> {
     let rank = |one: &ReachedCheckpoint<'_>| (one.at.unwrap_or(one.by.ts), one.by.ts);
     let mut latest: HashMap<(&str, &str), usize> = HashMap::new();
     for (at, one) in all.iter().enumerate() {
-        let held = latest.entry((&one.by.agent, &one.checkpoint.phase)).or_insert(at);
+        let held = latest.entry((one.by.agent, one.checkpoint.phase)).or_insert(at);
         if rank(one) >= rank(&all[*held]) {
             *held = at;
         }

@@ -19,7 +19,7 @@ pub fn newest<'j, T: Clone>(items: &[T], told: impl Fn(&T) -> Told<'j>, room: us
     let by_rank = |a: &(EventTime, u32), b: &(EventTime, u32)| {
         let rest = |at: u32| {
             let Told { text, by } = told(&items[at as usize]);
-            (&*by.agent, text)
+            (by.agent, text)
         };
         b.0.cmp(&a.0).then_with(|| rest(a.1).cmp(&rest(b.1)))
     };
@@ -44,6 +44,6 @@ pub fn newest<'j, T: Clone>(items: &[T], told: impl Fn(&T) -> Told<'j>, room: us
             keeps[at] = true;
         }
     }
-    let kept = items.iter().zip(keeps).filter_map(|(item, is_kept)| is_kept.then(|| item.clone()));
+    let kept = items.iter().zip(keeps).filter(|(_, is_kept)| *is_kept).map(|(item, _)| item.clone());
     (kept.collect(), left)
 }

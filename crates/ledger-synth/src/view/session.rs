@@ -146,7 +146,7 @@ fn totals(items: &[Told<'_>]) -> BTreeMap<Date, (usize, usize)> {
     for told in items {
         let (count, names) = agents.entry(told.by.ts.day()).or_default();
         *count += 1;
-        names.insert(&told.by.agent);
+        names.insert(told.by.agent);
     }
     agents.into_iter().map(|(day, (count, names))| (day, (count, names.len()))).collect()
 }

@@ -96,7 +96,7 @@ pub fn reached(out: &mut String, one: &ReachedCheckpoint<'_>, style: TextStyle) 
     let colon = if phase.contains(": ") { ":" } else { "" };
     let tags = style.tags();
     out.push_str(&format!("- Phase {}: {}", escaped(phase, &format!("{colon}{tags}")), escaped(status, tags)));
-    let (updated, agent) = (escaped(updated, &format!("(,{tags}")), escaped(&by.agent, &format!("({tags}")));
+    let (updated, agent) = (escaped(updated, &format!("(,{tags}")), escaped(by.agent, &format!("({tags}")));
     out.push_str(&format!(" ({updated}, {agent})\n"));
     for line in more.lines() {
         let line = style.line(line, false);

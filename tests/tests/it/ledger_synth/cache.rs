@@ -110,7 +110,10 @@ fn events_of_one_id_are_all_heard() {
     let w = World::new();
     let app = w.app();
     let write = |name: &str, goal: &str| {
-        app.write(&format!("{EVENTS}/{name}.md"), &format!("---\nts: 2026-01-10T00:00:00Z\nagent: a\ngoal: {goal}\n---\n"));
+        app.write(
+            &format!("{EVENTS}/{name}.md"),
+            &format!("---\nts: 2026-01-10T00:00:00Z\nagent: a\ngoal: {goal}\n---\n"),
+        );
     };
     write("b", "G2");
     synth(&app);
