@@ -16,7 +16,7 @@ use crate::facts::author::{agent_name, next_time};
 use crate::facts::gather::load_events_with_archive;
 use crate::front::Meta;
 use crate::plan::history::{History, Statement};
-use crate::plan::{Filter, join};
+use crate::plan::join_without_checkpoints;
 use crate::settings::{Effect, LedgerArgs};
 
 /// List what agents disagree on, and what counts
@@ -41,9 +41,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events_with_archive(&ledger)?;
     let snapshots = events.snapshots()?;
-    let mut join = join(&events.records, &snapshots, &Filter::default());
-    // The history has them from the events. Both together would need much memory if there are many events.
-    join.checkpoints = Vec::new();
+    // The history has checkpoints from the events.
+    let join = join_without_checkpoints(&events.records, &snapshots);
     let statements = History::new(&events.records, &snapshots, &join).conflicts();
     if !args.close.is_empty() {
         return close(ui, env, &ledger, args, &statements);

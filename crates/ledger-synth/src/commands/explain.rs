@@ -10,7 +10,7 @@ use crate::facts::Ledger;
 use crate::facts::gather::load_events_with_archive;
 use crate::join::Join;
 use crate::plan::history::{Explained, History};
-use crate::plan::{Filter, join};
+use crate::plan::join_without_checkpoints;
 use crate::record::EventRecord;
 use crate::settings::LedgerArgs;
 use crate::short_id::ShortId;
@@ -29,9 +29,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events_with_archive(&ledger)?;
     let snapshots = events.snapshots()?;
-    let mut join = join(&events.records, &snapshots, &Filter::default());
-    // The history has them from the events. Both together would need much memory if there are many events.
-    join.checkpoints = Vec::new();
+    // The history has checkpoints from the events.
+    let join = join_without_checkpoints(&events.records, &snapshots);
     let statements = match History::new(&events.records, &snapshots, &join).explain(&args.key) {
         Explained::Statements(statements) => statements,
         Explained::Several(count) => {

@@ -49,11 +49,26 @@ pub fn join<'a>(
     snapshots: &[&'a Snapshot],
     filter: &Filter,
 ) -> Join<'a> {
+    join_with(records, snapshots, filter, false)
+}
+
+/// Joins everything but checkpoints, which are many and which nothing replaces.
+pub fn join_without_checkpoints<'a>(records: &'a [EventRecord], snapshots: &[&'a Snapshot]) -> Join<'a> {
+    join_with(records, snapshots, &Filter::default(), true)
+}
+
+fn join_with<'a>(
+    records: impl IntoIterator<Item = &'a EventRecord> + Clone,
+    snapshots: &[&'a Snapshot],
+    filter: &Filter,
+    skips_checkpoints: bool,
+) -> Join<'a> {
     let mut retracted = BTreeSet::new();
     loop {
         // All retractions are known only after all events have been read. If there are any, a second round leaves out
         // the retracted events.
-        let mut table = Table { retracted: retracted.clone(), filter: filter.clone(), ..Table::default() };
+        let (filter, retracting) = (filter.clone(), retracted.clone());
+        let mut table = Table { filter, retracted: retracting, skips_checkpoints, ..Table::default() };
         table.expect(records.clone().into_iter().size_hint().1.unwrap_or_default());
         snapshots.iter().for_each(|snapshot| table.fold_snapshot(snapshot));
         records.clone().into_iter().for_each(|record| table.add(record));
@@ -112,6 +127,7 @@ struct Table<'a> {
     /// The ids that are retracted by events which do not count themselves.
     hidden: Vec<Digest>,
     filter: Filter,
+    skips_checkpoints: bool,
 }
 
 /// A section while events are added.
@@ -263,6 +279,7 @@ impl<'a> Table<'a> {
                 let pairs = &mut self.sections.entry(section).or_default().pairs;
                 pairs.add((key, (value, of)), self.events, |pair| pair.0, |a, b| is_newer(sources, &a.1, &b.1));
             }
+            Entry::Checkpoint(_) if self.skips_checkpoints => {}
             Entry::Checkpoint(checkpoint) => {
                 // Equal checkpoints of one agent count once, with the newest source.
                 let about = |(checkpoint, of): &By<Checkpoint<&'a str>>| (*checkpoint, sources[*of as usize].agent);
