@@ -1,4 +1,4 @@
-//! Events in as few bytes as can be read at once, for the memory and for the cache. The form may change at any time,
+//! A compact form of events, for memory and for the cache, which is read without unpacking. It may change at any time,
 //! with the numbers in the first lines of the cache's files. The canonical form, of which the id of an event is the
 //! hash, never does.
 

@@ -32,7 +32,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Malformed> {
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
         Err(e) => return Err(Malformed::new(line_of(e.valid_up_to()), "not UTF-8")),
     };
-    // Almost no text has any of these, so one look at all bytes is enough.
+    // Almost no text has any of these, so one search for both is enough.
     if memchr::memchr2(b'\0', b'\r', text.as_bytes()).is_none() {
         return Ok(text.into());
     }
@@ -42,7 +42,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Malformed> {
     Ok(text.replace("\r\n", "\n").into())
 }
 
-/// The lines of a text without their ends, as [`str::lines`] has them, but sooner.
+/// The lines of a text without their `\n`, faster than [`str::lines`]. A `\r` before it stays.
 pub struct Lines<'a>(pub &'a str);
 
 impl<'a> Iterator for Lines<'a> {

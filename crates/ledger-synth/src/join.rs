@@ -64,6 +64,7 @@ impl<'a> Join<'a> {
     /// A hash of the events that count, equal for equal sets.
     pub fn inputs(&self) -> Digest {
         let mut ids: Vec<Digest> = self.sources.iter().map(|source| source.id).collect();
+        // The order of their bytes, but most are told apart by one number.
         ids.sort_unstable_by_key(|id| (id.short(), *id));
         let mut digest = DigestBuilder::default();
         for id in ids {

@@ -42,7 +42,7 @@ impl EventRecord {
         EventRecord::Own(out.bytes)
     }
 
-    /// The record in a part of a buffer. None: it is too far behind.
+    /// The record in a part of a buffer. None: it lies beyond the first 4 GiB.
     pub fn part(all: &Arc<Vec<u8>>, range: Range<usize>) -> Option<EventRecord> {
         let position = |at: usize| u32::try_from(at).ok();
         Some(EventRecord::Part(all.clone(), position(range.start)?, position(range.end)?))

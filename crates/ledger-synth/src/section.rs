@@ -114,6 +114,7 @@ enum SectionWord<'a> {
 }
 
 impl<'a> SectionName<'a> {
+    /// The section of checkpoints, for references that outlive any value.
     pub const CHECKPOINTS: SectionName<'static> = SectionName(SectionWord::Known(Section::Checkpoints));
 
     /// The name that a person's spelling means. A name without rules stays as it is written.

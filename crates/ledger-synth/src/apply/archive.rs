@@ -28,7 +28,7 @@ pub fn archive(ledger: &Ledger, events: Events, plan: &ArchivePlan) -> Result<()
         let name = paths.at(file.number).name.to_string_lossy().into_owned();
         let day = day.to_string();
         // The snapshot does not cover what somebody wrote into the file in the meantime.
-        if id_of(ledger, &name)? == Some(file.id) {
+        if hash_of(ledger, &name)? == Some(file.read) {
             files::archive(ledger, &name, &day)?;
         }
         days.insert(day);
@@ -61,11 +61,11 @@ fn write_snapshot(ledger: &Ledger, mut events: Events, plan: &SnapshotPlan) -> R
     Ok(events)
 }
 
-/// The event that a file of `events/` holds now.
-fn id_of(ledger: &Ledger, name: &str) -> Result<Option<Digest>> {
+/// The hash of the event that a file of `events/` holds now.
+fn hash_of(ledger: &Ledger, name: &str) -> Result<Option<Digest>> {
     let Some((bytes, _)) = ledger.top.read_whole(&ledger.rel(&format!("{EVENTS}/{name}"))?)? else { return Ok(None) };
     Ok(match directory::content(OsStr::new(name), &bytes) {
-        EventFileContent::Event(record) => Some(record.id()),
+        EventFileContent::Event(record) => Some(Digest::of(record.bytes())),
         _ => None,
     })
 }

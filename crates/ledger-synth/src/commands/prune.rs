@@ -15,7 +15,8 @@ use crate::counted::counted;
 use crate::facts::gather::load_events;
 use crate::facts::{ARCHIVE, Ledger, directory};
 use crate::instant::EventTime;
-use crate::plan::archive::file_name;
+use crate::plan::archive::{self as plan, file_name};
+use crate::record::EventRecord;
 use crate::settings::{Effect, LedgerArgs};
 
 /// Delete archived events that a snapshot covers and that are older than --retention
@@ -78,13 +79,12 @@ fn doomed(ledger: &Ledger, archive: &Root, limit: EventTime) -> Result<Vec<PathB
     let covered: HashSet<Digest> = snapshots.iter().flat_map(|s| s.events.sources().map(|source| source.id)).collect();
     let folded: HashSet<Digest> = snapshots.iter().flat_map(|s| s.folds.iter().copied()).collect();
     let archived = directory::archived(archive)?;
-    let mut doomed = Vec::new();
-    for (record, file) in archived.records.iter().zip(archived.files.iter()) {
-        let is_old = record.decode().is_some_and(|event| event.meta.ts <= limit);
-        if is_old && covered.contains(&record.id()) {
-            doomed.push(file.path());
-        }
-    }
+    let is_covered_and_old = |record: &EventRecord| {
+        covered.contains(&record.id()) && record.parts().is_some_and(|(source, _)| source.ts <= limit)
+    };
+    let numbers = (0..).zip(&archived.records).filter(|(_, record)| is_covered_and_old(record)).map(|(at, _)| at);
+    let unneeded = plan::unneeded(&archived, &snapshots, &numbers.collect::<Vec<_>>());
+    let mut doomed: Vec<PathBuf> = unneeded.into_iter().map(|at| archived.files.at(at).path()).collect();
     let old = archived.snapshots()?;
     for (snapshot, file) in old.iter().zip(&archived.snapshots) {
         let is_old = snapshot.events.sources().all(|source| source.ts <= limit);

@@ -122,10 +122,8 @@ fn load(dir: &Root, name: &OsStr, since: Option<Timestamp>, bytes: &mut Vec<u8>)
     Ok(match came_to {
         Bytes::Gone => Loaded::Gone,
         Bytes::Other => Loaded::Other,
-        Bytes::Head(_) if bytes.len() == LIMIT => {
-            Loaded::Read(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB")), None)
-        }
-        Bytes::All(stat) | Bytes::Head(stat) => Loaded::Read(content(name, bytes), key(stat)),
+        Bytes::Head(_) => Loaded::Read(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB")), None),
+        Bytes::All(stat) => Loaded::Read(content(name, bytes), key(stat)),
     })
 }
 
@@ -318,7 +316,10 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
     for path in paths {
         let dir = Root::open(path.parent().unwrap_or(path))?;
         let Some(name) = path.file_name() else { continue };
-        let content = match load(&dir, name, None, &mut Vec::new())? {
+        // Nothing else is opened: that would wake who writes to a pipe.
+        let is_file = dir.stats_of(&[name.to_owned()])?.iter().any(Option::is_some);
+        let loaded = if is_file { load(&dir, name, None, &mut Vec::new())? } else { Loaded::Other };
+        let content = match loaded {
             Loaded::Read(content, _) => content,
             Loaded::Cached(..) | Loaded::Gone | Loaded::Other => {
                 EventFileContent::Malformed(Malformed::new(1, "not a regular file"))

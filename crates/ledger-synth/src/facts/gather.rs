@@ -50,7 +50,7 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     let is_whole = left_out.events.is_empty();
     let mut memory = RunMemory::new(ledger, &mode);
     // Without a cache nothing can be found by what is known of a file.
-    let detail = if memory.is_empty() { ListingDetail::Names } else { ListingDetail::Stats };
+    let detail = if memory.has_files() { ListingDetail::Stats } else { ListingDetail::Names };
     let listing = directory::list(&dir, detail)?;
     memory.print = memory.since.and_then(|since| {
         let current = ledger.current_stat().ok().flatten();
@@ -215,9 +215,9 @@ impl RunMemory {
         RunMemory { pack, base, quiet, since, options: word, ..RunMemory::default() }
     }
 
-    /// Whether there is nothing to look events up in.
-    fn is_empty(&self) -> bool {
-        !self.pack.exists() && !self.base.exists() && !self.quiet.exists()
+    /// Whether there is anything to look events up in.
+    fn has_files(&self) -> bool {
+        self.pack.exists() || self.base.exists() || self.quiet.exists()
     }
 
     /// The number of events, if nothing changed since the ledger was in order.

@@ -24,10 +24,11 @@ pub struct ArchiveMove<F> {
     pub day: Date,
 }
 
-/// An event among those that were read, by its number, and its id.
+/// An event among those that were read, by its number, and the hash of what was read: events with one id may say
+/// different things.
 pub struct ArchivedEvent {
     pub number: usize,
-    pub id: Digest,
+    pub read: Digest,
 }
 
 /// The snapshot that is to be written.
@@ -71,7 +72,8 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> error:
         // A retracted event is never part of a snapshot.
         if (is_due(source.ts) || is_covered) && !is_retracted {
             if is_covered { &mut restored } else { &mut folded }.push(number);
-            plan.events.push(ArchiveMove { file: ArchivedEvent { number, id: source.id }, day: source.ts.day() });
+            let file = ArchivedEvent { number, read: Digest::of(record.bytes()) };
+            plan.events.push(ArchiveMove { file, day: source.ts.day() });
         }
     }
     // An event that is covered may still say what no snapshot says.
@@ -100,6 +102,27 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> error:
 pub fn join_folded<'e>(events: &'e Events, folded: &'e [usize]) -> error::Result<Join<'e>> {
     let records = folded.iter().filter_map(|number| events.records.get(*number));
     Ok(join(records, &events.snapshots()?, &Filter::default()))
+}
+
+/// Those of the events with these numbers that say nothing beyond the snapshots: an event is known by its id, but
+/// events with one id may say different things.
+pub fn unneeded(events: &Events, snapshots: &[&Snapshot], numbers: &[usize]) -> Vec<usize> {
+    let content = |numbers: &[usize]| {
+        let records = numbers.iter().filter_map(|number| events.records.get(*number));
+        snapshot::content(&join(records, snapshots, &Filter::default()))
+    };
+    let (known, mut unneeded) = (content(&[]), Vec::new());
+    // Almost always none of them says more. Otherwise halves are tried.
+    let mut parts = vec![numbers];
+    while let Some(part) = parts.pop() {
+        if content(part) == known {
+            unneeded.extend_from_slice(part);
+        } else if part.len() > 1 {
+            let (first, second) = part.split_at(part.len() / 2);
+            parts.extend([second, first]);
+        }
+    }
+    unneeded
 }
 
 /// What a join says: its pages, and how many events it has.

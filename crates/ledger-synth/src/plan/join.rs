@@ -219,7 +219,7 @@ impl<'a> Table<'a> {
 
     fn add(&mut self, record: &'a EventRecord) {
         let is_out = self.retracted.contains(&record.id()) && !self.folded.contains(&record.id());
-        // This cannot fail, because we encoded the event or checked it when we read it.
+        // This cannot fail, because we encoded the event, now or when it was added to the cache.
         let Some((source, entries)) = record.parts() else { return };
         if is_out || !self.filter.takes(source.branch, source.agent) {
             return entries.for_each(|entry| self.keep_retraction(&entry));

@@ -126,6 +126,10 @@ fn events_of_one_id_are_all_heard() {
     app.ledger(&["archive"]).succeeds();
     assert_eq!(app.read(CURRENT), text);
     app.sh(&format!("rm {ROOT}/archive/*/b.md")).exit(0);
+    // What an archived file says beyond the snapshot is kept.
+    app.sh(&format!("sed -i 's/G1/G9/' {ROOT}/archive/*/a.md")).exit(0);
+    app.ledger(&["prune", "--retention", "0"]).exit(0).any_out().any_err();
+    app.sh(&format!("grep -q G9 {ROOT}/archive/*/a.md")).exit(0);
     // One that says more comes back after the snapshot was written.
     write("c", "G3");
     let text = synth(&app);
@@ -133,6 +137,27 @@ fn events_of_one_id_are_all_heard() {
     app.ledger(&["archive"]).succeeds();
     assert_eq!(app.read(CURRENT), text);
     assert_eq!(app.sh(&format!("ls {EVENTS} | wc -l")).exit(0).stdout.trim(), "1");
+}
+
+/// An event that was just written may be rewritten without a new time, so it is not part of what is remembered.
+#[test]
+fn what_is_remembered_leaves_out_what_may_still_change() {
+    let w = World::new();
+    let app = w.app();
+    twenty_events(&app);
+    synth(&app);
+    remembered(&app, "events");
+    let join = remembered(&app, "join");
+    for word in ["FIRST", "SECOND", "THIRD"] {
+        std::fs::remove_file(&join).unwrap();
+        event(&app, "young", "2026-03-01T00:00:00Z", "x", &format!("this_session:\n- {word}\n"));
+        // The others are in the cache, so their join is remembered in this run.
+        let text = synth(&app);
+        assert!(join.exists() && text.contains(word), "{text}");
+    }
+    std::fs::remove_file(app.path.join(format!("{EVENTS}/young.md"))).unwrap();
+    let text = synth(&app);
+    assert!(["FIRST", "SECOND", "THIRD"].iter().all(|word| !text.contains(word)), "{text}");
 }
 
 /// A file is read again even if it was rewritten in the same instant, with the same size and times.
