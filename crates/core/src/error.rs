@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The result of every fallible function of ours.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -149,22 +149,30 @@ impl std::error::Error for Failure {}
 pub trait At<T> {
     /// `what` is a verb: "cannot `what` `path`". Exit 4.
     fn at(self, what: &str, path: &Path) -> Result<T>;
+
+    /// The same with a path that only a failure needs.
+    fn at_path(self, what: &str, path: impl FnOnce() -> PathBuf) -> Result<T>;
 }
 
 impl<T, E: Into<io::Error>> At<T> for std::result::Result<T, E> {
     fn at(self, what: &str, path: &Path) -> Result<T> {
-        self.map_err(|e| {
-            let e: io::Error = e.into();
-            let failure = Failure::failed(format!("cannot {what} {}", path.display()));
-            match e.kind() {
-                io::ErrorKind::PermissionDenied => {
-                    let shown = path.ancestors().find(|p| p.symlink_metadata().is_ok()).unwrap_or(path);
-                    failure.hint(format!("run `ls -ld {}` to see who owns it", crate::text::shell_word(shown)))
-                }
-                io::ErrorKind::StorageFull => failure.hint("free some space and run the same command again"),
-                _ => failure,
-            }
-            .because(e)
-        })
+        self.map_err(|e| io_failure(e.into(), what, path))
     }
+
+    fn at_path(self, what: &str, path: impl FnOnce() -> PathBuf) -> Result<T> {
+        self.map_err(|e| io_failure(e.into(), what, &path()))
+    }
+}
+
+fn io_failure(e: io::Error, what: &str, path: &Path) -> Failure {
+    let failure = Failure::failed(format!("cannot {what} {}", path.display()));
+    match e.kind() {
+        io::ErrorKind::PermissionDenied => {
+            let shown = path.ancestors().find(|p| p.symlink_metadata().is_ok()).unwrap_or(path);
+            failure.hint(format!("run `ls -ld {}` to see who owns it", crate::text::shell_word(shown)))
+        }
+        io::ErrorKind::StorageFull => failure.hint("free some space and run the same command again"),
+        _ => failure,
+    }
+    .because(e)
 }

@@ -8,12 +8,18 @@ use crate::event::LedgerEvent;
 
 /// The hash of an event's canonical form.
 pub fn id(event: &LedgerEvent<'_>) -> Digest {
-    Digest::of(&encode(event))
+    id_with(event, &mut Vec::new())
+}
+
+/// The same, with a buffer for the form.
+pub fn id_with(event: &LedgerEvent<'_>, form: &mut Vec<u8>) -> Digest {
+    form.clear();
+    encode(event, form);
+    Digest::of(form)
 }
 
 /// Writes the length of each part before it, so that no two events share a form.
-fn encode(event: &LedgerEvent<'_>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(2048);
+fn encode(event: &LedgerEvent<'_>, out: &mut Vec<u8>) {
     let text = |out: &mut Vec<u8>, text: &str| {
         // No text is longer than its file.
         out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
@@ -27,35 +33,34 @@ fn encode(event: &LedgerEvent<'_>) -> Vec<u8> {
     };
     let meta = &event.meta;
     out.extend_from_slice(&meta.ts.as_nanosecond().to_le_bytes());
-    text(&mut out, &meta.agent);
+    text(out, &meta.agent);
     for value in [&meta.branch, &meta.kind, &meta.reason, &meta.title] {
-        maybe(&mut out, value.as_deref());
+        maybe(out, value.as_deref());
     }
     for entry in &event.entries {
         match entry {
             Entry::Text { section, text: value } => {
                 out.push(0);
-                text(&mut out, section.as_str());
-                text(&mut out, value);
+                text(out, section.as_str());
+                text(out, value);
             }
             Entry::Item { section, text: value } => {
                 out.push(1);
-                text(&mut out, section.as_str());
-                text(&mut out, value);
+                text(out, section.as_str());
+                text(out, value);
             }
             Entry::Pair { section, key, value } => {
                 out.push(2);
-                text(&mut out, section.as_str());
-                text(&mut out, key);
-                maybe(&mut out, value.as_deref());
+                text(out, section.as_str());
+                text(out, key);
+                maybe(out, value.as_deref());
             }
             Entry::Checkpoint(checkpoint) => {
                 out.push(3);
                 for part in [&checkpoint.phase, &checkpoint.status, &checkpoint.updated, &checkpoint.more] {
-                    text(&mut out, part);
+                    text(out, part);
                 }
             }
         }
     }
-    out
 }

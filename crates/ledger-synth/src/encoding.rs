@@ -24,10 +24,6 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    pub fn with_capacity(capacity: usize) -> Encoder {
-        Encoder { bytes: Vec::with_capacity(capacity) }
-    }
-
     pub fn entry<T: AsRef<str>>(&mut self, entry: &Entry<'_, T>) {
         match entry {
             Entry::Text { section, text } => {
@@ -55,8 +51,7 @@ impl Encoder {
     }
 
     fn head(&mut self, kind: u8, section: &SectionName<'_>) {
-        let known = section.section().and_then(|known| Section::ALL.iter().position(|section| *section == known));
-        let number = known.and_then(|at| u8::try_from(at + 1).ok()).unwrap_or_default();
+        let number = section.section().map_or(0, |known| 1 + known.position() as u8);
         self.bytes.push(kind | (number << KIND_BITS));
         if number == 0 {
             self.text(section.as_str());

@@ -81,18 +81,19 @@ impl<'a> LedgerEvent<'a> {
 
 /// Whether a line of a body may be read otherwise than at first. Reading a body twice costs, so most lines are not.
 fn reads_otherwise(line: &str) -> bool {
-    let bare = line.trim_start_matches([' ', '\t']);
+    let bare = &line[scalar::indent(line)..];
+    let Some(first) = bare.as_bytes().first() else { return false };
     // A further line of a text may be folded into the line before it.
     let is_indented = bare.len() < line.len();
-    let has_mark = bare.starts_with(|c: char| c.is_ascii_digit() || "`~|>".contains(c));
+    let has_mark = matches!(first, b'0'..=b'9' | b'`' | b'~' | b'|' | b'>');
     if is_indented || has_mark {
-        return has_mark || bare.starts_with(['-', '*']) || bare.ends_with(':');
+        return has_mark || matches!(first, b'-' | b'*') || bare.ends_with(':');
     }
     if scalar::bullet(line).is_some() {
         return false;
     }
     let is_word = |key: &str| key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
-    line.starts_with(['#', '"', '\''])
+    matches!(first, b'#' | b'"' | b'\'')
         || line.strip_suffix(':').is_some_and(|key| !is_word(key))
         || event_file::split_at_byte(line, b':').is_some_and(|(key, after)| {
             let is_later = !after.is_empty() && !after.starts_with([' ', '\t']) && after.contains(':');

@@ -106,15 +106,13 @@ impl FoldBuilder {
 pub fn write<E>(join: &Join<'_>, mut pass_on: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
     const PIECE: usize = 1 << 16;
     let mut builder = FoldBuilder::default();
-    for source in &join.sources {
-        builder.source(source);
-        if builder.out.bytes.len() >= PIECE {
-            pass_on(&builder.out.bytes)?;
-            builder.out.bytes.clear();
+    let sources = join.sources.iter().map(|source| FoldPart::Source(*source));
+    let entries = join.entries().map(|(entry, of)| FoldPart::Entry(entry, of));
+    for part in sources.chain(entries) {
+        match part {
+            FoldPart::Source(source) => builder.source(&source),
+            FoldPart::Entry(entry, of) => builder.entry(&entry, of),
         }
-    }
-    for (entry, of) in join.entries() {
-        builder.entry(&entry, of);
         if builder.out.bytes.len() >= PIECE {
             pass_on(&builder.out.bytes)?;
             builder.out.bytes.clear();

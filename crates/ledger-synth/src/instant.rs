@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use jiff::civil::{Date, DateTime, date};
-use jiff::tz::{Offset, TimeZone};
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 /// A time further ahead than this is the mistake of a clock.
@@ -118,41 +118,39 @@ impl From<Timestamp> for EventTime {
 
 /// Parses a date, a time and an offset, with `T` in either case or a blank between date and time.
 pub fn parse(text: &str) -> Option<EventTime> {
-    let bytes = text.as_bytes();
-    let digits = |range: Range<usize>| bytes.get(range).is_some_and(|b| b.iter().all(u8::is_ascii_digit));
-    let is = |at: usize, marks: &[u8]| bytes.get(at).is_some_and(|b| marks.contains(b));
-    let date = digits(0..4) && is(4, b"-") && digits(5..7) && is(7, b"-") && digits(8..10) && is(10, b"Tt ");
-    let time = digits(11..13) && is(13, b":") && digits(14..16) && is(16, b":") && digits(17..19);
-    if !date || !time || !text.is_ascii() {
-        return None;
-    }
-    let fraction = match text[19..].strip_prefix('.') {
-        Some(rest) => 1 + rest.bytes().take_while(u8::is_ascii_digit).count(),
-        None => 0,
+    let (at, rest) = text.as_bytes().split_first_chunk::<19>()?;
+    let two = |from: usize| Some(number(&at[from..from + 2])? as i8);
+    let (fraction, offset) = match rest {
+        [b'.', rest @ ..] => rest.split_at(rest.iter().take_while(|byte| byte.is_ascii_digit()).count()),
+        _ => (&b"0"[..], rest),
     };
-    let offset = &text[19 + fraction..];
-    let is_offset = matches!(offset, "Z" | "z")
-        || matches!(offset.as_bytes(), [b'+' | b'-', a, b, b':', c, d] if [a, b, c, d].iter().all(|b| b.is_ascii_digit()));
-    let is_far =
-        |at: Range<usize>, most: u8| offset.get(at).and_then(|n| n.parse::<u8>().ok()).is_some_and(|n| n > most);
-    if fraction == 1 || !is_offset || is_far(1..3, 23) || is_far(4..6, 59) {
+    let is_time = [4, 7, 13, 16].map(|mark| at[mark]) == *b"--::" && matches!(at[10], b'T' | b't' | b' ');
+    if !is_time || fraction.is_empty() {
         return None;
     }
-    let number = |range: Range<usize>| bytes[range].iter().fold(0, |sum, digit| 10 * sum + i32::from(digit - b'0'));
-    let two = |at: usize| number(at..at + 2) as i8;
     // Digits behind the ninth do not count, and missing ones are zeros.
-    let nanos = number(20..20.max(19 + fraction.min(10))) * 10_i32.pow(10 - fraction.clamp(1, 10) as u32);
+    let fraction = &fraction[..fraction.len().min(9)];
+    let nanos = number(fraction)? * 10_i32.pow(9 - fraction.len() as u32);
     // A leap second counts as the second before it.
-    let second = if two(17) == 60 { 59 } else { two(17) };
-    let local = DateTime::new(number(0..4) as i16, two(5), two(8), two(11), two(14), second, nanos).ok()?;
-    let east = |hours: i32, minutes: i32| Offset::from_seconds(60 * (60 * hours + minutes)).ok();
-    let number = |at: Range<usize>| offset.get(at).and_then(|n| n.parse::<i32>().ok());
-    let offset = match offset.as_bytes() {
-        [b'+', ..] => east(number(1..3)?, number(4..6)?)?,
-        [b'-', ..] => east(-number(1..3)?, -number(4..6)?)?,
-        _ => return EventTime::new(local),
+    let second = if two(17)? == 60 { 59 } else { two(17)? };
+    let year = number(&at[..4])? as i16;
+    let local = DateTime::new(year, two(5)?, two(8)?, two(11)?, two(14)?, second, nanos).ok()?;
+    let east = match offset {
+        [b'Z' | b'z'] => 0,
+        [sign @ (b'+' | b'-'), hours @ .., b':', _, _] if hours.len() == 2 => {
+            let (hours, minutes) = (number(hours)?, number(&offset[4..])?);
+            let seconds = i64::from(60 * (60 * hours + minutes));
+            let is_offset = hours < 24 && minutes < 60;
+            is_offset.then_some(if *sign == b'-' { -seconds } else { seconds })?
+        }
+        _ => return None,
     };
-    EventTime::new(local.checked_sub(SignedDuration::from_secs(offset.seconds().into())).ok()?)
+    EventTime::new(local.checked_sub(SignedDuration::from_secs(east)).ok()?)
+}
+
+/// The number that digits write. None: there is something else among them.
+fn number(digits: &[u8]) -> Option<i32> {
+    digits.iter().try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| 10 * sum + i32::from(byte - b'0')))
 }
 
 /// Parses a time as people note it: also without an offset, which is UTC then, and without seconds.

@@ -14,45 +14,37 @@ use crate::front::Meta;
 use crate::section::Section;
 use crate::source::Source;
 
-/// An event as it is kept: the bytes of its id, which the encoded event follows.
+/// An event as it is kept: the bytes of its id, which the encoded event follows, in a buffer that many share.
 #[derive(Clone, Debug)]
-pub enum EventRecord {
-    Own(Vec<u8>),
-    /// A part of a buffer that many share, from the one position to the other.
-    Part(Arc<Vec<u8>>, u32, u32),
+pub struct EventRecord {
+    all: Arc<Vec<u8>>,
+    from: usize,
+    to: usize,
 }
 
 /// The length of an id.
 pub const ID: usize = 32;
 
 impl EventRecord {
+    /// The record of one event.
     pub fn new(event: &LedgerEvent<'_>) -> EventRecord {
-        EventRecord::with_id(canonical::id(event), event)
+        EventRecord::of(event, event)
     }
 
-    /// The record of an event whose id is that of another form of it.
-    pub fn with_id(id: Digest, event: &LedgerEvent<'_>) -> EventRecord {
-        let mut out = Encoder::with_capacity(512);
-        out.bytes.extend_from_slice(id.as_bytes());
-        let meta = &event.meta;
-        out.time(meta.ts);
-        out.text(&meta.agent);
-        out.maybe([&meta.branch, &meta.kind, &meta.reason, &meta.title].map(Option::as_deref));
-        event.entries.iter().for_each(|entry| out.entry(entry));
-        EventRecord::Own(out.bytes)
+    /// The record of one event, which was read as `first` at first.
+    pub fn of(event: &LedgerEvent<'_>, first: &LedgerEvent<'_>) -> EventRecord {
+        let mut records = RecordBuilder::default();
+        let range = records.add(event, first);
+        EventRecord::part(&records.finish(), range)
     }
 
-    /// The record in a part of a buffer. None: it lies beyond the first 4 GiB.
-    pub fn part(all: &Arc<Vec<u8>>, range: Range<usize>) -> Option<EventRecord> {
-        let position = |at: usize| u32::try_from(at).ok();
-        Some(EventRecord::Part(all.clone(), position(range.start)?, position(range.end)?))
+    /// The record in a part of a buffer.
+    pub fn part(all: &Arc<Vec<u8>>, Range { start, end }: Range<usize>) -> EventRecord {
+        EventRecord { all: all.clone(), from: start, to: end }
     }
 
     pub fn bytes(&self) -> &[u8] {
-        match self {
-            EventRecord::Own(bytes) => bytes,
-            EventRecord::Part(all, from, to) => all.get(*from as usize..*to as usize).unwrap_or_default(),
-        }
+        self.all.get(self.from..self.to).unwrap_or_default()
     }
 
     pub fn id(&self) -> Digest {
@@ -103,18 +95,31 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// Moves the bytes of these events into one buffer.
-pub fn share(records: &mut [&mut EventRecord]) {
-    // Of the right size, because a buffer that shrinks where it is leaves a gap behind it that nothing fits into.
-    let mut all = Vec::with_capacity(records.iter().map(|record| record.bytes().len()).sum());
-    records.iter().for_each(|record| all.extend_from_slice(record.bytes()));
-    let all = Arc::new(all);
-    let mut from = 0;
-    for record in records {
-        let to = from + record.bytes().len();
-        if let Some(part) = EventRecord::part(&all, from..to) {
-            **record = part;
-        }
-        from = to;
+/// A buffer of records while events are added.
+#[derive(Default)]
+pub struct RecordBuilder {
+    out: Encoder,
+    /// Room for the canonical form of an event.
+    form: Vec<u8>,
+}
+
+impl RecordBuilder {
+    /// Adds the record of an event, and returns which part of the buffer it is. The id is that of `first`, the event as
+    /// it was read at first.
+    pub fn add(&mut self, event: &LedgerEvent<'_>, first: &LedgerEvent<'_>) -> Range<usize> {
+        let RecordBuilder { out, form } = self;
+        let from = out.bytes.len();
+        out.bytes.extend_from_slice(canonical::id_with(first, form).as_bytes());
+        let meta = &event.meta;
+        out.time(meta.ts);
+        out.text(&meta.agent);
+        out.maybe([&meta.branch, &meta.kind, &meta.reason, &meta.title].map(Option::as_deref));
+        event.entries.iter().for_each(|entry| out.entry(entry));
+        from..out.bytes.len()
+    }
+
+    pub fn finish(self) -> Arc<Vec<u8>> {
+        // Of the right size, because a buffer that shrinks where it is leaves a gap behind it that nothing fits into.
+        Arc::new(self.out.bytes.as_slice().to_vec())
     }
 }

@@ -153,28 +153,32 @@ pub fn pair(line: &str) -> Option<(Cow<'_, str>, &str)> {
 
 /// Finds the end of the quote that a text begins with.
 fn closing_quote(text: &str) -> Option<usize> {
-    let quote = *text.as_bytes().first()?;
-    let (mut at, bytes) = (1, text.as_bytes());
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\\' if quote == b'"' => at += 1,
-            b if *b == quote && quote == b'\'' && bytes.get(at + 1) == Some(&quote) => at += 1,
-            b if *b == quote => return Some(at),
-            _ => {}
+    let bytes = text.as_bytes();
+    let quote = *bytes.first()?;
+    let escape = if quote == b'"' { b'\\' } else { quote };
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(quote, escape, bytes.get(at..)?)?;
+        let is_escape = bytes[at] == escape && (escape != quote || bytes.get(at + 1) == Some(&quote));
+        if !is_escape {
+            return Some(at);
         }
-        at += 1;
+        at += 2;
     }
-    None
 }
 
 /// The text of a bullet (`-`, `*`), if the line is one. A numbered item keeps its number, which gives the order.
 pub fn bullet(line: &str) -> Option<&str> {
-    if let Some(rest) = line.strip_prefix(['-', '*']) {
-        return (rest.is_empty() || rest.starts_with([' ', '\t'])).then(|| trim(rest));
+    let (first, rest) = line.as_bytes().split_first()?;
+    match first {
+        b'-' | b'*' => rest.first().is_none_or(|next| matches!(next, b' ' | b'\t')).then(|| trim(&line[1..])),
+        b'0'..=b'9' => {
+            let digits = 1 + rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let rest = line[digits..].strip_prefix(['.', ')']).filter(|_| digits <= 4)?;
+            (rest.starts_with(' ') && !trim(rest).is_empty()).then(|| trim(line))
+        }
+        _ => None,
     }
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = line[digits..].strip_prefix(['.', ')']).filter(|_| (1..=4).contains(&digits))?;
-    (rest.starts_with(' ') && !trim(rest).is_empty()).then(|| trim(line))
 }
 
 /// The indentation of a line, in characters.
@@ -224,7 +228,7 @@ fn block<'a>(header: &str, rest: &[&str]) -> Cow<'a, str> {
 
 /// Parses a value that is one quoted scalar from its first to its last character.
 fn quoted<'a>(first: &'a str, rest: &[&str]) -> Option<Cow<'a, str>> {
-    let quote = char::from(*first.as_bytes().first()?);
+    let quote = *first.as_bytes().first()?;
     if !rest.is_empty() {
         let whole = format!("{first}\n{}", rest.join("\n"));
         let whole = whole.trim_end();
@@ -236,8 +240,8 @@ fn quoted<'a>(first: &'a str, rest: &[&str]) -> Option<Cow<'a, str>> {
     }
     let inside = first.get(1..first.len() - 1)?;
     match quote {
-        _ if !inside.contains([quote, '\\']) => Some(Cow::Borrowed(inside)),
-        '\'' => Some(inside.replace("''", "'").into()),
+        _ if memchr::memchr2(quote, b'\\', inside.as_bytes()).is_none() => Some(Cow::Borrowed(inside)),
+        b'\'' => Some(inside.replace("''", "'").into()),
         _ => serde_yaml::from_str::<String>(first).ok().map(Cow::Owned),
     }
 }

@@ -91,6 +91,11 @@ impl Section {
         }
     }
 
+    /// Its position in [`Section::ALL`].
+    pub fn position(self) -> usize {
+        self as usize
+    }
+
     /// The section with exactly this word.
     fn from_word(word: &str) -> Option<Section> {
         Section::ALL.into_iter().find(|section| section.word() == word)
@@ -218,6 +223,7 @@ mod tests {
     #[test]
     fn every_section_has_a_word_of_its_own_and_is_found_by_any_spelling() {
         for section in Section::ALL {
+            assert_eq!(Section::ALL[section.position()], section);
             assert_eq!(Section::from_spelling(section.word()), Some(section));
             assert_eq!(Section::from_spelling(section.title()), Some(section));
             assert_eq!(SectionName::from(section.word()), SectionName::from(section));

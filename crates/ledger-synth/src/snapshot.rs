@@ -81,8 +81,11 @@ pub fn is_one(name: &[u8], head: &[u8]) -> bool {
         return true;
     }
     let end = head.len().min(4096);
+    // No other file costs more than this search.
+    if memchr::memmem::find(&head[..end], b"snapshot:").is_none() {
+        return false;
+    }
     let mut marks = 0;
-    // No other file costs more than this look at its frontmatter.
     let mut front = head[..end].split(|byte| *byte == b'\n').take_while(|line| {
         marks += usize::from(line.trim_ascii_end() == b"---");
         marks < 2

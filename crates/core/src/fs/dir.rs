@@ -130,7 +130,7 @@ impl Root {
             Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(e),
         });
-        stats.into_iter().zip(names).map(|(stat, name)| stat.at("read", &self.path().join(name))).collect()
+        stats.into_iter().zip(names).map(|(stat, name)| stat.at_path("read", || self.path().join(name))).collect()
     }
 
     /// Reads a regular file of this directory, at most `limit` bytes of it, in place of what `bytes` had.
@@ -141,9 +141,9 @@ impl Root {
             Err(Errno::NOENT) => return Ok(Bytes::Gone),
             // A link, or a socket.
             Err(Errno::LOOP | Errno::NXIO) => return Ok(Bytes::Other),
-            opened => File::from(opened.at("read", &path())?),
+            opened => File::from(opened.at_path("read", path)?),
         };
-        let stat = rustix::fs::fstat(&file).at("read", &path())?;
+        let stat = rustix::fs::fstat(&file).at_path("read", path)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Ok(Bytes::Other);
         }
@@ -151,12 +151,12 @@ impl Root {
         let size = usize::try_from(stat.size()).unwrap_or(usize::MAX);
         // One byte more than expected: a first read that leaves it free has met the end.
         let room = size.min(limit) + 1;
-        bytes.try_reserve_exact(room.saturating_sub(bytes.len())).map_err(io::Error::other).at("read", &path())?;
+        bytes.try_reserve_exact(room.saturating_sub(bytes.len())).map_err(io::Error::other).at_path("read", path)?;
         bytes.resize(room, 0);
-        let got = (&file).read(bytes).at("read", &path())?;
+        let got = (&file).read(bytes).at_path("read", path)?;
         bytes.truncate(got);
         if got != size {
-            (&file).take((limit + 1).saturating_sub(got) as u64).read_to_end(bytes).at("read", &path())?;
+            (&file).take((limit + 1).saturating_sub(got) as u64).read_to_end(bytes).at_path("read", path)?;
         }
         if bytes.len() > limit {
             bytes.truncate(limit);

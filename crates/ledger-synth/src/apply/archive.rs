@@ -9,9 +9,9 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
 use super::files;
-use crate::facts::directory::{self, EventFileContent};
-use crate::facts::{EVENTS, Events, Ledger};
+use crate::facts::{EVENTS, EventFileContent, Events, Ledger, directory};
 use crate::plan::archive::{ArchiveMove, ArchivePlan, SnapshotPlan, join_folded, prove};
+use crate::record::{EventRecord, RecordBuilder};
 use crate::snapshot;
 
 /// Writes the snapshot, then moves what it covers. The caller holds the lock.
@@ -64,8 +64,9 @@ fn write_snapshot(ledger: &Ledger, mut events: Events, plan: &SnapshotPlan) -> R
 /// The hash of the event that a file of `events/` holds now.
 fn hash_of(ledger: &Ledger, name: &str) -> Result<Option<Digest>> {
     let Some((bytes, _)) = ledger.top.read_whole(&ledger.rel(&format!("{EVENTS}/{name}"))?)? else { return Ok(None) };
-    Ok(match directory::content(OsStr::new(name), &bytes) {
-        EventFileContent::Event(record) => Some(Digest::of(record.bytes())),
+    let mut records = RecordBuilder::default();
+    Ok(match directory::content(OsStr::new(name), &bytes, &mut records) {
+        EventFileContent::Event(range) => Some(Digest::of(EventRecord::part(&records.finish(), range).bytes())),
         _ => None,
     })
 }

@@ -15,7 +15,8 @@ pub fn parse(body: &str, grammar: Grammar) -> Vec<Entry<'_>> {
 
 /// The same of a body's lines.
 pub fn parse_lines<'a>(lines: &[&'a str], grammar: Grammar) -> Vec<Entry<'a>> {
-    let mut entries = Vec::new();
+    // Room for most events, because a list that grows is copied.
+    let mut entries = Vec::with_capacity(16);
     for section in sections(lines, grammar) {
         interpret(section, grammar, &mut entries);
     }

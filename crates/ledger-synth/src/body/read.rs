@@ -32,7 +32,7 @@ pub struct WrittenSection<'a> {
 pub enum Piece<'a> {
     /// A value of the section itself.
     Text(Cow<'a, str>),
-    /// A list item: its fields, where it is a map, and its text.
+    /// A list item: its fields, where it is a map, and its text, unless only its fields count.
     Item(Vec<Field<'a>>, Cow<'a, str>),
     /// An entry of a map; without a value it removes the key.
     Pair(Cow<'a, str>, Option<Cow<'a, str>>),
@@ -51,7 +51,7 @@ pub fn sections<'a>(lines: &[&'a str], grammar: Grammar) -> Vec<WrittenSection<'
     let is_indented = lines.iter().find(|line| !line.is_empty()).is_some_and(|line| scalar::indent(line) > 0);
     let dedented = if is_indented { scalar::dedented(lines) } else { Vec::new() };
     let lines = unfenced(if is_indented { &dedented } else { lines });
-    let mut reader = BodyReader { grammar, lines, at: 0, sections: Vec::new(), unclosed: [usize::MAX; 2] };
+    let mut reader = BodyReader { grammar, lines, at: 0, sections: Vec::with_capacity(8), unclosed: [usize::MAX; 2] };
     while reader.at < reader.lines.len() {
         reader.line();
     }
@@ -143,14 +143,17 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         self.at += 1;
         let rest = self.block(indent);
         let fields = fields(first, rest, self.folding());
-        if !first.is_empty() || !rest.is_empty() {
-            let text = if first.is_empty() {
-                scalar::nested(rest, self.folding())
-            } else {
-                scalar::text(first, rest, self.folding())
-            };
-            self.push(Piece::Item(fields, text));
+        if first.is_empty() && rest.is_empty() {
+            return;
         }
+        let shape = self.sections.last().and_then(|section| section.name.shape());
+        let text = match shape {
+            // Only its fields count.
+            Some(Shape::Checkpoints) if fields.len() > 1 => "".into(),
+            _ if first.is_empty() => scalar::nested(rest, self.folding()),
+            _ => scalar::text(first, rest, self.folding()),
+        };
+        self.push(Piece::Item(fields, text));
     }
 
     /// Reads `key:` or `key: value` at the left margin.
@@ -184,14 +187,14 @@ impl<'l, 'a> BodyReader<'l, 'a> {
     /// Whether words before a colon begin a sentence: below the heading of a section that we know, words that name no
     /// section do. So do three words or more right below its key.
     fn is_sentence(&self, key: &str) -> bool {
-        let words = key.split_whitespace().count();
+        let words = || key.split_whitespace().count();
         let is_below = |section: &WrittenSection<'_>| {
-            let is_first = section.pieces.is_empty() && words >= 3;
-            section.name.section().is_some() && ((section.is_headed && words >= 2) || is_first)
+            let is_first = || section.pieces.is_empty() && words() >= 3;
+            section.name.section().is_some() && ((section.is_headed && words() >= 2) || is_first())
         };
         self.grammar != Grammar::First
-            && Section::from_spelling(key).is_none()
             && self.sections.last().is_some_and(is_below)
+            && Section::from_spelling(key).is_none()
     }
 
     /// Whether bullets follow a line that ends with a colon, which only introduces them.

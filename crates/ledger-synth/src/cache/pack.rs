@@ -84,7 +84,7 @@ impl Pack {
     /// The event in the file that has this key.
     pub fn get(&self, key: &FileKey) -> Option<EventRecord> {
         let (from, to) = *self.slots.get(key)?;
-        EventRecord::part(&self.bytes, from..to)
+        Some(EventRecord::part(&self.bytes, from..to))
     }
 
     /// Adds the events that were not in the cache, or starts a new pack if most entries are unused; `hits` are in use.

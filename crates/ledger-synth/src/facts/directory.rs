@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hashbrown::HashSet;
 use jiff::Timestamp;
@@ -13,13 +14,12 @@ use shopfloor_core::fs::{Bytes, Root, Stat};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::map_parallel;
 
-use super::{EventPath, Events, Skipped, SnapshotFile};
+use super::{EventFileContent, EventPath, Events};
 use crate::cache::{self, Base, FileKey, LazyPack, ListedFile, Pack, UncachedEvent};
-use crate::canonical;
 use crate::event::LedgerEvent;
 use crate::event_file::{self, LIMIT, Malformed};
-use crate::record::{self, EventRecord};
-use crate::snapshot::{self, Snapshot};
+use crate::record::{EventRecord, RecordBuilder};
+use crate::snapshot;
 
 /// How often a directory is read again if it changes in the meantime.
 const PATIENCE: usize = 1_000;
@@ -78,16 +78,8 @@ fn is_event_name(name: &OsStr) -> bool {
     bytes.ends_with(b".md") && !bytes.starts_with(b".")
 }
 
-/// What a file in a directory of events is.
-pub enum EventFileContent {
-    Event(EventRecord),
-    /// Large, and there are few of them.
-    Snapshot(Box<Result<Snapshot, Malformed>>),
-    Malformed(Malformed),
-}
-
 /// Parses the content of a file. Snapshots are checked later, together.
-pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
+pub fn content(name: &OsStr, bytes: &[u8], records: &mut RecordBuilder) -> EventFileContent {
     if snapshot::is_one(name.as_bytes(), bytes) {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -97,23 +89,27 @@ pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
     if bytes.len() > LIMIT {
         return EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"));
     }
-    match event_file::decode(bytes).and_then(|text| identified(&text)) {
-        Ok(record) => EventFileContent::Event(record),
+    let mut record = |text: &str| {
+        let (event, first) = LedgerEvent::parse_forms(text)?;
+        Ok(records.add(&event, first.as_ref().unwrap_or(&event)))
+    };
+    match event_file::decode(bytes).and_then(|text| record(&text)) {
+        Ok(range) => EventFileContent::Event(range),
         Err(problem) => EventFileContent::Malformed(problem),
     }
 }
 
-/// The event in a text, under the id that it always had.
-fn identified(text: &str) -> Result<EventRecord, Malformed> {
-    let (event, first) = LedgerEvent::parse_forms(text)?;
-    Ok(match first {
-        Some(first) => EventRecord::with_id(canonical::id(&first), &event),
-        None => EventRecord::new(&event),
-    })
+/// Buffers that many files are loaded with.
+#[derive(Default)]
+struct Buffers {
+    /// For the bytes of a file.
+    bytes: Vec<u8>,
+    records: RecordBuilder,
 }
 
-/// Loads a file, with a buffer for its bytes, in a run that began after `since`.
-fn load(dir: &Root, name: &OsStr, since: Option<Timestamp>, bytes: &mut Vec<u8>) -> Result<Loaded> {
+/// Loads a file in a run that began after `since`.
+fn load(dir: &Root, name: &OsStr, since: Option<Timestamp>, buffers: &mut Buffers) -> Result<Loaded> {
+    let Buffers { bytes, records } = buffers;
     let came_to = match dir.load(name, LIMIT, bytes)? {
         Bytes::Head(_) if snapshot::is_one(name.as_bytes(), bytes) => dir.load(name, usize::MAX >> 1, bytes)?,
         came_to => came_to,
@@ -123,7 +119,7 @@ fn load(dir: &Root, name: &OsStr, since: Option<Timestamp>, bytes: &mut Vec<u8>)
         Bytes::Gone => Loaded::Gone,
         Bytes::Other => Loaded::Other,
         Bytes::Head(_) => Loaded::Read(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB")), None),
-        Bytes::All(stat) => Loaded::Read(content(name, bytes), key(stat)),
+        Bytes::All(stat) => Loaded::Read(content(name, bytes, records), key(stat)),
     })
 }
 
@@ -220,9 +216,11 @@ fn read_listed(dir: &Root, cache: &CacheUse, files: Vec<ListedFile>) -> Result<O
     for part in rest.chunks(PART) {
         let chunks: Vec<_> = part.chunks(CHUNK).collect();
         let loaded = map_parallel(&chunks, |chunk| load_chunk(dir, pack, cache.since, chunk));
-        for (loaded, (name, _)) in loaded.into_iter().flatten().zip(part) {
-            if !read.take(EventPath { dir: dir.path(), name }, loaded?) {
-                return Ok(None);
+        for (LoadedChunk { loaded, records }, files) in loaded.into_iter().zip(chunks) {
+            for (loaded, (name, _)) in loaded.into_iter().zip(files) {
+                if !read.take(EventPath { dir: dir.path(), name }, loaded?, &records) {
+                    return Ok(None);
+                }
             }
         }
     }
@@ -241,30 +239,24 @@ enum Loaded {
     Other,
 }
 
-/// Loads files.
-fn load_chunk(
-    dir: &Root,
-    pack: &Pack,
-    since: Option<Timestamp>,
-    files: &[(OsString, Option<FileKey>)],
-) -> Vec<Result<Loaded>> {
-    let mut bytes = Vec::new();
+/// Some loaded files, and the buffer of their records.
+struct LoadedChunk {
+    loaded: Vec<Result<Loaded>>,
+    records: Arc<Vec<u8>>,
+}
+
+fn load_chunk(dir: &Root, pack: &Pack, since: Option<Timestamp>, files: &[(OsString, Option<FileKey>)]) -> LoadedChunk {
+    let mut buffers = Buffers::default();
     let load = |(name, key): &(OsString, Option<FileKey>)| {
         let known = key.and_then(|key| Some(Loaded::Cached(pack.get(&key)?, key)));
-        known.map_or_else(|| load(dir, name, since, &mut bytes), Ok)
+        known.map_or_else(|| load(dir, name, since, &mut buffers), Ok)
     };
-    let mut loaded: Vec<_> = files.iter().map(load).collect();
-    let events = loaded.iter_mut().filter_map(|loaded| match loaded {
-        Ok(Loaded::Read(EventFileContent::Event(record), _)) => Some(record),
-        _ => None,
-    });
-    record::share(&mut events.collect::<Vec<_>>());
-    loaded
+    LoadedChunk { loaded: files.iter().map(load).collect(), records: buffers.records.finish() }
 }
 
 impl DirectoryRead {
-    /// Adds what a file holds, unless it is gone.
-    fn take(&mut self, file: EventPath<'_>, found: Loaded) -> bool {
+    /// Adds what a file holds, unless it is gone. `records` is the buffer of what was read.
+    fn take(&mut self, file: EventPath<'_>, found: Loaded, records: &Arc<Vec<u8>>) -> bool {
         let at = self.events.records.len();
         let (key, content) = match found {
             Loaded::Gone => return false,
@@ -277,24 +269,16 @@ impl DirectoryRead {
             }
             Loaded::Read(content, key) => (key, content),
         };
-        match content {
-            EventFileContent::Event(record) => {
-                match key {
-                    Some(key) => self.fresh.push(UncachedEvent { record: at, key }),
-                    None => self.late.push(at),
-                }
-                self.events.push(record, file);
-            }
-            EventFileContent::Snapshot(read) => {
-                self.late_snapshots += usize::from(key.is_none());
-                self.events.snapshots.push(SnapshotFile { path: file.path(), read: *read });
-            }
-            EventFileContent::Malformed(problem) => {
-                self.events.skipped.push(Skipped { path: file.path(), problem });
-                return true;
-            }
+        match (&content, key) {
+            (EventFileContent::Event(_), Some(key)) => self.fresh.push(UncachedEvent { record: at, key }),
+            (EventFileContent::Event(_), None) => self.late.push(at),
+            (EventFileContent::Snapshot(_), None) => self.late_snapshots += 1,
+            (EventFileContent::Snapshot(_), Some(_)) | (EventFileContent::Malformed(_), _) => {}
         }
-        self.settled.extend(key);
+        if !matches!(content, EventFileContent::Malformed(_)) {
+            self.settled.extend(key);
+        }
+        self.events.add_content(content, file, records);
         true
     }
 
@@ -318,18 +302,15 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
         let Some(name) = path.file_name() else { continue };
         // Nothing else is opened: that would wake who writes to a pipe.
         let is_file = dir.stats_of(&[name.to_owned()])?.iter().any(Option::is_some);
-        let loaded = if is_file { load(&dir, name, None, &mut Vec::new())? } else { Loaded::Other };
+        let mut buffers = Buffers::default();
+        let loaded = if is_file { load(&dir, name, None, &mut buffers)? } else { Loaded::Other };
         let content = match loaded {
             Loaded::Read(content, _) => content,
             Loaded::Cached(..) | Loaded::Gone | Loaded::Other => {
                 EventFileContent::Malformed(Malformed::new(1, "not a regular file"))
             }
         };
-        match content {
-            EventFileContent::Event(record) => events.push(record, EventPath::of(path)),
-            EventFileContent::Snapshot(read) => events.snapshots.push(SnapshotFile { path: path.clone(), read: *read }),
-            EventFileContent::Malformed(problem) => events.skipped.push(Skipped { path: path.clone(), problem }),
-        }
+        events.add_content(content, EventPath::of(path), &buffers.records.finish());
     }
     Ok(events)
 }

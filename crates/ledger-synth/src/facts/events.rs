@@ -1,6 +1,8 @@
 //! The events that were read from a set of files.
 
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use shopfloor_core::error::Failure;
 use shopfloor_core::text::shell_word;
@@ -28,6 +30,15 @@ impl std::fmt::Display for Skipped {
 pub struct SnapshotFile {
     pub path: PathBuf,
     pub read: Result<Snapshot, Malformed>,
+}
+
+/// What a file of events is.
+pub enum EventFileContent {
+    /// The record is this part of a buffer.
+    Event(Range<usize>),
+    /// Large, and there are few of them.
+    Snapshot(Box<Result<Snapshot, Malformed>>),
+    Malformed(Malformed),
 }
 
 /// Everything that a set of files says, before the join.
@@ -64,6 +75,17 @@ impl Events {
     pub fn push(&mut self, record: EventRecord, file: EventPath<'_>) {
         self.records.push(record);
         self.files.push(file);
+    }
+
+    /// Adds what a file says. `records` is the buffer of its record.
+    pub fn add_content(&mut self, content: EventFileContent, file: EventPath<'_>, records: &Arc<Vec<u8>>) {
+        match content {
+            EventFileContent::Event(range) => self.push(EventRecord::part(records, range), file),
+            EventFileContent::Snapshot(read) => {
+                self.snapshots.push(SnapshotFile { path: file.path(), read: *read });
+            }
+            EventFileContent::Malformed(problem) => self.skipped.push(Skipped { path: file.path(), problem }),
+        }
     }
 
     /// Keeps the events for which `wanted` is true.

@@ -12,10 +12,11 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::path::RelPath;
 
 use super::below::below;
-use super::directory::{EventFileContent, content};
-use super::{CURRENT, EVENTS, EventPath, Events, Skipped, SnapshotFile};
+use super::directory::content;
+use super::{CURRENT, EVENTS, EventPath, Events};
 use crate::failure::LedgerFailure;
 use crate::page_settings::PageSettings;
+use crate::record::RecordBuilder;
 use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
 
 /// A ledger's directory in git's objects.
@@ -110,19 +111,17 @@ impl<'g> Objects<'g> {
     pub fn read(&self, blobs: &Blobs) -> Result<CommitTree> {
         let shas: Vec<&String> = blobs.values().collect();
         let mut tree = CommitTree::default();
+        let (mut records, mut contents) = (RecordBuilder::default(), Vec::new());
         for (path, bytes) in blobs.keys().zip(read_blobs(self.git, self.dir, &shas)?) {
             if path == Path::new(CURRENT) {
                 tree.current = Some(bytes);
                 continue;
             }
-            let shown = self.prefix.as_path().join(path);
-            match content(path.file_name().unwrap_or_default(), &bytes) {
-                EventFileContent::Event(record) => tree.events.push(record, EventPath::of(&shown)),
-                EventFileContent::Snapshot(read) => {
-                    tree.events.snapshots.push(SnapshotFile { path: shown, read: *read })
-                }
-                EventFileContent::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
-            }
+            contents.push((path, content(path.file_name().unwrap_or_default(), &bytes, &mut records)));
+        }
+        let records = records.finish();
+        for (path, content) in contents {
+            tree.events.add_content(content, EventPath::of(&self.prefix.as_path().join(path)), &records);
         }
         Ok(tree)
     }

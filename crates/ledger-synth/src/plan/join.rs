@@ -117,7 +117,7 @@ struct Table<'a> {
     events: usize,
     /// The positions of the sources, by their ids.
     places: HashTable<u32>,
-    sections: HashMap<SectionName<'a>, Growing<'a>>,
+    sections: GrowingSections<'a>,
     /// What each agent last said it does.
     nows: HashMap<&'a str, By<&'a str>>,
     checkpoints: Mentions<By<Checkpoint<&'a str>>>,
@@ -130,12 +130,40 @@ struct Table<'a> {
     skips_checkpoints: bool,
 }
 
+/// All sections while events are added. Those with rules of their own are found without a hash.
+#[derive(Default)]
+struct GrowingSections<'a> {
+    /// By their positions in [`Section::ALL`].
+    known: [Growing<'a>; Section::ALL.len()],
+    others: HashMap<SectionName<'a>, Growing<'a>>,
+}
+
+impl<'a> GrowingSections<'a> {
+    fn section(&mut self, name: SectionName<'a>) -> &mut Growing<'a> {
+        match name.section() {
+            Some(known) => &mut self.known[known.position()],
+            None => self.others.entry(name).or_default(),
+        }
+    }
+
+    fn into_all(self) -> impl Iterator<Item = (SectionName<'a>, Growing<'a>)> {
+        let known = Section::ALL.into_iter().map(SectionName::from).zip(self.known);
+        known.filter(|(_, section)| !section.is_empty()).chain(self.others)
+    }
+}
+
 /// A section while events are added.
 #[derive(Default)]
 struct Growing<'a> {
     text: Option<By<&'a str>>,
     items: Mentions<By<&'a str>>,
     pairs: Mentions<Pair<'a>>,
+}
+
+impl Growing<'_> {
+    fn is_empty(&self) -> bool {
+        self.text.is_none() && self.items.all.is_empty() && self.pairs.all.is_empty()
+    }
 }
 
 /// Everything that was mentioned, each thing once.
@@ -266,17 +294,17 @@ impl<'a> Table<'a> {
                         *now = text;
                     }
                 }
-                let held = &mut self.sections.entry(section).or_default().text;
+                let held = &mut self.sections.section(section).text;
                 if held.as_ref().is_none_or(|held| is_newer(sources, &text, held)) {
                     *held = Some(text);
                 }
             }
             Entry::Item { section, text } => {
-                let items = &mut self.sections.entry(section).or_default().items;
+                let items = &mut self.sections.section(section).items;
                 items.add((text, of), self.events, |item| item.0, |a, b| is_newer(sources, &((), a.1), &((), b.1)));
             }
             Entry::Pair { section, key, value } => {
-                let pairs = &mut self.sections.entry(section).or_default().pairs;
+                let pairs = &mut self.sections.section(section).pairs;
                 pairs.add((key, (value, of)), self.events, |pair| pair.0, |a, b| is_newer(sources, &a.1, &b.1));
             }
             Entry::Checkpoint(_) if self.skips_checkpoints => {}
@@ -290,14 +318,15 @@ impl<'a> Table<'a> {
     }
 
     fn all_retracted(&self) -> BTreeSet<Digest> {
-        let items = self.sections.get(&SectionName::from(RETRACT)).into_iter().flat_map(|section| &section.items.all);
+        let items =
+            self.sections.others.get(&SectionName::from(RETRACT)).into_iter().flat_map(|section| &section.items.all);
         items.filter_map(|(text, _)| Digest::parse(text)).chain(self.hidden.iter().copied()).collect()
     }
 
     fn finish(self) -> Join<'a> {
         drop(self.places);
         let sources = self.sources;
-        let sections = self.sections.into_iter().map(|(name, Growing { text, items, pairs })| {
+        let sections = self.sections.into_all().map(|(name, Growing { text, items, pairs })| {
             let (mut items, mut pairs) = (items.all, pairs.all);
             // Stable sorts are fast where most is in order, as in an earlier join.
             items.sort_by(|a, b| a.0.cmp(b.0));

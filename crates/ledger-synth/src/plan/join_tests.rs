@@ -209,9 +209,8 @@ proptest! {
     #[test]
     fn events_of_one_id_are_all_heard(events in prop::collection::vec(event(), 1..6), other in prop::collection::vec(entry(), 0..6)) {
         let mut all = records(&events);
-        let id = all[0].id();
         let variant = LedgerEvent::new(events[0].meta.clone(), other);
-        all.push(EventRecord::with_id(id, &variant));
+        all.push(EventRecord::of(&variant, &events[0]));
         let want = shown(&all, &[]);
         all.reverse();
         prop_assert_eq!(&shown(&all, &[]), &want);
