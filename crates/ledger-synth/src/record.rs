@@ -118,6 +118,31 @@ impl RecordBuilder {
         from..out.bytes.len()
     }
 
+    /// Adds the record of an event without the entries for which `wanted` is false. None: no entry is left.
+    pub fn add_part(
+        &mut self,
+        record: &EventRecord,
+        mut wanted: impl FnMut(&Entry<'_, &str>) -> bool,
+    ) -> Option<Range<usize>> {
+        let (_, mut entries) = record.parts()?;
+        let out = &mut self.out.bytes;
+        let from = out.len();
+        out.extend_from_slice(record.bytes().strip_suffix(entries.0.bytes)?);
+        let head = out.len();
+        loop {
+            let rest = entries.0.bytes;
+            let Some(entry) = entries.next() else { break };
+            if wanted(&entry) {
+                out.extend_from_slice(&rest[..rest.len() - entries.0.bytes.len()]);
+            }
+        }
+        if out.len() == head {
+            out.truncate(from);
+            return None;
+        }
+        Some(from..out.len())
+    }
+
     pub fn finish(self) -> Arc<Vec<u8>> {
         // Of the right size, because a buffer that shrinks where it is leaves a gap behind it that nothing fits into.
         Arc::new(self.out.bytes.as_slice().to_vec())

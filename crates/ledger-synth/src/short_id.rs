@@ -37,6 +37,12 @@ impl ShortId {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
+    /// Whether any id can begin so.
+    pub fn may_begin_with(prefix: &str) -> bool {
+        let is_letter = |byte: u8| LETTERS.contains(&byte.to_ascii_lowercase());
+        (1..=size_of::<ShortId>()).contains(&prefix.len()) && prefix.bytes().all(is_letter)
+    }
+
     /// Whether this is the beginning of the id, in letters of either case.
     pub fn begins_with(&self, prefix: &str) -> bool {
         !prefix.is_empty() && self.0.get(..prefix.len()).is_some_and(|own| own.eq_ignore_ascii_case(prefix.as_bytes()))

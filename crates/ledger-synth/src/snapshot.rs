@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::io::{self, BufRead, Seek, SeekFrom};
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::hash::{Digest, DigestBuilder};
@@ -109,9 +110,58 @@ pub fn name(content: &Digest) -> String {
 /// Parses a snapshot. Damage is never skipped, because its events may be gone.
 pub fn parse(text: &str) -> Result<Snapshot, Malformed> {
     let parts = event_file::split(text)?;
+    let content = Digest::of(parts.body.as_bytes());
+    check_front(parts.front, content)?;
+    let before = text[..text.len() - parts.body.len()].matches('\n').count();
+    let mut snapshot = SnapshotBuilder { lines: before, ..SnapshotBuilder::default() };
+    parts.body.lines().try_for_each(|line| snapshot.add(line))?;
+    Ok(snapshot.finish(content))
+}
+
+/// Parses a file that [`write`] wrote, line by line, because its whole text would need much memory.
+pub fn read_back(mut file: impl BufRead + Seek) -> io::Result<Result<Snapshot, Malformed>> {
+    let (mut front, mut line, mut lines) = (String::new(), String::new(), 0);
+    while line != "---\n" || lines < 2 {
+        line.clear();
+        if file.read_line(&mut line)? == 0 {
+            return Ok(Err(Malformed::new(1, "the snapshot has no body")));
+        }
+        front.push_str(&line);
+        lines += 1;
+    }
+    let body = file.stream_position()?;
+    let mut content = DigestBuilder::default();
+    loop {
+        let piece = file.fill_buf()?;
+        let length = piece.len();
+        if length == 0 {
+            break;
+        }
+        content.add(piece);
+        file.consume(length);
+    }
+    let content = content.finish();
+    if let Err(problem) = check_front(&front, content) {
+        return Ok(Err(problem));
+    }
+    file.seek(SeekFrom::Start(body))?;
+    let mut snapshot = SnapshotBuilder { lines, ..SnapshotBuilder::default() };
+    loop {
+        line.clear();
+        if file.read_line(&mut line)? == 0 {
+            return Ok(Ok(snapshot.finish(content)));
+        }
+        if let Err(problem) = snapshot.add(line.trim_end_matches('\n')) {
+            return Ok(Err(problem));
+        }
+    }
+}
+
+/// Checks that a frontmatter is that of a snapshot with this content.
+fn check_front(front: &str, content: Digest) -> Result<(), Malformed> {
     let field = |name: &str| {
         let find = |line: &'_ str| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned());
-        parts.front.lines().find_map(find)
+        front.lines().find_map(find)
     };
     let version = field("snapshot").unwrap_or_default();
     if version.is_empty() {
@@ -121,18 +171,32 @@ pub fn parse(text: &str) -> Result<Snapshot, Malformed> {
         let why = format!("the snapshot has version {version}, written by a newer ledger-synth: update shopfloor");
         return Err(Malformed::new(2, why));
     }
-    let content = Digest::of(parts.body.as_bytes());
     if field("content").as_deref() != Some(&*content.to_string()) {
         return Err(Malformed::new(2, "the snapshot was changed: its content has another hash"));
     }
-    let before = text[..text.len() - parts.body.len()].matches('\n').count();
-    let (mut events, mut folds) = (FoldBuilder::default(), BTreeSet::new());
-    for (at, line) in parts.body.lines().enumerate() {
-        let bad = |why: String| Malformed::new(before + at + 1, format!("the snapshot cannot be read: {why}"));
+    Ok(())
+}
+
+/// A snapshot while its lines are added.
+#[derive(Default)]
+struct SnapshotBuilder {
+    /// How many lines of the file came before.
+    lines: usize,
+    events: FoldBuilder,
+    folds: BTreeSet<Digest>,
+}
+
+impl SnapshotBuilder {
+    fn add(&mut self, line: &str) -> Result<(), Malformed> {
+        self.lines += 1;
+        let bad = |why: String| Malformed::new(self.lines, format!("the snapshot cannot be read: {why}"));
         let line: SnapshotLine<'_> = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
-        line.add_to(&mut events, &mut folds).ok_or_else(|| bad("unknown kind of line".into()))?;
+        line.add_to(&mut self.events, &mut self.folds).ok_or_else(|| bad("unknown kind of line".into()))
     }
-    Ok(Snapshot { content, events: events.finish(), folds })
+
+    fn finish(self, content: Digest) -> Snapshot {
+        Snapshot { content, events: self.events.finish(), folds: self.folds }
+    }
 }
 
 impl<'a> SnapshotLine<'a> {

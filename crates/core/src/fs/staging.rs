@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use super::mount;
 use super::root::{content_at, open_file, sync_dir};
 use super::{Content, Root, unique_name};
 use crate::error::{At, Failure, Result};
-use crate::hash::Digest;
+use crate::hash::{Digest, DigestBuilder};
 use crate::path::RelPath;
 use crate::text::shell_word;
 
@@ -152,6 +152,31 @@ impl Staging {
             if self.is_durable { file.sync_all() } else { Ok(()) }
         };
         write().at("write", &root.join(target))?;
+        Ok(staged)
+    }
+
+    /// Writes what a reader has into a file, in pieces, and syncs it.
+    pub fn file_from(&self, root: &Root, target: &RelPath, from: &mut dyn Read) -> Result<Staged> {
+        let mut staged = self.name(root, target)?;
+        let mut digest = DigestBuilder::default();
+        let mut piece = vec![0; 1 << 16];
+        let mut write = || -> io::Result<()> {
+            let mut file = staged.create(None)?;
+            loop {
+                match from.read(&mut piece) {
+                    Ok(0) => break,
+                    Ok(length) => {
+                        digest.add(&piece[..length]);
+                        file.write_all(&piece[..length])?;
+                    }
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    Err(e) => return Err(e),
+                }
+            }
+            if self.is_durable { file.sync_all() } else { Ok(()) }
+        };
+        write().at("write", &root.join(target))?;
+        staged.ours = Some(Content::File(digest.finish()));
         Ok(staged)
     }
 
@@ -387,6 +412,11 @@ impl Staged {
         (is_open, is_file && Digest::of_stream(&mut file).is_ok_and(|now| now == *digest))
     }
 
+    /// What was written, if it is a file.
+    pub fn written(&self) -> Option<&Content> {
+        self.ours.as_ref()
+    }
+
     fn content(&self) -> Result<Option<Content>> {
         content_at(&self.dir, &self.name, &self.path())
     }
@@ -401,98 +431,5 @@ impl Drop for Staged {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Target {
-        dir: tempfile::TempDir,
-        root: Root,
-        staging: Staging,
-    }
-
-    fn place() -> Target {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("w")).unwrap();
-        let root = Root::open(&dir.path().join("w")).unwrap();
-        let staging = Staging::open(&dir.path().join("tmp"), &root).unwrap();
-        Target { dir, root, staging }
-    }
-
-    fn rel(path: &str) -> RelPath {
-        RelPath::parse(path).unwrap()
-    }
-
-    fn file(bytes: &str) -> Content {
-        Content::File(Digest::of(bytes.as_bytes()))
-    }
-
-    #[test]
-    fn place_never_overwrites_and_leaves_no_temporary() {
-        let p = place();
-        let target = rel("a/b");
-        assert!(p.staging.file(&p.root, &target, b"1", None).unwrap().place(&p.root, &target).unwrap());
-        assert!(!p.staging.file(&p.root, &target, b"2", None).unwrap().place(&p.root, &target).unwrap());
-        assert_eq!(p.root.content(&target).unwrap(), Some(file("1")));
-        assert!(crate::fs::list(&p.dir.path().join("tmp")).unwrap().is_empty());
-    }
-
-    #[test]
-    fn swap_takes_the_place_of_the_expected_only() {
-        let p = place();
-        let target = rel("f");
-        std::fs::write(p.root.join(&target), "theirs").unwrap();
-        let staged = p.staging.file(&p.root, &target, b"ours", None).unwrap();
-        assert!(!staged.swap(&p.root, &target, &file("other")).unwrap());
-        assert_eq!(p.root.content(&target).unwrap(), Some(file("theirs")));
-        let staged = p.staging.link(&p.root, &target, Path::new("/x")).unwrap();
-        assert!(staged.swap(&p.root, &target, &file("theirs")).unwrap());
-        assert_eq!(p.root.content(&target).unwrap(), Some(Content::Link("/x".into())));
-        assert!(crate::fs::list(&p.dir.path().join("tmp")).unwrap().is_empty());
-    }
-
-    #[test]
-    fn remove_takes_the_expected_only() {
-        let p = place();
-        std::fs::write(p.root.join(&rel("f")), "1").unwrap();
-        assert!(!p.staging.remove(&p.root, &rel("f"), &file("2")).unwrap());
-        assert!(p.root.join(&rel("f")).exists());
-        assert!(p.staging.remove(&p.root, &rel("f"), &file("1")).unwrap());
-        assert!(!p.root.join(&rel("f")).exists());
-    }
-
-    #[test]
-    fn copies_a_directory_with_modes_and_links() {
-        let p = place();
-        let from = p.dir.path().join("from");
-        std::fs::create_dir_all(from.join("sub")).unwrap();
-        std::fs::write(from.join("sub/x"), "x").unwrap();
-        std::fs::set_permissions(from.join("sub/x"), std::fs::Permissions::from_mode(0o755)).unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", from.join("l")).unwrap();
-        assert!(p.staging.copy(&p.root, &rel("t"), &from).unwrap().place(&p.root, &rel("t")).unwrap());
-        let t = p.root.join(&rel("t"));
-        assert_eq!(t.join("sub/x").metadata().unwrap().permissions().mode() & 0o777, 0o755);
-        assert_eq!(t.join("l").read_link().unwrap(), Path::new("/etc/passwd"));
-    }
-
-    #[test]
-    fn a_killed_runs_leftovers_are_swept() {
-        let p = place();
-        std::fs::write(p.dir.path().join("tmp/.shopfloor-tmp-left"), "secret").unwrap();
-        Staging::open(&p.dir.path().join("tmp"), &p.root).unwrap();
-        assert!(!p.dir.path().join("tmp/.shopfloor-tmp-left").exists());
-    }
-
-    #[test]
-    fn what_others_are_writing_stays_and_what_is_old_goes() {
-        let p = place();
-        let path = |name: &str| p.dir.path().join("tmp").join(format!("{RESERVED}{name}"));
-        for name in ["young", "old"] {
-            std::fs::write(path(name), "half").unwrap();
-        }
-        let old = std::fs::File::options().write(true).open(path("old")).unwrap();
-        let modified = old.metadata().unwrap().modified().unwrap();
-        old.set_modified(modified - 2 * LEFT_BEHIND).unwrap();
-        Staging::shared(&p.dir.path().join("tmp"), &p.root).unwrap();
-        assert!(path("young").exists() && !path("old").exists());
-    }
-}
+#[path = "staging_tests.rs"]
+mod tests;

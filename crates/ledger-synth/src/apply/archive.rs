@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::{Read, Seek, Write};
+use std::io::{BufReader, Seek, Write};
 
 use shopfloor_core::error::{At, Result};
 use shopfloor_core::fs;
@@ -50,14 +50,9 @@ fn write_snapshot(ledger: &Ledger, mut events: Events, plan: &SnapshotPlan) -> R
     })?;
     drop(to);
     (events.records, events.snapshots) = (Vec::new(), Vec::new());
-    let mut read = || {
-        let mut text = String::new();
-        from.rewind().and_then(|()| from.read_to_string(&mut text)).at("read", &state)?;
-        Ok(text)
-    };
-    let parsed = snapshot::parse(&read()?);
-    prove(plan, parsed)?;
-    files::create_snapshot(ledger, &plan.name, &read()?)?;
+    prove(plan, snapshot::read_back(BufReader::new(&mut from)).at("read", &state)?)?;
+    from.rewind().at("read", &state)?;
+    files::create_snapshot(ledger, &plan.name, &mut from)?;
     Ok(events)
 }
 

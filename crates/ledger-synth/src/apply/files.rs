@@ -1,5 +1,6 @@
 //! Places files in a ledger: `current.md`, events, the archive.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -69,13 +70,13 @@ pub fn create_event(ledger: &Ledger, stem: &str, bytes: &[u8]) -> Result<String>
 
 /// Creates the file of a snapshot and syncs it to disk. An existing file must have the same content, because its name
 /// is a hash of it.
-pub fn create_snapshot(ledger: &Ledger, name: &str, text: &str) -> Result<()> {
+pub fn create_snapshot(ledger: &Ledger, name: &str, from: &mut dyn Read) -> Result<()> {
     let target = ledger.rel(&format!("{EVENTS}/{name}"))?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
-    let staged = staging.file(&ledger.top, &target, text.as_bytes(), None)?;
+    let staged = staging.file_from(&ledger.top, &target, from)?;
+    let content = staged.written().cloned();
     if !staged.place(&ledger.top, &target)? {
-        let there = ledger.top.read_whole(&target)?.map(|(bytes, _)| bytes);
-        if there.as_deref() != Some(text.as_bytes()) {
+        if ledger.top.content(&target)? != content {
             return Err(Failure::failed(format!(
                 "{} exists with another content, so the snapshot cannot be written",
                 ledger.top.join(&target).display()

@@ -13,9 +13,9 @@ use crate::entry::{CLOSED, Entry};
 use crate::event::LedgerEvent;
 use crate::facts::Ledger;
 use crate::facts::author::{agent_name, next_time};
-use crate::facts::gather::load_events_with_archive;
+use crate::facts::gather::{load_archived, load_events};
 use crate::front::Meta;
-use crate::plan::history::{History, Statement};
+use crate::plan::history::{History, Statement, concerns_conflicts};
 use crate::plan::join_without_checkpoints;
 use crate::settings::{Effect, LedgerArgs};
 
@@ -39,11 +39,13 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let events = load_events_with_archive(&ledger)?;
-    let snapshots = events.snapshots()?;
+    let events = load_events(&ledger)?;
+    let archived = load_archived(&ledger, &events, |_, entry| concerns_conflicts(entry))?;
+    let (live, old) = (events.snapshots()?, archived.snapshots()?);
     // The history has checkpoints from the events.
-    let join = join_without_checkpoints(&events.records, &snapshots);
-    let statements = History::new(&events.records, &snapshots, &join).conflicts();
+    let join = join_without_checkpoints(&events.records, &live);
+    let snapshots = [live, old].concat();
+    let statements = History::new([&events.records, &archived.records], &snapshots, &join).conflicts();
     if !args.close.is_empty() {
         return close(ui, env, &ledger, args, &statements);
     }

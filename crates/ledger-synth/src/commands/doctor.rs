@@ -17,10 +17,11 @@ use crate::draft::{LeftBecause, LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
-use crate::facts::gather::{load_current, load_events, stranded};
+use crate::facts::gather::{archived_files, load_current, load_events};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::front::Meta;
 use crate::page_settings::Tracked;
+use crate::plan::archive::CountedEvents;
 use crate::plan::check::check_join;
 use crate::plan::{EventProblems, Filter, join};
 use crate::settings::{Effect, LedgerArgs};
@@ -97,12 +98,13 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
             Some(LedgerRepair::Synthesise),
         ),
     });
-    let stranded = stranded(ledger, &events)?;
+    let counted = CountedEvents::of(&events)?;
+    let stranded = archived_files(ledger, |record| counted.is_stranded(record))?;
     findings.push(match stranded.first() {
         None => Finding::good("archive", "every archived event counts"),
         Some(path) => Finding::bad(
             "archive",
-            format!("{} archived events count nowhere, such as {}", stranded.len(), path.display()),
+            format!("{} archived events count nowhere or not as a whole, such as {}", stranded.len(), path.display()),
             format!("move them back with `mv FILE {EVENTS}/`"),
             None,
         ),

@@ -7,9 +7,9 @@ use shopfloor_core::ui::Ui;
 use super::statement;
 use crate::entry::Entry;
 use crate::facts::Ledger;
-use crate::facts::gather::load_events_with_archive;
+use crate::facts::gather::{load_archived, load_events};
 use crate::join::Join;
-use crate::plan::history::{Explained, History};
+use crate::plan::history::{About, Explained, History};
 use crate::plan::join_without_checkpoints;
 use crate::record::EventRecord;
 use crate::settings::LedgerArgs;
@@ -27,11 +27,15 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let events = load_events_with_archive(&ledger)?;
-    let snapshots = events.snapshots()?;
+    let events = load_events(&ledger)?;
+    let about = About::new(&args.key);
+    let archived = load_archived(&ledger, &events, |id, entry| about.concerns(id, entry))?;
+    let (live, old) = (events.snapshots()?, archived.snapshots()?);
     // The history has checkpoints from the events.
-    let join = join_without_checkpoints(&events.records, &snapshots);
-    let statements = match History::new(&events.records, &snapshots, &join).explain(&args.key) {
+    let join = join_without_checkpoints(&events.records, &live);
+    let snapshots = [live, old].concat();
+    let records = [events.records.as_slice(), &archived.records];
+    let statements = match History::new(records, &snapshots, &join).explain(&about) {
         Explained::Statements(statements) => statements,
         Explained::Several(count) => {
             return Err(
@@ -40,7 +44,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
     };
     if statements.is_empty() {
-        if let Some(why) = retraction(&events.records, &join, &args.key) {
+        if let Some(why) = retraction(records.into_iter().flatten(), &join, &args.key) {
             return Err(Failure::not_found(why).hint("`ledger-synth notes` shows everything that counts"));
         }
         return Err(Failure::not_found(format!("nobody said anything about `{}`", args.key)).hint(
@@ -52,10 +56,14 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 }
 
 /// Why an event says nothing that counts: it was retracted, or it retracts another one.
-fn retraction(records: &[EventRecord], join: &Join<'_>, named: &str) -> Option<String> {
+fn retraction<'r>(
+    records: impl Iterator<Item = &'r EventRecord>,
+    join: &Join<'_>,
+    named: &str,
+) -> Option<String> {
     // A shorter word is rather a key than an id.
     let is_it = |record: &&EventRecord| named.len() >= 4 && ShortId::of_event(record.id()).begins_with(named);
-    let mut named = records.iter().filter(is_it);
+    let mut named = records.filter(is_it);
     let (record, None) = (named.next()?, named.next()) else { return None };
     let id = ShortId::of_event(record.id());
     if join.retracted.contains(&record.id()) {

@@ -110,7 +110,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// Lists what of the files is not in the ledger.
 fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let events = load_events_with_archive(&ledger)?;
+    let events = load_events_with_archive(&ledger, |_| true)?;
     let paths: Vec<PathBuf> = args.files.iter().map(|file| env.cwd.join(file)).collect();
     let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<String>>>()?;
     let held = HeldTexts::new(&files, &events.records, &events.snapshots()?);

@@ -88,7 +88,10 @@ fn read(env: &Env, ledger: &Ledger, partial: &PartialView<'_>) -> Result<Events>
         return directory::files(&matching(env, ledger, partial.input)?);
     }
     // A snapshot holds only what counts in the whole ledger; the original events of an agent say more.
-    let mut events = if partial.filter.is_all() { load_events(ledger)? } else { load_events_with_archive(ledger)? };
+    let mut events = match partial.filter.is_all() {
+        true => load_events(ledger)?,
+        false => load_events_with_archive(ledger, |record| partial.filter.hears(record))?,
+    };
     if partial.all_worktrees {
         for (worktree, _) in ledger.git.worktrees(&ledger.repo)? {
             if let Some(dir) = ledger.elsewhere(&worktree, EVENTS)? {

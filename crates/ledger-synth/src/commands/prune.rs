@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::fs::Root;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::files;
 use crate::counted::counted;
-use crate::facts::gather::load_events;
-use crate::facts::{ARCHIVE, Ledger, directory};
+use crate::facts::gather::{each_archived, load_events};
+use crate::facts::{ARCHIVE, Ledger};
 use crate::instant::EventTime;
-use crate::plan::archive::{self as plan, file_name};
+use crate::plan::KnownJoin;
+use crate::plan::archive::file_name;
 use crate::record::EventRecord;
 use crate::settings::{Effect, LedgerArgs};
 
@@ -41,12 +41,12 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     };
     let effect = Effect::of(ui);
     let _lock = if effect.is_dry() { None } else { Some(ledger.lock()?) };
-    let Some(archive) = ledger.open(ARCHIVE)? else {
+    if ledger.open(ARCHIVE)?.is_none() {
         ui.detail("there is no archive");
         return Ok(nothing_deleted(ui));
-    };
+    }
     let limit = env.now.checked_sub(retention).map_or(EventTime::MIN, EventTime::from);
-    let doomed = doomed(&ledger, &archive, limit)?;
+    let doomed = doomed(&ledger, limit)?;
     if !effect.is_dry() {
         for path in &doomed {
             let day = path.parent().map(file_name).unwrap_or_default();
@@ -73,24 +73,28 @@ fn nothing_deleted(ui: &Ui) -> Exit {
 }
 
 /// The archived files that are not newer than the limit, and that a snapshot in `events/` covers.
-fn doomed(ledger: &Ledger, archive: &Root, limit: EventTime) -> Result<Vec<PathBuf>> {
+fn doomed(ledger: &Ledger, limit: EventTime) -> Result<Vec<PathBuf>> {
     let live = load_events(ledger)?;
     let snapshots = live.snapshots()?;
-    let covered: HashSet<Digest> = snapshots.iter().flat_map(|s| s.events.sources().map(|source| source.id)).collect();
+    let covered = live.covered()?;
     let folded: HashSet<Digest> = snapshots.iter().flat_map(|s| s.folds.iter().copied()).collect();
-    let archived = directory::archived(archive)?;
-    let is_covered_and_old = |record: &EventRecord| {
-        covered.contains(&record.id()) && record.parts().is_some_and(|(source, _)| source.ts <= limit)
+    let known = KnownJoin::of(&[], &snapshots);
+    // An event that is covered may still say what no snapshot says.
+    let is_doomed = |record: &EventRecord| {
+        let is_old = || record.parts().is_some_and(|(source, _)| source.ts <= limit);
+        covered.contains(&record.id()) && is_old() && known.says(record)
     };
-    let numbers = (0..).zip(&archived.records).filter(|(_, record)| is_covered_and_old(record)).map(|(at, _)| at);
-    let unneeded = plan::unneeded(&archived, &snapshots, &numbers.collect::<Vec<_>>());
-    let mut doomed: Vec<PathBuf> = unneeded.into_iter().map(|at| archived.files.at(at).path()).collect();
-    let old = archived.snapshots()?;
-    for (snapshot, file) in old.iter().zip(&archived.snapshots) {
-        let is_old = snapshot.events.sources().all(|source| source.ts <= limit);
-        if is_old && folded.contains(&snapshot.content) {
-            doomed.push(file.path.clone());
+    let mut doomed = Vec::new();
+    each_archived(ledger, |mut part| {
+        part.retain(is_doomed);
+        doomed.extend(part.files.iter().map(|file| file.path()));
+        for (snapshot, file) in part.snapshots()?.iter().zip(&part.snapshots) {
+            let is_old = snapshot.events.sources().all(|source| source.ts <= limit);
+            if is_old && folded.contains(&snapshot.content) {
+                doomed.push(file.path.clone());
+            }
         }
-    }
+        Ok(())
+    })?;
     Ok(doomed)
 }

@@ -315,16 +315,31 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
     Ok(events)
 }
 
-/// The events in `archive/`, a directory per day: what was folded, as long as it is kept.
-pub fn archived(archive: &Root) -> Result<Events> {
-    let none = CacheUse::default();
-    let mut events = Events::default();
+/// Passes on the events in `archive/`, a directory per day, in the order of their paths. They come in parts, because all
+/// of them at once would need much memory.
+pub fn each_archived(archive: &Root, mut pass_on: impl FnMut(Events) -> Result<()>) -> Result<()> {
     for day in archive.dirs()? {
         let Ok(rel) = RelPath::parse_os(&day) else { continue };
-        if let Some(dir) = archive.below(&rel)? {
-            events.add(read(&dir, &none, None, LedgerLock::Free)?.events);
+        let Some(dir) = archive.below(&rel)? else { continue };
+        let mut names = dir.names(is_event_name)?;
+        names.sort_unstable();
+        let mut names = names.into_iter();
+        while names.len() > 0 {
+            pass_on(read_present(&dir, names.by_ref().take(PART).collect())?)?;
         }
     }
-    events.sort();
-    Ok(events)
+    Ok(())
+}
+
+/// Reads those of the named files that are not gone.
+fn read_present(dir: &Root, mut names: Vec<OsString>) -> Result<Events> {
+    let none = CacheUse::default();
+    loop {
+        let files = names.iter().map(|name| ListedFile { name: name.clone(), stat: None });
+        if let Some(read) = read_listed(dir, &none, files.collect())? {
+            return Ok(read.events);
+        }
+        let now: HashSet<OsString> = dir.names(is_event_name)?.into_iter().collect();
+        names.retain(|name| now.contains(name));
+    }
 }

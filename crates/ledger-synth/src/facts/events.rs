@@ -1,15 +1,18 @@
 //! The events that were read from a set of files.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use shopfloor_core::error::Failure;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::text::shell_word;
 
 use super::{EventPath, EventPaths};
+use crate::entry::Entry;
 use crate::event_file::Malformed;
-use crate::record::EventRecord;
+use crate::record::{EventRecord, RecordBuilder};
 use crate::snapshot::Snapshot;
 
 /// A file that is not an event.
@@ -68,6 +71,11 @@ impl Events {
         Ok(read)
     }
 
+    /// The events that the snapshots cover.
+    pub fn covered(&self) -> shopfloor_core::error::Result<HashSet<Digest>> {
+        Ok(self.snapshots()?.iter().flat_map(|snapshot| snapshot.events.sources().map(|source| source.id)).collect())
+    }
+
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.snapshots.is_empty() && self.skipped.is_empty()
     }
@@ -92,6 +100,19 @@ impl Events {
     pub fn retain(&mut self, wanted: impl Fn(&EventRecord) -> bool) {
         let numbers = (0..).zip(&self.records).filter(|(_, record)| wanted(record)).map(|(at, _)| at);
         self.pick(numbers.collect());
+    }
+
+    /// Keeps what is said for which `wanted` is true, and the events that say any of it.
+    pub fn pare(&mut self, wanted: impl Fn(&Digest, &Entry<'_, &str>) -> bool) {
+        let mut pared = RecordBuilder::default();
+        let mut kept = Vec::new();
+        for (number, record) in self.records.iter().enumerate() {
+            let id = record.id();
+            kept.extend(pared.add_part(record, |entry| wanted(&id, entry)).map(|range| (number, range)));
+        }
+        let all = pared.finish();
+        self.files = self.files.pick(kept.iter().map(|(number, _)| *number));
+        self.records = kept.into_iter().map(|(_, range)| EventRecord::part(&all, range)).collect();
     }
 
     /// Puts the events in the order of their paths, for answers that name files.

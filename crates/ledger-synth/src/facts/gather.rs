@@ -14,6 +14,7 @@ use super::{ARCHIVE, Current, EVENTS, Events, Ledger, sparse};
 use crate::cache::{self, Base, FileKey, LazyPack};
 use crate::entry::Entry;
 use crate::join::Join;
+use crate::record::EventRecord;
 use crate::settings::Effect;
 
 /// How events are read.
@@ -124,7 +125,7 @@ pub fn events_of_commit(ledger: &Ledger, rev: &str) -> Result<Option<HashSet<Dig
     let objects = Objects::at(&ledger.git, &ledger.repo, prefix.as_path())?;
     let Ok(commit) = objects.commit(rev) else { return Ok(None) };
     let events = objects.tree(&commit)?.events;
-    let folded = covered(&events)?;
+    let folded = events.covered()?;
     Ok(Some(events.records.iter().map(|record| record.id()).chain(folded).collect()))
 }
 
@@ -175,34 +176,49 @@ struct DueJoin {
     late: Vec<usize>,
 }
 
-/// Loads the events of the ledger, and the archived events that a snapshot covers. Other archived events do not
-/// count.
-pub fn load_events_with_archive(ledger: &Ledger) -> Result<Events> {
+/// Loads the events of the ledger, and those archived events that a snapshot covers and for which `wanted` is true. Other
+/// archived events do not count.
+pub fn load_events_with_archive(ledger: &Ledger, wanted: impl Fn(&EventRecord) -> bool) -> Result<Events> {
     let mut events = load_events(ledger)?;
-    let covered = covered(&events)?;
-    let mut archived = archived(ledger)?;
-    archived.retain(|record| covered.contains(&record.id()));
-    events.add(archived);
+    let covered = events.covered()?;
+    each_archived(ledger, |mut part| {
+        part.retain(|record| covered.contains(&record.id()) && wanted(record));
+        events.add(part);
+        Ok(())
+    })?;
     Ok(events)
 }
 
-/// The archived events that count nowhere, because no snapshot covers them and they are not in `events/`. This
-/// happens to an event that one branch edits while another archives it.
-pub fn stranded(ledger: &Ledger, events: &Events) -> Result<Vec<PathBuf>> {
-    let covered = covered(events)?;
-    let live: HashSet<Digest> = events.records.iter().map(|record| record.id()).collect();
-    let mut archived = archived(ledger)?;
-    archived.retain(|record| !covered.contains(&record.id()) && !live.contains(&record.id()));
-    Ok(archived.files.iter().map(|file| file.path()).collect())
+/// Loads what is said for which `wanted` is true by the archived events that a snapshot in `events` covers.
+pub fn load_archived(
+    ledger: &Ledger,
+    events: &Events,
+    wanted: impl Fn(&Digest, &Entry<'_, &str>) -> bool,
+) -> Result<Events> {
+    let covered = events.covered()?;
+    let mut archived = Events::default();
+    each_archived(ledger, |mut part| {
+        part.pare(|id, entry| covered.contains(id) && wanted(id, entry));
+        archived.add(part);
+        Ok(())
+    })?;
+    Ok(archived)
 }
 
-fn covered(events: &Events) -> Result<HashSet<Digest>> {
-    let snapshots = events.snapshots()?;
-    Ok(snapshots.iter().flat_map(|snapshot| snapshot.events.sources().map(|source| source.id)).collect())
+/// The files of the archived events for which `wanted` is true.
+pub fn archived_files(ledger: &Ledger, wanted: impl Fn(&EventRecord) -> bool) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    each_archived(ledger, |mut part| {
+        part.retain(&wanted);
+        files.extend(part.files.iter().map(|file| file.path()));
+        Ok(())
+    })?;
+    Ok(files)
 }
 
-fn archived(ledger: &Ledger) -> Result<Events> {
-    ledger.open(ARCHIVE)?.map_or(Ok(Events::default()), |archive| directory::archived(&archive))
+/// Passes on the events of the archive, in parts.
+pub fn each_archived(ledger: &Ledger, pass_on: impl FnMut(Events) -> Result<()>) -> Result<()> {
+    ledger.open(ARCHIVE)?.map_or(Ok(()), |archive| directory::each_archived(&archive, pass_on))
 }
 
 impl RunMemory {

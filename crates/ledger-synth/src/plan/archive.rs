@@ -1,5 +1,6 @@
 //! What `archive` does: which events the snapshot covers, and which files move into the archive.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,12 +9,13 @@ use jiff::civil::Date;
 use shopfloor_core::error::{self, Failure};
 use shopfloor_core::hash::Digest;
 
-use super::{Filter, join};
+use super::{Filter, KnownJoin, join};
 use crate::event_file::Malformed;
 use crate::facts::Events;
 use crate::instant::{AHEAD, EventTime};
 use crate::join::Join;
 use crate::page_settings::PageFormat;
+use crate::record::EventRecord;
 use crate::snapshot::{self, Snapshot};
 use crate::view::View;
 
@@ -64,7 +66,7 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> error:
     let limit = age.map_or(now.checked_add(AHEAD).ok(), |age| now.checked_sub(age).ok()).map(EventTime::from);
     let is_due = |ts: EventTime| limit.is_some_and(|limit| ts <= limit);
     let (mut folded, mut restored) = (Vec::new(), Vec::new());
-    let mut plan = ArchivePlan::default();
+    let mut plan = ArchivePlan { events: Vec::with_capacity(events.records.len()), ..ArchivePlan::default() };
     for (number, record) in events.records.iter().enumerate() {
         let Some((source, _)) = record.parts() else { continue };
         let is_covered = covered.contains(&source.id);
@@ -104,25 +106,31 @@ pub fn join_folded<'e>(events: &'e Events, folded: &'e [usize]) -> error::Result
     Ok(join(records, &events.snapshots()?, &Filter::default()))
 }
 
-/// Those of the events with these numbers that say nothing beyond the snapshots: an event is known by its id, but
-/// events with one id may say different things.
-pub fn unneeded(events: &Events, snapshots: &[&Snapshot], numbers: &[usize]) -> Vec<usize> {
-    let content = |numbers: &[usize]| {
-        let records = numbers.iter().filter_map(|number| events.records.get(*number));
-        snapshot::content(&join(records, snapshots, &Filter::default()))
-    };
-    let (known, mut unneeded) = (content(&[]), Vec::new());
-    // Almost always none of them says more. Otherwise halves are tried.
-    let mut parts = vec![numbers];
-    while let Some(part) = parts.pop() {
-        if content(part) == known {
-            unneeded.extend_from_slice(part);
-        } else if part.len() > 1 {
-            let (first, second) = part.split_at(part.len() / 2);
-            parts.extend([second, first]);
+/// What counts in a ledger, to find archived events that say more.
+pub struct CountedEvents<'e> {
+    covered: HashSet<Digest>,
+    live: HashSet<Digest>,
+    known: KnownJoin<'e>,
+}
+
+impl<'e> CountedEvents<'e> {
+    pub fn of(events: &'e Events) -> error::Result<CountedEvents<'e>> {
+        Ok(CountedEvents {
+            covered: events.covered()?,
+            live: events.records.iter().map(EventRecord::id).collect(),
+            known: KnownJoin::of(&events.records, &events.snapshots()?),
+        })
+    }
+
+    /// Whether an archived event counts nowhere or not as a whole. This happens to an event that one branch edits while
+    /// another archives it.
+    pub fn is_stranded(&self, archived: &EventRecord) -> bool {
+        match self.covered.contains(&archived.id()) {
+            // Events with one id may say different things.
+            true => !self.known.says(archived),
+            false => !self.live.contains(&archived.id()),
         }
     }
-    unneeded
 }
 
 /// What a join says: its pages, and how many events it has.

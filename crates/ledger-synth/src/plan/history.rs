@@ -33,13 +33,7 @@ pub struct Statement<'h> {
 impl Statement<'_> {
     /// The id of what it is about: a question (also of its answer) or a key, otherwise the event that said it.
     pub fn id(&self) -> ShortId {
-        match &self.key {
-            Some(text) if [Section::OpenQuestions, Section::Resolved].iter().any(|is| *self.section == *is) => {
-                ShortId::of_question(text)
-            }
-            Some(key) if self.is_pair => ShortId::of_key(self.section.as_str(), key),
-            _ => ShortId::of_event(self.source.id),
-        }
+        id_of(self.section, self.key, self.is_pair).unwrap_or(ShortId::of_event(self.source.id))
     }
 
     /// The section and the key: `decisions.lexer`.
@@ -56,6 +50,14 @@ impl Statement<'_> {
     }
 }
 
+/// The id of a question or a key.
+fn id_of(section: &SectionName<'_>, key: Option<&str>, is_pair: bool) -> Option<ShortId> {
+    match section.section() {
+        Some(Section::OpenQuestions | Section::Resolved) => key.map(ShortId::of_question),
+        _ => key.filter(|_| is_pair).map(|key| ShortId::of_key(section.as_str(), key)),
+    }
+}
+
 /// What `explain` found.
 pub enum Explained<'h> {
     /// Newest first.
@@ -66,33 +68,43 @@ pub enum Explained<'h> {
 
 /// Everything that was said.
 pub struct History<'h> {
-    records: &'h [EventRecord],
+    /// Those that count, and those of the archive.
+    records: [&'h [EventRecord]; 2],
     snapshots: &'h [&'h Snapshot],
     join: &'h Join<'h>,
-    /// The sources of the join, by id.
-    sources: Vec<&'h Source<'h>>,
+    /// The sources of the join, by id, each with the last of the records that have that id.
+    sources: Vec<(&'h Source<'h>, Option<&'h EventRecord>)>,
     /// The questions that are open.
     open: HashSet<&'h str>,
 }
 
 impl<'h> History<'h> {
-    /// The history of events and their join.
-    pub fn new(records: &'h [EventRecord], snapshots: &'h [&'h Snapshot], join: &'h Join<'h>) -> History<'h> {
-        let mut sources: Vec<_> = join.sources.iter().collect();
-        sources.sort_unstable_by_key(|source| source.id);
+    /// The history of events and their join, and of archived events, which count only as snapshots say them.
+    pub fn new(
+        records: [&'h [EventRecord]; 2],
+        snapshots: &'h [&'h Snapshot],
+        join: &'h Join<'h>,
+    ) -> History<'h> {
+        let mut sources: Vec<_> = join.sources.iter().map(|source| (source, None)).collect();
+        sources.sort_unstable_by_key(|(source, _)| source.id);
         let open = view::open_questions(join).iter().map(|told| told.text).collect();
-        History { records, snapshots, join, sources, open }
+        let mut history = History { records, snapshots, join, sources, open };
+        for record in records.into_iter().flatten() {
+            if let Some(at) = history.position(record.id()) {
+                history.sources[at].1 = Some(record);
+            }
+        }
+        history
     }
 
     /// Everything that was said about a section, a key or a text; otherwise about a question, a key or an event whose id
     /// begins so.
-    pub fn explain(&self, name: &str) -> Explained<'h> {
-        let about = About::new(name);
-        let mut named = self.statements(|statement| about.is_it(statement));
+    pub fn explain(&self, about: &About<'_>) -> Explained<'h> {
+        let mut named = self.statements(|statement| about.is_it(statement.section, statement.key));
         if named.is_empty() {
             let ids = |statement: &Statement<'_>| {
                 let ids = [statement.id(), ShortId::of_event(statement.source.id)];
-                ids.into_iter().find(|id| id.begins_with(name))
+                ids.into_iter().find(|id| id.begins_with(about.name))
             };
             named = self.statements(|statement| ids(statement).is_some());
             let found: BTreeSet<ShortId> = named.iter().filter_map(ids).collect();
@@ -129,7 +141,7 @@ impl<'h> History<'h> {
         let mut values = HashMap::new();
         let mut disputed = HashSet::new();
         for Statement { section, key, value, is_item, .. } in self.said() {
-            if is_item || matches!(section.section(), Some(Section::Now | Section::Goal | Section::Checkpoints)) {
+            if is_item || !may_be_disputed(section) {
                 continue;
             }
             let name = (section, key);
@@ -164,20 +176,24 @@ impl<'h> History<'h> {
 
     /// Everything that was ever said, by events and in snapshots. Whether it is beaten is not known yet.
     fn said(&self) -> impl Iterator<Item = Statement<'h>> {
-        let events = self.records.iter().flat_map(move |record| {
-            let source = self.source(record.id());
+        let events = self.records.into_iter().flatten().flat_map(move |record| {
+            let source = self.position(record.id()).map(|at| self.sources[at].0);
             let entries = record.parts().filter(|_| source.is_some()).map(|(_, entries)| entries);
             entries.into_iter().flatten().filter_map(move |entry| self.statement(entry, source?))
         });
         let snapshots = self.snapshots.iter().flat_map(move |snapshot| {
-            snapshot.events.said().filter_map(move |(entry, id)| self.statement(entry, self.source(id)?))
+            snapshot.events.said().filter_map(move |(entry, id)| {
+                let (source, record) = self.sources[self.position(id)?];
+                // Most of it is said by the events themselves, if they are in the archive.
+                let mut said = record.and_then(EventRecord::parts).into_iter().flat_map(|(_, entries)| entries);
+                if said.any(|said| said == entry) { None } else { self.statement(entry, source) }
+            })
         });
         events.chain(snapshots)
     }
 
-    fn source(&self, id: Digest) -> Option<&'h Source<'h>> {
-        let at = self.sources.binary_search_by_key(&id, |source| source.id).ok()?;
-        Some(self.sources[at])
+    fn position(&self, id: Digest) -> Option<usize> {
+        self.sources.binary_search_by_key(&id, |(source, _)| source.id).ok()
     }
 
     fn statement(&self, entry: Entry<'h, &'h str>, source: &'h Source<'h>) -> Option<Statement<'h>> {
@@ -215,6 +231,16 @@ impl<'h> History<'h> {
     }
 }
 
+/// What each agent says for itself is no conflict.
+fn may_be_disputed(section: &SectionName<'_>) -> bool {
+    !matches!(section.section(), Some(Section::Now | Section::Goal | Section::Checkpoints))
+}
+
+/// Whether `conflicts` needs to know an entry.
+pub fn concerns_conflicts(entry: &Entry<'_, &str>) -> bool {
+    !matches!(entry, Entry::Item { .. }) && may_be_disputed(&entry.section())
+}
+
 /// Whether two agents gave different values: then two values and two agents are enough, because one of the agents gave
 /// another value than some other agent.
 fn is_disagreement(group: &[Statement<'_>]) -> bool {
@@ -231,26 +257,38 @@ fn is_reopened(group: &[Statement<'_>], closed: (EventTime, &str)) -> bool {
     later.iter().any(|statement| counted.is_none_or(|counted| counted.value != statement.value))
 }
 
-/// What a name may mean: a section, a key, or both with a dot between them.
-struct About<'n> {
+/// What a name may mean: a section, a key, both with a dot between them, or the beginning of an id.
+pub struct About<'n> {
     name: &'n str,
     section: SectionName<'n>,
     path: Option<(SectionName<'n>, &'n str)>,
+    may_be_id: bool,
 }
 
 impl<'n> About<'n> {
-    fn new(name: &'n str) -> About<'n> {
+    pub fn new(name: &'n str) -> About<'n> {
         let section = |name: &'n str| SectionName::from_spelling(name.into());
         let path = name.split_once('.').map(|(name, key)| (section(name), key));
-        About { name, section: section(name), path }
+        About { name, section: section(name), path, may_be_id: ShortId::may_begin_with(name) }
     }
 
-    fn is_it(&self, statement: &Statement<'_>) -> bool {
-        let is_path =
-            |(section, key): &(SectionName<'_>, &str)| statement.key == Some(key) && statement.section == section;
-        statement.key == Some(self.name)
-            || *statement.section == self.section
-            || self.path.as_ref().is_some_and(is_path)
+    /// Whether `explain` needs to know what an event says.
+    pub fn concerns(&self, event: &Digest, entry: &Entry<'_, &str>) -> bool {
+        let (key, is_pair) = match entry {
+            Entry::Text { .. } => (None, false),
+            Entry::Item { text, .. } => (Some(*text), false),
+            Entry::Pair { key, .. } => (Some(*key), true),
+            Entry::Checkpoint(checkpoint) => (Some(checkpoint.phase), false),
+        };
+        let section = entry.section();
+        let is_named = |id: ShortId| id.begins_with(self.name);
+        let is_id = || is_named(ShortId::of_event(*event)) || id_of(&section, key, is_pair).is_some_and(is_named);
+        self.is_it(&section, key) || (self.may_be_id && is_id())
+    }
+
+    fn is_it(&self, section: &SectionName<'_>, key: Option<&str>) -> bool {
+        let is_path = |(own, named): &(SectionName<'_>, &str)| key == Some(*named) && section == own;
+        key == Some(self.name) || *section == self.section || self.path.as_ref().is_some_and(is_path)
     }
 }
 

@@ -41,6 +41,13 @@ impl Filter {
         self.branch.as_deref().is_none_or(|wanted| branch == Some(wanted))
             && self.agent.as_deref().is_none_or(|wanted| agent == wanted)
     }
+
+    /// Whether an event changes the join: it counts, or it retracts another one.
+    pub fn hears(&self, record: &EventRecord) -> bool {
+        record.parts().is_some_and(|(source, mut entries)| {
+            self.takes(source.branch, source.agent) || entries.any(|entry| entry.retracted().is_some())
+        })
+    }
 }
 
 /// Joins events and snapshots.
@@ -63,6 +70,15 @@ fn join_with<'a>(
     filter: &Filter,
     skips_checkpoints: bool,
 ) -> Join<'a> {
+    table(records, snapshots, filter, skips_checkpoints).finish()
+}
+
+fn table<'a>(
+    records: impl IntoIterator<Item = &'a EventRecord> + Clone,
+    snapshots: &[&'a Snapshot],
+    filter: &Filter,
+    skips_checkpoints: bool,
+) -> Table<'a> {
     let mut retracted = BTreeSet::new();
     loop {
         // All retractions are known only after all events have been read. If there are any, a second round leaves out
@@ -74,7 +90,7 @@ fn join_with<'a>(
         records.clone().into_iter().for_each(|record| table.add(record));
         let found = table.all_retracted();
         if found == retracted {
-            return table.finish();
+            return table;
         }
         retracted = found;
     }
@@ -109,6 +125,23 @@ fn resume<'a>(base: &'a Base, records: impl Iterator<Item = &'a EventRecord>) ->
     table.finish()
 }
 
+/// A join, to find out which events would change nothing in it.
+pub struct KnownJoin<'a>(Table<'a>);
+
+impl<'a> KnownJoin<'a> {
+    pub fn of(records: &'a [EventRecord], snapshots: &[&'a Snapshot]) -> KnownJoin<'a> {
+        KnownJoin(table(records, snapshots, &Filter::default(), false))
+    }
+
+    /// Whether an event that counts is in the join already, with everything it says.
+    pub fn says<'s>(&'s self, record: &'s EventRecord) -> bool {
+        let Some((source, mut entries)) = record.parts() else { return false };
+        let table: &'s Table<'s> = &self.0;
+        let Some(of) = table.place(source.id) else { return false };
+        table.sources[of as usize].topic.map(cut) >= source.topic.map(cut) && entries.all(|entry| table.says(&entry, of))
+    }
+}
+
 /// The join while events are added.
 #[derive(Default)]
 struct Table<'a> {
@@ -139,6 +172,13 @@ struct GrowingSections<'a> {
 }
 
 impl<'a> GrowingSections<'a> {
+    fn get(&self, name: &SectionName<'a>) -> Option<&Growing<'a>> {
+        match name.section() {
+            Some(known) => Some(&self.known[known.position()]),
+            None => self.others.get(name),
+        }
+    }
+
     fn section(&mut self, name: SectionName<'a>) -> &mut Growing<'a> {
         match name.section() {
             Some(known) => &mut self.known[known.position()],
@@ -184,6 +224,13 @@ impl<T> Default for Mentions<T> {
 }
 
 impl<T> Mentions<T> {
+    /// The mention that is held of the same thing.
+    fn held<K: Hash + Eq>(&self, mention: &T, about: impl Fn(&T) -> K) -> Option<&T> {
+        let key = about(mention);
+        let is_it = |place: &u32| about(&self.all[*place as usize]) == key;
+        self.places.find(self.hasher.hash_one(&key), is_it).map(|place| &self.all[*place as usize])
+    }
+
     /// Adds a mention, unless the same thing was mentioned by a newer source. `about` tells what a mention is about, and
     /// `events` is how many events there are.
     fn add<K: Hash + Eq>(
@@ -262,6 +309,11 @@ impl<'a> Table<'a> {
         self.hidden.extend(entry.retracted());
     }
 
+    /// The position of a source.
+    fn place(&self, id: Digest) -> Option<u32> {
+        self.places.find(id.short(), |place| self.sources[*place as usize].id == id).copied()
+    }
+
     fn source_index(&mut self, source: Source<'a>) -> u32 {
         let Table { sources, places, .. } = self;
         let next = u32::try_from(sources.len()).unwrap_or(u32::MAX);
@@ -279,6 +331,30 @@ impl<'a> Table<'a> {
                 slot.insert(next);
                 sources.push(source);
                 next
+            }
+        }
+    }
+
+    /// Whether [`Table::add_entry`] would change nothing.
+    fn says(&self, entry: &Entry<'a, &'a str>, of: u32) -> bool {
+        let sources = &self.sources;
+        let section = self.sections.get(&entry.section());
+        let is_held = |held: Option<u32>| held.is_some_and(|held| !is_newer(sources, &((), of), &((), held)));
+        match *entry {
+            Entry::Text { section: ref name, text } => {
+                let is_held = |held: Option<&By<&str>>| held.is_some_and(|held| !is_newer(sources, &(text, of), held));
+                let agent = sources[of as usize].agent;
+                is_held(section.and_then(|section| section.text.as_ref()))
+                    && (*name != Section::Now || is_held(self.nows.get(agent)))
+            }
+            Entry::Item { text, .. } => {
+                is_held(section.and_then(|section| section.items.held(&(text, of), about_item)).map(|held| held.1))
+            }
+            Entry::Pair { key, value, .. } => section
+                .and_then(|section| section.pairs.held(&(key, (value, of)), about_pair))
+                .is_some_and(|held| !is_newer(sources, &(value, of), &held.1)),
+            Entry::Checkpoint(checkpoint) => {
+                is_held(self.checkpoints.held(&(checkpoint, of), |one| about_checkpoint(sources, one)).map(|one| one.1))
             }
         }
     }
@@ -301,16 +377,15 @@ impl<'a> Table<'a> {
             }
             Entry::Item { section, text } => {
                 let items = &mut self.sections.section(section).items;
-                items.add((text, of), self.events, |item| item.0, |a, b| is_newer(sources, &((), a.1), &((), b.1)));
+                items.add((text, of), self.events, about_item, |a, b| is_newer(sources, &((), a.1), &((), b.1)));
             }
             Entry::Pair { section, key, value } => {
                 let pairs = &mut self.sections.section(section).pairs;
-                pairs.add((key, (value, of)), self.events, |pair| pair.0, |a, b| is_newer(sources, &a.1, &b.1));
+                pairs.add((key, (value, of)), self.events, about_pair, |a, b| is_newer(sources, &a.1, &b.1));
             }
             Entry::Checkpoint(_) if self.skips_checkpoints => {}
             Entry::Checkpoint(checkpoint) => {
-                // Equal checkpoints of one agent count once, with the newest source.
-                let about = |(checkpoint, of): &By<Checkpoint<&'a str>>| (*checkpoint, sources[*of as usize].agent);
+                let about = |one: &By<Checkpoint<&'a str>>| about_checkpoint(sources, one);
                 self.checkpoints
                     .add((checkpoint, of), self.events, about, |a, b| is_newer(sources, &((), a.1), &((), b.1)));
             }
@@ -345,6 +420,22 @@ impl<'a> Table<'a> {
             sources,
         }
     }
+}
+
+fn about_item<'a>(item: &By<&'a str>) -> &'a str {
+    item.0
+}
+
+fn about_pair<'a>(pair: &Pair<'a>) -> &'a str {
+    pair.0
+}
+
+/// Equal checkpoints of one agent count once, with the newest source.
+fn about_checkpoint<'a>(
+    sources: &[Source<'a>],
+    (checkpoint, of): &By<Checkpoint<&'a str>>,
+) -> (Checkpoint<&'a str>, &'a str) {
+    (*checkpoint, sources[*of as usize].agent)
 }
 
 /// The newest first, by instant, agent and value. If all three are equal, the id decides, which does not change the

@@ -205,6 +205,37 @@ proptest! {
         prop_assert_eq!(snapshot_of(&resumed), snapshot_of(&want));
     }
 
+    /// `prune` deletes archived events that are said, and `doctor` names the others.
+    #[test]
+    fn an_event_is_said_where_it_changes_nothing(
+        events in prop::collection::vec(event(), 1..6),
+        others in prop::collection::vec(entry(), 0..12),
+        more in event(),
+    ) {
+        let mut all = records(&events);
+        let read = parsed(&[folded(&all, &[])]);
+        let variant = |entry| LedgerEvent::new(events[0].meta.clone(), vec![entry]);
+        all.extend(others.into_iter().map(|entry| EventRecord::of(&variant(entry), &events[0])));
+        all.push(EventRecord::new(&more));
+        let content = |record: Option<&EventRecord>| snapshot::content(&join(record, &[&read[0]], &Filter::default()));
+        let known = KnownJoin::of(&[], &[&read[0]]);
+        for record in &all {
+            prop_assert_eq!(known.says(record), content(Some(record)) == content(None));
+        }
+    }
+
+    #[test]
+    fn a_snapshot_is_read_back_as_it_is_parsed(events in prop::collection::vec(event(), 0..6), at in any::<prop::sample::Index>()) {
+        let text = folded(&records(&events), &[]);
+        let read = |bytes: &[u8]| snapshot::read_back(std::io::Cursor::new(bytes)).ok()?.ok();
+        let (back, parsed) = (read(text.as_bytes()).expect("a snapshot"), snapshot::parse(&text).expect("a snapshot"));
+        prop_assert_eq!(back.content, parsed.content);
+        let seen = |snapshot: &Snapshot| snapshot_of(&join(&[], &[snapshot], &Filter::default()));
+        prop_assert_eq!(seen(&back), seen(&parsed));
+        prop_assert!(read(&text.as_bytes()[..at.index(text.len())]).is_none());
+        prop_assert!(read((text + "x\n").as_bytes()).is_none());
+    }
+
     /// Events that share an id because they were one in their first form are all heard, whichever comes first.
     #[test]
     fn events_of_one_id_are_all_heard(events in prop::collection::vec(event(), 1..6), other in prop::collection::vec(entry(), 0..6)) {

@@ -8,5 +8,5 @@ pub mod migration;
 mod problems;
 pub mod questions;
 
-pub use join::{Filter, join, join_gathered, join_without, join_without_checkpoints};
+pub use join::{Filter, KnownJoin, join, join_gathered, join_without, join_without_checkpoints};
 pub use problems::{EventProblems, future_sources};
