@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::io::{self, BufRead, Seek, SeekFrom};
+use std::io::{self, BufRead, Read};
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::hash::{Digest, DigestBuilder};
@@ -107,62 +107,58 @@ pub fn name(content: &Digest) -> String {
     format!("snapshot_{}.md", &content.to_string()[..16])
 }
 
+/// The longest frontmatter, and the longest line, which holds a text of an event with every character escaped.
+const FRONT_LIMIT: usize = 16 << 10;
+const LINE_LIMIT: usize = 8 * event_file::LIMIT;
+
 /// Parses a snapshot. Damage is never skipped, because its events may be gone.
-pub fn parse(text: &str) -> Result<Snapshot, Malformed> {
-    let parts = event_file::split(text)?;
-    let content = Digest::of(parts.body.as_bytes());
-    check_front(parts.front, content)?;
-    let before = text[..text.len() - parts.body.len()].matches('\n').count();
-    let mut snapshot = SnapshotBuilder { lines: before, ..SnapshotBuilder::default() };
-    parts.body.lines().try_for_each(|line| snapshot.add(line))?;
-    Ok(snapshot.finish(content))
+pub fn parse(bytes: &[u8]) -> Result<Snapshot, Malformed> {
+    // Memory can always be read.
+    read(bytes).unwrap_or_else(|e| Err(Malformed::new(1, e.to_string())))
 }
 
-/// Parses a file that [`write`] wrote, line by line, because its whole text would need much memory.
-pub fn read_back(mut file: impl BufRead + Seek) -> io::Result<Result<Snapshot, Malformed>> {
-    let (mut front, mut line, mut lines) = (String::new(), String::new(), 0);
-    while line != "---\n" || lines < 2 {
-        line.clear();
-        if file.read_line(&mut line)? == 0 {
-            return Ok(Err(Malformed::new(1, "the snapshot has no body")));
-        }
-        front.push_str(&line);
-        lines += 1;
+/// Reads and parses a snapshot line by line, because its whole text would need much memory.
+pub fn read(file: impl BufRead) -> io::Result<Result<Snapshot, Malformed>> {
+    match read_lines(SnapshotLines { file, bytes: Vec::new(), number: 0 }) {
+        Ok(snapshot) => Ok(Ok(snapshot)),
+        Err(Unreadable::Malformed(problem)) => Ok(Err(problem)),
+        Err(Unreadable::Io(e)) => Err(e),
     }
-    let body = file.stream_position()?;
-    let mut content = DigestBuilder::default();
-    loop {
-        let piece = file.fill_buf()?;
-        let length = piece.len();
-        if length == 0 {
-            break;
+}
+
+fn read_lines(mut lines: SnapshotLines<impl BufRead>) -> Result<Snapshot, Unreadable> {
+    let (mut head, mut marks) = (String::new(), 0);
+    while marks < 2 && head.len() < FRONT_LIMIT {
+        let Some(line) = lines.next()? else { break };
+        head.push_str(&line);
+        marks += usize::from(line.trim_end() == "---");
+    }
+    let expected = expected_content(event_file::split(&head)?.front)?;
+    let (mut content, mut first_problem) = (DigestBuilder::default(), None);
+    let (mut events, mut folds) = (FoldBuilder::default(), BTreeSet::new());
+    while let Some(line) = lines.next()? {
+        content.add(line.as_bytes());
+        if first_problem.is_some() {
+            continue;
         }
-        content.add(piece);
-        file.consume(length);
+        let added = serde_json::from_str::<SnapshotLine<'_>>(line.trim_end_matches('\n'))
+            .map_err(|e| e.to_string())
+            .and_then(|line| line.add_to(&mut events, &mut folds).ok_or("unknown kind of line".to_owned()));
+        first_problem = added.err().map(|why| (lines.number, why));
     }
     let content = content.finish();
-    if let Err(problem) = check_front(&front, content) {
-        return Ok(Err(problem));
+    if expected != content.to_string() {
+        return Err(Malformed::new(2, "the snapshot was changed: its content has another hash").into());
     }
-    file.seek(SeekFrom::Start(body))?;
-    let mut snapshot = SnapshotBuilder { lines, ..SnapshotBuilder::default() };
-    loop {
-        line.clear();
-        if file.read_line(&mut line)? == 0 {
-            return Ok(Ok(snapshot.finish(content)));
-        }
-        if let Err(problem) = snapshot.add(line.trim_end_matches('\n')) {
-            return Ok(Err(problem));
-        }
+    match first_problem {
+        Some((line, why)) => Err(Malformed::new(line, format!("the snapshot cannot be read: {why}")).into()),
+        None => Ok(Snapshot { content, events: events.finish(), folds }),
     }
 }
 
-/// Checks that a frontmatter is that of a snapshot with this content.
-fn check_front(front: &str, content: Digest) -> Result<(), Malformed> {
-    let field = |name: &str| {
-        let find = |line: &'_ str| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned());
-        front.lines().find_map(find)
-    };
+/// The hash of the content that a frontmatter names.
+fn expected_content(front: &str) -> Result<&str, Malformed> {
+    let field = |name: &str| front.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()));
     let version = field("snapshot").unwrap_or_default();
     if version.is_empty() {
         return Err(Malformed::new(2, "the snapshot was changed: its frontmatter has no version"));
@@ -171,31 +167,44 @@ fn check_front(front: &str, content: Digest) -> Result<(), Malformed> {
         let why = format!("the snapshot has version {version}, written by a newer ledger-synth: update shopfloor");
         return Err(Malformed::new(2, why));
     }
-    if field("content").as_deref() != Some(&*content.to_string()) {
-        return Err(Malformed::new(2, "the snapshot was changed: its content has another hash"));
-    }
-    Ok(())
+    Ok(field("content").unwrap_or_default())
 }
 
-/// A snapshot while its lines are added.
-#[derive(Default)]
-struct SnapshotBuilder {
-    /// How many lines of the file came before.
-    lines: usize,
-    events: FoldBuilder,
-    folds: BTreeSet<Digest>,
+/// Why there is no snapshot.
+enum Unreadable {
+    Malformed(Malformed),
+    Io(io::Error),
 }
 
-impl SnapshotBuilder {
-    fn add(&mut self, line: &str) -> Result<(), Malformed> {
-        self.lines += 1;
-        let bad = |why: String| Malformed::new(self.lines, format!("the snapshot cannot be read: {why}"));
-        let line: SnapshotLine<'_> = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
-        line.add_to(&mut self.events, &mut self.folds).ok_or_else(|| bad("unknown kind of line".into()))
+impl From<Malformed> for Unreadable {
+    fn from(problem: Malformed) -> Unreadable {
+        Unreadable::Malformed(problem)
     }
+}
 
-    fn finish(self, content: Digest) -> Snapshot {
-        Snapshot { content, events: self.events.finish(), folds: self.folds }
+/// The lines of a file as texts have them: without a byte order mark and carriage returns.
+struct SnapshotLines<R> {
+    file: R,
+    bytes: Vec<u8>,
+    /// How many lines were read.
+    number: usize,
+}
+
+impl<R: BufRead> SnapshotLines<R> {
+    fn next(&mut self) -> Result<Option<Cow<'_, str>>, Unreadable> {
+        let SnapshotLines { file, bytes, number } = self;
+        bytes.clear();
+        *number += 1;
+        let length = file.by_ref().take(LINE_LIMIT as u64).read_until(b'\n', bytes).map_err(Unreadable::Io)?;
+        if length == LINE_LIMIT {
+            return Err(Malformed::new(*number, "the snapshot cannot be read: a line of it is too long").into());
+        }
+        if bytes.ends_with(b"\r\n") {
+            bytes.truncate(length - 2);
+            bytes.push(b'\n');
+        }
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| *number == 1).unwrap_or(bytes);
+        Ok((length > 0).then(|| String::from_utf8_lossy(bytes)))
     }
 }
 

@@ -50,7 +50,7 @@ fn write_snapshot(ledger: &Ledger, mut events: Events, plan: &SnapshotPlan) -> R
     })?;
     drop(to);
     (events.records, events.snapshots) = (Vec::new(), Vec::new());
-    prove(plan, snapshot::read_back(BufReader::new(&mut from)).at("read", &state)?)?;
+    prove(plan, snapshot::read(BufReader::new(&mut from)).at("read", &state)?)?;
     from.rewind().at("read", &state)?;
     files::create_snapshot(ledger, &plan.name, &mut from)?;
     Ok(events)

@@ -56,11 +56,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 }
 
 /// Why an event says nothing that counts: it was retracted, or it retracts another one.
-fn retraction<'r>(
-    records: impl Iterator<Item = &'r EventRecord>,
-    join: &Join<'_>,
-    named: &str,
-) -> Option<String> {
+fn retraction<'r>(records: impl Iterator<Item = &'r EventRecord>, join: &Join<'_>, named: &str) -> Option<String> {
     // A shorter word is rather a key than an id.
     let is_it = |record: &&EventRecord| named.len() >= 4 && ShortId::of_event(record.id()).begins_with(named);
     let mut named = records.filter(is_it);

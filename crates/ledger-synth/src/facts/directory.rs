@@ -1,15 +1,15 @@
 //! Reads a directory of events: lists it, looks its files up in the cache and opens the rest. Only regular files are
 //! opened, and no link is followed.
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::io::BufReader;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 use jiff::Timestamp;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{At, Failure, Result};
 use shopfloor_core::fs::{Bytes, Root, Stat};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::map_parallel;
@@ -81,10 +81,7 @@ fn is_event_name(name: &OsStr) -> bool {
 /// Parses the content of a file. Snapshots are checked later, together.
 pub fn content(name: &OsStr, bytes: &[u8], records: &mut RecordBuilder) -> EventFileContent {
     if snapshot::is_one(name.as_bytes(), bytes) {
-        let text = String::from_utf8_lossy(bytes);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let text = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
-        return EventFileContent::Snapshot(Box::new(snapshot::parse(&text)));
+        return EventFileContent::Snapshot(Box::new(snapshot::parse(bytes)));
     }
     if bytes.len() > LIMIT {
         return EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"));
@@ -110,15 +107,15 @@ struct Buffers {
 /// Loads a file in a run that began after `since`.
 fn load(dir: &Root, name: &OsStr, since: Option<Timestamp>, buffers: &mut Buffers) -> Result<Loaded> {
     let Buffers { bytes, records } = buffers;
-    let came_to = match dir.load(name, LIMIT, bytes)? {
-        Bytes::Head(_) if snapshot::is_one(name.as_bytes(), bytes) => dir.load(name, usize::MAX >> 1, bytes)?,
-        came_to => came_to,
-    };
     let key = |stat: Stat| since.filter(|since| stat.is_settled(*since)).map(|_| cache::key(name, &stat));
-    Ok(match came_to {
+    Ok(match dir.load(name, LIMIT, bytes)? {
         Bytes::Gone => Loaded::Gone,
         Bytes::Other => Loaded::Other,
-        Bytes::Head(_) => Loaded::Read(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB")), None),
+        Bytes::Head(file, stat) if snapshot::is_one(name.as_bytes(), bytes) => {
+            let read = snapshot::read(BufReader::new(file)).at_path("read", || dir.path().join(name))?;
+            Loaded::Read(EventFileContent::Snapshot(Box::new(read)), key(stat))
+        }
+        Bytes::Head(..) => Loaded::Read(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB")), None),
         Bytes::All(stat) => Loaded::Read(content(name, bytes, records), key(stat)),
     })
 }

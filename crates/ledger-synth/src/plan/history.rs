@@ -80,11 +80,7 @@ pub struct History<'h> {
 
 impl<'h> History<'h> {
     /// The history of events and their join, and of archived events, which count only as snapshots say them.
-    pub fn new(
-        records: [&'h [EventRecord]; 2],
-        snapshots: &'h [&'h Snapshot],
-        join: &'h Join<'h>,
-    ) -> History<'h> {
+    pub fn new(records: [&'h [EventRecord]; 2], snapshots: &'h [&'h Snapshot], join: &'h Join<'h>) -> History<'h> {
         let mut sources: Vec<_> = join.sources.iter().map(|source| (source, None)).collect();
         sources.sort_unstable_by_key(|(source, _)| source.id);
         let open = view::open_questions(join).iter().map(|told| told.text).collect();

@@ -138,7 +138,8 @@ impl<'a> KnownJoin<'a> {
         let Some((source, mut entries)) = record.parts() else { return false };
         let table: &'s Table<'s> = &self.0;
         let Some(of) = table.place(source.id) else { return false };
-        table.sources[of as usize].topic.map(cut) >= source.topic.map(cut) && entries.all(|entry| table.says(&entry, of))
+        table.sources[of as usize].topic.map(cut) >= source.topic.map(cut)
+            && entries.all(|entry| table.says(&entry, of))
     }
 }
 

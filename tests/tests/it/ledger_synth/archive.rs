@@ -35,6 +35,30 @@ fn a_changed_snapshot_is_never_skipped() {
     }
     app.write(&path, &whole);
     app.ledger(&["--check"]).succeeds();
+    // More than fits into memory, but a hole in a file takes no room.
+    app.sh(&format!("truncate -s 64G {path}")).exit(0);
+    app.ledger(&["--no-confirm"]).exit(2).err_has(&name).err_has("a line of it is too long");
+}
+
+#[test]
+fn a_snapshot_larger_than_any_event_is_read() {
+    let w = World::new();
+    let app = w.app();
+    for n in 0..60 {
+        let body = format!("this_session:\n- item {n} {}\n", "of very many words ".repeat(1_200));
+        event(&app, &format!("e{n}"), &format!("2026-01-10T00:00:{n:02}Z"), "x", &body);
+    }
+    let text = synth(&app);
+    app.ledger(&["archive"]).succeeds();
+    let path = format!("{EVENTS}/{}", app.sh(&format!("ls {EVENTS}")).exit(0).stdout.trim());
+    let whole = app.read(&path);
+    assert!(whole.len() > 1 << 20);
+    for spelt in [whole.clone(), whole.replace('\n', "\r\n"), format!("\u{feff}{whole}")] {
+        app.write(&path, &spelt);
+        assert_eq!(synth(&app), text);
+    }
+    app.write(&path, &whole.replace("item 7 of", "item 8 of"));
+    app.ledger(&["--check"]).exit(2).err_has("the snapshot was changed: its content has another hash");
 }
 
 #[test]
