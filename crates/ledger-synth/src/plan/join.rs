@@ -137,7 +137,7 @@ impl<'a> KnownJoin<'a> {
     pub fn says<'s>(&'s self, record: &'s EventRecord) -> bool {
         let Some((source, mut entries)) = record.parts() else { return false };
         let table: &'s Table<'s> = &self.0;
-        let Some(of) = table.place(source.id) else { return false };
+        let Some(of) = table.source_position(source.id) else { return false };
         table.sources[of as usize].topic.map(cut) >= source.topic.map(cut)
             && entries.all(|entry| table.says(&entry, of))
     }
@@ -311,7 +311,7 @@ impl<'a> Table<'a> {
     }
 
     /// The position of a source.
-    fn place(&self, id: Digest) -> Option<u32> {
+    fn source_position(&self, id: Digest) -> Option<u32> {
         self.places.find(id.short(), |place| self.sources[*place as usize].id == id).copied()
     }
 
