@@ -162,3 +162,33 @@ impl<'a> Decoder<'a> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_texts_and_times_at_their_borders() {
+        let borders = [0, 1, 0x7f, 0x80, 0x3fff, 0x4000, 0x1f_ffff, 0x20_0000, 0xfff_ffff, 0x1000_0000, u32::MAX];
+        let texts: Vec<String> = [0, 1, 0x7f, 0x80, 0x3fff, 0x4000].map(|length| "x".repeat(length)).to_vec();
+        let times = [EventTime::MIN, EventTime::default(), EventTime::MAX];
+        let mut out = Encoder::default();
+        borders.iter().for_each(|number| out.number(*number));
+        texts.iter().for_each(|text| out.text(text));
+        times.iter().for_each(|at| out.time(*at));
+        out.maybe([None, Some("a"), None, Some("")]);
+        let mut from = Decoder { bytes: &out.bytes };
+        assert_eq!(borders.map(|_| from.number()), borders.map(Some));
+        for text in &texts {
+            assert_eq!(from.text(), Some(text.as_str()));
+        }
+        assert_eq!(times.map(|_| from.time()), times.map(Some));
+        assert_eq!(from.maybe(), Some([None, Some("a"), None, Some("")]));
+        assert!(from.bytes.is_empty());
+        // What ends too early is nothing.
+        for end in 0..5 {
+            assert_eq!(Decoder { bytes: &[0xff; 5][..end] }.number(), None);
+        }
+        assert_eq!(Decoder { bytes: &[2, b'x'] }.text(), None);
+    }
+}

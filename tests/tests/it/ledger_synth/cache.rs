@@ -104,6 +104,27 @@ fn what_is_remembered_is_only_added_to() {
     assert!(text.contains("item 8\n") && text.contains("**Now:** new"), "{text}");
 }
 
+/// What is remembered of long texts is written and read in several pieces.
+#[test]
+fn long_texts_are_remembered_whole() {
+    let w = World::new();
+    let app = w.app();
+    for n in 0..20 {
+        let body = format!("now: now {n} {}\nthis_session:\n- item {n} {}\n", "n".repeat(9_000), "i".repeat(9_000));
+        event(&app, &format!("e{n}"), &format!("2026-01-10T00:00:{n:02}Z"), "x", &body);
+    }
+    app.ledger(&["--no-confirm", "--format", "1"]).succeeds();
+    let join = remembered(&app, "join");
+    assert!(std::fs::metadata(&join).unwrap().len() > 3 << 16);
+    event(&app, "new", "2026-01-10T00:01:00Z", "x", "now: new\n");
+    app.ledger(&["--no-confirm", "--format", "1"]).succeeds();
+    let text = app.read(CURRENT);
+    assert!(text.contains(&format!("item 7 {}", "i".repeat(9_000))));
+    app.sh(&format!("rm -r {CACHE} {CURRENT}")).exit(0);
+    app.ledger(&["--no-confirm", "--format", "1"]).succeeds();
+    assert_eq!(app.read(CURRENT), text);
+}
+
 /// Two events that differ only where their ids do not tell are both heard, in any order, with and without a cache.
 #[test]
 fn events_of_one_id_are_all_heard() {
