@@ -1,5 +1,7 @@
 //! `doctor`: what is missing or wrong in the setup of a ledger.
 
+use std::path::PathBuf;
+
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -18,7 +20,7 @@ use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
 use crate::facts::gather::{archived_files, load_current, load_events};
-use crate::facts::{CURRENT, EVENTS, Ledger};
+use crate::facts::{ARCHIVE, CURRENT, EVENTS, Events, Ledger};
 use crate::front::Meta;
 use crate::page_settings::Tracked;
 use crate::plan::archive::CountedEvents;
@@ -98,8 +100,7 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
             Some(LedgerRepair::Synthesise),
         ),
     });
-    let counted = CountedEvents::of(&events)?;
-    let stranded = archived_files(ledger, |record| counted.is_stranded(record))?;
+    let stranded = stranded(ledger, &events)?;
     findings.push(match stranded.first() {
         None => Finding::good("archive", "every archived event counts"),
         Some(path) => Finding::bad(
@@ -110,6 +111,15 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
         ),
     });
     Ok(findings)
+}
+
+/// The archived events that count nowhere or not as a whole.
+pub fn stranded(ledger: &Ledger, events: &Events) -> Result<Vec<PathBuf>> {
+    if ledger.open(ARCHIVE)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let counted = CountedEvents::of(events)?;
+    archived_files(ledger, |record| counted.is_stranded(record))
 }
 
 /// Whether git ignores a page that is not to be in it.

@@ -8,13 +8,13 @@ use shopfloor_core::hook_command::{self, Called, HookCommand};
 use shopfloor_core::ui::Ui;
 
 use super::check::check_commit;
+use super::doctor::stranded;
 use crate::apply::synthesis::refresh;
 use crate::facts::clone::is_current_tracked;
-use crate::facts::gather::{archived_files, has_events, load_events};
+use crate::facts::gather::{has_events, load_events};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::failure::LedgerFailure;
 use crate::page_settings::Tracked;
-use crate::plan::archive::CountedEvents;
 use crate::settings::{LedgerArgs, Settings};
 use crate::tool::TOOL;
 
@@ -40,9 +40,7 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
                 // This worktree has no ledger.
                 return Ok(None);
             }
-            let events = load_events(&ledger)?;
-            let counted = CountedEvents::of(&events)?;
-            if let [first, ..] = archived_files(&ledger, |record| counted.is_stranded(record))?.as_slice() {
+            if let [first, ..] = stranded(&ledger, &load_events(&ledger)?)?.as_slice() {
                 ui.warn(format!(
                     "{} was changed here and archived on another branch, so it counts nowhere; move it back into {EVENTS}/ (`ledger-synth doctor` names such events)",
                     first.display()

@@ -18,7 +18,7 @@ use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::Ledger;
 use crate::facts::author::agent_name;
-use crate::facts::gather::{load_events, load_events_with_archive};
+use crate::facts::gather::{each_archived, load_events};
 use crate::front::Meta;
 use crate::handoff::Handoff;
 use crate::instant::{self, EventTime};
@@ -110,10 +110,17 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// Lists what of the files is not in the ledger.
 fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let events = load_events_with_archive(&ledger, |_| true)?;
+    let events = load_events(&ledger)?;
     let paths: Vec<PathBuf> = args.files.iter().map(|file| env.cwd.join(file)).collect();
     let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<String>>>()?;
-    let held = HeldTexts::new(&files, &events.records, &events.snapshots()?);
+    let mut held = HeldTexts::new(&files, &events.records, &events.snapshots()?);
+    // Other archived events do not count.
+    let covered = events.covered()?;
+    each_archived(&ledger, |part| {
+        held.add_events(part.records.iter().filter(|record| covered.contains(&record.id())));
+        part.snapshots()?.into_iter().for_each(|snapshot| held.add_snapshot(snapshot));
+        Ok(())
+    })?;
     let mut exit = Exit::Done;
     for (path, file) in paths.iter().zip(&files) {
         let shown = path.to_string_lossy();

@@ -19,6 +19,9 @@ use crate::page_settings::PageSettings;
 use crate::record::RecordBuilder;
 use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
 
+/// How many blobs are read at a time.
+const PART: usize = 1024;
+
 /// A ledger's directory in git's objects.
 pub struct Objects<'g> {
     git: &'g Git,
@@ -109,11 +112,19 @@ impl<'g> Objects<'g> {
 
     /// Reads the blobs of a ledger.
     pub fn read(&self, blobs: &Blobs) -> Result<CommitTree> {
-        let shas: Vec<&String> = blobs.values().collect();
         let mut tree = CommitTree::default();
+        // All texts at once would need much memory.
+        for part in blobs.iter().collect::<Vec<_>>().chunks(PART) {
+            self.read_part(part, &mut tree)?;
+        }
+        Ok(tree)
+    }
+
+    fn read_part(&self, part: &[(&PathBuf, &String)], tree: &mut CommitTree) -> Result<()> {
+        let shas: Vec<&String> = part.iter().map(|(_, sha)| *sha).collect();
         let (mut records, mut contents) = (RecordBuilder::default(), Vec::new());
-        for (path, bytes) in blobs.keys().zip(read_blobs(self.git, self.dir, &shas)?) {
-            if path == Path::new(CURRENT) {
+        for ((path, _), bytes) in part.iter().zip(read_blobs(self.git, self.dir, &shas)?) {
+            if *path == Path::new(CURRENT) {
                 tree.current = Some(bytes);
                 continue;
             }
@@ -123,7 +134,7 @@ impl<'g> Objects<'g> {
         for (path, content) in contents {
             tree.events.add_content(content, EventPath::of(&self.prefix.as_path().join(path)), &records);
         }
-        Ok(tree)
+        Ok(())
     }
 
     /// The blob of the repository's settings in a commit, if it has one.

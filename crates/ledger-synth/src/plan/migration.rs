@@ -78,7 +78,14 @@ impl HeldTexts {
         let join = join(records, snapshots, &Filter::default());
         let counts =
             |record: &&EventRecord| !join.retracted.contains(&record.id()) || join.folded.contains(&record.id());
-        for event in records.iter().filter(counts).filter_map(EventRecord::decode) {
+        held.add_events(records.iter().filter(counts));
+        snapshots.iter().for_each(|snapshot| held.add_snapshot(snapshot));
+        held
+    }
+
+    /// Adds what events say that count.
+    pub fn add_events<'r>(&mut self, records: impl IntoIterator<Item = &'r EventRecord>) {
+        for event in records.into_iter().filter_map(EventRecord::decode) {
             let meta = &event.meta;
             let about = [
                 Some(&meta.agent),
@@ -87,19 +94,19 @@ impl HeldTexts {
                 meta.reason.as_ref(),
                 meta.title.as_ref(),
             ];
-            about.into_iter().flatten().for_each(|text| held.say(text));
-            held.times.insert(meta.ts);
-            event.entries.iter().for_each(|entry| held.add(entry));
+            about.into_iter().flatten().for_each(|text| self.say(text));
+            self.times.insert(meta.ts);
+            event.entries.iter().for_each(|entry| self.add(entry));
         }
-        for snapshot in snapshots {
-            for source in snapshot.events.sources() {
-                let about = [Some(&source.agent), source.branch.as_ref(), source.topic.as_ref()];
-                about.into_iter().flatten().for_each(|text| held.say(text));
-                held.times.insert(source.ts);
-            }
-            snapshot.events.said().for_each(|(entry, _)| held.add(&entry));
+    }
+
+    pub fn add_snapshot(&mut self, snapshot: &Snapshot) {
+        for source in snapshot.events.sources() {
+            let about = [Some(&source.agent), source.branch.as_ref(), source.topic.as_ref()];
+            about.into_iter().flatten().for_each(|text| self.say(text));
+            self.times.insert(source.ts);
         }
-        held
+        snapshot.events.said().for_each(|(entry, _)| self.add(&entry));
     }
 
     fn add<T: AsRef<str> + Display>(&mut self, entry: &Entry<'_, T>) {
