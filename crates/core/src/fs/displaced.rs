@@ -74,7 +74,7 @@ impl DisplacedFile {
 
     /// Who can write to it now.
     pub fn writers(&self) -> Writers {
-        File::open(&self.file).map_or(Writers::Unknown, |file| writers(&file))
+        File::open(&self.file).map_or(Writers::Unknown, |file| Writers::of(&file))
     }
 
     /// Whether it may be taken: no program can write to it, or the system does not tell and the file has not changed
@@ -116,26 +116,34 @@ fn hashed(path: &RelPath) -> String {
 #[cfg(target_os = "linux")]
 const F_SETSIG: libc::c_int = 10;
 
-/// Who can write to an open file. The kernel grants a read lease only where nobody has the file open for writing and no
-/// mapping of it can be written to (fcntl(2), "Leases").
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "no safe wrapper of F_SETLEASE is published; the calls take and give integers only")]
-pub(super) fn writers(file: &File) -> Writers {
-    let fd = file.as_raw_fd();
-    // SAFETY: the descriptor is open for as long as `file` is borrowed, and these commands of fcntl use no memory.
-    // The signal that breaks a lease would end this process, so it becomes one that is ignored by default.
-    let granted = unsafe {
-        libc::fcntl(fd, F_SETSIG, libc::SIGURG);
-        libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK)
-    };
-    if granted == 0 {
-        // SAFETY: as above.
-        unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::F_UNLCK) };
-        return Writers::None;
+impl Writers {
+    /// Who can write to an open file. The kernel grants a read lease only where nobody has the file open for writing and
+    /// no mapping of it can be written to (fcntl(2), "Leases").
+    #[cfg(target_os = "linux")]
+    #[expect(unsafe_code, reason = "no safe wrapper of F_SETLEASE is published; the calls take and give integers only")]
+    pub fn of(file: &File) -> Writers {
+        let fd = file.as_raw_fd();
+        // SAFETY: the descriptor is open for as long as `file` is borrowed, and these commands of fcntl use no memory.
+        // The signal that breaks a lease would end this process, so it becomes one that is ignored by default.
+        let granted = unsafe {
+            libc::fcntl(fd, F_SETSIG, libc::SIGURG);
+            libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK)
+        };
+        if granted == 0 {
+            // SAFETY: as above.
+            unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::F_UNLCK) };
+            return Writers::None;
+        }
+        match Errno::from_io_error(&std::io::Error::last_os_error()) {
+            Some(Errno::AGAIN) => Writers::Some,
+            _ => Writers::Unknown,
+        }
     }
-    match Errno::from_io_error(&std::io::Error::last_os_error()) {
-        Some(Errno::AGAIN) => Writers::Some,
-        _ => Writers::Unknown,
+
+    /// Who can write to an open file: other systems have no leases.
+    #[cfg(not(target_os = "linux"))]
+    pub fn of(_: &File) -> Writers {
+        Writers::Unknown
     }
 }
 
@@ -149,12 +157,6 @@ pub(super) fn copy(old: &mut File, mut copy: File, rename: impl FnOnce() -> io::
         let _ = copy.set_len(length);
     }
     Ok(())
-}
-
-/// Other systems have no leases.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn writers(_: &File) -> Writers {
-    Writers::Unknown
 }
 
 #[cfg(test)]
@@ -181,10 +183,12 @@ mod tests {
         let path = dir.path().join("f");
         let writer = File::create(&path).unwrap();
         let reader = File::open(&path).unwrap();
-        assert_eq!(writers(&reader), Writers::Some);
+        // A process that another test starts at this moment has a copy of every descriptor until its `exec`.
+        let is_left = || (0..10_000).any(|_| Writers::of(&reader) == Writers::None);
+        assert_eq!(Writers::of(&reader), Writers::Some);
         drop(writer);
-        assert_eq!(writers(&reader), Writers::None);
+        assert!(is_left());
         drop(OpenOptions::new().append(true).open(&path).unwrap());
-        assert_eq!(writers(&reader), Writers::None);
+        assert!(is_left());
     }
 }

@@ -353,7 +353,7 @@ impl Staged {
                     return symlinkat(points_to, &self.dir, &self.name);
                 }
                 let mut old = open_file(dir, target.name())?;
-                if displaced::is_displaced(&self.name) && displaced::writers(&old) == Writers::Some {
+                if displaced::is_displaced(&self.name) && Writers::of(&old) == Writers::Some {
                     return Err(Errno::NOENT);
                 }
                 let ours = std::mem::replace(&mut self.name, aside);
@@ -407,7 +407,7 @@ impl Staged {
         };
         let Ok(mut file) = open_file(&self.dir, &self.name) else { return (false, false) };
         // Nobody can open it under its new name. So when nobody has it open for writing, its content is the last.
-        let is_open = keeps_open && displaced::writers(&file) != Writers::None;
+        let is_open = keeps_open && Writers::of(&file) != Writers::None;
         let is_file = file.metadata().is_ok_and(|meta| meta.is_file());
         (is_open, is_file && Digest::of_stream(&mut file).is_ok_and(|now| now == *digest))
     }

@@ -2,8 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
+use std::os::fd::AsRawFd;
+use std::process::Stdio;
 
 use serde_json::Value;
+use shopfloor_core::fs::Writers;
 
 use crate::support::overlay::{SETTINGS, Scene, Watch, configure, id, scene};
 use crate::support::world::{Repo, World, find, needs, text, wait_for};
@@ -17,6 +20,21 @@ const SYNC_THAT_KEEPS_NOTHING: &str = "strace -f -qq -o /dev/null -e trace=renam
 /// A program's descriptor of a file in a workspace.
 fn open(repo: &Repo<'_>, path: &str) -> File {
     OpenOptions::new().append(true).open(repo.path.join(path)).unwrap()
+}
+
+/// Closes a program's descriptor. A process that another test starts at this moment has a copy of it until its `exec`;
+/// this waits until nobody can write to the file.
+fn close(file: File) {
+    let same = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+    drop(file);
+    wait_for(|| Writers::of(&same) != Writers::Some);
+}
+
+/// A program that appends a line to the log of a workspace.
+fn append(repo: &Repo<'_>, line: &str) {
+    let mut log = open(repo, LOG);
+    writeln!(log, "{line}").unwrap();
+    close(log);
 }
 
 /// A scene in which the file is in step, and A's copy is held open.
@@ -42,12 +60,12 @@ fn a_log_that_stays_open_over_twenty_propagations_loses_no_record() {
     let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
     for n in 0..20 {
         writeln!(log, "{{\"a\":{n}}}").unwrap();
-        writeln!(open(&s.b, LOG), "{{\"b\":{n}}}").unwrap();
+        append(&s.b, &format!("{{\"b\":{n}}}"));
         s.sync(0).any_err();
     }
     assert!(why(&s, &s.a, LOG).contains("holds the replaced file open"));
     assert_eq!(why(&s, &s.b, LOG), "");
-    drop(log);
+    close(log);
     s.sync(0).any_err();
     let all = s.text(LOG);
     for n in 0..20 {
@@ -66,12 +84,12 @@ fn a_watch_brings_in_what_came_late() {
     let w = World::new();
     let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
     let watch = Watch::start(&s, "50");
-    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    append(&s.b, "{\"b\":1}");
     wait_for(|| s.a.read(LOG).contains("{\"b\":1}"));
     writeln!(log, "{{\"a\":1}}").unwrap();
-    drop(log);
+    close(log);
     // The next pass finds it.
-    writeln!(open(&s.b, LOG), "{{\"b\":2}}").unwrap();
+    append(&s.b, "{\"b\":2}");
     wait_for(|| s.b.read(LOG).contains("{\"a\":1}"));
     watch.end(&s);
     assert_eq!(s.b.read(LOG).lines().count(), 4);
@@ -86,13 +104,13 @@ fn a_watch_misses_nothing_during_its_first_scan() {
         return;
     }
     let (s, _) = held_open(&w, LOG, "{\"n\":0}\n");
-    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    append(&s.b, "{\"b\":1}");
     let slowly = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:delay_exit=400000"];
     let mut watch = w.command(find("strace").unwrap());
     let watch = watch.args(slowly).arg(w.path("bin/overlay-sync")).args(["watch", "-q", "--debounce-ms", "50"]);
-    let mut watch = watch.current_dir(&s.app.path).spawn().unwrap();
+    let mut watch = watch.current_dir(&s.app.path).stdout(Stdio::null()).spawn().unwrap();
     wait_for(|| s.a.read(LOG).contains("{\"b\":1}"));
-    writeln!(open(&s.b, LOG), "{{\"b\":2}}").unwrap();
+    append(&s.b, "{\"b\":2}");
     wait_for(|| s.a.read(LOG).contains("{\"b\":2}"));
     let pid = std::fs::read_to_string(s.overlay(".overlay-sync/watch.lock")).unwrap();
     s.app.sh(&format!("kill -TERM {}", pid.trim())).exit(0);
@@ -110,7 +128,7 @@ fn a_text_that_is_rewritten_late_changes_what_its_writer_changed() {
     writer.set_len(0).unwrap();
     writer.rewind().unwrap();
     writer.write_all(b"{\"a\": 3, \"b\": 1, \"c\": 3}\n").unwrap();
-    drop(writer);
+    close(writer);
     s.sync(0).err_has("wrote to .claude/settings.json after the file was replaced");
     let now: Value = serde_json::from_str(&s.text(SETTINGS)).unwrap();
     assert_eq!(now, serde_json::json!({ "a": 3, "b": 2, "c": 2 }));
@@ -132,7 +150,7 @@ fn a_text_from_an_old_view_that_comes_late_reverts_nothing() {
     // It read the first text, and writes into what was displaced by the third.
     writer.set_len(0).unwrap();
     writer.write_all(b"{\"a\": 1, \"own\": 1}\n").unwrap();
-    drop(writer);
+    close(writer);
     s.sync(0).err_has("was written from an old view");
     let now: Value = serde_json::from_str(&s.text(SETTINGS)).unwrap();
     assert_eq!(now, serde_json::json!({ "a": 2, "b": 1, "own": 1 }));
@@ -146,7 +164,7 @@ fn a_text_that_was_cut_off_late_is_kept_aside() {
     s.b.write(SETTINGS, "{\"a\": 2}\n");
     s.sync(0).any_err();
     writer.set_len(4).unwrap();
-    drop(writer);
+    close(writer);
     s.sync(0).err_has("not all of its text could be merged");
     s.all_are(SETTINGS, "{\"a\": 2}\n");
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
@@ -159,7 +177,7 @@ fn a_text_that_was_cut_off_late_is_kept_aside() {
 fn detach_takes_what_an_open_file_has() {
     let w = World::new();
     let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
-    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    append(&s.b, "{\"b\":1}");
     s.sync(0).any_err();
     writeln!(log, "{{\"a\":1}}").unwrap();
     s.a.overlay(&["detach", "."]).succeeds().any_err();
@@ -167,7 +185,7 @@ fn detach_takes_what_an_open_file_has() {
     // The same when the workspace comes back while the file is still open.
     s.a.overlay(&["attach", "."]).succeeds().any_err();
     writeln!(log, "{{\"a\":2}}").unwrap();
-    drop(log);
+    close(log);
     s.sync(0).any_err();
     assert_eq!(s.text(LOG).lines().count(), 4);
     s.all_are(LOG, &s.text(LOG));
@@ -182,7 +200,7 @@ fn a_program_that_does_not_know_what_came_late_takes_it_not_away() {
     s.sync(0).any_err();
     let old = s.a.read(".env");
     writeln!(log, "LATE=1").unwrap();
-    drop(log);
+    close(log);
     s.sync(0).any_err();
     assert!(s.text(".env").contains("LATE=1"));
     s.a.write(".env", &format!("{old}OWN=1\n"));
@@ -199,7 +217,7 @@ fn what_came_late_and_stays_here_is_taken_once() {
     s.put(".env", "A=2\n");
     s.sync(0).any_err();
     writeln!(log, "LATE=1").unwrap();
-    drop(log);
+    close(log);
     s.sync(0).any_err();
     assert_eq!((s.a.read(".env").as_str(), s.text(".env").as_str()), ("A=2\nLATE=1\n", "A=2\n"));
     s.a.write(".env", "A=2\n");
@@ -218,7 +236,7 @@ fn what_is_written_into_a_deleted_file_can_be_had() {
     s.sync(0).any_err();
     assert!(!s.a.has(LOG));
     writeln!(log, "{{\"late\":1}}").unwrap();
-    drop(log);
+    close(log);
     s.sync(0).any_err();
     let sha = s.app.sh("printf '{\"n\":0}\\n{\"late\":1}\\n' | sha256sum | cut -c 1-64").exit(0).stdout;
     s.app.overlay(&["show", sha.trim()]).exit(0).out_has("late");
@@ -237,12 +255,12 @@ fn a_log_in_the_overlay_that_stays_open_loses_no_record() {
     let mut log = open(&s.b, LOG);
     for n in 0..20 {
         writeln!(log, "{{\"b\":{n}}}").unwrap();
-        writeln!(open(&s.a, LOG), "{{\"a\":{n}}}").unwrap();
+        append(&s.a, &format!("{{\"a\":{n}}}"));
         s.sync(0).any_err();
     }
     assert!(why(&s, &s.a, LOG).contains("holds the overlay's replaced file open"));
     writeln!(log, "{{\"b\":20}}").unwrap();
-    drop(log);
+    close(log);
     let out = s.app.overlay(&["check"]).exit(1).any_err();
     assert!(out.stdout.contains("pulled") && out.stdout.contains("the overlay's replaced file; the next"), "{out}");
     let out = s.app.overlay(&["sync", "-n"]).exit(0).any_err();
@@ -273,7 +291,7 @@ fn a_text_that_was_cut_off_late_in_the_overlay_is_kept_aside() {
     std::fs::write(s.a.path.join(".env"), "A=2\nB=1\n").unwrap();
     s.sync(0).any_err();
     write!(writer, "A=3").unwrap();
-    drop(writer);
+    close(writer);
     s.sync(0).err_has("a program wrote to .env after the file was replaced");
     assert_eq!(s.text(".env"), "A=2\nB=1\n");
     let line = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines().remove(0);
@@ -291,10 +309,10 @@ fn a_late_text_waits_for_its_file_in_the_overlay() {
     }
     s.attach();
     let mut log = OpenOptions::new().append(true).open(s.overlay(LOG)).unwrap();
-    writeln!(open(&s.a, LOG), "from=a").unwrap();
+    append(&s.a, "from=a");
     s.sync(0).any_err();
     writeln!(log, "late=1").unwrap();
-    drop(log);
+    close(log);
     let aside = s.overlay("../aside");
     std::fs::rename(s.overlay(LOG), &aside).unwrap();
     std::fs::write(s.a.path.join(".env"), "A=2\n").unwrap();
@@ -316,10 +334,10 @@ fn nothing_is_lost_where_files_cannot_be_exchanged() {
     let inject = "strace -f -qq -o /dev/null -e trace=renameat2 -e inject=renameat2:error=EINVAL overlay-sync sync";
     for n in 0..3 {
         writeln!(log, "{{\"a\":{n}}}").unwrap();
-        writeln!(open(&s.b, LOG), "{{\"b\":{n}}}").unwrap();
+        append(&s.b, &format!("{{\"b\":{n}}}"));
         s.app.sh(inject).exit(0).any_out().any_err();
     }
-    drop(log);
+    close(log);
     s.app.sh(SYNC_THAT_KEEPS_NOTHING).exit(0).any_out().any_err();
     let all = s.text(LOG);
     assert_eq!(all.lines().count(), 7, "{all}");
@@ -335,10 +353,10 @@ fn an_open_file_stays_where_nothing_can_keep_it() {
         return;
     }
     let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
-    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    append(&s.b, "{\"b\":1}");
     s.app.sh(SYNC_THAT_KEEPS_NOTHING).exit(1).any_out().err_has(&format!("{LOG} keeps changing"));
     writeln!(log, "{{\"a\":1}}").unwrap();
-    drop(log);
+    close(log);
     s.app.sh(SYNC_THAT_KEEPS_NOTHING).exit(0).any_out().any_err();
     let all = s.text(LOG);
     assert_eq!(all.lines().count(), 3, "{all}");
@@ -350,7 +368,7 @@ fn an_open_file_stays_where_nothing_can_keep_it() {
 fn a_replaced_file_that_waits_is_no_rest() {
     let w = World::new();
     let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
-    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    append(&s.b, "{\"b\":1}");
     s.sync(0).any_err();
     writeln!(log, "{{\"a\":1}}").unwrap();
     // Long enough for every description of a file to be remembered.
@@ -359,7 +377,7 @@ fn a_replaced_file_that_waits_is_no_rest() {
         assert_eq!(s.sync(0).any_err().stdout, "");
         begun.elapsed().as_millis() > 500
     });
-    drop(log);
+    close(log);
     s.sync(0).any_err();
     s.all_are(LOG, &s.text(LOG));
     assert_eq!(s.text(LOG).lines().count(), 3);
@@ -377,10 +395,10 @@ fn an_open_file_is_reported_also_beside_a_large_one() {
     s.put(".env.large", &large);
     s.sync(0).any_err();
     s.put(".env.large", &large.replace("KEY_7=", "KEY_7=new "));
-    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    append(&s.b, "{\"b\":1}");
     s.app.sh(SYNC_THAT_KEEPS_NOTHING).exit(1).any_out().err_has(&format!("{LOG} keeps changing"));
     writeln!(log, "{{\"a\":1}}").unwrap();
-    drop(log);
+    close(log);
     s.sync(0).any_err();
     let all = s.text(LOG);
     assert_eq!(all.lines().count(), 3, "{all}");
@@ -409,7 +427,7 @@ fn a_late_text_of_a_large_file_is_one_conflict() {
     writer.write_all(b"KEY_5=mine").unwrap();
     writer.seek(std::io::SeekFrom::End(0)).unwrap();
     writer.write_all(b"KEY_NEW=late\n").unwrap();
-    drop(writer);
+    close(writer);
     let out = s.sync(0);
     out.err_has("not all of its text could be merged");
     assert_eq!(out.stderr.lines().count(), 1, "{out}");
