@@ -133,6 +133,9 @@ fn read_lines(mut lines: SnapshotLines<impl BufRead>) -> Result<Snapshot, Unread
         head.push_str(&line);
         marks += usize::from(line.trim_end() == "---");
     }
+    if head.len() >= FRONT_LIMIT {
+        return Err(Malformed::new(1, "the frontmatter is larger than 16 KiB").into());
+    }
     let expected = expected_content(event_file::split(&head)?.front)?;
     let (mut content, mut first_problem) = (DigestBuilder::default(), None);
     let (mut events, mut folds) = (FoldBuilder::default(), BTreeSet::new());

@@ -84,17 +84,18 @@ fn doomed(ledger: &Ledger, limit: EventTime) -> Result<Vec<PathBuf>> {
         let is_old = || record.parts().is_some_and(|(source, _)| source.ts <= limit);
         covered.contains(&record.id()) && is_old() && known.says(record)
     };
-    let mut doomed = Vec::new();
+    let (mut doomed, mut doomed_snapshots) = (Vec::new(), Vec::new());
     each_archived(ledger, |mut part| {
         part.retain(is_doomed);
         doomed.extend(part.files.iter().map(|file| file.path()));
         for (snapshot, file) in part.snapshots()?.iter().zip(&part.snapshots) {
             let is_old = snapshot.events.sources().all(|source| source.ts <= limit);
             if is_old && folded.contains(&snapshot.content) {
-                doomed.push(file.path.clone());
+                doomed_snapshots.push(file.path.clone());
             }
         }
         Ok(())
     })?;
+    doomed.append(&mut doomed_snapshots);
     Ok(doomed)
 }

@@ -35,6 +35,9 @@ fn a_changed_snapshot_is_never_skipped() {
     }
     app.write(&path, &whole);
     app.ledger(&["--check"]).succeeds();
+    app.write(&path, &whole.replace("snapshot: 1\n", &format!("snapshot: 1\nx: {}\n", "y".repeat(20_000))));
+    app.ledger(&["--no-confirm"]).exit(2).err_has("the frontmatter is larger than 16 KiB");
+    app.write(&path, &whole);
     // More than fits into memory, but a hole in a file takes no room.
     app.sh(&format!("truncate -s 64G {path}")).exit(0);
     app.ledger(&["--no-confirm"]).exit(2).err_has(&name).err_has("a line of it is too long");
