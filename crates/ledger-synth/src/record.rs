@@ -1,6 +1,7 @@
 //! An event as it is kept, in memory and in the cache: its id, and its content.
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,6 +25,20 @@ pub struct EventRecord {
 
 /// The length of an id.
 pub const ID: usize = 32;
+
+impl PartialEq for EventRecord {
+    fn eq(&self, other: &EventRecord) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for EventRecord {}
+
+impl Hash for EventRecord {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bytes().hash(state);
+    }
+}
 
 impl EventRecord {
     /// The record of one event.

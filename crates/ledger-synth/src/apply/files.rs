@@ -9,7 +9,7 @@ use shopfloor_core::git::{self, Repo};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::{ARCHIVE, CURRENT, CurrentIdentity, EVENTS, Ledger};
+use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger, SeenCurrent};
 use crate::failure::LedgerFailure;
 use crate::tool::TOOL;
 
@@ -35,7 +35,7 @@ fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
 }
 
 /// Replaces the `current.md` that was read. `false`: the file has changed since.
-pub fn write_current(ledger: &Ledger, text: &str, before: Option<&CurrentIdentity>) -> Result<bool> {
+pub fn write_current(ledger: &Ledger, text: &str, before: Option<&SeenCurrent>) -> Result<bool> {
     let target = ledger.rel(CURRENT)?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
     let staged = staging.file(&ledger.top, &target, text.as_bytes(), before.map(|read| read.mode))?;

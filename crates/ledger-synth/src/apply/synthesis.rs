@@ -2,16 +2,17 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
 use super::files;
 use crate::facts::gather::{GatherMode, Gathered, gather};
-use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
+use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger, SeenCurrent};
 use crate::failure::LedgerFailure;
 use crate::join::Join;
 use crate::plan::{EventProblems, join_gathered, join_without};
 use crate::settings::Effect;
-use crate::view::{self, View};
+use crate::view::{self, PageMark, PageSummary, View};
 
 /// How often `current.md` may change while we replace it before we give up.
 const TRIES: usize = 10;
@@ -39,8 +40,8 @@ pub enum SynthOutcome {
     Nothing,
     Unchanged,
     Written,
-    /// In a dry run: `current.md` would be written, and would replace this file, if there is one.
-    Due(Option<Current>),
+    /// In a dry run: `current.md` would be written, with this text.
+    Due(String),
 }
 
 /// The outcome of a synthesis.
@@ -83,6 +84,8 @@ pub fn synthesise<T>(
     if let Some(count) = found.quiet {
         return Ok(then(Synthesis::Quiet(count)));
     }
+    // Before the join, which needs much memory, as does a large page.
+    let seen = ledger.current()?.as_ref().map(Current::seen);
     let join = join_gathered(&found)?;
     let Gathered { events, memory, .. } = &found;
     let problems = EventProblems::new(env.now.into(), events, &join);
@@ -94,7 +97,7 @@ pub fn synthesise<T>(
     }
     warn_of_problems(ui, &problems);
     let view = View::new(&join, ledger.page.session_window);
-    let outcome = write(ui, env, ledger, options, &view, events.skipped.len())?;
+    let outcome = write(ui, env, ledger, options, &view, events.skipped.len(), seen)?;
     if matches!(outcome, SynthOutcome::Unchanged) && problems.is_empty() {
         memory.remember_quiet(view.event_count);
     }
@@ -133,7 +136,7 @@ pub fn warn_of_problems(ui: &Ui, problems: &EventProblems) {
     }
 }
 
-/// Writes `current.md` if its content changes.
+/// Writes `current.md` if its content changes. `seen` is what was there before the join.
 fn write(
     ui: &Ui,
     env: &Env,
@@ -141,6 +144,7 @@ fn write(
     options: &SynthOptions,
     view: &View<'_>,
     skipped: usize,
+    mut seen: Option<SeenCurrent>,
 ) -> Result<SynthOutcome> {
     if view.event_count == 0 {
         return Ok(SynthOutcome::Nothing);
@@ -150,58 +154,64 @@ fn write(
         return Ok(SynthOutcome::Unchanged);
     }
     let text = view.render(ledger.page.format, skipped, options.stamp.then_some(env.now));
+    let mark = PageMark::of(&text);
     for _ in 0..TRIES {
-        let current = ledger.current()?;
-        if current.as_ref().and_then(Current::text).is_some_and(|old| is_fresh(ledger, old, &text, view, skipped)) {
+        if seen.as_ref().is_some_and(|seen| is_fresh(ledger, &seen.summary, mark, view, skipped)) {
             return Ok(SynthOutcome::Unchanged);
         }
-        let unique = current.as_ref().map(|current| holds_more(ledger, current, options)).transpose()?;
+        let is_unique = seen.as_ref().map(|seen| holds_more(ledger, &seen.summary, options)).transpose()?;
         if options.effect.is_dry() {
-            return Ok(SynthOutcome::Due(current));
+            return Ok(SynthOutcome::Due(text));
         }
-        if let Some(current) = current.as_ref().filter(|_| unique == Some(true)) {
-            let kept = files::keep_edited(ledger, &current.bytes)?;
-            if options.adopt || options.force {
-                ui.note(format!("the old content of {CURRENT} is kept in {}", kept.display()));
-            } else {
-                ui.warn(format!(
-                    "{} was edited by hand; its content is kept in {}",
-                    ledger.dir.join(CURRENT).display(),
-                    kept.display()
-                ));
-            }
-        }
-        // Drop the old bytes here, because the old and the new ledger together need much memory if there are a hundred
-        // thousand events.
-        let read = current.map(|current| current.identity());
-        if files::write_current(ledger, &text, read.as_ref())? {
+        let is_kept = match &seen {
+            Some(seen) if is_unique == Some(true) => keep(ui, ledger, options, seen)?,
+            _ => true,
+        };
+        if is_kept && files::write_current(ledger, &text, seen.as_ref())? {
             return Ok(SynthOutcome::Written);
         }
+        seen = ledger.current()?.as_ref().map(Current::seen);
     }
     Err(Failure::failed(format!("{} keeps changing while it is replaced", ledger.dir.join(CURRENT).display()))
         .hint("run the same command again"))
 }
 
-/// Whether a page need not be written: it is the same, or a page of an older format that says the same while nobody
-/// chose a format.
-fn is_fresh(ledger: &Ledger, old: &str, new: &str, view: &View<'_>, skipped: usize) -> bool {
-    let older = || {
-        let format = view::footer(old)?.format.filter(|format| *format < ledger.page.format)?;
-        Some(!ledger.page.is_format_chosen && view::is_same(old, &view.render(format, skipped, None)))
+/// Keeps the content of a file that is about to be replaced. False: it has changed since it was seen.
+fn keep(ui: &Ui, ledger: &Ledger, options: &SynthOptions, seen: &SeenCurrent) -> Result<bool> {
+    let Some(current) = ledger.current()?.filter(|current| Digest::of(&current.bytes) == seen.digest) else {
+        return Ok(false);
     };
-    view::is_same(old, new) || older().unwrap_or(false)
+    let kept = files::keep_edited(ledger, &current.bytes)?;
+    if options.adopt || options.force {
+        ui.note(format!("the old content of {CURRENT} is kept in {}", kept.display()));
+    } else {
+        ui.warn(format!(
+            "{} was edited by hand; its content is kept in {}",
+            ledger.dir.join(CURRENT).display(),
+            kept.display()
+        ));
+    }
+    Ok(true)
+}
+
+/// Whether a page need not be written: it is the same as the one with this mark, or a page of an older format that says
+/// the same while nobody chose a format.
+fn is_fresh(ledger: &Ledger, page: &PageSummary, mark: Digest, view: &View<'_>, skipped: usize) -> bool {
+    let older = || {
+        let format = page.footer.as_ref()?.format.filter(|format| *format < ledger.page.format)?;
+        Some(!ledger.page.is_format_chosen && page.is(view.mark(format, skipped)))
+    };
+    page.is(mark) || older().unwrap_or(false)
 }
 
 /// Whether the file that would be replaced contains text that exists nowhere else. Fails if the file must not be
 /// replaced.
-fn holds_more(ledger: &Ledger, current: &Current, options: &SynthOptions) -> Result<bool> {
+fn holds_more(ledger: &Ledger, page: &PageSummary, options: &SynthOptions) -> Result<bool> {
     let path = ledger.dir.join(CURRENT);
-    match current.text().and_then(view::footer) {
-        Some(footer) if footer.format.is_none() => Err(view::newer_format(&path.display().to_string(), &footer)),
+    match &page.footer {
+        Some(footer) if footer.format.is_none() => Err(view::newer_format(&path.display().to_string(), footer)),
         Some(footer) => Ok(!footer.is_intact),
-        None if options.force || options.adopt || current.bytes.trim_ascii().is_empty() => {
-            Ok(!current.bytes.is_empty())
-        }
+        None if options.force || options.adopt || page.is_blank => Ok(!page.is_blank),
         None => Err(LedgerFailure::Exists
             .with(Exit::Bad, format!("{} was not written by ledger-synth", path.display()))
             .hint("run `ledger-synth --adopt` to turn it into an event, or `ledger-synth --force` to replace it")),

@@ -39,7 +39,7 @@ impl<'a> LedgerAnswer<'a> {
             latest_ts: view.latest.map(|ts| ts.to_string()),
             latest_at: view.latest.map(EventTime::render),
             inputs: view.inputs,
-            skipped: skipped(events),
+            skipped: skipped(&events.skipped),
             written: to.is_written,
             path: to.path,
         }
@@ -64,8 +64,8 @@ pub struct SkippedAnswer<'a> {
 }
 
 /// The files that were skipped.
-pub fn skipped(events: &Events) -> Vec<SkippedAnswer<'_>> {
-    let answers = events.skipped.iter().map(|Skipped { path, problem }| SkippedAnswer {
+pub fn skipped(skipped: &[Skipped]) -> Vec<SkippedAnswer<'_>> {
+    let answers = skipped.iter().map(|Skipped { path, problem }| SkippedAnswer {
         path: path.to_string_lossy().into_owned(),
         line: problem.line,
         why: &problem.why,

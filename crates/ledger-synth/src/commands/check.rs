@@ -7,14 +7,16 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::answer::{SkippedAnswer, skipped};
+use super::answer::{self, SkippedAnswer};
 use crate::counted::counted;
-use crate::facts::gather::{GatherMode, gather, load_current};
+use crate::difference::difference;
+use crate::facts::gather::{GatherMode, gather, load_current, load_summary};
 use crate::facts::objects::Objects;
-use crate::facts::{CURRENT, Current, Events, Ledger};
+use crate::facts::{CURRENT, Current, Events, Ledger, Skipped};
 use crate::plan::check::{self as plan, CheckVerdict};
 use crate::plan::join_gathered;
 use crate::settings::{Effect, LedgerArgs, Settings};
+use crate::view::PageSummary;
 
 #[derive(Serialize)]
 struct CheckAnswer<'a> {
@@ -42,38 +44,40 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 /// Checks the ledger here, or in the commit `tree`.
 pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -> Result<Exit> {
-    let (verdict, events, name, fix) = match tree {
+    let (checked, name, fix) = match tree {
         Some(rev) => {
             let mut git = Git::find(env)?;
             let repo = git.discover()?;
             let settings = Settings::load(env, &repo, ledger_args)?;
             settings.warnings.iter().for_each(|warning| ui.warn(warning));
-            let (verdict, events) = check_commit(env, &git, &repo, &settings, rev)?;
-            (verdict, events, format!("{CURRENT} of {rev}"), "run `ledger-synth --yes --commit` on that branch")
+            let checked = check_commit(env, &git, &repo, &settings, rev)?;
+            (checked, format!("{CURRENT} of {rev}"), "run `ledger-synth --yes --commit` on that branch")
         }
         None => {
             let ledger = Ledger::find(ui, env, ledger_args)?;
             let mode = GatherMode { effect: Effect::DryRun, may_resume: true, ..GatherMode::default() };
             let found = gather(&ledger, mode)?;
-            let current = load_current(&ledger)?;
+            let page = load_summary(&ledger)?;
             let join = join_gathered(&found)?;
-            let verdict = plan::check_join(env.now.into(), &found.events, &join, current.as_ref(), &ledger.page)?;
+            let verdict = plan::check_join(env.now.into(), &found.events, &join, page.as_ref(), &ledger.page)?;
             drop(join);
-            (verdict, found.events, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --yes`")
+            let checked = CheckedPage::new(verdict, found.events, || load_current(&ledger))?;
+            (checked, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --yes`")
         }
     };
+    let CheckedPage { verdict, diff, skipped } = checked;
     if ui.is_json() {
         ui.json(&CheckAnswer {
             fresh: verdict.exit == Exit::Done,
             why: &verdict.why,
-            diff: verdict.diff.join("\n"),
-            skipped: skipped(&events),
+            diff: diff.join("\n"),
+            skipped: answer::skipped(&skipped),
             event_count: verdict.event_count,
         });
         return Ok(verdict.exit);
     }
     verdict.problems.iter().for_each(|problem| ui.warn(problem));
-    verdict.diff.iter().for_each(|line| ui.line(printable(line)));
+    diff.iter().for_each(|line| ui.line(printable(line)));
     match verdict.exit {
         Exit::Done => ui.line(format!("fresh {} ({})", printable(&name), counted(verdict.event_count, "event"))),
         Exit::Bad => ui.warn(format!(
@@ -85,19 +89,36 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -
     Ok(verdict.exit)
 }
 
+/// What a check found.
+pub struct CheckedPage {
+    pub verdict: CheckVerdict,
+    /// How the page differs from the one that its events ask for.
+    pub diff: Vec<String>,
+    skipped: Vec<Skipped>,
+}
+
+impl CheckedPage {
+    /// Drops the events before it compares the pages: both need much memory if there are a hundred thousand events.
+    fn new(
+        verdict: CheckVerdict,
+        Events { skipped, .. }: Events,
+        current: impl FnOnce() -> Result<Option<Current>>,
+    ) -> Result<CheckedPage> {
+        let diff = match &verdict.expected {
+            Some(after) => difference(current()?.as_ref().map(|current| current.bytes.as_slice()), after),
+            None => Vec::new(),
+        };
+        Ok(CheckedPage { verdict, diff, skipped })
+    }
+}
+
 /// Checks the ledger of a commit.
-pub fn check_commit(
-    env: &Env,
-    git: &Git,
-    repo: &Repo,
-    settings: &Settings,
-    rev: &str,
-) -> Result<(CheckVerdict, Events)> {
+pub fn check_commit(env: &Env, git: &Git, repo: &Repo, settings: &Settings, rev: &str) -> Result<CheckedPage> {
     let objects = Objects::new(env, git, repo, settings)?;
     let commit = objects.commit(rev)?;
     let tree = objects.tree(&commit)?;
     let page = objects.page_settings(settings, objects.settings_blob(&commit)?.as_ref())?;
-    let current = tree.current.map(|bytes| Current { bytes, stat: None });
-    let verdict = plan::check(env.now.into(), &tree.events, current.as_ref(), &page)?;
-    Ok((verdict, tree.events))
+    let summary = tree.current.as_deref().map(PageSummary::of);
+    let verdict = plan::check(env.now.into(), &tree.events, summary.as_ref(), &page)?;
+    CheckedPage::new(verdict, tree.events, || Ok(tree.current.map(|bytes| Current { bytes, stat: None })))
 }

@@ -19,7 +19,7 @@ use crate::draft::{LeftBecause, LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
-use crate::facts::gather::{archived_files, load_current, load_events};
+use crate::facts::gather::{archived_files, load_events, load_summary};
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Events, Ledger};
 use crate::front::Meta;
 use crate::page_settings::Tracked;
@@ -80,6 +80,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// The events, `current.md` and the archive.
 fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let events = load_events(ledger)?;
+    let page = load_summary(ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let counted = format!("{} in {}", join.sources.len(), ledger.dir.join(EVENTS).display());
@@ -89,7 +90,7 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
         None => Finding::good("format", "no event is malformed or from the future"),
         Some(first) => Finding::bad("format", first.clone(), "ledger-synth lint", None),
     });
-    let verdict = check_join(env.now.into(), &events, &join, load_current(ledger)?.as_ref(), &ledger.page)?;
+    let verdict = check_join(env.now.into(), &events, &join, page.as_ref(), &ledger.page)?;
     findings.push(match verdict.is_fresh {
         _ if ledger.page.tracked == Tracked::Events => Finding::good("page", format!("{CURRENT} is not in git")),
         true => Finding::good("page", format!("{CURRENT} matches the events")),

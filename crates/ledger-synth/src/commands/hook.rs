@@ -7,7 +7,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hook_command::{self, Called, HookCommand};
 use shopfloor_core::ui::Ui;
 
-use super::check::check_commit;
+use super::check::{CheckedPage, check_commit};
 use super::doctor::stranded;
 use crate::apply::synthesis::refresh;
 use crate::facts::clone::is_current_tracked;
@@ -83,15 +83,15 @@ fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result
         .collect();
     let settings = Settings::load(env, &called.repo, ledger_args)?;
     for (id, name) in tips {
-        let commit = match check_commit(env, &called.git, &called.repo, &settings, id) {
+        let CheckedPage { verdict, diff, .. } = match check_commit(env, &called.git, &called.repo, &settings, id) {
             // A tag may name something other than a commit, which has no ledger.
             Err(failure) if failure.kind == LedgerFailure::NotFound.word() && is_object(called, id)? => continue,
-            commit => commit?.0,
+            checked => checked?,
         };
-        if commit.exit == Exit::Done {
+        if verdict.exit == Exit::Done {
             continue;
         }
-        let (kind, what, hint) = match commit.exit {
+        let (kind, what, hint) = match verdict.exit {
             Exit::Bad => (LedgerFailure::Malformed, "bad events", "fix the events, commit and push again"),
             _ => (
                 LedgerFailure::Stale,
@@ -99,10 +99,10 @@ fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result
                 "run `ledger-synth --yes --commit` on that branch and push again",
             ),
         };
-        let message = format!("{name} would be pushed with {what}: {}", commit.why);
+        let message = format!("{name} would be pushed with {what}: {}", verdict.why);
         return Err(kind
-            .with(commit.exit, message)
-            .details(commit.problems.into_iter().chain(commit.diff))
+            .with(verdict.exit, message)
+            .details(verdict.problems.into_iter().chain(diff))
             .hint(format!("{hint}; `SHOPFLOOR=0 git push` skips this check")));
     }
     Ok(())

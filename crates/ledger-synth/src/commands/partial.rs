@@ -1,11 +1,13 @@
 //! Views that are not the whole ledger, or not for its own file: printed, or written to a file that the user names.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use glob::Pattern;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -15,7 +17,7 @@ use crate::apply::synthesis::{refuse_problems, warn_of_problems};
 use crate::counted::counted;
 use crate::facts::directory::{self, CacheUse, LedgerLock};
 use crate::facts::gather::{load_events, load_events_with_archive};
-use crate::facts::{CURRENT, EVENTS, Events, Ledger};
+use crate::facts::{CURRENT, EVENTS, Events, Ledger, SnapshotFile};
 use crate::failure::LedgerFailure;
 use crate::plan::{EventProblems, Filter, join};
 use crate::settings::Effect;
@@ -93,13 +95,25 @@ fn read(env: &Env, ledger: &Ledger, partial: &PartialView<'_>) -> Result<Events>
         false => load_events_with_archive(ledger, |record| partial.filter.hears(record))?,
     };
     if partial.all_worktrees {
-        for (worktree, _) in ledger.git.worktrees(&ledger.repo)? {
-            if let Some(dir) = ledger.elsewhere(&worktree, EVENTS)? {
-                events.add(directory::read(&dir, &CacheUse::default(), None, LedgerLock::Free)?.events);
-            }
-        }
+        add_worktrees(ledger, &mut events)?;
     }
     Ok(events)
+}
+
+/// Adds what the ledgers of the other worktrees say beyond these events: most worktrees have most events.
+fn add_worktrees(ledger: &Ledger, events: &mut Events) -> Result<()> {
+    let own = ledger.dir.join(EVENTS);
+    let mut cache = CacheUse { known: events.records.iter().cloned().collect(), ..CacheUse::default() };
+    for (worktree, _) in ledger.git.worktrees(&ledger.repo)? {
+        let Some(dir) = ledger.elsewhere(&worktree, EVENTS)?.filter(|dir| dir.path() != own) else { continue };
+        let mut found = directory::read(&dir, &cache, None, LedgerLock::Free)?.events;
+        let content = |file: &SnapshotFile| file.read.as_ref().ok().map(|snapshot| snapshot.content);
+        let known: HashSet<Digest> = events.snapshots.iter().filter_map(content).collect();
+        found.snapshots.retain(|file| content(file).is_none_or(|content| !known.contains(&content)));
+        cache.known.extend(found.records.iter().cloned());
+        events.add(found);
+    }
+    Ok(())
 }
 
 /// Whether a path is the `current.md` of any ledger: one beside `events/`, or our own by any path.

@@ -194,9 +194,12 @@ fn refuse_contradictions(args: &Args) -> Result<()> {
 }
 
 /// What a synthesis printed, or with `--json` the answer that is printed later.
+#[derive(Default)]
 struct Printed {
     has_events: bool,
     answer: Option<Value>,
+    /// In a dry run, the page that would be written. What it would change is shown without the events in memory.
+    due: Option<String>,
 }
 
 /// When the answer of `--json` is printed.
@@ -208,8 +211,8 @@ enum AnswerTime {
 
 /// Synthesises and prints the outcome. The caller holds the lock, except in a dry run.
 fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions, when: AnswerTime) -> Result<Printed> {
-    let current = ledger.current()?;
-    if let Some(current) = current.filter(|_| options.adopt) {
+    let adopted = if options.adopt { ledger.current()? } else { None };
+    if let Some(current) = adopted {
         adopt_page(ui, env, ledger, &current, options.effect)?;
     }
     let path = ledger.dir.join(CURRENT).to_string_lossy().into_owned();
@@ -217,11 +220,11 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions, when: Answ
         ui.line(format!("{word} {} ({})", printable(&path), counted(count, "event")));
     };
     let unchanged = |count: usize| ui.detail(format!("{path} is up to date ({})", counted(count, "event")));
-    synthesise(ui, env, ledger, options, |synthesis| {
+    let printed = synthesise(ui, env, ledger, options, |synthesis| {
         let (view, events, outcome) = match synthesis {
             Synthesis::Quiet(count) => {
                 unchanged(count);
-                return Printed { has_events: true, answer: None };
+                return Printed { has_events: true, ..Printed::default() };
             }
             Synthesis::Done { view, events, outcome, .. } => (view, events, outcome),
         };
@@ -232,26 +235,32 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions, when: Answ
             return match when {
                 AnswerTime::Now => {
                     ui.json_stream(&answer);
-                    Printed { has_events, answer: None }
+                    Printed { has_events, ..Printed::default() }
                 }
-                AnswerTime::Later => Printed { has_events, answer: serde_json::to_value(answer).ok() },
+                AnswerTime::Later => {
+                    Printed { has_events, answer: serde_json::to_value(answer).ok(), ..Printed::default() }
+                }
             };
         }
+        let mut due = None;
         match outcome {
             SynthOutcome::Nothing => {
                 ui.detail(format!("there are no events in {}; nothing was touched", ledger.dir.join(EVENTS).display()))
             }
             SynthOutcome::Unchanged => unchanged(view.event_count),
-            SynthOutcome::Due(before) => {
+            SynthOutcome::Due(page) => {
                 shown("would write", view.event_count);
-                let text = view.render(ledger.page.format, events.skipped.len(), options.stamp.then_some(env.now));
-                let before = before.as_ref().map(|current| current.bytes.as_slice());
-                difference(before, &text).iter().for_each(|line| ui.line(printable(line)));
+                due = Some(page);
             }
             SynthOutcome::Written => shown("wrote", view.event_count),
         }
-        Printed { has_events, answer: None }
-    })
+        Printed { has_events, due, ..Printed::default() }
+    })?;
+    if let Some(text) = &printed.due {
+        let before = ledger.current()?.map(|current| current.bytes);
+        difference(before.as_deref(), text).iter().for_each(|line| ui.line(printable(line)));
+    }
+    Ok(printed)
 }
 
 #[cfg(test)]

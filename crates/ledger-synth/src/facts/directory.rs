@@ -138,7 +138,8 @@ pub struct DirectoryRead {
     /// The events among `events` that may still change without a new time, and how many snapshots may.
     pub late: Vec<usize>,
     pub late_snapshots: usize,
-    base_names: Vec<OsString>,
+    /// The files of events that are there but not among `events`.
+    left_out: Vec<OsString>,
 }
 
 /// What earlier runs remembered of a directory, and since when this run can be remembered.
@@ -146,6 +147,8 @@ pub struct DirectoryRead {
 pub struct CacheUse {
     pub base: Option<Base>,
     pub pack: LazyPack,
+    /// The events that the caller has from elsewhere. They are left out.
+    pub known: HashSet<EventRecord>,
     pub since: Option<Timestamp>,
 }
 
@@ -198,7 +201,7 @@ fn read_listed(dir: &Root, cache: &CacheUse, files: Vec<ListedFile>) -> Result<O
     for (file, key) in files.into_iter().zip(keys) {
         match key {
             Some(key) if base.is_some_and(|base| base.has(&key)) => {
-                read.base_names.push(file.name);
+                read.left_out.push(file.name);
                 read.settled.push(key);
             }
             _ => rest.push((file.name, key)),
@@ -215,7 +218,11 @@ fn read_listed(dir: &Root, cache: &CacheUse, files: Vec<ListedFile>) -> Result<O
         let loaded = map_parallel(&chunks, |chunk| load_chunk(dir, pack, cache.since, chunk));
         for (LoadedChunk { loaded, records }, files) in loaded.into_iter().zip(chunks) {
             for (loaded, (name, _)) in loaded.into_iter().zip(files) {
-                if !read.take(EventPath { dir: dir.path(), name }, loaded?, &records) {
+                let loaded = loaded?;
+                let is_known = |record: EventRecord| cache.known.contains(&record);
+                if !cache.known.is_empty() && loaded.record(&records).is_some_and(is_known) {
+                    read.left_out.push(name.clone());
+                } else if !read.take(EventPath { dir: dir.path(), name }, loaded, &records) {
                     return Ok(None);
                 }
             }
@@ -234,6 +241,17 @@ enum Loaded {
     Gone,
     /// It is no regular file.
     Other,
+}
+
+impl Loaded {
+    /// The event, if it is one. `records` is the buffer of what was read.
+    fn record(&self, records: &Arc<Vec<u8>>) -> Option<EventRecord> {
+        match self {
+            Loaded::Cached(record, _) => Some(record.clone()),
+            Loaded::Read(EventFileContent::Event(range), _) => Some(EventRecord::part(records, range.clone())),
+            Loaded::Read(..) | Loaded::Gone | Loaded::Other => None,
+        }
+    }
 }
 
 /// Some loaded files, and the buffer of their records.
@@ -285,7 +303,7 @@ impl DirectoryRead {
         let after: HashSet<&OsStr> = after.iter().map(OsString::as_os_str).collect();
         let other = events.snapshots.iter().map(|file| &file.path).chain(events.skipped.iter().map(|file| &file.path));
         let names = events.files.iter().map(|file| file.name).chain(other.filter_map(|path| path.file_name()));
-        let names: HashSet<&OsStr> = names.chain(self.base_names.iter().map(OsString::as_os_str)).collect();
+        let names: HashSet<&OsStr> = names.chain(self.left_out.iter().map(OsString::as_os_str)).collect();
         let is_snapshot = |name: &OsStr| name.as_bytes().starts_with(b"snapshot_");
         names.is_subset(&after) && after.iter().all(|name| !is_snapshot(name) || names.contains(name))
     }

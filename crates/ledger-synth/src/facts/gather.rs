@@ -16,6 +16,7 @@ use crate::entry::Entry;
 use crate::join::Join;
 use crate::record::EventRecord;
 use crate::settings::Effect;
+use crate::view::PageSummary;
 
 /// How events are read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,7 +67,8 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     }
     let lock = if mode.effect.is_dry() { LedgerLock::Free } else { LedgerLock::Held };
     let base = if mode.may_resume && is_whole { Base::load(&memory.base) } else { None };
-    let mut cache = CacheUse { base, pack: LazyPack::new(&memory.pack), since: memory.since };
+    let pack = LazyPack::new(&memory.pack);
+    let mut cache = CacheUse { base, pack, since: memory.since, ..CacheUse::default() };
     let mut read = directory::read(&dir, &cache, Some(listing), lock)?;
     if read.has_base && cache.base.as_ref().is_some_and(|base| needs_all(&read.events, base)) {
         cache.base = None;
@@ -153,6 +155,11 @@ pub fn load_events(ledger: &Ledger) -> Result<Events> {
     let mut events = gather(ledger, GatherMode { effect: Effect::DryRun, ..GatherMode::default() })?.events;
     events.sort();
     Ok(events)
+}
+
+/// What is known of `current.md`, here or left out of this sparse checkout, without its text.
+pub fn load_summary(ledger: &Ledger) -> Result<Option<PageSummary>> {
+    Ok(load_current(ledger)?.map(|current| PageSummary::of(&current.bytes)))
 }
 
 /// What is remembered between runs, and the start of this run by the file system's clock.

@@ -19,6 +19,7 @@ use crate::draft::DraftDirs;
 use crate::page_settings::PageSettings;
 use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, Settings};
 use crate::tool::TOOL;
+use crate::view::PageSummary;
 
 /// The name of the generated file.
 pub const CURRENT: &str = "current.md";
@@ -162,16 +163,21 @@ pub struct Current {
     pub stat: Option<Stat>,
 }
 
-/// What is needed to replace a `current.md`, without its bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct CurrentIdentity {
+/// What is needed to compare and to replace a `current.md`, without its bytes.
+#[derive(Clone, Debug)]
+pub struct SeenCurrent {
+    pub summary: PageSummary,
     pub digest: Digest,
     pub mode: u32,
 }
 
 impl Current {
-    pub fn identity(&self) -> CurrentIdentity {
-        CurrentIdentity { digest: Digest::of(&self.bytes), mode: self.stat.map_or(0o644, |stat| stat.mode() & 0o777) }
+    pub fn seen(&self) -> SeenCurrent {
+        SeenCurrent {
+            summary: PageSummary::of(&self.bytes),
+            digest: Digest::of(&self.bytes),
+            mode: self.stat.map_or(0o644, |stat| stat.mode() & 0o777),
+        }
     }
 
     /// Its text. None: it is not UTF-8, so we did not write it.

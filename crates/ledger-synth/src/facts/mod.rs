@@ -12,5 +12,5 @@ pub mod objects;
 pub mod sparse;
 
 pub use event_paths::{EventPath, EventPaths};
-pub use events::{EventFileContent, Events, Skipped};
-pub use ledger::{ARCHIVE, CURRENT, Current, CurrentIdentity, EVENTS, Ledger};
+pub use events::{EventFileContent, Events, Skipped, SnapshotFile};
+pub use ledger::{ARCHIVE, CURRENT, Current, EVENTS, Ledger, SeenCurrent};

@@ -65,8 +65,7 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> error:
     // A join cannot be undone, so events from the future stay: somebody may retract them.
     let limit = age.map_or(now.checked_add(AHEAD).ok(), |age| now.checked_sub(age).ok()).map(EventTime::from);
     let is_due = |ts: EventTime| limit.is_some_and(|limit| ts <= limit);
-    let (mut folded, mut restored) = (Vec::new(), Vec::new());
-    let mut plan = ArchivePlan { events: Vec::with_capacity(events.records.len()), ..ArchivePlan::default() };
+    let (mut folded, mut restored, mut leaving) = (Vec::new(), Vec::new(), Vec::new());
     for (number, record) in events.records.iter().enumerate() {
         let Some((source, _)) = record.parts() else { continue };
         let is_covered = covered.contains(&source.id);
@@ -74,8 +73,7 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> error:
         // A retracted event is never part of a snapshot.
         if (is_due(source.ts) || is_covered) && !is_retracted {
             if is_covered { &mut restored } else { &mut folded }.push(number);
-            let file = ArchivedEvent { number, read: Digest::of(record.bytes()) };
-            plan.events.push(ArchiveMove { file, day: source.ts.day() });
+            leaving.push(number);
         }
     }
     // An event that is covered may still say what no snapshot says.
@@ -84,20 +82,36 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> error:
         folded.append(&mut restored);
         folded.sort_unstable();
     }
-    if folded.is_empty() && snapshots.len() <= 1 {
-        return Ok(plan);
+    let mut plan = ArchivePlan::default();
+    if !folded.is_empty() || snapshots.len() > 1 {
+        let snapshot = fold(events, folded)?;
+        for (folded, from) in snapshots.iter().zip(&events.snapshots) {
+            let latest = folded.events.sources().map(|source| source.ts).max().unwrap_or_default();
+            if file_name(&from.path) != snapshot.name {
+                plan.snapshots.push(ArchiveMove { file: file_name(&from.path), day: latest.day() });
+            }
+        }
+        plan.snapshot = Some(snapshot);
     }
+    // Now that no join is in memory.
+    plan.events = leaving.into_iter().filter_map(|number| leave(events, number)).collect();
+    Ok(plan)
+}
+
+/// Folds the snapshots and the events with these numbers.
+fn fold(events: &Events, folded: Vec<usize>) -> error::Result<SnapshotPlan> {
     let whole = join_folded(events, &folded)?;
     let content = snapshot::content(&whole);
-    let name = snapshot::name(&content);
-    for (snapshot, from) in snapshots.iter().zip(&events.snapshots) {
-        let latest = snapshot.events.sources().map(|source| source.ts).max().unwrap_or_default();
-        if file_name(&from.path) != name {
-            plan.snapshots.push(ArchiveMove { file: file_name(&from.path), day: latest.day() });
-        }
-    }
-    plan.snapshot = Some(SnapshotPlan { said: Said::by(&whole), name, content, folded });
-    Ok(plan)
+    let said = Said::by(&whole);
+    drop(whole);
+    Ok(SnapshotPlan { name: snapshot::name(&content), content, folded, said })
+}
+
+/// Where the event with this number moves.
+fn leave(events: &Events, number: usize) -> Option<ArchiveMove<ArchivedEvent>> {
+    let record = events.records.get(number)?;
+    let file = ArchivedEvent { number, read: Digest::of(record.bytes()) };
+    Some(ArchiveMove { file, day: record.parts()?.0.ts.day() })
 }
 
 /// Joins the snapshots and the events with these numbers.

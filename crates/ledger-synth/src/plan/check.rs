@@ -3,12 +3,11 @@
 use shopfloor_core::error::{Exit, Result};
 
 use super::{EventProblems, Filter, join};
-use crate::difference::difference;
-use crate::facts::{CURRENT, Current, Events};
+use crate::facts::{CURRENT, Events};
 use crate::instant::EventTime;
 use crate::join::Join;
 use crate::page_settings::{PageSettings, Tracked};
-use crate::view::{self, View};
+use crate::view::{self, PageSummary, View};
 
 /// The answer of a check.
 #[derive(Debug)]
@@ -18,7 +17,8 @@ pub struct CheckVerdict {
     pub is_fresh: bool,
     /// Why `current.md` is not fresh; empty when it is.
     pub why: String,
-    pub diff: Vec<String>,
+    /// The page that the events ask for, if there is another one.
+    pub expected: Option<String>,
     /// The fix, if a synthesis does not fix it.
     pub fix: Option<&'static str>,
     /// Malformed events, and events from the future.
@@ -27,7 +27,12 @@ pub struct CheckVerdict {
 }
 
 /// Compares `current.md` with the synthesis of its events.
-pub fn check(now: EventTime, events: &Events, current: Option<&Current>, page: &PageSettings) -> Result<CheckVerdict> {
+pub fn check(
+    now: EventTime,
+    events: &Events,
+    current: Option<&PageSummary>,
+    page: &PageSettings,
+) -> Result<CheckVerdict> {
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     check_join(now, events, &join, current, page)
@@ -38,57 +43,54 @@ pub fn check_join(
     now: EventTime,
     events: &Events,
     join: &Join<'_>,
-    current: Option<&Current>,
+    current: Option<&PageSummary>,
     page: &PageSettings,
 ) -> Result<CheckVerdict> {
     let view = View::new(join, page.session_window);
     let problems = EventProblems::new(now, events, join);
     let event_count = view.event_count;
-    let is_foreign = current.is_some_and(|current| {
-        !current.bytes.trim_ascii().is_empty() && current.text().and_then(view::footer).is_none()
-    });
+    let is_foreign = current.is_some_and(|current| !current.is_blank && current.footer.is_none());
     let fix = is_foreign
         .then_some("run `ledger-synth --adopt` to turn it into an event, or `ledger-synth --force` to replace it");
-    let has_footer = current.and_then(Current::text).and_then(view::footer).is_some();
+    let has_footer = current.is_some_and(|current| current.footer.is_some());
     let fix = fix.or((event_count == 0 && has_footer).then_some("restore them, for example from git"));
-    let (exit, why, diff) = if page.tracked == Tracked::Events {
+    let (exit, why, expected) = if page.tracked == Tracked::Events {
         // The page is made where it is read.
-        (Exit::Done, "", Vec::new())
+        (Exit::Done, "", None)
     } else if event_count == 0 && has_footer && problems.is_empty() {
         // The events are gone, and a synthesis would not bring them back.
-        (Exit::No, "its events are gone", Vec::new())
+        (Exit::No, "its events are gone", None)
     } else if event_count == 0 {
-        (Exit::Done, "", Vec::new())
+        (Exit::Done, "", None)
     } else {
         compare(current, &view, page, events.skipped.len())?
     };
     let is_fresh = exit == Exit::Done;
     let (exit, why) = if problems.is_empty() { (exit, why) } else { (Exit::Bad, problems.summary()) };
     let problems = problems.lines().cloned().collect();
-    Ok(CheckVerdict { exit, is_fresh, why: why.to_owned(), diff, fix, problems, event_count })
+    Ok(CheckVerdict { exit, is_fresh, why: why.to_owned(), expected, fix, problems, event_count })
 }
 
 /// Compares a page with what its events say, in the page's own format unless somebody chose one.
 fn compare(
-    current: Option<&Current>,
+    current: Option<&PageSummary>,
     view: &View<'_>,
     page: &PageSettings,
     skipped: usize,
-) -> Result<(Exit, &'static str, Vec<String>)> {
-    let old = current.and_then(Current::text);
-    let own = old.and_then(view::footer).and_then(|footer| footer.format).filter(|_| !page.is_format_chosen);
+) -> Result<(Exit, &'static str, Option<String>)> {
+    let footer = current.and_then(|current| current.footer.as_ref());
+    let own = footer.and_then(|footer| footer.format).filter(|_| !page.is_format_chosen);
     let format = own.unwrap_or(page.format);
-    let text = &view.render(format, skipped, None);
-    if old.is_some_and(|old| view::is_same(old, text)) {
-        return Ok((Exit::Done, "", Vec::new()));
+    if current.is_some_and(|current| current.is(view.mark(format, skipped))) {
+        return Ok((Exit::Done, "", None));
     }
-    let why = match old.map(view::footer) {
-        None if current.is_none() => "it is missing",
-        Some(None) if old.is_some_and(|old| old.trim().is_empty()) => "it is empty",
-        None | Some(None) => "it was not written by ledger-synth",
-        Some(Some(footer)) if footer.format.is_none() => return Err(view::newer_format(CURRENT, &footer)),
-        Some(Some(footer)) if !footer.is_intact => "it was edited by hand",
-        Some(Some(_)) => "it does not match its events",
+    let why = match (current, footer) {
+        (None, _) => "it is missing",
+        (Some(current), None) if current.is_blank => "it is empty",
+        (Some(_), None) => "it was not written by ledger-synth",
+        (Some(_), Some(footer)) if footer.format.is_none() => return Err(view::newer_format(CURRENT, footer)),
+        (Some(_), Some(footer)) if !footer.is_intact => "it was edited by hand",
+        (Some(_), Some(_)) => "it does not match its events",
     };
-    Ok((Exit::No, why, difference(current.map(|current| current.bytes.as_slice()), text)))
+    Ok((Exit::No, why, Some(view.render(format, skipped, None))))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use shopfloor_core::error::Failure;
-use shopfloor_core::hash::Digest;
+use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use crate::page_settings::PageFormat;
 
@@ -59,15 +59,67 @@ pub fn footer(text: &str) -> Option<Footer> {
 
 /// Whether two texts of the ledger are the same except for line ends and the time of writing.
 pub fn is_same(a: &str, b: &str) -> bool {
-    fn lines(text: &str) -> impl Iterator<Item = &str> {
-        let mut is_footer = false;
-        text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(move |line| {
-            // No value has such a line at the left margin.
-            is_footer |= *line == "---";
-            !(is_footer && line.trim_start().starts_with("generated_at: "))
-        })
+    a == b || PageMark::of(a) == PageMark::of(b)
+}
+
+/// What is known of a `current.md` whose text is not kept. A page of format 1 may be large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageSummary {
+    /// None: a person wrote the file.
+    pub footer: Option<Footer>,
+    /// Whether it has no text but blanks.
+    pub is_blank: bool,
+    /// None: it is not UTF-8, so we did not write it.
+    mark: Option<Digest>,
+}
+
+impl PageSummary {
+    pub fn of(page: &[u8]) -> PageSummary {
+        let text = std::str::from_utf8(page).ok();
+        PageSummary {
+            footer: text.and_then(footer),
+            is_blank: page.trim_ascii().is_empty(),
+            mark: text.map(PageMark::of),
+        }
     }
-    a == b || lines(a).eq(lines(b))
+
+    /// Whether the page is the same as the one with this mark.
+    pub fn is(&self, mark: Digest) -> bool {
+        self.mark == Some(mark)
+    }
+}
+
+/// The digest of what counts when pages are compared. The page comes in pieces of whole lines.
+#[derive(Default)]
+pub struct PageMark {
+    digest: DigestBuilder,
+    is_footer: bool,
+}
+
+impl PageMark {
+    pub fn of(page: &str) -> Digest {
+        let mut mark = PageMark::default();
+        mark.add(page);
+        mark.finish()
+    }
+
+    pub fn add(&mut self, piece: &str) {
+        for line in piece.split_inclusive('\n') {
+            let text = line.strip_suffix('\n').unwrap_or(line);
+            let (text, ends) = (text.strip_suffix('\r').unwrap_or(text), text.len() < line.len());
+            // No value has such a line at the left margin.
+            self.is_footer |= text == "---";
+            if self.is_footer && text.trim_start().starts_with("generated_at: ") {
+                continue;
+            }
+            self.digest.add(text.as_bytes());
+            self.digest.add(if ends { b"\n" } else { b"" });
+        }
+    }
+
+    pub fn finish(self) -> Digest {
+        self.digest.finish()
+    }
 }
 
 /// The failure for a file, under the name given, whose format we do not know.

@@ -6,7 +6,7 @@ use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use super::contents::View;
 use super::escape::escaped;
-use super::footer::{FOOTER, margin};
+use super::footer::{FOOTER, PageMark, margin};
 use super::pieces::{PIECE, PageOut};
 use super::{flat, grouped};
 use crate::instant::EventTime;
@@ -16,9 +16,19 @@ use crate::source::Source;
 impl View<'_> {
     /// Renders `current.md`. `stamp` is the wall clock, if somebody asked for it.
     pub fn render(&self, format: PageFormat, skipped: usize, stamp: Option<Timestamp>) -> String {
-        let mut page = String::with_capacity(PIECE);
+        // Rendered twice, because a page of format 1 that grows needs room for itself twice.
+        let mut size = 0;
+        self.render_to(format, skipped, stamp, &mut |piece| size += piece.len());
+        let mut page = String::with_capacity(size);
         self.render_to(format, skipped, stamp, &mut |piece| page.push_str(piece));
         page
+    }
+
+    /// The mark of a page, by which [`PageSummary`](super::PageSummary) knows it.
+    pub fn mark(&self, format: PageFormat, skipped: usize) -> Digest {
+        let mut mark = PageMark::default();
+        self.render_to(format, skipped, None, &mut |piece| mark.add(piece));
+        mark.finish()
     }
 
     /// The digest of a page that names no skipped files.
