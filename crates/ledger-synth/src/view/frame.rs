@@ -7,7 +7,7 @@ use shopfloor_core::hash::{Digest, DigestBuilder};
 use super::contents::View;
 use super::escape::escaped;
 use super::footer::{FOOTER, PageMark, margin};
-use super::pieces::{PIECE, PageOut};
+use super::pieces::PageOut;
 use super::{flat, grouped};
 use crate::instant::EventTime;
 use crate::page_settings::PageFormat;

@@ -3,7 +3,7 @@
 use shopfloor_core::hash::{Digest, DigestBuilder};
 
 /// How long a piece of a page may become, in bytes, before an entry is added to it.
-pub const PIECE: usize = 64 << 10;
+const PIECE: usize = 64 << 10;
 
 /// A page while it is rendered. It is passed on in pieces, because a page of format 1 shows everything that was ever
 /// said.
