@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::install;
 use crate::registry;
-use crate::run::{TOOLS, build, find, project, run as program, target_dir};
+use crate::run::{TOOLS, build, find, project, run as program};
 
 const CARGO_DEB: &str = "3.8.0";
 
@@ -24,7 +24,8 @@ pub struct Args {
 
 /// Builds the packages, and prints the path of each.
 pub fn run(args: &Args) -> Result<()> {
-    let dist = target_dir().join("dist");
+    // Here even if the target directory is elsewhere, because the list of files for cargo-deb names this place.
+    let dist = project().join("target/dist");
     let tree = tree(&dist, args.trial)?;
     let tarball = tarball(&dist, &tree)?;
     let mut packages = vec![tarball.clone()];
