@@ -76,6 +76,16 @@ pub struct FoldBuilder {
 }
 
 impl FoldBuilder {
+    /// Room for about so many bytes, so that a large fold is not moved again and again while it grows. Room that is not
+    /// used takes no memory.
+    pub fn with_room(size: usize) -> FoldBuilder {
+        const MOST: usize = 1 << 30;
+        let mut builder = FoldBuilder::default();
+        // Without the room it only takes more memory.
+        let _ = builder.out.bytes.try_reserve_exact(size.min(MOST));
+        builder
+    }
+
     pub fn source(&mut self, source: &Source<'_>) {
         self.sources += 1;
         self.out.bytes.push(SOURCE);

@@ -114,19 +114,20 @@ const LINE_LIMIT: usize = 8 * event_file::LIMIT;
 /// Parses a snapshot. Damage is never skipped, because its events may be gone.
 pub fn parse(bytes: &[u8]) -> Result<Snapshot, Malformed> {
     // Memory can always be read.
-    read(bytes).unwrap_or_else(|e| Err(Malformed::new(1, e.to_string())))
+    read(bytes, bytes.len()).unwrap_or_else(|e| Err(Malformed::new(1, e.to_string())))
 }
 
-/// Reads and parses a snapshot line by line, because its whole text would need much memory.
-pub fn read(file: impl BufRead) -> io::Result<Result<Snapshot, Malformed>> {
-    match read_lines(SnapshotLines { file, bytes: Vec::new(), number: 0 }) {
+/// Reads and parses a snapshot line by line, because its whole text would need much memory. `size` is about how many
+/// bytes there are.
+pub fn read(file: impl BufRead, size: usize) -> io::Result<Result<Snapshot, Malformed>> {
+    match read_lines(SnapshotLines { file, bytes: Vec::new(), number: 0 }, size) {
         Ok(snapshot) => Ok(Ok(snapshot)),
         Err(Unreadable::Malformed(problem)) => Ok(Err(problem)),
         Err(Unreadable::Io(e)) => Err(e),
     }
 }
 
-fn read_lines(mut lines: SnapshotLines<impl BufRead>) -> Result<Snapshot, Unreadable> {
+fn read_lines(mut lines: SnapshotLines<impl BufRead>, size: usize) -> Result<Snapshot, Unreadable> {
     let (mut head, mut marks) = (String::new(), 0);
     while marks < 2 && head.len() < FRONT_LIMIT {
         let Some(line) = lines.next()? else { break };
@@ -138,7 +139,7 @@ fn read_lines(mut lines: SnapshotLines<impl BufRead>) -> Result<Snapshot, Unread
     }
     let expected = expected_content(event_file::split(&head)?.front)?;
     let (mut content, mut first_problem) = (DigestBuilder::default(), None);
-    let (mut events, mut folds) = (FoldBuilder::default(), BTreeSet::new());
+    let (mut events, mut folds) = (FoldBuilder::with_room(size), BTreeSet::new());
     while let Some(line) = lines.next()? {
         content.add(line.as_bytes());
         if first_problem.is_some() {

@@ -45,12 +45,14 @@ pub fn archive(ledger: &Ledger, events: Events, plan: &ArchivePlan) -> Result<()
 fn write_snapshot(ledger: &Ledger, mut events: Events, plan: &SnapshotPlan) -> Result<Events> {
     let state = ledger.state();
     let (mut to, mut from) = fs::scratch(&state)?;
+    let mut size = 0;
     snapshot::write(&join_folded(&events, &plan.folded)?, &plan.content, |piece| {
+        size += piece.len();
         to.write_all(piece).at("write", &state)
     })?;
     drop(to);
     (events.records, events.snapshots) = (Vec::new(), Vec::new());
-    prove(plan, snapshot::read(BufReader::new(&mut from)).at("read", &state)?)?;
+    prove(plan, snapshot::read(BufReader::new(&mut from), size).at("read", &state)?)?;
     from.rewind().at("read", &state)?;
     files::create_snapshot(ledger, &plan.name, &mut from)?;
     Ok(events)

@@ -27,8 +27,14 @@ impl LazyPack {
         LazyPack { path: Some(path.to_path_buf()), pack: OnceLock::new() }
     }
 
-    pub fn get(&self) -> &Pack {
-        self.pack.get_or_init(|| self.path.as_deref().map(Pack::load).unwrap_or_default())
+    /// The pack, for a directory with so many files.
+    pub fn get(&self, files: usize) -> &Pack {
+        self.pack.get_or_init(|| self.path.as_deref().map(|path| Pack::load_for(path, files)).unwrap_or_default())
+    }
+
+    /// The pack, if somebody needed it.
+    pub fn loaded(&self) -> Option<&Pack> {
+        self.pack.get()
     }
 }
 
@@ -47,7 +53,14 @@ pub struct Pack {
     slots: HashMap<FileKey, (usize, usize), BuildHasherDefault<KeyHasher>>,
     /// The length of all whole entries in the file, in bytes.
     length: usize,
+    /// Whether it was not loaded, because most of its events are gone.
+    is_outgrown: bool,
 }
+
+/// How many bytes of a pack can be loaded in the time in which one file is read, in a directory with at least so many
+/// files.
+const WORTH: u64 = 8 << 10;
+const FEW: usize = 64;
 
 /// The layout of an entry: a checksum of the rest, the length of the record, the key, the record.
 const LENGTH: usize = 8;
@@ -61,6 +74,15 @@ struct PackEntry {
 }
 
 impl Pack {
+    /// Loads a pack for a directory with so many files, unless it takes less time to read them.
+    fn load_for(path: &Path, files: usize) -> Pack {
+        let size = path.symlink_metadata().map_or(0, |meta| meta.len());
+        match size > WORTH.saturating_mul(files.max(FEW) as u64) {
+            true => Pack { is_outgrown: true, ..Pack::default() },
+            false => Pack::load(path),
+        }
+    }
+
     /// Loads a pack. A pack that cannot be used counts as empty.
     pub fn load(path: &Path) -> Pack {
         let mut bytes = fs::read_own(path).ok().flatten().unwrap_or_default();
@@ -78,7 +100,7 @@ impl Pack {
         }
         bytes.truncate(kept);
         bytes.shrink_to_fit();
-        Pack { bytes: Arc::new(bytes), slots, length }
+        Pack { bytes: Arc::new(bytes), slots, length, is_outgrown: false }
     }
 
     /// The event in the file that has this key.
@@ -89,7 +111,7 @@ impl Pack {
 
     /// Adds the events that were not in the cache, or starts a new pack if most entries are unused; `hits` are in use.
     pub fn update(&self, path: &Path, records: &[EventRecord], fresh: &[UncachedEvent], hits: usize) -> Result<()> {
-        let is_wasteful = self.slots.len() > 2 * hits + 64;
+        let is_wasteful = self.is_outgrown || self.slots.len() > 2 * hits + FEW;
         if fresh.is_empty() && !is_wasteful {
             return Ok(());
         }

@@ -112,7 +112,8 @@ fn load(dir: &Root, name: &OsStr, since: Option<Timestamp>, buffers: &mut Buffer
         Bytes::Gone => Loaded::Gone,
         Bytes::Other => Loaded::Other,
         Bytes::Head(file, stat) if snapshot::is_one(name.as_bytes(), bytes) => {
-            let read = snapshot::read(BufReader::new(file)).at_path("read", || dir.path().join(name))?;
+            let size = usize::try_from(stat.size()).unwrap_or(usize::MAX);
+            let read = snapshot::read(BufReader::new(file), size).at_path("read", || dir.path().join(name))?;
             Loaded::Read(EventFileContent::Snapshot(Box::new(read)), key(stat))
         }
         Bytes::Head(..) => Loaded::Read(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB")), None),
@@ -210,13 +211,15 @@ fn read_listed(dir: &Root, cache: &CacheUse, files: Vec<ListedFile>) -> Result<O
     read.has_base = base.is_some();
     // Few files are read again sooner than all events are loaded.
     let none = Pack::default();
-    let pack = if read.has_base { &none } else { cache.pack.get() };
+    let pack = if read.has_base { &none } else { cache.pack.get(rest.len()) };
     read.events.records.reserve_exact(rest.len());
     // The bytes of all files at once would need much memory.
     for part in rest.chunks(PART) {
         let chunks: Vec<_> = part.chunks(CHUNK).collect();
         let loaded = map_parallel(&chunks, |chunk| load_chunk(dir, pack, cache.since, chunk));
         for (LoadedChunk { loaded, records }, files) in loaded.into_iter().zip(chunks) {
+            // On this thread, because the allocator gives what another one allocated back to that one.
+            let records = records.finish();
             for (loaded, (name, _)) in loaded.into_iter().zip(files) {
                 let loaded = loaded?;
                 let is_known = |record: EventRecord| cache.known.contains(&record);
@@ -257,7 +260,7 @@ impl Loaded {
 /// Some loaded files, and the buffer of their records.
 struct LoadedChunk {
     loaded: Vec<Result<Loaded>>,
-    records: Arc<Vec<u8>>,
+    records: RecordBuilder,
 }
 
 fn load_chunk(dir: &Root, pack: &Pack, since: Option<Timestamp>, files: &[(OsString, Option<FileKey>)]) -> LoadedChunk {
@@ -266,7 +269,7 @@ fn load_chunk(dir: &Root, pack: &Pack, since: Option<Timestamp>, files: &[(OsStr
         let known = key.and_then(|key| Some(Loaded::Cached(pack.get(&key)?, key)));
         known.map_or_else(|| load(dir, name, since, &mut buffers), Ok)
     };
-    LoadedChunk { loaded: files.iter().map(load).collect(), records: buffers.records.finish() }
+    LoadedChunk { loaded: files.iter().map(load).collect(), records: buffers.records }
 }
 
 impl DirectoryRead {

@@ -253,8 +253,8 @@ impl RunMemory {
 
     /// Updates the cache. If it cannot be written, the next run only takes longer.
     fn remember(&self, pack: &LazyPack, read: &DirectoryRead) {
-        if self.since.is_some() {
-            drop(pack.get().update(&self.pack, &read.events.records, &read.fresh, read.hits));
+        if let Some(pack) = pack.loaded().filter(|_| self.since.is_some()) {
+            drop(pack.update(&self.pack, &read.events.records, &read.fresh, read.hits));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::support::ledger::{CURRENT, EVENTS, ROOT, event, synth};
-use crate::support::world::{Repo, World};
+use crate::support::world::{Repo, World, wait_for};
 
 const CACHE: &str = ".git/shopfloor/ledger-synth/cache";
 
@@ -126,6 +126,31 @@ fn long_texts_are_remembered_whole() {
 }
 
 /// Two events that differ only where their ids do not tell are both heard, in any order, with and without a cache.
+/// A cache with many times more events than there are files takes longer to load than the files, so it is made anew.
+#[test]
+fn a_cache_of_events_that_are_gone_is_made_anew() {
+    let w = World::new();
+    let app = w.app();
+    for n in 0..40 {
+        let at = format!("2026-01-{:02}T00:00:{n:02}Z", n / 2 + 1);
+        event(&app, &format!("e{n}"), &at, "x", &format!("this_session:\n- item {n} {}\n", "x".repeat(16 << 10)));
+    }
+    synth(&app);
+    let events = remembered(&app, "events");
+    let size = || std::fs::metadata(&events).unwrap().len();
+    assert!(size() > 40 << 14);
+    app.sh(&format!("rm {EVENTS}/e*")).exit(0);
+    event(&app, "new", "2026-02-01T00:00:00Z", "y", "now: the only one\n");
+    let text = synth(&app);
+    wait_for(|| {
+        app.ledger(&["--json"]).succeeds();
+        size() < 1 << 10
+    });
+    std::fs::remove_file(app.path.join(CURRENT)).unwrap();
+    assert_eq!(synth(&app), text);
+    assert!(text.contains("the only one") && !text.contains("item"));
+}
+
 #[test]
 fn events_of_one_id_are_all_heard() {
     let w = World::new();

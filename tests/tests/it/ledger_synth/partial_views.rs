@@ -55,4 +55,9 @@ fn all_worktrees_shows_the_events_of_every_worktree() {
     assert!(out.contains("**Now:** there"));
     assert_eq!(field(&out, "event_count"), "2");
     assert!(!app.has(CURRENT));
+    // The same when one of them has folded its events, and when both have the same snapshot.
+    wt.ledger(&["archive"]).succeeds();
+    assert_eq!(app.ledger(&["--all-worktrees"]).exit(0).stdout, out);
+    app.sh(&format!("cp ../wt/{EVENTS}/snapshot_* {EVENTS}/")).exit(0);
+    assert_eq!(app.ledger(&["--all-worktrees"]).exit(0).stdout, out);
 }
