@@ -8,7 +8,7 @@ use crate::body::{self, Grammar, NOTES};
 use crate::entry::Entry;
 use crate::event_file::{Lines, split_at_byte};
 use crate::scalar;
-use crate::section::{Section, SectionName};
+use crate::section::{Section, SectionName, Shape};
 
 pub const TIME_KEYS: [&str; 5] = ["ts", "timestamp", "date", "updated", "created"];
 pub const AGENT_KEYS: [&str; 3] = ["agent", "author", "session"];
@@ -22,13 +22,20 @@ const FRONT_DEPTH: usize = 64;
 /// The sections in the frontmatter of an event. There are none unless one of them has rules of its own: other keys are
 /// not for us.
 pub fn of_event(front: &str) -> Vec<Entry<'static>> {
-    let is_section = |line: &str| {
-        split_at_byte(line, b':').is_some_and(|(key, _)| !is_meta(key) && Section::from_spelling(key.trim()).is_some())
-    };
-    if !Lines(front).any(is_section) {
+    let is_section = |key: &str| !is_meta(key) && Section::from_spelling(key).is_some();
+    let begins_one =
+        |line: &str| split_at_byte(line, b':').is_some_and(|(key, _)| is_section(key.trim().trim_matches(['"', '\''])));
+    let is_flow = front.trim_start().starts_with('{');
+    if !is_flow && !Lines(front).any(begins_one) {
         return Vec::new();
     }
-    all(front, &fields(front), Grammar::Event)
+    let front = &*as_written(front);
+    let fields = fields(front);
+    // A map in brackets has no lines of its own.
+    if is_flow && !fields.iter().any(|(key, _)| is_section(key)) {
+        return Vec::new();
+    }
+    all(front, &fields, Grammar::Event)
 }
 
 /// What a frontmatter says besides who, when and what about.
@@ -62,7 +69,15 @@ fn is_meta(key: &str) -> bool {
 
 /// Renders a field of the frontmatter as a section of a body: lists as lists, maps as maps.
 fn section(name: &SectionName<'_>, value: &Value) -> String {
+    let is_text = !matches!(name.shape(), Some(Shape::Map | Shape::Checkpoints));
     let name = scalar::written(name.as_str());
+    // An item that is a text is read as it is written.
+    let field = |(key, value): (&Value, &Value)| match scalar::plain(value) {
+        value if is_text && scalar::is_verbatim(&value) => {
+            format!("{}: {value}\n", scalar::written(&scalar::plain(key)))
+        }
+        value => format!("{}: {}\n", scalar::written(&scalar::plain(key)), scalar::written(&value)),
+    };
     let line = |(key, value): (&Value, &Value)| {
         format!("{}: {}\n", scalar::written(&scalar::plain(key)), scalar::written(&scalar::plain(value)))
     };
@@ -71,7 +86,7 @@ fn section(name: &SectionName<'_>, value: &Value) -> String {
             .iter()
             .map(|item| match item {
                 Value::Mapping(map) if !map.is_empty() => {
-                    let lines: String = map.iter().map(line).collect();
+                    let lines: String = map.iter().map(field).collect();
                     lines
                         .lines()
                         .enumerate()

@@ -30,7 +30,8 @@ pub struct Handoff {
 impl Handoff {
     pub fn parse(path: &Path, text: &str) -> Handoff {
         // The footer of a generated page says nothing.
-        let text = view::footer(text).and_then(|_| text.rfind(view::FOOTER)).map_or(text, |at| &text[..at]);
+        let text = view::without_footer(text);
+        let text = text.as_ref();
         let (front, rest) = match event_file::split(text) {
             Ok(parts) => (parts.front, parts.body),
             // A file that is a YAML map from its first line on says all in its keys.

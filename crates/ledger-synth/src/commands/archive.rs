@@ -70,11 +70,16 @@ pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>, effec
     }
     let events = load_events(ledger)?;
     let plan = plan::archive(env.now, &events, age)?;
+    let mut files = plan.moves();
     if !effect.is_dry() {
-        execute::archive(ledger, events, &plan)?;
+        let kept = execute::archive(ledger, events, &plan)?;
+        if kept > 0 {
+            let verb = if kept == 1 { "stays" } else { "stay" };
+            ui.note(format!("{} changed meanwhile and {verb} in {EVENTS}/", counted(kept, "file")));
+        }
+        files -= kept;
         refresh_locked(ui, env, ledger)?;
     }
-    let files = plan.moves();
     let snapshot = plan.snapshot.map(|snapshot| ledger.dir.join(EVENTS).join(snapshot.name));
     Ok(Archived { files, snapshot })
 }

@@ -15,7 +15,7 @@ use crate::facts::Ledger;
 use crate::facts::author::{agent_name, next_time};
 use crate::facts::gather::{load_archived, load_events};
 use crate::front::Meta;
-use crate::plan::history::{History, Statement, concerns_conflicts};
+use crate::plan::history::{History, Statement, archived_sections, concerns_conflicts};
 use crate::plan::join_without_checkpoints;
 use crate::settings::{Effect, LedgerArgs};
 
@@ -45,7 +45,9 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     // The history has checkpoints from the events.
     let join = join_without_checkpoints(&events.records, &live);
     let snapshots = [live, old].concat();
-    let statements = History::new([&events.records, &archived.records], &snapshots, &join).conflicts();
+    let sections = archived_sections(&archived.records, &join);
+    let records = [events.records.as_slice(), &archived.records];
+    let statements = History::new(records, &snapshots, &join, &sections).conflicts();
     if !args.close.is_empty() {
         return close(ui, env, &ledger, args, &statements);
     }

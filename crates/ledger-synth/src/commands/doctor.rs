@@ -15,6 +15,7 @@ use crate::apply::files;
 use crate::apply::synthesis::refresh;
 use crate::body::{self, Grammar};
 use crate::canonical;
+use crate::counted::counted;
 use crate::draft::{LeftBecause, LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
@@ -83,8 +84,8 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
     let page = load_summary(ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
-    let counted = format!("{} in {}", join.sources.len(), ledger.dir.join(EVENTS).display());
-    let mut findings = vec![Finding::good("events", counted)];
+    let events_here = format!("{} in {}", join.sources.len(), ledger.dir.join(EVENTS).display());
+    let mut findings = vec![Finding::good("events", events_here)];
     let problems = EventProblems::new(env.now.into(), &events, &join);
     findings.push(match problems.lines().next() {
         None => Finding::good("format", "no event is malformed or from the future"),
@@ -106,21 +107,25 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
         None => Finding::good("archive", "every archived event counts"),
         Some(path) => Finding::bad(
             "archive",
-            format!("{} archived events count nowhere or not as a whole, such as {}", stranded.len(), path.display()),
-            format!("move them back with `mv FILE {EVENTS}/`"),
+            format!(
+                "not everything in the archive counts: {}, such as {}",
+                counted(stranded.len(), "file"),
+                path.display()
+            ),
+            format!("repair what cannot be read, and move them back with `mv FILE {EVENTS}/`"),
             None,
         ),
     });
     Ok(findings)
 }
 
-/// The archived events that count nowhere or not as a whole.
+/// The archived files that count nowhere or not as a whole.
 pub fn stranded(ledger: &Ledger, events: &Events) -> Result<Vec<PathBuf>> {
     if ledger.open(ARCHIVE)?.is_none() {
         return Ok(Vec::new());
     }
     let counted = CountedEvents::of(events)?;
-    archived_files(ledger, |record| counted.is_stranded(record))
+    archived_files(ledger, |event| counted.is_stranded(event), |snapshot| counted.is_stranded_snapshot(snapshot))
 }
 
 /// Whether git ignores a page that is not to be in it.

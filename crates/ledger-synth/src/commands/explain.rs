@@ -9,7 +9,7 @@ use crate::entry::Entry;
 use crate::facts::Ledger;
 use crate::facts::gather::{load_archived, load_events};
 use crate::join::Join;
-use crate::plan::history::{About, Explained, History};
+use crate::plan::history::{About, Explained, History, archived_sections};
 use crate::plan::join_without_checkpoints;
 use crate::record::EventRecord;
 use crate::settings::LedgerArgs;
@@ -35,7 +35,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let join = join_without_checkpoints(&events.records, &live);
     let snapshots = [live, old].concat();
     let records = [events.records.as_slice(), &archived.records];
-    let statements = match History::new(records, &snapshots, &join).explain(&about) {
+    let sections = archived_sections(&archived.records, &join);
+    let statements = match History::new(records, &snapshots, &join, &sections).explain(&about) {
         Explained::Statements(statements) => statements,
         Explained::Several(count) => {
             return Err(

@@ -42,7 +42,7 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
             }
             if let [first, ..] = stranded(&ledger, &load_events(&ledger)?)?.as_slice() {
                 ui.warn(format!(
-                    "{} was changed here and archived on another branch, so it counts nowhere; move it back into {EVENTS}/ (`ledger-synth doctor` names such events)",
+                    "{} counts nowhere or not as a whole, for example because it was changed here and archived on another branch; move it back into {EVENTS}/ (`ledger-synth doctor` names such events)",
                     first.display()
                 ));
             }

@@ -1,7 +1,6 @@
 //! `prune`: deletes archived files that are old enough and covered by a snapshot.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 
 use serde::Serialize;
 use shopfloor_core::env::Env;
@@ -9,13 +8,13 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::files;
+use crate::apply::archive as execute;
 use crate::counted::counted;
 use crate::facts::gather::{each_archived, load_events};
 use crate::facts::{ARCHIVE, Ledger};
 use crate::instant::EventTime;
 use crate::plan::KnownJoin;
-use crate::plan::archive::file_name;
+use crate::plan::archive::DoomedFile;
 use crate::record::EventRecord;
 use crate::settings::{Effect, LedgerArgs};
 
@@ -47,20 +46,24 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     }
     let limit = env.now.checked_sub(retention).map_or(EventTime::MIN, EventTime::from);
     let doomed = doomed(&ledger, limit)?;
-    if !effect.is_dry() {
-        for path in &doomed {
-            let day = path.parent().map(file_name).unwrap_or_default();
-            files::prune(&ledger, &day, &file_name(path))?;
-        }
+    let count = doomed.len();
+    let deleted = match effect.is_dry() {
+        true => doomed.into_iter().map(|file| file.path).collect(),
+        false => execute::delete(&ledger, doomed)?,
+    };
+    if deleted.len() < count {
+        let stays = count - deleted.len();
+        let verb = if stays == 1 { "stays" } else { "stay" };
+        ui.note(format!("{} changed meanwhile and {verb} in the archive", counted(stays, "file")));
     }
     if ui.is_json() {
-        let deleted = doomed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let deleted = deleted.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         ui.json(&PruneAnswer { deleted });
-    } else if doomed.is_empty() {
+    } else if count == 0 {
         ui.detail("nothing in the archive is covered and old enough");
     } else {
         let would = if effect.is_dry() { "would have " } else { "" };
-        ui.line(format!("{would}deleted {}", counted(doomed.len(), "file")));
+        ui.line(format!("{would}deleted {}", counted(deleted.len(), "file")));
     }
     Ok(Exit::Done)
 }
@@ -73,7 +76,7 @@ fn nothing_deleted(ui: &Ui) -> Exit {
 }
 
 /// The archived files that are not newer than the limit, and that a snapshot in `events/` covers.
-fn doomed(ledger: &Ledger, limit: EventTime) -> Result<Vec<PathBuf>> {
+fn doomed(ledger: &Ledger, limit: EventTime) -> Result<Vec<DoomedFile>> {
     let live = load_events(ledger)?;
     let snapshots = live.snapshots()?;
     let covered = live.covered()?;
@@ -87,11 +90,13 @@ fn doomed(ledger: &Ledger, limit: EventTime) -> Result<Vec<PathBuf>> {
     let (mut doomed, mut doomed_snapshots) = (Vec::new(), Vec::new());
     each_archived(ledger, |mut part| {
         part.retain(is_doomed);
-        doomed.extend(part.files.iter().map(|file| file.path()));
+        let hash = |record: &EventRecord| Digest::of(record.bytes());
+        let files = part.files.iter().zip(&part.records);
+        doomed.extend(files.map(|(file, record)| DoomedFile { path: file.path(), read: hash(record) }));
         for (snapshot, file) in part.snapshots()?.iter().zip(&part.snapshots) {
             let is_old = snapshot.events.sources().all(|source| source.ts <= limit);
             if is_old && folded.contains(&snapshot.content) {
-                doomed_snapshots.push(file.path.clone());
+                doomed_snapshots.push(DoomedFile { path: file.path.clone(), read: snapshot.content });
             }
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::entry::Entry;
 use crate::join::Join;
 use crate::record::EventRecord;
 use crate::settings::Effect;
+use crate::snapshot::Snapshot;
 use crate::view::PageSummary;
 
 /// How events are read.
@@ -212,12 +213,19 @@ pub fn load_archived(
     Ok(archived)
 }
 
-/// The files of the archived events for which `wanted` is true.
-pub fn archived_files(ledger: &Ledger, wanted: impl Fn(&EventRecord) -> bool) -> Result<Vec<PathBuf>> {
+/// The files of the archive for which `is_event` or `is_snapshot` is true, and those that cannot be read.
+pub fn archived_files(
+    ledger: &Ledger,
+    is_event: impl Fn(&EventRecord) -> bool,
+    is_snapshot: impl Fn(&Snapshot) -> bool,
+) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     each_archived(ledger, |mut part| {
-        part.retain(&wanted);
+        part.retain(&is_event);
         files.extend(part.files.iter().map(|file| file.path()));
+        files.extend(part.skipped.into_iter().map(|file| file.path));
+        let snapshots = part.snapshots.into_iter().filter(|file| file.read.as_ref().map_or(true, &is_snapshot));
+        files.extend(snapshots.map(|file| file.path));
         Ok(())
     })?;
     Ok(files)

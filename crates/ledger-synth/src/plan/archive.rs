@@ -1,7 +1,7 @@
 //! What `archive` does: which events the snapshot covers, and which files move into the archive.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -30,6 +30,12 @@ pub struct ArchiveMove<F> {
 /// different things.
 pub struct ArchivedEvent {
     pub number: usize,
+    pub read: Digest,
+}
+
+/// An archived file that is to be deleted, and the hash of what was read: of an event, or the content of a snapshot.
+pub struct DoomedFile {
+    pub path: PathBuf,
     pub read: Digest,
 }
 
@@ -124,26 +130,37 @@ pub fn join_folded<'e>(events: &'e Events, folded: &'e [usize]) -> error::Result
 pub struct CountedEvents<'e> {
     covered: HashSet<Digest>,
     live: HashSet<Digest>,
+    /// The snapshots that count.
+    snapshots: HashSet<Digest>,
     known: KnownJoin<'e>,
 }
 
 impl<'e> CountedEvents<'e> {
     pub fn of(events: &'e Events) -> error::Result<CountedEvents<'e>> {
+        let snapshots = events.snapshots()?;
+        let folded = snapshots.iter().flat_map(|snapshot| snapshot.folds.iter().copied().chain([snapshot.content]));
         Ok(CountedEvents {
+            snapshots: folded.collect(),
             covered: events.covered()?,
             live: events.records.iter().map(EventRecord::id).collect(),
-            known: KnownJoin::of(&events.records, &events.snapshots()?),
+            known: KnownJoin::of(&events.records, &snapshots),
         })
     }
 
     /// Whether an archived event counts nowhere or not as a whole. This happens to an event that one branch edits while
     /// another archives it.
     pub fn is_stranded(&self, archived: &EventRecord) -> bool {
-        match self.covered.contains(&archived.id()) {
-            // Events with one id may say different things.
+        let id = archived.id();
+        // Events with one id may say different things. One that is retracted says nothing.
+        match self.covered.contains(&id) || self.known.has(id) {
             true => !self.known.says(archived),
-            false => !self.live.contains(&archived.id()),
+            false => !self.live.contains(&id),
         }
+    }
+
+    /// Whether an archived snapshot counts nowhere: no snapshot that counts was made of it.
+    pub fn is_stranded_snapshot(&self, archived: &Snapshot) -> bool {
+        !self.snapshots.contains(&archived.content)
     }
 }
 

@@ -72,6 +72,8 @@ pub struct History<'h> {
     records: [&'h [EventRecord]; 2],
     snapshots: &'h [&'h Snapshot],
     join: &'h Join<'h>,
+    /// The sections that only archived events have.
+    archived: &'h [SectionName<'h>],
     /// The sources of the join, by id, each with the last of the records that have that id.
     sources: Vec<(&'h Source<'h>, Option<&'h EventRecord>)>,
     /// The questions that are open.
@@ -80,11 +82,16 @@ pub struct History<'h> {
 
 impl<'h> History<'h> {
     /// The history of events and their join, and of archived events, which count only as snapshots say them.
-    pub fn new(records: [&'h [EventRecord]; 2], snapshots: &'h [&'h Snapshot], join: &'h Join<'h>) -> History<'h> {
+    pub fn new(
+        records: [&'h [EventRecord]; 2],
+        snapshots: &'h [&'h Snapshot],
+        join: &'h Join<'h>,
+        archived: &'h [SectionName<'h>],
+    ) -> History<'h> {
         let mut sources: Vec<_> = join.sources.iter().map(|source| (source, None)).collect();
         sources.sort_unstable_by_key(|(source, _)| source.id);
         let open = view::open_questions(join).iter().map(|told| told.text).collect();
-        let mut history = History { records, snapshots, join, sources, open };
+        let mut history = History { records, snapshots, join, archived, sources, open };
         for record in records.into_iter().flatten() {
             if let Some(at) = history.position(record.id()) {
                 history.sources[at].1 = Some(record);
@@ -194,7 +201,11 @@ impl<'h> History<'h> {
 
     fn statement(&self, entry: Entry<'h, &'h str>, source: &'h Source<'h>) -> Option<Statement<'h>> {
         let (is_item, is_pair) = (matches!(entry, Entry::Item { .. }), matches!(entry, Entry::Pair { .. }));
-        let known = |section: SectionName<'h>| self.join.sections.get_key_value(&section).map(|(name, _)| name);
+        let archived = |section: &SectionName<'h>| self.archived.iter().find(|name| *name == section);
+        let known = |section: SectionName<'h>| {
+            let held = self.join.sections.get_key_value(&section).map(|(name, _)| name);
+            held.or_else(|| archived(&section))
+        };
         let (section, key, value) = match entry {
             Entry::Item { section, .. } if matches!(section.as_str(), RETRACT | CLOSED) => return None,
             Entry::Text { section, text } => (known(section)?, None, Some(text)),
@@ -225,6 +236,25 @@ impl<'h> History<'h> {
             Some(_) => false,
         }
     }
+}
+
+/// The sections that archived events have and the join has not.
+pub fn archived_sections<'h>(archived: &'h [EventRecord], join: &Join<'_>) -> Vec<SectionName<'h>> {
+    let mut names = Vec::new();
+    for (_, entries) in archived.iter().filter_map(EventRecord::parts) {
+        for entry in entries {
+            let (Entry::Text { section: name, .. }
+            | Entry::Item { section: name, .. }
+            | Entry::Pair { section: name, .. }) = entry
+            else {
+                continue;
+            };
+            if !join.sections.contains_key(&name) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
 }
 
 /// What each agent says for itself is no conflict.

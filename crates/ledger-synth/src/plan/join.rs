@@ -133,6 +133,11 @@ impl<'a> KnownJoin<'a> {
         KnownJoin(table(records, snapshots, &Filter::default(), false))
     }
 
+    /// Whether an event with this id is in the join.
+    pub fn has(&self, id: Digest) -> bool {
+        self.0.source_position(id).is_some()
+    }
+
     /// Whether an event that counts is in the join already, with everything it says.
     pub fn says<'s>(&'s self, record: &'s EventRecord) -> bool {
         let Some((source, mut entries)) = record.parts() else { return false };

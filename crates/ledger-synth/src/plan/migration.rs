@@ -219,7 +219,7 @@ pub fn missing(file: &str, held: &HeldTexts) -> Vec<MissingText> {
 /// The texts of a file: the values of what is YAML, the lines of everything else. The footer of a generated page says
 /// nothing.
 fn texts_of(file: &str) -> Vec<SourceText> {
-    let file = view::footer(file).and_then(|_| file.rfind(view::FOOTER)).map_or(file, |at| &file[..at]);
+    let file = view::without_footer(file);
     let lines: Vec<&str> = file.lines().collect();
     let is_rule = |line: &&str| line.trim_end() == "---";
     let mut parts = Vec::new();

@@ -57,6 +57,20 @@ pub fn footer(text: &str) -> Option<Footer> {
     Some(Footer { format, number, output, is_intact })
 }
 
+/// A text without the footer that marks it as generated. Blank lines stand in its place if a person wrote something below
+/// it.
+pub fn without_footer(text: &str) -> Cow<'_, str> {
+    let Some(at) = footer(text).and_then(|_| text.rfind(FOOTER)) else { return text.into() };
+    let end = text[at + FOOTER.len()..].find("\n---").map(|end| at + FOOTER.len() + end + 4);
+    match end.map(|end| (&text[at..end], &text[end..])) {
+        Some((footer, below)) if !below.trim().is_empty() => {
+            let lines = "\n".repeat(footer.matches('\n').count());
+            format!("{}{lines}{below}", &text[..at]).into()
+        }
+        _ => text[..at].into(),
+    }
+}
+
 /// Whether two texts of the ledger are the same except for line ends and the time of writing.
 pub fn is_same(a: &str, b: &str) -> bool {
     a == b || PageMark::of(a) == PageMark::of(b)

@@ -19,6 +19,6 @@ mod write;
 
 pub use contents::{OtherSection, ReachedCheckpoint, SectionContent, View, open_questions, unnumbered};
 pub use context::context;
-pub use footer::{FOOTER, PageMark, PageSummary, footer, is_same, newer_format};
+pub use footer::{PageMark, PageSummary, footer, is_same, newer_format, without_footer};
 pub use frame::source_line;
 pub use notes::Notes;

@@ -1,7 +1,9 @@
 //! `archive`, `prune` and snapshots.
 
+use std::process::Stdio;
+
 use crate::support::ledger::{CURRENT, EVENTS, ROOT, event, synth, two_events};
-use crate::support::world::World;
+use crate::support::world::{Output, World, find, needs, wait_for};
 
 #[test]
 fn a_changed_snapshot_is_never_skipped() {
@@ -123,4 +125,53 @@ fn archiving_changes_nothing_that_is_shown() {
     app.ledger(&["prune", "--retention", "0"]).exit(0).out_has("deleted 30 files");
     app.ledger(&["--check"]).succeeds();
     assert_eq!(synth(&app), text);
+}
+
+/// What an archived file says and no snapshot does is not lost from view: `explain` shows it, and `doctor` names it.
+#[test]
+fn what_only_the_archive_says_is_shown_and_named() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    app.ledger(&["archive"]).succeeds();
+    let doctor = |files: &str| {
+        let words = format!("not everything in the archive counts: {files}");
+        app.ledger(&["doctor"]).exit(1).out_has(&words);
+    };
+    app.sh(&format!(
+        "sed -i '0,/^agent: /s//goal: ship it\\nblockers: waiting for the key\\nagent: /' {ROOT}/archive/*/a.md"
+    ))
+    .exit(0);
+    doctor("1 file");
+    app.ledger(&["explain", "blockers"]).exit(0).out_has("waiting for the key");
+    // A file that cannot be read, and a snapshot that no other one was made of.
+    app.write(&format!("{ROOT}/archive/2026-01-10/merged.md"), "<<<<<<< HEAD\n");
+    doctor("2 files");
+    app.sh(&format!("mv {EVENTS}/snapshot_* {ROOT}/archive/2026-01-10/")).exit(0);
+    event(&app, "new", "2026-02-01T00:00:00Z", "x", "now: later\n");
+    doctor("4 files");
+}
+
+/// Git and editors do not know the lock, so a file is looked at once more before it is deleted.
+#[test]
+fn prune_keeps_what_changes_meanwhile() {
+    let w = World::new();
+    if !needs("strace") {
+        return;
+    }
+    let app = w.app();
+    for n in 0..3 {
+        event(&app, &format!("e{n}"), "2026-01-10T00:00:00Z", &format!("agent{n}"), "this_session:\n- an item\n");
+    }
+    app.ledger(&["archive"]).succeeds();
+    let slowly = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:delay_enter=400000"];
+    let mut prune = w.command(find("strace").unwrap());
+    let prune = prune.args(slowly).arg(w.path("bin/ledger-synth")).args(["prune", "--retention", "0"]);
+    let prune = prune.current_dir(&app.path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let last = format!("{ROOT}/archive/2026-01-10/e2.md");
+    wait_for(|| !app.has(&format!("{ROOT}/archive/2026-01-10/e0.md")));
+    app.write(&last, &(app.read(&last) + "- merged from another branch\n"));
+    let out = Output::from("prune".to_owned(), prune.wait_with_output().unwrap());
+    out.exit(0).out_has("deleted 2 files").err_has("1 file changed meanwhile and stays");
+    assert!(app.read(&last).contains("merged from another branch"));
 }

@@ -355,7 +355,7 @@ fn an_edit_of_an_event_that_others_archived_is_reported() {
     app.ledger(&["--no-confirm", "--commit"]).succeeds();
     let out = app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(0);
     out.err_has("counts nowhere").err_has("archive/2026-01-01/base.md");
-    app.ledger(&["doctor"]).exit(1).out_has("1 archived events count nowhere");
+    app.ledger(&["doctor"]).exit(1).out_has("not everything in the archive counts: 1 file");
     app.ledger(&["-v", "prune", "--retention", "0"]).exit(0).err_has("nothing in the archive is covered");
     app.sh(&format!("mv {EVENTS}/../archive/2026-01-01/base.md {EVENTS}/")).exit(0);
     assert!(synth(&app).contains("- forgot this one"));

@@ -296,3 +296,39 @@ fn odd_fields_of_a_frontmatter_are_kept() {
     // What cannot be kept is named.
     assert!(missing.lines().all(|line| line.contains("3 here") || line.ends_with(": é")), "{missing}");
 }
+
+/// Such sections are found with their names in quotes or in brackets, and texts in maps stay as they are.
+#[test]
+fn texts_of_a_frontmatter_stay_as_they_are() {
+    let w = World::new();
+    let app = w.app();
+    let front = "\"this_session\":\n- fix: \"🎉 it → \\\"all\\\"\"\nfindings:\n- cache: C:\\temp\\new\n\"open_questions\":\n- why?\n";
+    app.write(
+        &format!("{EVENTS}/a.md"),
+        &format!("---\nts: 2026-01-10T00:00:00Z\nagent: a\ngoal: Merge PR #45 today\n{front}decisions:\n- auth: 'a → b'\n---\n"),
+    );
+    let flow = r#"{"ts": "2026-01-11T00:00:00Z", "agent": "b", "now": "all in one", "this_session": ["one"]}"#;
+    app.write(&format!("{EVENTS}/b.md"), &format!("---\n{flow}\n---\n"));
+    let answer = app.ledger(&["--json"]).succeeds().json();
+    assert_eq!((&answer["now"], &answer["goal"]), (&"all in one".into(), &"Merge PR #45 today".into()));
+    assert_eq!(answer["this_session"], serde_json::json!(["fix: 🎉 it → \"all\"", "one"]));
+    assert_eq!(answer["other"]["findings"], serde_json::json!(["cache: C:\\temp\\new"]));
+    assert_eq!(answer["open_questions"], serde_json::json!(["why?"]));
+    assert_eq!(answer["decisions"]["auth"], "a → b");
+}
+
+/// What a person wrote below the footer of a generated page is no part of the footer.
+#[test]
+fn what_stands_below_a_footer_is_kept() {
+    let w = World::new();
+    let app = w.app();
+    let footer = "_synthesized:\n  event_count: 5\n  latest_ts: 2026-01-11T08:00:00Z\n---\n";
+    let page = format!(
+        "# H\n\nUpdated: 2026-01-10T13:00:00Z\n\n## Done\n- one thing\n\n---\n{footer}\n## Later\n- another thing\n"
+    );
+    app.write("h.md", &page);
+    app.ledger(&["migrate", "--check", "h.md"]).exit(1).out_has("h.md:15: another thing");
+    app.ledger(&["migrate", "h.md"]).succeeds();
+    app.ledger(&["migrate", "--check", "h.md"]).exit(0).any_out();
+    app.ledger(&["--json"]).succeeds().out_has("another thing").out_has("one thing");
+}
