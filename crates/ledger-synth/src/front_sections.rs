@@ -67,6 +67,13 @@ fn is_meta(key: &str) -> bool {
     all.into_iter().flatten().any(|known| known.eq_ignore_ascii_case(key))
 }
 
+/// The section that a name means in handoff files.
+pub fn meant(name: SectionName<'static>) -> SectionName<'static> {
+    let plain = name.as_str().to_lowercase().replace([' ', '-'], "_");
+    let section = Section::ALL.into_iter().find(|section| section.aliases().contains(&plain.as_str()));
+    section.map_or(name, SectionName::from)
+}
+
 /// Renders a field of the frontmatter as a section of a body: lists as lists, maps as maps.
 fn section(name: &SectionName<'_>, value: &Value) -> String {
     let is_text = !matches!(name.shape(), Some(Shape::Map | Shape::Checkpoints));

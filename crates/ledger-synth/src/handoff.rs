@@ -7,10 +7,10 @@ use serde_yaml::Value;
 
 use crate::body::{Grammar, NOTES};
 use crate::entry::Entry;
-use crate::front_sections::{self, AGENT_KEYS, TIME_KEYS, fields, map_of};
+use crate::front_sections::{self, AGENT_KEYS, TIME_KEYS, fields, map_of, meant};
 use crate::instant::{self, EventTime};
-use crate::section::{Section, SectionName, Shape};
-use crate::{event_file, page, scalar, view};
+use crate::section::{SectionName, Shape};
+use crate::{event_file, page, scalar, view, yaml_sections};
 
 /// What a handoff file says.
 #[derive(Debug, Default)]
@@ -141,6 +141,10 @@ fn entries(front: &str, fields: &[(String, Value)], rest: &str) -> Vec<Entry<'st
     let is_section = |line: &str| line.starts_with("# ") && titles(line).next().is_none();
     // The first title is the event's. YAML takes the others for comments, and in Markdown they open sections.
     let is_yaml = map_of(rest).is_some();
+    if let Some(own) = yaml_sections::entries(rest) {
+        let front = front_sections::all(front, fields, Grammar::Whole);
+        return merged_registers(own.into_iter().chain(front).map(renamed));
+    }
     let mut is_code = false;
     let mut opened = |line: &str| {
         is_code ^= line.trim_start().starts_with("```");
@@ -235,13 +239,6 @@ fn renamed(entry: Entry<'static>) -> Entry<'static> {
         }
         checkpoint @ Entry::Checkpoint(_) => checkpoint,
     }
-}
-
-/// The section that a name means in handoff files.
-pub fn meant(name: SectionName<'static>) -> SectionName<'static> {
-    let plain = name.as_str().to_lowercase().replace([' ', '-'], "_");
-    let section = Section::ALL.into_iter().find(|section| section.aliases().contains(&plain.as_str()));
-    section.map_or(name, SectionName::from)
 }
 
 /// Several texts of one register as one, because only one of them would be shown.

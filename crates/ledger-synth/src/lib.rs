@@ -42,6 +42,7 @@ mod snapshot;
 mod source;
 mod tool;
 mod view;
+mod yaml_sections;
 
 pub use cli::{Cli, command};
 pub use settings::SETTINGS;

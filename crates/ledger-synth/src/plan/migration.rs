@@ -9,7 +9,7 @@ use serde_yaml::{Mapping, Value};
 use super::{Filter, join};
 use crate::entry::Entry;
 use crate::front_sections::map_of;
-use crate::handoff::meant;
+use crate::front_sections::meant;
 use crate::instant::{self, EventTime};
 use crate::record::EventRecord;
 use crate::section::SectionName;
@@ -361,6 +361,12 @@ fn is_label(key: &str) -> bool {
         "key",
         "title",
         "name",
+        "topic",
+        "id",
+        "text",
+        "value",
+        "state",
+        "time",
         "ts",
         "timestamp",
         "date",
