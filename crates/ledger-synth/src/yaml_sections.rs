@@ -21,10 +21,49 @@ pub fn entries(text: &str) -> Option<Vec<Entry<'static>>> {
         return None;
     }
     let mut all: Vec<_> = fields.iter().flat_map(|(key, value)| section(key, value)).collect();
-    let comments = text.lines().filter_map(|line| line.trim_start().strip_prefix('#')).map(str::trim);
-    let comments = comments.filter(|text| !text.is_empty());
-    all.extend(comments.map(|text| item(NOTES.into(), text.to_owned())));
+    join_repeated_keys(&mut all);
+    let comments = comments(text, &all);
+    all.extend(comments);
     Some(all)
+}
+
+/// The comments of a text as notes, at the ends of lines too, unless an entry has the same words with their `#`.
+fn comments(text: &str, entries: &[Entry<'static>]) -> Vec<Entry<'static>> {
+    let said: String = entries.iter().flat_map(texts).map(|text| format!("{text}\n")).collect();
+    let comment = |line: &str| {
+        let own = Some(line.trim()).filter(|line| line.starts_with('#'));
+        let marked = own.or_else(|| line.find(" #").map(|at| &line[at + 1..]))?.trim().trim_end_matches(['"', '\'']);
+        let comment = marked.trim_start_matches('#').trim();
+        (!comment.is_empty() && !said.contains(marked)).then(|| item(NOTES.into(), comment.to_owned()))
+    };
+    text.lines().filter_map(comment).collect()
+}
+
+/// What an entry says.
+fn texts<'e>(entry: &'e Entry<'static>) -> Vec<&'e str> {
+    match entry {
+        Entry::Text { text, .. } | Entry::Item { text, .. } => vec![text],
+        Entry::Pair { key, value, .. } => vec![key, value.as_deref().unwrap_or_default()],
+        Entry::Checkpoint(Checkpoint { phase, status, updated, more }) => vec![phase, status, updated, more],
+    }
+}
+
+/// Joins the values of a key that several maps of a list have, because only one of them would be shown.
+fn join_repeated_keys(entries: &mut Vec<Entry<'static>>) {
+    let mut joined: Vec<Entry<'static>> = Vec::new();
+    for entry in entries.drain(..) {
+        let held = joined.iter_mut().find_map(|held| match (held, &entry) {
+            (Entry::Pair { section: a, key: k, value }, Entry::Pair { section: b, key: l, .. }) if a == b && k == l => {
+                value.as_mut()
+            }
+            _ => None,
+        });
+        match (held, entry) {
+            (Some(value), Entry::Pair { value: Some(more), .. }) => *value = format!("{value}\n{more}").into(),
+            (_, entry) => joined.push(entry),
+        }
+    }
+    *entries = joined;
 }
 
 fn item(section: SectionName<'static>, text: String) -> Entry<'static> {

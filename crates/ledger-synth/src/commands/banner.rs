@@ -6,6 +6,7 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::Git;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -27,6 +28,10 @@ const BOTTOM: &str = "━━━━━━━━━━━━━━━━━━━�
 /// What every session is told: nobody else writes the ledger.
 pub const LEAVE_WORD: &str = "Leave word at each milestone and before you end: `ledger-synth add --done WHAT --decision \
     KEY=WHY --question WHAT --now WHERE`";
+
+/// What a session is told if the events cannot be read.
+const UNREADABLE: &str =
+    "The events of the ledger cannot be read; `ledger-synth doctor` says why. What follows is the last page.";
 
 /// The most events that are listed.
 const LISTED: usize = 10;
@@ -80,7 +85,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
 }
 
-/// Answers a SessionStart hook: the ledger becomes part of the session's context.
+/// Answers a SessionStart hook: the ledger becomes part of the session's context. In a repository, how to leave word
+/// always does. Fails outside of one.
 fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<()> {
     let session = ui.input().map(|input| draft::session_name(&agent_hooks::started_session(&input)));
     let named = session.and_then(|session| name_session(ui, env, &session).map(|()| session));
@@ -88,16 +94,33 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
         ui.problem(&failure);
         String::new()
     });
-    let ledger = Ledger::find(ui, env, ledger_args)?;
+    let mut git = Git::find(env)?;
+    let repo = git.discover()?;
+    let ledger = Ledger::in_repo(ui, env, ledger_args, git, repo);
+    let context =
+        ledger.and_then(|ledger| session_context(ui, env, &ledger, args, &session)).unwrap_or_else(|failure| {
+            ui.problem(&failure);
+            LEAVE_WORD.to_owned()
+        });
+    ui.line(serde_json::to_string(&agent_hooks::session_start_answer(context.trim_end())).unwrap_or_default());
+    Ok(())
+}
+
+/// What a session is told at its start. If the events cannot be read, that is the last page.
+fn session_context(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, session: &str) -> Result<String> {
     if !session.is_empty() && !ui.is_dry() {
         // The ledger is shown even where nothing can be written.
-        if let Err(failure) = session_log::begin(&ledger.state(), &session, env.now.into()) {
+        if let Err(failure) = session_log::begin(&ledger.state(), session, env.now.into()) {
             ui.problem(&failure);
         }
     }
-    let context = with_content(ui, env, &ledger, |content| text(&content, args.max_bytes))?;
-    ui.line(serde_json::to_string(&agent_hooks::session_start_answer(context.trim_end())).unwrap_or_default());
-    Ok(())
+    with_content(ui, env, ledger, |content| text(&content, args.max_bytes)).or_else(|failure| {
+        ui.problem(&failure);
+        let current = ledger.current()?;
+        let page = current.as_ref().and_then(|current| current.text());
+        let content = page.map_or(BannerContent::Nothing, BannerContent::Legacy);
+        Ok(format!("{UNREADABLE}\n\n{}", text(&content, args.max_bytes.saturating_sub(UNREADABLE.len() + 2))))
+    })
 }
 
 /// What a session is told, in at most `max` bytes unless how to leave word takes more.

@@ -342,16 +342,16 @@ fn a_body_of_yaml_keeps_its_structure() {
     app.write(
         "h.yaml.md",
         "---\nsession: s\ndate: 2026-01-10T13:00:00Z\n---\n\ndone_this_session:\n- task: \"Wrote: the tests\"\n  files:\n  - src/a.ts\n\
-         decisions:\n  # settled on Monday\n- topic: store\n  choice: postgres\n- topic: tokens\n  choice: jwt\n  reason: signed\n\
+         decisions:\n  # settled on Monday\n- topic: store\n  choice: postgres\n- topic: tokens\n  choice: jwt\n  reason: signed\n- topic: store\n  choice: \"one file\" # for now, see #12\n\
          - auth: tokens are signed\n    by the gateway\ncheckpoints:\n- phase: 1\n  # twice\n  status: validated\n",
     );
     app.ledger(&["migrate", "h.yaml.md"]).succeeds();
     app.ledger(&["migrate", "--check", "h.yaml.md"]).exit(0).any_out();
     let answer = app.ledger(&["--json"]).succeeds().json();
     assert_eq!(answer["this_session"], serde_json::json!(["Wrote: the tests\nfiles: [src/a.ts]"]));
-    let decisions = serde_json::json!({ "auth": "tokens are signed by the gateway", "store": "postgres", "tokens": "jwt\nreason: signed" });
+    let decisions = serde_json::json!({ "auth": "tokens are signed by the gateway", "store": "postgres\none file", "tokens": "jwt\nreason: signed" });
     assert_eq!(answer["decisions"], decisions);
     let checkpoint = &answer["checkpoints"][0];
     assert_eq!((text(checkpoint, "/phase"), text(checkpoint, "/status")), ("1", "validated"));
-    assert_eq!(answer["other"]["notes"], serde_json::json!(["settled on Monday", "twice"]));
+    assert_eq!(answer["other"]["notes"], serde_json::json!(["for now, see #12", "settled on Monday", "twice"]));
 }

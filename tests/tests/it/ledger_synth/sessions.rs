@@ -347,3 +347,26 @@ fn an_event_is_written_where_gits_directory_is_read_only() {
     sandboxed("ledger-synth add --draft --now y").exit(4).err_has("the same command without `--draft`");
     app.sh("! git status --porcelain --ignored | grep shopfloor-tmp").exit(0);
 }
+
+/// Whatever is wrong with the ledger, a session is told how to leave word, and sees what can be read.
+#[test]
+fn a_session_is_told_what_can_be_read() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-10T00:00:00Z", "toast", "this_session:\n- the first item\n");
+    synth(&app);
+    app.ledger(&["archive"]).succeeds();
+    let started = |problem: &str| {
+        let out = run_with_input(&app, &["banner", "--for-hook", "claude"], "{\"session_id\":\"s\"}").exit(0);
+        out.err_has(problem);
+        text(&out.json(), "/hookSpecificOutput/additionalContext").to_owned()
+    };
+    app.sh(&format!("sed -i '$a x' {EVENTS}/snapshot_*")).exit(0);
+    let told = started("the snapshot was changed");
+    assert!(
+        told.contains("cannot be read") && told.contains("the first item") && told.contains("Leave word"),
+        "{told}"
+    );
+    app.write(".shopfloor/config.toml", "[bad");
+    assert!(started("config.toml:1").starts_with("Leave word"));
+}
