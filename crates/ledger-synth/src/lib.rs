@@ -16,7 +16,6 @@ mod body;
 mod cache;
 pub mod canonical;
 mod counted;
-mod difference;
 mod draft;
 mod encoding;
 mod entry;

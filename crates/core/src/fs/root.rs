@@ -2,7 +2,7 @@
 //! the way or at the end is ever followed.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -166,6 +166,13 @@ impl Root {
 
     /// The bytes of a regular file, whatever its size, and its mode; `None` when none is there.
     pub fn read_whole(&self, rel: &RelPath) -> Result<Option<(Vec<u8>, u32)>> {
+        let Some((file, meta)) = self.open_regular(rel)? else { return Ok(None) };
+        let bytes = super::read::read_to_end(&file, meta.len(), u64::MAX).at("read", &self.join(rel))?;
+        Ok(Some((bytes, std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777)))
+    }
+
+    /// A regular file, opened for reading; `None` when none is there.
+    pub fn open_regular(&self, rel: &RelPath) -> Result<Option<(File, Metadata)>> {
         let Reach::There(parent) = self.reach(rel)? else { return Ok(None) };
         let path = self.join(rel);
         let file = match open_file(&parent, rel.name()) {
@@ -173,11 +180,7 @@ impl Root {
             opened => opened.at("read", &path)?,
         };
         let meta = file.metadata().at("read", &path)?;
-        if !meta.is_file() {
-            return Ok(None);
-        }
-        let bytes = super::read::read_to_end(&file, meta.len(), u64::MAX).at("read", &path)?;
-        Ok(Some((bytes, std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777)))
+        Ok(meta.is_file().then_some((file, meta)))
     }
 
     /// A file, opened; `None` if it cannot be.

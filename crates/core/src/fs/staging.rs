@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -58,6 +58,24 @@ pub struct Staged {
     ours: Option<Content>,
     /// Whether what has the temporary name is not ours to remove, or nothing has it any more.
     pub(super) stays: bool,
+}
+
+/// A file and the digest of what is written into it.
+struct Digesting {
+    file: File,
+    digest: DigestBuilder,
+}
+
+impl Write for Digesting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.file.write(bytes)?;
+        self.digest.add(&bytes[..length]);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 impl Staging {
@@ -155,28 +173,25 @@ impl Staging {
         Ok(staged)
     }
 
-    /// Writes what a reader has into a file, in pieces, and syncs it.
-    pub fn file_from(&self, root: &Root, target: &RelPath, from: &mut dyn Read) -> Result<Staged> {
+    /// Like [`file`](Staging::file), for a file that `write` writes in pieces, so that it need not be in memory.
+    pub fn file_in_pieces(
+        &self,
+        root: &Root,
+        target: &RelPath,
+        mode: Option<u32>,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Staged> {
         let mut staged = self.name(root, target)?;
-        let mut digest = DigestBuilder::default();
-        let mut piece = vec![0; 1 << 16];
-        let mut write = || -> io::Result<()> {
-            let mut file = staged.create(None)?;
-            loop {
-                match from.read(&mut piece) {
-                    Ok(0) => break,
-                    Ok(length) => {
-                        digest.add(&piece[..length]);
-                        file.write_all(&piece[..length])?;
-                    }
-                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                    Err(e) => return Err(e),
-                }
+        let write_and_sync = || -> io::Result<Digest> {
+            let mut out = Digesting { file: staged.create(mode)?, digest: DigestBuilder::default() };
+            write(&mut out)?;
+            if self.is_durable {
+                out.file.sync_all()?;
             }
-            if self.is_durable { file.sync_all() } else { Ok(()) }
+            Ok(out.digest.finish())
         };
-        write().at("write", &root.join(target))?;
-        staged.ours = Some(Content::File(digest.finish()));
+        let digest = write_and_sync().at("write", &root.join(target))?;
+        staged.ours = Some(Content::File(digest));
         Ok(staged)
     }
 

@@ -1,6 +1,6 @@
 //! Places files in a ledger: `current.md`, events, the archive.
 
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -35,10 +35,14 @@ fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
 }
 
 /// Replaces the `current.md` that was read. `false`: the file has changed since.
-pub fn write_current(ledger: &Ledger, text: &str, before: Option<&SeenCurrent>) -> Result<bool> {
+pub fn write_current(
+    ledger: &Ledger,
+    before: Option<&SeenCurrent>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<bool> {
     let target = ledger.rel(CURRENT)?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
-    let staged = staging.file(&ledger.top, &target, text.as_bytes(), before.map(|read| read.mode))?;
+    let staged = staging.file_in_pieces(&ledger.top, &target, before.map(|read| read.mode), write)?;
     match before {
         None => staged.place(&ledger.top, &target),
         Some(read) => staged.swap(&ledger.top, &target, &Content::File(read.digest)),
@@ -73,7 +77,7 @@ pub fn create_event(ledger: &Ledger, stem: &str, bytes: &[u8]) -> Result<String>
 pub fn create_snapshot(ledger: &Ledger, name: &str, from: &mut dyn Read) -> Result<()> {
     let target = ledger.rel(&format!("{EVENTS}/{name}"))?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
-    let staged = staging.file_from(&ledger.top, &target, from)?;
+    let staged = staging.file_in_pieces(&ledger.top, &target, None, |out| io::copy(from, out).map(drop))?;
     let content = staged.written().cloned();
     if !staged.place(&ledger.top, &target)? {
         if ledger.top.content(&target)? != content {

@@ -1,18 +1,20 @@
 //! Synthesis: joins the events and writes `current.md`.
 
+use std::io;
+
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
 use super::files;
-use crate::facts::gather::{GatherMode, Gathered, gather};
-use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger, SeenCurrent};
+use crate::facts::gather::{GatherMode, Gathered, OldPage, gather};
+use crate::facts::{CURRENT, EVENTS, Events, Ledger, SeenCurrent};
 use crate::failure::LedgerFailure;
 use crate::join::Join;
 use crate::plan::{EventProblems, join_gathered, join_without};
 use crate::settings::Effect;
-use crate::view::{self, PageMark, PageSummary, View};
+use crate::view::{self, PageSummary, View};
 
 /// How often `current.md` may change while we replace it before we give up.
 const TRIES: usize = 10;
@@ -40,8 +42,8 @@ pub enum SynthOutcome {
     Nothing,
     Unchanged,
     Written,
-    /// In a dry run: `current.md` would be written, with this text.
-    Due(String),
+    /// In a dry run: `current.md` would be written, with this difference.
+    Due(Vec<String>),
 }
 
 /// The outcome of a synthesis.
@@ -85,7 +87,7 @@ pub fn synthesise<T>(
         return Ok(then(Synthesis::Quiet(count)));
     }
     // Before the join, which needs much memory, as does a large page.
-    let seen = ledger.current()?.as_ref().map(Current::seen);
+    let seen = ledger.seen_current()?;
     let join = join_gathered(&found)?;
     let Gathered { events, memory, .. } = &found;
     let problems = EventProblems::new(env.now.into(), events, &join);
@@ -153,24 +155,35 @@ fn write(
         // A sparse checkout leaves the whole ledger out.
         return Ok(SynthOutcome::Unchanged);
     }
-    let text = view.render(ledger.page.format, skipped, options.stamp.then_some(env.now));
-    let mark = PageMark::of(&text);
+    let (format, stamp) = (ledger.page.format, options.stamp.then_some(env.now));
+    let mark = view.mark(format, skipped);
     for _ in 0..TRIES {
         if seen.as_ref().is_some_and(|seen| is_fresh(ledger, &seen.summary, mark, view, skipped)) {
             return Ok(SynthOutcome::Unchanged);
         }
         let is_unique = seen.as_ref().map(|seen| holds_more(ledger, &seen.summary, options)).transpose()?;
         if options.effect.is_dry() {
-            return Ok(SynthOutcome::Due(text));
+            let old = OldPage::find(ledger)?;
+            let difference = view.difference(&|pass_on| old.read(pass_on), format, skipped, stamp)?;
+            return Ok(SynthOutcome::Due(difference));
         }
         let is_kept = match &seen {
             Some(seen) if is_unique == Some(true) => keep(ui, ledger, options, seen)?,
             _ => true,
         };
-        if is_kept && files::write_current(ledger, &text, seen.as_ref())? {
+        let write = |out: &mut dyn io::Write| {
+            let mut written = Ok(());
+            view.render_to(format, skipped, stamp, &mut |piece| {
+                if written.is_ok() {
+                    written = out.write_all(piece.as_bytes());
+                }
+            });
+            written
+        };
+        if is_kept && files::write_current(ledger, seen.as_ref(), write)? {
             return Ok(SynthOutcome::Written);
         }
-        seen = ledger.current()?.as_ref().map(Current::seen);
+        seen = ledger.seen_current()?;
     }
     Err(Failure::failed(format!("{} keeps changing while it is replaced", ledger.dir.join(CURRENT).display()))
         .hint("run the same command again"))

@@ -9,14 +9,15 @@ use shopfloor_core::ui::Ui;
 
 use super::answer::{self, SkippedAnswer};
 use crate::counted::counted;
-use crate::difference::difference;
-use crate::facts::gather::{GatherMode, gather, load_current, load_summary};
+use crate::facts::gather::{GatherMode, OldPage, gather};
 use crate::facts::objects::Objects;
-use crate::facts::{CURRENT, Current, Events, Ledger, Skipped};
+use crate::facts::{CURRENT, Events, Ledger, Skipped};
+use crate::join::Join;
+use crate::page_settings::PageSettings;
 use crate::plan::check::{self as plan, CheckVerdict};
-use crate::plan::join_gathered;
+use crate::plan::{Filter, join, join_gathered};
 use crate::settings::{Effect, LedgerArgs, Settings};
-use crate::view::PageSummary;
+use crate::view::View;
 
 #[derive(Serialize)]
 struct CheckAnswer<'a> {
@@ -57,11 +58,8 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -
             let ledger = Ledger::find(ui, env, ledger_args)?;
             let mode = GatherMode { effect: Effect::DryRun, may_resume: true, ..GatherMode::default() };
             let found = gather(&ledger, mode)?;
-            let page = load_summary(&ledger)?;
-            let join = join_gathered(&found)?;
-            let verdict = plan::check_join(env.now.into(), &found.events, &join, page.as_ref(), &ledger.page)?;
-            drop(join);
-            let checked = CheckedPage::new(verdict, found.events, || load_current(&ledger))?;
+            let old = OldPage::find(&ledger)?;
+            let checked = CheckedPage::new(env, &found.events, &join_gathered(&found)?, &old, &ledger.page)?;
             (checked, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --yes`")
         }
     };
@@ -98,17 +96,12 @@ pub struct CheckedPage {
 }
 
 impl CheckedPage {
-    /// Drops the events before it compares the pages: both need much memory if there are a hundred thousand events.
-    fn new(
-        verdict: CheckVerdict,
-        Events { skipped, .. }: Events,
-        current: impl FnOnce() -> Result<Option<Current>>,
-    ) -> Result<CheckedPage> {
-        let diff = match &verdict.expected {
-            Some(after) => difference(current()?.as_ref().map(|current| current.bytes.as_slice()), after),
-            None => Vec::new(),
-        };
-        Ok(CheckedPage { verdict, diff, skipped })
+    fn new(env: &Env, events: &Events, join: &Join<'_>, old: &OldPage, page: &PageSettings) -> Result<CheckedPage> {
+        let view = View::new(join, page.session_window);
+        let verdict = plan::check(env.now.into(), events, (join, &view), old.summary()?.as_ref(), page)?;
+        let difference = |format| view.difference(&|pass_on| old.read(pass_on), format, events.skipped.len(), None);
+        let diff = verdict.due.map(difference).transpose()?.unwrap_or_default();
+        Ok(CheckedPage { verdict, diff, skipped: events.skipped.clone() })
     }
 }
 
@@ -118,7 +111,8 @@ pub fn check_commit(env: &Env, git: &Git, repo: &Repo, settings: &Settings, rev:
     let commit = objects.commit(rev)?;
     let tree = objects.tree(&commit)?;
     let page = objects.page_settings(settings, objects.settings_blob(&commit)?.as_ref())?;
-    let summary = tree.current.as_deref().map(PageSummary::of);
-    let verdict = plan::check(env.now.into(), &tree.events, summary.as_ref(), &page)?;
-    CheckedPage::new(verdict, tree.events, || Ok(tree.current.map(|bytes| Current { bytes, stat: None })))
+    let old = tree.current.map_or(OldPage::Missing, OldPage::Bytes);
+    let snapshots = tree.events.snapshots()?;
+    let join = join(&tree.events.records, &snapshots, &Filter::default());
+    CheckedPage::new(env, &tree.events, &join, &old, &page)
 }

@@ -20,15 +20,16 @@ use crate::draft::{LeftBecause, LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
-use crate::facts::gather::{archived_files, load_events, load_summary};
+use crate::facts::gather::{OldPage, archived_files, load_events};
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Events, Ledger};
 use crate::front::Meta;
 use crate::page_settings::Tracked;
 use crate::plan::archive::CountedEvents;
-use crate::plan::check::check_join;
+use crate::plan::check::check;
 use crate::plan::{EventProblems, Filter, join};
 use crate::settings::{Effect, LedgerArgs};
 use crate::tool::TOOL;
+use crate::view::View;
 
 /// Show what is missing or wrong, and what fixes it: exit 0 if nothing is wrong, 1 if something is
 #[derive(clap::Args, Clone, Debug)]
@@ -81,7 +82,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// The events, `current.md` and the archive.
 fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let events = load_events(ledger)?;
-    let page = load_summary(ledger)?;
+    let page = OldPage::find(ledger)?.summary()?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let events_here = format!("{} in {}", join.sources.len(), ledger.dir.join(EVENTS).display());
@@ -91,7 +92,8 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
         None => Finding::good("format", "no event is malformed or from the future"),
         Some(first) => Finding::bad("format", first.clone(), "ledger-synth lint", None),
     });
-    let verdict = check_join(env.now.into(), &events, &join, page.as_ref(), &ledger.page)?;
+    let view = View::new(&join, ledger.page.session_window);
+    let verdict = check(env.now.into(), &events, (&join, &view), page.as_ref(), &ledger.page)?;
     findings.push(match verdict.is_fresh {
         _ if ledger.page.tracked == Tracked::Events => Finding::good("page", format!("{CURRENT} is not in git")),
         true => Finding::good("page", format!("{CURRENT} matches the events")),

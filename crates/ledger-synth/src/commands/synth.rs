@@ -15,7 +15,6 @@ use crate::apply::adopt::adopt_page;
 use crate::apply::commit::{self, Committed};
 use crate::apply::synthesis::{SynthOptions, SynthOutcome, Synthesis, synthesise};
 use crate::counted::counted;
-use crate::difference::difference;
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::failure::LedgerFailure;
 use crate::plan::Filter;
@@ -198,8 +197,6 @@ fn refuse_contradictions(args: &Args) -> Result<()> {
 struct Printed {
     has_events: bool,
     answer: Option<Value>,
-    /// In a dry run, the page that would be written. What it would change is shown without the events in memory.
-    due: Option<String>,
 }
 
 /// When the answer of `--json` is printed.
@@ -220,7 +217,7 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions, when: Answ
         ui.line(format!("{word} {} ({})", printable(&path), counted(count, "event")));
     };
     let unchanged = |count: usize| ui.detail(format!("{path} is up to date ({})", counted(count, "event")));
-    let printed = synthesise(ui, env, ledger, options, |synthesis| {
+    synthesise(ui, env, ledger, options, |synthesis| {
         let (view, events, outcome) = match synthesis {
             Synthesis::Quiet(count) => {
                 unchanged(count);
@@ -237,30 +234,22 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions, when: Answ
                     ui.json_stream(&answer);
                     Printed { has_events, ..Printed::default() }
                 }
-                AnswerTime::Later => {
-                    Printed { has_events, answer: serde_json::to_value(answer).ok(), ..Printed::default() }
-                }
+                AnswerTime::Later => Printed { has_events, answer: serde_json::to_value(answer).ok() },
             };
         }
-        let mut due = None;
         match outcome {
             SynthOutcome::Nothing => {
                 ui.detail(format!("there are no events in {}; nothing was touched", ledger.dir.join(EVENTS).display()))
             }
             SynthOutcome::Unchanged => unchanged(view.event_count),
-            SynthOutcome::Due(page) => {
+            SynthOutcome::Due(difference) => {
                 shown("would write", view.event_count);
-                due = Some(page);
+                difference.iter().for_each(|line| ui.line(printable(line)));
             }
             SynthOutcome::Written => shown("wrote", view.event_count),
         }
-        Printed { has_events, due, ..Printed::default() }
-    })?;
-    if let Some(text) = &printed.due {
-        let before = ledger.current()?.map(|current| current.bytes);
-        difference(before.as_deref(), text).iter().for_each(|line| ui.line(printable(line)));
-    }
-    Ok(printed)
+        Printed { has_events, ..Printed::default() }
+    })
 }
 
 #[cfg(test)]

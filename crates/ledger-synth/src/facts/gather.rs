@@ -10,14 +10,14 @@ use shopfloor_core::hash::Digest;
 
 use super::directory::{self, CacheUse, DirectoryRead, LedgerLock, ListingDetail};
 use super::objects::{self, CommitTree, Objects};
-use super::{ARCHIVE, Current, EVENTS, Events, Ledger, sparse};
+use super::{ARCHIVE, EVENTS, Events, Ledger, OpenPage, sparse};
 use crate::cache::{self, Base, FileKey, LazyPack};
 use crate::entry::Entry;
 use crate::join::Join;
 use crate::record::EventRecord;
 use crate::settings::Effect;
 use crate::snapshot::Snapshot;
-use crate::view::PageSummary;
+use crate::view::{PageScan, PageSummary};
 
 /// How events are read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -143,11 +143,41 @@ pub fn has_left_out(ledger: &Ledger) -> Result<bool> {
     Ok(!left_out.events.is_empty() || left_out.current.is_some())
 }
 
-/// Reads `current.md`, here or left out of this sparse checkout.
-pub fn load_current(ledger: &Ledger) -> Result<Option<Current>> {
-    match ledger.current()? {
-        Some(current) => Ok(Some(current)),
-        None => Ok(left_out(ledger)?.current.map(|bytes| Current { bytes, stat: None })),
+/// A page to compare with.
+pub enum OldPage {
+    Open(OpenPage),
+    /// From git's objects.
+    Bytes(Vec<u8>),
+    Missing,
+}
+
+impl OldPage {
+    /// Opens `current.md`, here or left out of this sparse checkout.
+    pub fn find(ledger: &Ledger) -> Result<OldPage> {
+        Ok(match ledger.open_current()? {
+            Some(page) => OldPage::Open(page),
+            None => left_out(ledger)?.current.map_or(OldPage::Missing, OldPage::Bytes),
+        })
+    }
+
+    /// Passes on its text in pieces of whole lines.
+    pub fn read(&self, pass_on: &mut dyn FnMut(&[u8])) -> Result<()> {
+        match self {
+            OldPage::Open(page) => page.lines(pass_on)?,
+            OldPage::Bytes(bytes) => pass_on(bytes),
+            OldPage::Missing => {}
+        }
+        Ok(())
+    }
+
+    /// What is known of it. None: there is none.
+    pub fn summary(&self) -> Result<Option<PageSummary>> {
+        if matches!(self, OldPage::Missing) {
+            return Ok(None);
+        }
+        let mut scan = PageScan::default();
+        self.read(&mut |piece| scan.add(piece))?;
+        Ok(Some(scan.finish()))
     }
 }
 
@@ -156,11 +186,6 @@ pub fn load_events(ledger: &Ledger) -> Result<Events> {
     let mut events = gather(ledger, GatherMode { effect: Effect::DryRun, ..GatherMode::default() })?.events;
     events.sort();
     Ok(events)
-}
-
-/// What is known of `current.md`, here or left out of this sparse checkout, without its text.
-pub fn load_summary(ledger: &Ledger) -> Result<Option<PageSummary>> {
-    Ok(load_current(ledger)?.map(|current| PageSummary::of(&current.bytes)))
 }
 
 /// What is remembered between runs, and the start of this run by the file system's clock.

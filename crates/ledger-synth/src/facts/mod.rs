@@ -13,4 +13,4 @@ pub mod sparse;
 
 pub use event_paths::{EventPath, EventPaths};
 pub use events::{EventFileContent, Events, Skipped, SnapshotFile};
-pub use ledger::{ARCHIVE, CURRENT, Current, EVENTS, Ledger, SeenCurrent};
+pub use ledger::{ARCHIVE, CURRENT, Current, EVENTS, Ledger, OpenPage, SeenCurrent};

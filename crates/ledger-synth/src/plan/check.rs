@@ -2,11 +2,11 @@
 
 use shopfloor_core::error::{Exit, Result};
 
-use super::{EventProblems, Filter, join};
+use super::EventProblems;
 use crate::facts::{CURRENT, Events};
 use crate::instant::EventTime;
 use crate::join::Join;
-use crate::page_settings::{PageSettings, Tracked};
+use crate::page_settings::{PageFormat, PageSettings, Tracked};
 use crate::view::{self, PageSummary, View};
 
 /// The answer of a check.
@@ -17,8 +17,8 @@ pub struct CheckVerdict {
     pub is_fresh: bool,
     /// Why `current.md` is not fresh; empty when it is.
     pub why: String,
-    /// The page that the events ask for, if there is another one.
-    pub expected: Option<String>,
+    /// The format in which the page is to be written, if it is not what the events ask for.
+    pub due: Option<PageFormat>,
     /// The fix, if a synthesis does not fix it.
     pub fix: Option<&'static str>,
     /// Malformed events, and events from the future.
@@ -26,27 +26,14 @@ pub struct CheckVerdict {
     pub event_count: usize,
 }
 
-/// Compares `current.md` with the synthesis of its events.
+/// Compares `current.md` with the view of a join of its events.
 pub fn check(
     now: EventTime,
     events: &Events,
+    (join, view): (&Join<'_>, &View<'_>),
     current: Option<&PageSummary>,
     page: &PageSettings,
 ) -> Result<CheckVerdict> {
-    let snapshots = events.snapshots()?;
-    let join = join(&events.records, &snapshots, &Filter::default());
-    check_join(now, events, &join, current, page)
-}
-
-/// Compares `current.md` with the synthesis of a join of its events.
-pub fn check_join(
-    now: EventTime,
-    events: &Events,
-    join: &Join<'_>,
-    current: Option<&PageSummary>,
-    page: &PageSettings,
-) -> Result<CheckVerdict> {
-    let view = View::new(join, page.session_window);
     let problems = EventProblems::new(now, events, join);
     let event_count = view.event_count;
     let is_foreign = current.is_some_and(|current| !current.is_blank && current.footer.is_none());
@@ -54,7 +41,7 @@ pub fn check_join(
         .then_some("run `ledger-synth --adopt` to turn it into an event, or `ledger-synth --force` to replace it");
     let has_footer = current.is_some_and(|current| current.footer.is_some());
     let fix = fix.or((event_count == 0 && has_footer).then_some("restore them, for example from git"));
-    let (exit, why, expected) = if page.tracked == Tracked::Events {
+    let (exit, why, due) = if page.tracked == Tracked::Events {
         // The page is made where it is read.
         (Exit::Done, "", None)
     } else if event_count == 0 && has_footer && problems.is_empty() {
@@ -63,12 +50,12 @@ pub fn check_join(
     } else if event_count == 0 {
         (Exit::Done, "", None)
     } else {
-        compare(current, &view, page, events.skipped.len())?
+        compare(current, view, page, events.skipped.len())?
     };
     let is_fresh = exit == Exit::Done;
     let (exit, why) = if problems.is_empty() { (exit, why) } else { (Exit::Bad, problems.summary()) };
     let problems = problems.lines().cloned().collect();
-    Ok(CheckVerdict { exit, is_fresh, why: why.to_owned(), expected, fix, problems, event_count })
+    Ok(CheckVerdict { exit, is_fresh, why: why.to_owned(), due, fix, problems, event_count })
 }
 
 /// Compares a page with what its events say, in the page's own format unless somebody chose one.
@@ -77,7 +64,7 @@ fn compare(
     view: &View<'_>,
     page: &PageSettings,
     skipped: usize,
-) -> Result<(Exit, &'static str, Option<String>)> {
+) -> Result<(Exit, &'static str, Option<PageFormat>)> {
     let footer = current.and_then(|current| current.footer.as_ref());
     let own = footer.and_then(|footer| footer.format).filter(|_| !page.is_format_chosen);
     let format = own.unwrap_or(page.format);
@@ -92,5 +79,5 @@ fn compare(
         (Some(_), Some(footer)) if !footer.is_intact => "it was edited by hand",
         (Some(_), Some(_)) => "it does not match its events",
     };
-    Ok((Exit::No, why, Some(view.render(format, skipped, None))))
+    Ok((Exit::No, why, Some(format)))
 }

@@ -7,7 +7,7 @@ use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use crate::page_settings::PageFormat;
 
-/// The beginning of the footer.
+/// The beginning of the footer. [`PageScan`] looks for its lines.
 pub const FOOTER: &str = "\n---\n_synthesized:\n";
 
 /// What stands before each line of the footer: a blank line and four blanks make Markdown keep the lines apart.
@@ -25,36 +25,34 @@ pub struct Footer {
     pub format: Option<PageFormat>,
     /// The number of the format as it is written.
     pub number: u32,
-    /// The hash of the text above it when it was written.
-    output: String,
-    /// Whether that text is unchanged.
+    /// Whether the text above it is unchanged.
     pub is_intact: bool,
+}
+
+impl Footer {
+    /// Parses what follows the first lines of a footer. `above` is the digest of the text above it.
+    fn parse(text: &str, above: Digest) -> Footer {
+        let field = |name: &str| text.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(": "));
+        // Intact means: the text above is unchanged, and nothing was added in or after the footer.
+        let keys = ["event_count", "latest_ts", "generated_at", "format", "inputs", "skipped", "output"];
+        let (own, rest) = text.split_once("\n\n---\n").unwrap_or_default();
+        let number = field("format").and_then(|n| n.parse().ok()).unwrap_or(1);
+        let format = PageFormat::of(number);
+        let (begin, margin) = margin(format.unwrap_or_default());
+        let is_it =
+            |(line, key): (&str, &str)| line.strip_prefix(margin).is_some_and(|l| l.starts_with(&format!("{key}: ")));
+        let is_plain = rest.is_empty()
+            && own
+                .strip_prefix(begin)
+                .is_some_and(|own| own.lines().count() == keys.len() && own.lines().zip(keys).all(is_it));
+        let is_intact = is_plain && field("output") == Some(&above.to_string());
+        Footer { format, number, is_intact }
+    }
 }
 
 /// Parses the footer of a generated file. None: a person wrote the file.
 pub fn footer(text: &str) -> Option<Footer> {
-    let text = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
-    let at = text.rfind(FOOTER)?;
-    let field = |name: &str| {
-        text[at + FOOTER.len()..]
-            .lines()
-            .find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
-    };
-    let output = field("output").unwrap_or_default();
-    // Intact means: the text above is unchanged, and nothing was added in or after the footer.
-    let keys = ["event_count", "latest_ts", "generated_at", "format", "inputs", "skipped", "output"];
-    let (own, rest) = text[at + FOOTER.len()..].split_once("\n\n---\n").unwrap_or_default();
-    let number = field("format").and_then(|n| n.parse().ok()).unwrap_or(1);
-    let format = PageFormat::of(number);
-    let (begin, margin) = margin(format.unwrap_or_default());
-    let is_it =
-        |(line, key): (&str, &str)| line.strip_prefix(margin).is_some_and(|l| l.starts_with(&format!("{key}: ")));
-    let is_plain = rest.is_empty()
-        && own
-            .strip_prefix(begin)
-            .is_some_and(|own| own.lines().count() == keys.len() && own.lines().zip(keys).all(is_it));
-    let is_intact = is_plain && Digest::of(&text.as_bytes()[..at]).to_string() == output;
-    Some(Footer { format, number, output, is_intact })
+    PageSummary::of(text.as_bytes()).footer
 }
 
 /// A text without the footer that marks it as generated. Blank lines stand in its place if a person wrote something below
@@ -89,17 +87,72 @@ pub struct PageSummary {
 
 impl PageSummary {
     pub fn of(page: &[u8]) -> PageSummary {
-        let text = std::str::from_utf8(page).ok();
-        PageSummary {
-            footer: text.and_then(footer),
-            is_blank: page.trim_ascii().is_empty(),
-            mark: text.map(PageMark::of),
-        }
+        let mut scan = PageScan::default();
+        scan.add(page);
+        scan.finish()
     }
 
     /// Whether the page is the same as the one with this mark.
     pub fn is(&self, mark: Digest) -> bool {
         self.mark == Some(mark)
+    }
+}
+
+/// Summarises a page that comes in pieces of whole lines.
+#[derive(Default)]
+pub struct PageScan {
+    mark: PageMark,
+    is_foreign: bool,
+    has_text: bool,
+    /// The text up to now, without its last line end, which would belong to a footer.
+    above: DigestBuilder,
+    has_line: bool,
+    /// The digest of the text above the line before, if that may begin a footer.
+    begun: Option<Digest>,
+    /// The digest of the text above the last footer, and what follows the first lines of that footer.
+    footer: Option<(Digest, String)>,
+}
+
+impl PageScan {
+    pub fn add(&mut self, piece: &[u8]) {
+        self.has_text |= !piece.trim_ascii().is_empty();
+        match std::str::from_utf8(piece) {
+            Ok(text) => {
+                self.mark.add(text);
+                text.split_inclusive('\n').for_each(|line| self.line(line));
+            }
+            Err(_) => self.is_foreign = true,
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        let (text, ends) = match line.strip_suffix('\n') {
+            Some(text) => (text.strip_suffix('\r').unwrap_or(text), true),
+            None => (line, false),
+        };
+        let above = (text == "---" && ends && self.has_line).then(|| self.above.clone().finish());
+        match self.begun.take() {
+            Some(above) if text == "_synthesized:" && ends => self.footer = Some((above, String::new())),
+            _ => {
+                if let Some((_, below)) = &mut self.footer {
+                    below.push_str(text);
+                    below.push_str(if ends { "\n" } else { "" });
+                }
+            }
+        }
+        self.begun = above;
+        self.above.add(if self.has_line { b"\n" } else { b"" });
+        self.above.add(text.as_bytes());
+        self.has_line = true;
+    }
+
+    pub fn finish(self) -> PageSummary {
+        let footer = self.footer.filter(|_| !self.is_foreign);
+        PageSummary {
+            footer: footer.map(|(above, below)| Footer::parse(&below, above)),
+            is_blank: !self.has_text,
+            mark: (!self.is_foreign).then(|| self.mark.finish()),
+        }
     }
 }
 

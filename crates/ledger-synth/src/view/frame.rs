@@ -38,7 +38,7 @@ impl View<'_> {
         digest.finish()
     }
 
-    /// Renders `current.md` in pieces.
+    /// Renders `current.md` in pieces of whole lines.
     pub fn render_to(
         &self,
         format: PageFormat,

@@ -2,6 +2,7 @@
 
 mod contents;
 mod context;
+mod difference;
 mod escape;
 mod flat;
 mod footer;
@@ -19,6 +20,6 @@ mod write;
 
 pub use contents::{OtherSection, ReachedCheckpoint, SectionContent, View, open_questions, unnumbered};
 pub use context::context;
-pub use footer::{PageMark, PageSummary, footer, is_same, newer_format, without_footer};
+pub use footer::{PageScan, PageSummary, footer, is_same, newer_format, without_footer};
 pub use frame::source_line;
 pub use notes::Notes;
