@@ -22,7 +22,9 @@ use crate::facts::gather::{each_archived, load_events};
 use crate::front::Meta;
 use crate::handoff::Handoff;
 use crate::instant::{self, EventTime};
-use crate::plan::migration::{HeldTexts, MissingText, missing};
+use crate::plan::migration::{MissingText, Proof, SourceEvent, SourceFile};
+use crate::plan::{Filter, join};
+use crate::record::EventRecord;
 use crate::settings::{Effect, LedgerArgs};
 
 /// Turn handoff files of other shapes into events, and leave the files where they are
@@ -82,7 +84,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let mut events = Vec::new();
     for file in &args.files {
         let path = env.cwd.join(file);
-        let event = migrated(env, &ledger, args, ts, &path)?;
+        let event = migrated(env, &ledger, args, ts, &path, &read(&path)?)?;
         events.push((path, event));
     }
     for (path, event) in &events {
@@ -112,19 +114,40 @@ fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Ex
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events(&ledger)?;
     let paths: Vec<PathBuf> = args.files.iter().map(|file| env.cwd.join(file)).collect();
-    let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<String>>>()?;
-    let mut held = HeldTexts::new(&files, &events.records, &events.snapshots()?);
-    // Other archived events do not count.
+    let source = |path: &PathBuf| {
+        let text = read(path)?;
+        let event = migrated(env, &ledger, args, None, path, &text).ok();
+        let event = event.map(|event| SourceEvent {
+            id: canonical::id(&event),
+            ts: event.meta.ts,
+            agent: event.meta.agent.into_owned(),
+        });
+        Ok(SourceFile { text, event })
+    };
+    let files = paths.iter().map(source).collect::<Result<Vec<_>>>()?;
+    let mut snapshots = events.snapshots()?;
+    let join = join(&events.records, &snapshots, &Filter::default());
     let covered = events.covered()?;
+    let mut archived = Vec::new();
     each_archived(&ledger, |part| {
-        held.add_events(part.records.iter().filter(|record| covered.contains(&record.id())));
-        part.snapshots()?.into_iter().for_each(|snapshot| held.add_snapshot(snapshot));
+        archived.extend(part.snapshots()?.into_iter().cloned());
         Ok(())
     })?;
+    snapshots.extend(&archived);
+    let counted = |pass_on: &mut dyn FnMut(&EventRecord)| {
+        let counts = |id: &Digest| !join.retracted.contains(id) || join.folded.contains(id);
+        events.records.iter().filter(|record| counts(&record.id())).for_each(&mut *pass_on);
+        // Other archived events do not count.
+        each_archived(&ledger, |part| {
+            part.records.iter().filter(|record| covered.contains(&record.id())).for_each(&mut *pass_on);
+            Ok(())
+        })
+    };
+    let proof = Proof::new(&files, &counted, &snapshots)?;
     let mut exit = Exit::Done;
-    for (path, file) in paths.iter().zip(&files) {
+    for (path, missing) in paths.iter().zip(proof.missing()) {
         let shown = path.to_string_lossy();
-        for MissingText { line, text } in missing(file, &held) {
+        for MissingText { line, text } in missing {
             exit = Exit::No;
             if ui.is_json() {
                 ui.json(&MissingTextAnswer { path: &shown, line, text: &text });
@@ -151,8 +174,9 @@ fn migrated(
     args: &Args,
     given: Option<EventTime>,
     path: &Path,
+    text: &str,
 ) -> Result<LedgerEvent<'static>> {
-    let handoff = Handoff::parse(path, &read(path)?);
+    let handoff = Handoff::parse(path, text);
     let ts = handoff.ts.or(given).or(handoff.day).ok_or_else(|| {
         Failure::malformed(format!("{}: its time is unknown", path.display()))
             .hint("give its time with `--ts 2026-01-10T13:00:00Z`")

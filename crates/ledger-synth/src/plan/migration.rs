@@ -1,24 +1,24 @@
 //! Proves a migration: whether the ledger holds every text of a file. It reads the file in its own way, so that it does
 //! not repeat the mistakes of the migration.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Value;
+use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
 
-use super::{Filter, join};
+use super::source_texts::{SourceText, TextKind, texts_of, words};
 use crate::entry::Entry;
-use crate::front_sections::map_of;
 use crate::front_sections::meant;
 use crate::instant::{self, EventTime};
 use crate::record::EventRecord;
 use crate::section::SectionName;
 use crate::snapshot::Snapshot;
-use crate::view;
 
-/// Those of some texts that the ledger holds. Only what may be asked for is kept, because a ledger may be large.
+/// Those of some texts that events hold. Only what may be asked for is kept, because a ledger may be large.
 #[derive(Default)]
-pub struct HeldTexts {
+struct HeldTexts {
     wanted: WantedTexts,
     /// The texts of three words and more that are in a text of an event.
     found: HashSet<String>,
@@ -40,29 +40,6 @@ struct WantedTexts {
     marks: Vec<String>,
 }
 
-/// A text of a file.
-#[derive(Debug, PartialEq, Eq)]
-struct SourceText {
-    /// Counted from 1.
-    line: usize,
-    text: String,
-    kind: TextKind,
-    /// The text together with the line before it and with the line behind it, if it has few words: a paragraph may be
-    /// held as one text.
-    wrapped: Vec<String>,
-}
-
-/// What stands for a text in an event besides the same words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TextKind {
-    /// Nothing.
-    Plain,
-    /// A time in another spelling: it is the value of a key such as `date`.
-    Labelled,
-    /// A section that has another name.
-    Name,
-}
-
 /// A text of a file that no event holds.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MissingText {
@@ -71,36 +48,123 @@ pub struct MissingText {
     pub text: String,
 }
 
-impl HeldTexts {
-    /// What of these files the events hold, but for those that are retracted.
-    pub fn new(files: &[String], records: &[EventRecord], snapshots: &[&Snapshot]) -> HeldTexts {
-        let mut held = HeldTexts { wanted: WantedTexts::of(files), ..HeldTexts::default() };
-        let join = join(records, snapshots, &Filter::default());
-        let counts =
-            |record: &&EventRecord| !join.retracted.contains(&record.id()) || join.folded.contains(&record.id());
-        held.add_events(records.iter().filter(counts));
-        snapshots.iter().for_each(|snapshot| held.add_snapshot(snapshot));
-        held
-    }
+/// A file, and how the event is found that it became.
+pub struct SourceFile {
+    pub text: String,
+    /// The event that it becomes now. None: it cannot become one.
+    pub event: Option<SourceEvent>,
+}
 
-    /// Adds what events say that count.
-    pub fn add_events<'r>(&mut self, records: impl IntoIterator<Item = &'r EventRecord>) {
-        for event in records.into_iter().filter_map(EventRecord::decode) {
-            let meta = &event.meta;
-            let about = [
-                Some(&meta.agent),
-                meta.branch.as_ref(),
-                meta.kind.as_ref(),
-                meta.reason.as_ref(),
-                meta.title.as_ref(),
-            ];
-            about.into_iter().flatten().for_each(|text| self.say(text));
-            self.times.insert(meta.ts);
-            event.entries.iter().for_each(|entry| self.add(entry));
+/// What tells an event apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceEvent {
+    pub id: Digest,
+    pub ts: EventTime,
+    pub agent: String,
+}
+
+/// How sure it is that an event is the one that a file became.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    /// No event of the ledger is: its texts may be anywhere.
+    #[default]
+    None,
+    Time,
+    TimeAndAgent,
+    /// It is.
+    Same,
+}
+
+/// Calls back with each event that counts.
+pub type EachEvent<'e> = dyn Fn(&mut dyn FnMut(&EventRecord)) -> Result<()> + 'e;
+
+/// What the ledger holds of each of some files: what the event holds that a file became, as far as that is known.
+pub struct Proof<'f> {
+    files: &'f [SourceFile],
+    /// Of each file, the likeness of the events that hold its texts.
+    likeness: Vec<Likeness>,
+    held: Vec<HeldTexts>,
+    /// What the whole ledger holds of the files that no event is like.
+    anywhere: HeldTexts,
+}
+
+impl<'f> Proof<'f> {
+    /// Reads the events twice: an event may be like a file only if none is the same.
+    pub fn new(files: &'f [SourceFile], events: &EachEvent<'_>, snapshots: &[&Snapshot]) -> Result<Proof<'f>> {
+        let mut by_time: HashMap<EventTime, Vec<usize>> = HashMap::new();
+        let ids: HashSet<Digest> = files.iter().filter_map(|file| Some(file.event.as_ref()?.id)).collect();
+        for (at, file) in files.iter().enumerate() {
+            file.event.iter().for_each(|event| by_time.entry(event.ts).or_default().push(at));
         }
+        let like = |record: &EventRecord| -> Vec<(usize, Likeness)> {
+            let Some((source, _)) = record.parts() else { return Vec::new() };
+            let likeness = |at: &usize| {
+                let event = files[*at].event.as_ref()?;
+                let likeness = match () {
+                    () if event.id == source.id => Likeness::Same,
+                    // It is another file's.
+                    () if ids.contains(&source.id) => Likeness::None,
+                    () if event.agent == source.agent => Likeness::TimeAndAgent,
+                    () => Likeness::Time,
+                };
+                Some((*at, likeness))
+            };
+            by_time.get(&source.ts).into_iter().flatten().filter_map(likeness).collect()
+        };
+        let mut best = vec![Likeness::None; files.len()];
+        events(&mut |record| {
+            like(record).into_iter().for_each(|(at, likeness)| best[at] = best[at].max(likeness));
+        })?;
+        let texts = |wanted: Likeness| {
+            let files = files.iter().zip(&best).filter(move |(_, likeness)| **likeness == wanted);
+            files.map(|(file, _)| &*file.text)
+        };
+        let mut proof = Proof {
+            files,
+            held: files.iter().map(|file| HeldTexts::wanting([&*file.text])).collect(),
+            anywhere: HeldTexts::wanting(texts(Likeness::None)),
+            likeness: Vec::new(),
+        };
+        events(&mut |record| {
+            let likes =
+                like(record).into_iter().filter(|(at, likeness)| *likeness != Likeness::None && best[*at] == *likeness);
+            likes.for_each(|(at, _)| proof.held[at].add_event(record));
+            proof.anywhere.add_event(record);
+        })?;
+        snapshots.iter().for_each(|snapshot| proof.anywhere.add_snapshot(snapshot));
+        proof.likeness = best;
+        Ok(proof)
     }
 
-    pub fn add_snapshot(&mut self, snapshot: &Snapshot) {
+    /// The texts of each file that the ledger does not hold.
+    pub fn missing(&self) -> impl Iterator<Item = Vec<MissingText>> {
+        self.files.iter().zip(&self.held).zip(&self.likeness).map(|((file, held), likeness)| {
+            let held = if *likeness == Likeness::None { &self.anywhere } else { held };
+            missing(&file.text, held)
+        })
+    }
+}
+
+impl HeldTexts {
+    fn wanting<'t>(files: impl IntoIterator<Item = &'t str>) -> HeldTexts {
+        HeldTexts { wanted: WantedTexts::of(files), ..HeldTexts::default() }
+    }
+
+    /// Adds what an event says.
+    fn add_event(&mut self, record: &EventRecord) {
+        if self.wanted.texts.is_empty() {
+            return;
+        }
+        let Some(event) = record.decode() else { return };
+        let meta = &event.meta;
+        let about =
+            [Some(&meta.agent), meta.branch.as_ref(), meta.kind.as_ref(), meta.reason.as_ref(), meta.title.as_ref()];
+        about.into_iter().flatten().for_each(|text| self.say(text));
+        self.times.insert(meta.ts);
+        event.entries.iter().for_each(|entry| self.add(entry));
+    }
+
+    fn add_snapshot(&mut self, snapshot: &Snapshot) {
         for source in snapshot.events.sources() {
             let about = [Some(&source.agent), source.branch.as_ref(), source.topic.as_ref()];
             about.into_iter().flatten().for_each(|text| self.say(text));
@@ -187,8 +251,8 @@ impl HeldTexts {
 }
 
 impl WantedTexts {
-    fn of(files: &[String]) -> WantedTexts {
-        let texts = files.iter().flat_map(|file| texts_of(file));
+    fn of<'t>(files: impl IntoIterator<Item = &'t str>) -> WantedTexts {
+        let texts = files.into_iter().flat_map(texts_of);
         let (texts, wrapped): (Vec<_>, Vec<_>) = texts.map(|source| (source.text, source.wrapped)).unzip();
         let wrapped: HashSet<String> = wrapped.iter().flatten().map(|text| words(text)).collect();
         let texts: HashSet<String> = texts.into_iter().collect();
@@ -199,207 +263,15 @@ impl WantedTexts {
         let long: HashSet<String> = long.chain(wrapped.iter().filter(|words| count(words) > 1)).cloned().collect();
         let long = long.into_iter().collect();
         let texts: HashSet<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
-        let marks = texts.iter().filter(|text| self::words(text).trim().is_empty() && !text.is_ascii());
+        let marks = texts.iter().filter(|text| super::source_texts::words(text).trim().is_empty() && !text.is_ascii());
         WantedTexts { marks: marks.cloned().collect(), texts, words, long }
     }
 }
 
-/// The words of a text, one blank around each. Marks and quotes are not words.
-fn words(text: &str) -> String {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.fold(String::from(" "), |all, word| all + word + " ")
-}
-
 /// The texts of a file that the ledger does not hold.
-pub fn missing(file: &str, held: &HeldTexts) -> Vec<MissingText> {
+fn missing(file: &str, held: &HeldTexts) -> Vec<MissingText> {
     let missing = texts_of(file).into_iter().filter(|source| !held.holds(source));
     missing.map(|SourceText { line, text, .. }| MissingText { line, text }).collect()
-}
-
-/// The texts of a file: the values of what is YAML, the lines of everything else. The footer of a generated page says
-/// nothing.
-fn texts_of(file: &str) -> Vec<SourceText> {
-    let file = view::without_footer(file);
-    let lines: Vec<&str> = file.lines().collect();
-    let is_rule = |line: &&str| line.trim_end() == "---";
-    let mut parts = Vec::new();
-    let mut from = 0;
-    // A frontmatter, if there is one, and the rest.
-    if lines.first().is_some_and(is_rule)
-        && let Some(end) = lines.iter().skip(1).position(is_rule)
-    {
-        parts.push((1, &lines[1..=end]));
-        from = end + 2;
-    }
-    parts.push((from, lines.get(from..).unwrap_or_default()));
-    parts.into_iter().flat_map(|(from, lines)| part(from, lines)).collect()
-}
-
-fn part(from: usize, lines: &[&str]) -> Vec<SourceText> {
-    match map_of(&lines.join("\n")) {
-        Some(map) => texts_of_yaml(from, lines, map),
-        None => texts_of_lines(from, lines),
-    }
-}
-
-fn texts_of_yaml(from: usize, lines: &[&str], map: Mapping) -> Vec<SourceText> {
-    let mut leaves = Vec::new();
-    leaves_of(&Value::Mapping(map), TextKind::Plain, &mut leaves);
-    let line_of = |leaf: &str| {
-        let first = leaf.lines().next().unwrap_or_default();
-        lines.iter().position(|line| line.contains(first)).map_or(from + 1, |at| from + at + 1)
-    };
-    let unread = unread(lines);
-    // The line has more of this text than YAML tells.
-    for cut in unread.iter().filter_map(|unread| unread.cut.as_ref()) {
-        leaves.iter().position(|(text, _)| text == cut).map(|at| leaves.remove(at));
-    }
-    let source = |line, text, kind| SourceText { line, text, kind, wrapped: Vec::new() };
-    let leaves = leaves.into_iter().map(|(text, kind)| source(line_of(&text), text, kind));
-    let unread = unread.into_iter().map(|one| source(from + one.at + 1, one.text, TextKind::Plain));
-    leaves.chain(unread).collect()
-}
-
-fn texts_of_lines(from: usize, lines: &[&str]) -> Vec<SourceText> {
-    let all: Vec<Vec<(String, TextKind)>> = lines.iter().map(|line| pieces(line)).collect();
-    let mut texts = Vec::new();
-    for (at, pieces) in all.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|at| all[at].last());
-        let behind = all.get(at + 1).and_then(|pieces| pieces.first());
-        for (text, kind) in pieces {
-            let is_short = words(text).split_whitespace().count() <= 2;
-            let joined = [
-                before.map(|(before, _)| format!("{before} {text}")),
-                behind.map(|(behind, _)| format!("{text} {behind}")),
-            ];
-            let wrapped = joined.into_iter().flatten().filter(|_| is_short).collect();
-            texts.push(SourceText { line: from + at + 1, text: text.clone(), kind: *kind, wrapped });
-        }
-    }
-    texts
-}
-
-/// What YAML does not tell of a line: a comment, or a number as it is spelled.
-struct Unread {
-    /// The number of the line, from 0.
-    at: usize,
-    text: String,
-    /// What YAML tells instead.
-    cut: Option<String>,
-}
-
-fn unread(lines: &[&str]) -> Vec<Unread> {
-    let mut found = Vec::new();
-    let mut block = None;
-    for (at, line) in lines.iter().enumerate() {
-        let bare = line.trim_start();
-        let margin = line.len() - bare.len();
-        if block.is_some_and(|block| bare.is_empty() || margin > block) {
-            continue;
-        }
-        let bare = bare.trim_start_matches("- ");
-        let value = bare.split_once(": ").map_or(bare, |(_, value)| value).trim();
-        block = value.starts_with(['|', '>']).then_some(margin);
-        let (said, comment) = without_comment(if bare.starts_with('#') { bare } else { value });
-        let is_words = !said.is_empty() && !said.starts_with(['"', '\'', '[', '{', '|', '>']);
-        if !comment.is_empty() {
-            let text = if is_words { value } else { comment };
-            found.push(Unread { at, text: text.to_owned(), cut: is_words.then(|| said.trim().to_owned()) });
-        }
-        if is_words && !comment.is_empty() {
-            continue;
-        }
-        let is_number = |word: &&str| word.len() <= 64 && matches!(serde_yaml::from_str(word), Ok(Value::Number(_)));
-        let numbers = said.split([',', '[', ']', '{', '}']).map(str::trim).filter(is_number);
-        found.extend(numbers.map(|word| Unread { at, text: word.to_owned(), cut: None }));
-    }
-    found
-}
-
-/// The value of a line of YAML, and the text of the comment behind it.
-fn without_comment(value: &str) -> (&str, &str) {
-    // A quote may have ` #` in it.
-    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
-    let from = quote.and_then(|quote| value.rfind(quote)).unwrap_or(0);
-    let at = if value.starts_with('#') { Some(0) } else { value[from..].find(" #").map(|at| from + at) };
-    let (said, comment) = value.split_at(at.unwrap_or(value.len()));
-    (said, comment.trim_start_matches([' ', '#']).trim_end())
-}
-
-/// The keys and values of a YAML value. A key that only says what its value is, as `task` or `phase` do, is not a text.
-fn leaves_of(value: &Value, kind: TextKind, leaves: &mut Vec<(String, TextKind)>) {
-    match value {
-        Value::Mapping(map) => {
-            for (key, value) in map {
-                let key = crate::scalar::plain(key);
-                // An empty value says nothing.
-                let is_empty = matches!(value, Value::Null)
-                    || value.as_str() == Some("")
-                    || value.as_sequence().is_some_and(Vec::is_empty);
-                let is_label = is_label(&key);
-                if !is_empty && !is_label {
-                    leaves.push((key, TextKind::Name));
-                }
-                leaves_of(value, if is_label { TextKind::Labelled } else { TextKind::Plain }, leaves);
-            }
-        }
-        Value::Sequence(items) => items.iter().for_each(|item| leaves_of(item, kind, leaves)),
-        value => leaves.push((crate::scalar::plain(value), kind)),
-    }
-}
-
-/// Words that say what their value is, and stand for nothing themselves.
-fn is_label(key: &str) -> bool {
-    let labels = [
-        "task",
-        "phase",
-        "status",
-        "updated",
-        "decision",
-        "what",
-        "choice",
-        "key",
-        "title",
-        "name",
-        "topic",
-        "id",
-        "text",
-        "value",
-        "state",
-        "time",
-        "ts",
-        "timestamp",
-        "date",
-        "created",
-        "agent",
-        "author",
-        "session",
-        "branch",
-        "type",
-        "reason",
-        "last_updated",
-    ];
-    labels.contains(&&*key.to_lowercase())
-}
-
-/// The texts of a line that is not YAML: its key and its value, if it has both.
-fn pieces(line: &str) -> Vec<(String, TextKind)> {
-    let line = line.trim();
-    let bare = line.trim_start_matches(['-', '*', '+', '#', '>', ' ', '\t']).trim_end_matches(['#', ' ']);
-    // The colon of `**Now:** Create the PR` ends the key.
-    let bare = bare.replacen(":**", "**:", 1).replacen(":__", "__:", 1);
-    let is_name = line.starts_with('#') || bare.ends_with("**") || bare.ends_with(':');
-    let pair = bare.split_once(": ").or_else(|| bare.strip_suffix(':').map(|key| (key, "")));
-    let texts = match pair {
-        Some((key, value)) if is_label(key.trim_matches(['*', '_', '`', '"', '\'', ' '])) => {
-            vec![(value, TextKind::Labelled)]
-        }
-        Some((key, value)) => vec![(key, TextKind::Name), (value, TextKind::Plain)],
-        None => vec![(&*bare, if is_name { TextKind::Name } else { TextKind::Plain })],
-    };
-    let is_fence = |text: &str| text.starts_with("```") || text.starts_with("~~~");
-    let texts = texts.into_iter().map(|(text, kind)| (text.trim().to_owned(), kind));
-    texts.filter(|(text, _)| !text.is_empty() && !is_fence(text)).collect()
 }
 
 #[cfg(test)]
@@ -407,7 +279,7 @@ mod tests {
     use super::*;
 
     fn held(file: &str, pieces: &str) -> HeldTexts {
-        let mut held = HeldTexts { wanted: WantedTexts::of(&[file.to_owned()]), ..HeldTexts::default() };
+        let mut held = HeldTexts::wanting([file]);
         for piece in pieces.split('|') {
             held.say(piece);
         }

@@ -7,6 +7,7 @@ mod join;
 pub mod migration;
 mod problems;
 pub mod questions;
+mod source_texts;
 
 pub use join::{Filter, KnownJoin, join, join_gathered, join_without, join_without_checkpoints};
 pub use problems::{EventProblems, future_sources};

@@ -113,6 +113,28 @@ fn migrate_proves_that_the_ledger_holds_every_text() {
     app.ledger(&["migrate", "--check", "old/page.md", "--json"]).exit(1).out_has("\"line\":4,\"text\":\"by machine\"");
 }
 
+/// A text is missed though another event has the same words.
+#[test]
+fn each_file_is_proved_by_its_own_event() {
+    let w = World::new();
+    let app = w.app();
+    let handoff = |now: &str| format!("---\nagent: adam\ndate: 2026-01-10\n---\nnow: {now}\n\n## Done\n- Tests pass\n");
+    for (name, now) in [("1.md", "Login"), ("2.md", "Logout"), ("3.md", "Keys")] {
+        app.write(name, &handoff(now));
+    }
+    app.ledger(&["migrate", "1.md", "2.md", "3.md"]).succeeds();
+    let check = ["migrate", "--check", "1.md", "2.md", "3.md"];
+    assert_eq!(app.ledger(&check).exit(0).stdout, "");
+    let event = app.sh(&format!("grep -l Logout {EVENTS}/*.md")).exit(0).stdout.trim().to_owned();
+    app.write(&event, &app.read(&event).replace("Tests pass", "Tests fail"));
+    let missing = app.ledger(&check).exit(1).stdout;
+    assert!(missing.lines().count() == 1 && missing.contains("/2.md:8: Tests pass"), "{missing}");
+    // If no event is like the file, its texts may be anywhere. Only its day is nowhere.
+    app.write("4.md", &handoff("Login").replace("01-10", "01-11"));
+    let missing = app.ledger(&["migrate", "--check", "4.md"]).exit(1).stdout;
+    assert!(missing.lines().count() == 1 && missing.ends_with("/4.md:3: 2026-01-11\n"), "{missing}");
+}
+
 /// The first tool had all sections in the frontmatter. Such an event counts as it is; other shapes are named.
 #[test]
 fn events_of_the_first_tool_count_as_they_are() {
