@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use crate::facts::{Events, Skipped};
 use crate::instant::EventTime;
 use crate::section::Section;
-use crate::view::{OtherSection, ReachedCheckpoint, SectionContent, View};
+use crate::view::{OtherSection, ReachedCheckpoint, SectionContent, Told, View};
 
 /// The whole ledger.
 #[derive(Serialize)]
@@ -140,14 +140,14 @@ enum OtherAnswer<'a> {
 #[serde(untagged)]
 enum ShapeAnswer<'a> {
     Text(&'a str),
-    Items(&'a [&'a str]),
+    Items(Items<'a>),
     Pairs(Pairs<'a>),
 }
 
 impl<'a> OtherAnswer<'a> {
     fn new(other: &'a OtherSection<'_>) -> OtherAnswer<'a> {
-        let text = other.text.map(ShapeAnswer::Text);
-        let items = (!other.items.is_empty()).then_some(ShapeAnswer::Items(&other.items));
+        let text = other.text.map(|told| ShapeAnswer::Text(told.text));
+        let items = (!other.items.is_empty()).then_some(ShapeAnswer::Items(Items(&other.items)));
         let pairs = (!other.pairs.is_empty()).then_some(ShapeAnswer::Pairs(Pairs(&other.pairs)));
         let mut shapes: Vec<_> = [text, items, pairs].into_iter().flatten().collect();
         match shapes.pop() {
@@ -157,11 +157,19 @@ impl<'a> OtherAnswer<'a> {
     }
 }
 
+struct Items<'a>(&'a [Told<'a>]);
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|told| told.text))
+    }
+}
+
 /// A map in the order of its pairs.
-struct Pairs<'a>(&'a [(&'a str, &'a str)]);
+struct Pairs<'a>(&'a [(&'a str, Told<'a>)]);
 
 impl Serialize for Pairs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().copied())
+        serializer.collect_map(self.0.iter().map(|(key, told)| (key, told.text)))
     }
 }

@@ -296,20 +296,20 @@ proptest! {
                 let is_there = match entry {
                     Entry::Text { section, text } => {
                         matches!(content(section), Some(SectionContent::Register(Some(told))) if told.text == &**text)
-                            || other(section).is_some_and(|other| other.text == Some(&**text))
+                            || other(section).is_some_and(|other| other.text.is_some_and(|told| told.text == &**text))
                             || newer(event, &|e| matches!(e, Entry::Text { section: s, text: t } if s == section && t != text))
                     }
                     Entry::Item { section, .. } if *section == Section::Resolved => true,
                     Entry::Item { section, text } => {
                         matches!(content(section), Some(SectionContent::List(items)) if items.iter().any(|told| told.text == &**text))
-                            || other(section).is_some_and(|other| other.items.contains(&&**text))
+                            || other(section).is_some_and(|other| other.items.iter().any(|told| told.text == &**text))
                             || (*section == Section::OpenQuestions
                                 && newer(event, &|e| matches!(e, Entry::Item { section, text: t } if *section == Section::Resolved && t == text)))
                     }
                     Entry::Pair { section, key, value } => {
                         let pairs: Vec<(&str, &str)> = match content(section) {
                             Some(SectionContent::Map(pairs)) => pairs.iter().map(|(key, told)| (*key, told.text)).collect(),
-                            _ => other(section).map_or(Vec::new(), |other| other.pairs.clone()),
+                            _ => other(section).map_or(Vec::new(), |other| other.pairs.iter().map(|(key, told)| (*key, told.text)).collect()),
                         };
                         let shown = pairs.iter().any(|(k, v)| k == key && Some(*v) == value.as_deref());
                         shown || newer(event, &|e| matches!(e, Entry::Pair { section: s, key: k, value: v } if s == section && k == key && v != value))

@@ -54,12 +54,12 @@ pub struct ReachedCheckpoint<'j> {
 }
 
 /// A section without rules of its own, in every shape it was written in.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct OtherSection<'j> {
     pub key: &'j str,
-    pub text: Option<&'j str>,
-    pub items: Vec<&'j str>,
-    pub pairs: Vec<(&'j str, &'j str)>,
+    pub text: Option<Told<'j>>,
+    pub items: Vec<Told<'j>>,
+    pub pairs: Vec<(&'j str, Told<'j>)>,
 }
 
 impl<'j> View<'j> {
@@ -174,12 +174,12 @@ fn other<'j>(
         CLOSED => names_a_key(join, text),
         _ => false,
     };
-    let pairs = section.pairs.iter().filter_map(|(key, (value, _))| Some((&**key, value.as_deref()?)));
+    let items = section.items.iter().map(|item| told(join, item));
     let other = OtherSection {
         key: name.as_str(),
-        text: section.text.as_ref().map(|(text, _)| &**text),
-        items: section.items.iter().map(|(text, _)| &**text).filter(|text| !hidden(text)).collect(),
-        pairs: pairs.collect(),
+        text: section.text.as_ref().map(|text| told(join, text)),
+        items: items.filter(|told| !hidden(told.text)).collect(),
+        pairs: decided(join, section),
     };
     (other.text.is_some() || !other.items.is_empty() || !other.pairs.is_empty()).then_some(other)
 }

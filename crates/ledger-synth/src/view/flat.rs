@@ -12,11 +12,11 @@ pub fn sections(out: &mut PageOut<'_>, view: &View<'_>) {
     }
     for other in &view.others {
         heading(out.piece(), &escaped(other.key, ""));
-        if let Some(text) = other.text {
-            value(out.piece(), text, LinePosition::Paragraph, TextStyle::AsIs, "");
+        if let Some(told) = other.text {
+            value(out.piece(), told.text, LinePosition::Paragraph, TextStyle::AsIs, "");
         }
-        other.items.iter().for_each(|item| bullet(out.piece(), item, LinePosition::Mixed, TextStyle::AsIs, ""));
-        other.pairs.iter().for_each(|(key, text)| pair(out.piece(), key, text, TextStyle::AsIs, ""));
+        other.items.iter().for_each(|item| bullet(out.piece(), item.text, LinePosition::Mixed, TextStyle::AsIs, ""));
+        other.pairs.iter().for_each(|(key, told)| pair(out.piece(), key, told.text, TextStyle::AsIs, ""));
     }
 }
 

@@ -36,6 +36,8 @@ struct Part {
     left: LeftOut,
     /// Whether the entries of this section alone would not fit on a page.
     is_cut: bool,
+    /// What shows all of it, if `notes` does not.
+    command: Option<String>,
 }
 
 /// Renders the sections.
@@ -50,19 +52,20 @@ pub fn sections(out: &mut String, view: &View<'_>) {
     }
     let mut session = SessionPart::new(view, PAGE);
     let mut parts = [decisions(view), checkpoints(view), questions(view)];
-    let others: usize = view.others.iter().map(other_size).sum();
-    let all = session.size() + parts.iter().map(Part::size).sum::<usize>() + others;
-    let mut room = usize::MAX;
-    if all > PAGE || !session.is_whole() || parts.iter().any(|part| part.is_cut) {
-        for (part, share) in parts.iter_mut().zip([DECISIONS, CHECKPOINTS, QUESTIONS]) {
-            part.fit(share);
+    let mut others: Vec<Part> = view.others.iter().map(|section| other(section, looks(view.is_of_one).1)).collect();
+    let mut unnamed = LeftOut::default();
+    let all = session.size() + parts.iter().chain(&others).map(Part::size).sum::<usize>();
+    if all > PAGE || !session.is_whole() || parts.iter().chain(&others).any(|part| part.is_cut) {
+        for (part, room) in parts.iter_mut().zip([DECISIONS, CHECKPOINTS, QUESTIONS]) {
+            part.fit(room);
         }
-        room = OTHERS;
+        unnamed = share(&mut others, OTHERS);
         session.fit(PAGE - OTHERS - parts.iter().map(Part::size).sum::<usize>());
     }
     session.write(out);
     parts.iter().for_each(|part| part.write(out));
-    write_others(out, view, room);
+    others.iter().for_each(|part| part.write(out));
+    unnamed.write_with(out, "--json");
 }
 
 /// Writes Goal or Now, or a line that counts it if it is too long.
@@ -187,72 +190,58 @@ pub fn latest(all: &[ReachedCheckpoint<'_>]) -> BTreeSet<usize> {
     latest.into_values().collect()
 }
 
-/// The size of the texts of a section without rules of its own.
-fn other_size(section: &OtherSection<'_>) -> usize {
-    let texts = section.text.iter().chain(&section.items).map(|text| text.len());
-    texts.sum::<usize>() + section.pairs.iter().map(|(key, text)| key.len() + text.len()).sum::<usize>()
+/// A section without rules of its own.
+fn other(section: &OtherSection<'_>, style: TextStyle) -> Part {
+    let entry = |told: &Told<'_>, write: &dyn Fn(&mut String)| {
+        let mut text = String::new();
+        write(&mut text);
+        PageEntry { text, at: told.by.ts }
+    };
+    let item = |told: &Told<'_>| entry(told, &|out| bullet(out, told.text, LinePosition::Mixed, style, ""));
+    let named = |(key, told): &(&str, Told<'_>)| entry(told, &|out| pair(out, key, told.text, style, ""));
+    let text = section.text.map(|told| entry(&told, &|out| value(out, told.text, LinePosition::Remarked, style, "")));
+    let (items, items_left) = newest(&section.items, |told| *told, PAGE);
+    let (pairs, pairs_left) = newest(&section.pairs, |(_, told)| *told, PAGE);
+    let is_plain = section.key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    let left = items_left.and(pairs_left);
+    Part {
+        title: escaped(section.key, if style == TextStyle::Marked { "<`" } else { "" }).into_owned(),
+        entries: text.into_iter().chain(items.iter().map(item)).chain(pairs.iter().map(named)).collect(),
+        left,
+        is_cut: !left.is_none(),
+        command: Some(if is_plain { format!("explain {}", section.key) } else { "--json".to_owned() }),
+    }
 }
 
-/// The entries of a section without rules of its own.
-fn other(section: &OtherSection<'_>, style: TextStyle) -> Vec<String> {
-    let mut entries = Vec::new();
-    if let Some(text) = section.text {
-        let mut entry = String::new();
-        value(&mut entry, text, LinePosition::Remarked, style, "");
-        entries.push(entry);
-    }
-    for item in &section.items {
-        let mut entry = String::new();
-        bullet(&mut entry, item, LinePosition::Mixed, style, "");
-        entries.push(entry);
-    }
-    for (key, text) in &section.pairs {
-        let mut entry = String::new();
-        pair(&mut entry, key, text, style, "");
-        entries.push(entry);
-    }
-    entries
-}
-
-/// Writes the sections without rules of their own, as far as there is room.
-fn write_others(out: &mut String, view: &View<'_>, mut room: usize) {
-    let style = looks(view.is_of_one).1;
-    let mut unnamed = 0;
-    for section in &view.others {
-        let entries = other(section, style);
-        let (mut shown, mut left) = (String::new(), 0);
-        heading(&mut shown, &escaped(section.key, if style == TextStyle::Marked { "<`" } else { "" }));
-        let frame = shown.len() + REMARK;
-        for entry in &entries {
-            if frame + entry.len() <= room.saturating_sub(shown.len()) {
-                shown.push_str(entry);
-            } else {
-                left += 1;
-            }
-        }
-        if left == entries.len() {
-            unnamed += left;
+/// Gives each of these sections the same room, and what a small one does not need to the greater ones. A section for
+/// which there is not even room for its name and a count is left out.
+fn share(parts: &mut Vec<Part>, mut room: usize) -> LeftOut {
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by_key(|at| parts[*at].size());
+    let (mut keeps, mut left) = (vec![true; parts.len()], LeftOut::default());
+    for (rank, at) in order.into_iter().enumerate() {
+        let part = &mut parts[at];
+        let frame = part.title.len() + FRAME;
+        if frame > room {
+            keeps[at] = false;
+            part.fit(0);
+            left = left.and(part.left);
             continue;
         }
-        if left > 0 {
-            let is_plain = section.key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-            let command = if is_plain { format!("explain {}", section.key) } else { "--json".to_owned() };
-            shown.push_str(&format!("\n… {left} more: `ledger-synth {command}`\n"));
-        }
-        room = room.saturating_sub(shown.len());
-        out.push_str(&shown);
+        part.fit((room / (keeps.len() - rank)).saturating_sub(frame));
+        room -= (part.size() + frame).min(room);
     }
-    if unnamed > 0 {
-        out.push_str(&format!("\n… {unnamed} more: `ledger-synth --json`\n"));
-    }
+    let mut keeps = keeps.into_iter();
+    parts.retain(|_| keeps.next().unwrap_or(false));
+    left
 }
 
-/// The room for a line that says what is left out.
-const REMARK: usize = 80;
+/// The room for the heading of a section, and for a line that says what is left out of it.
+const FRAME: usize = 90;
 
 impl Part {
     fn new(section: Section, entries: Vec<PageEntry>, left: LeftOut) -> Part {
-        Part { title: section.title().to_owned(), entries, left, is_cut: !left.is_none() }
+        Part { title: section.title().to_owned(), entries, left, is_cut: !left.is_none(), command: None }
     }
 
     fn size(&self) -> usize {
@@ -283,6 +272,9 @@ impl Part {
         }
         heading(out, &self.title);
         self.entries.iter().for_each(|entry| out.push_str(&entry.text));
-        self.left.write(out);
+        match &self.command {
+            Some(command) => self.left.write_with(out, command),
+            None => self.left.write(out),
+        }
     }
 }

@@ -18,7 +18,7 @@ mod pieces;
 mod session;
 mod write;
 
-pub use contents::{OtherSection, ReachedCheckpoint, SectionContent, View, open_questions, unnumbered};
+pub use contents::{OtherSection, ReachedCheckpoint, SectionContent, Told, View, open_questions, unnumbered};
 pub use context::context;
 pub use footer::{PageScan, PageSummary, footer, is_same, newer_format, without_footer};
 pub use frame::source_line;

@@ -34,7 +34,14 @@ impl LeftOut {
     /// Writes how many there are, and the command that shows them.
     pub fn write(&self, out: &mut String) {
         if let Some(oldest) = self.oldest {
-            out.push_str(&format!("\n… {} more: `ledger-synth notes --since {}`\n", self.count, oldest.day()));
+            self.write_with(out, &format!("notes --since {}", oldest.day()));
+        }
+    }
+
+    /// The same with another command.
+    pub fn write_with(&self, out: &mut String, command: &str) {
+        if self.count > 0 {
+            out.push_str(&format!("\n… {} more: `ledger-synth {command}`\n", self.count));
         }
     }
 }

@@ -83,6 +83,24 @@ fn a_page_of_a_thousand_events_is_small_and_says_what_it_leaves_out() {
     assert_eq!(section(&notes, "Decisions").len(), 1000);
 }
 
+/// On a full page, a section without rules of its own leaves room for the others, and shows what is newest.
+#[test]
+fn a_large_section_without_rules_keeps_no_other_away() {
+    let w = World::new();
+    let app = w.app();
+    for n in 0..600 {
+        let (ts, more) = (format!("2026-01-{:02}T{:02}:00:00Z", 1 + n / 24, n % 24), "x".repeat(80));
+        // The newest is the last in the order of bytes.
+        event(&app, &format!("{n}.md"), &ts, "toast", &format!("Feedback:\n- idea {n:03} {more}\n"));
+    }
+    event(&app, "small.md", "2026-01-01T00:00:00Z", "rusk", "Zoo:\n- one animal\nYard: swept\n");
+    let page = synth(&app);
+    assert!(page.len() < 10 << 10, "{}", page.len());
+    assert!(section(&page, "Feedback").iter().any(|line| line.starts_with("- idea 599 ")), "{page}");
+    assert!(page.contains(" more: `ledger-synth explain Feedback`\n"), "{page}");
+    assert!(page.contains("\n### Yard\nswept\n\n### Zoo\n- one animal\n"), "{page}");
+}
+
 /// No text ends a fold or hides what follows it, and commits are shown as code.
 #[test]
 fn texts_stay_texts_in_a_page_for_readers() {
