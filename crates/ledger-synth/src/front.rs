@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::event_file::{self, Lines, Malformed};
 use crate::instant::{self, EventTime};
@@ -38,9 +39,34 @@ struct Front<'a> {
     reason: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     title: Option<Cow<'a, str>>,
+    /// With it come the names that the first tool has: `timestamp`, `session_id` and `event_type`.
+    #[serde(default)]
+    schema_version: Option<IgnoredAny>,
+    #[serde(borrow, default)]
+    timestamp: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    session_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    event_type: Option<Cow<'a, str>>,
 }
 
 impl<'a> Front<'a> {
+    /// With the names of the first tool in the place of ours, if it wrote this.
+    fn translated(self) -> Front<'a> {
+        if self.schema_version.is_none() {
+            return self;
+        }
+        Front {
+            ts: self.ts.or(self.timestamp),
+            agent: self.agent.or(self.session_id),
+            kind: self.kind.or(self.event_type),
+            timestamp: None,
+            session_id: None,
+            event_type: None,
+            ..self
+        }
+    }
+
     fn field(&mut self, key: &str) -> Option<&mut Option<Cow<'a, str>>> {
         Some(match key {
             "ts" => &mut self.ts,
@@ -89,7 +115,7 @@ impl<'a> Front<'a> {
         if nests > FRONT_DEPTH {
             return Front::flat(front).ok_or_else(|| Malformed::new(1, "the frontmatter is nested too deeply"));
         }
-        let read = serde_yaml::from_str::<Option<Front<'a>>>(front).map(Option::unwrap_or_default);
+        let read = serde_yaml::from_str::<Option<Front<'a>>>(front).map(|read| read.unwrap_or_default().translated());
         // `title: Fix: the cache` is not YAML, but its meaning is clear.
         read.or_else(|e| {
             Front::flat(front).ok_or_else(|| {

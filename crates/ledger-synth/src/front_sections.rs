@@ -4,20 +4,19 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
-use crate::body::{self, Grammar, NOTES};
+use crate::body::{self, Grammar};
 use crate::entry::Entry;
 use crate::event_file::{Lines, split_at_byte};
 use crate::scalar;
 use crate::section::{Section, SectionName, Shape};
 
-pub const TIME_KEYS: [&str; 5] = ["ts", "timestamp", "date", "updated", "created"];
-pub const AGENT_KEYS: [&str; 3] = ["agent", "author", "session"];
+const TIME_KEYS: [&str; 5] = ["ts", "timestamp", "date", "updated", "created"];
+const AGENT_KEYS: [&str; 3] = ["agent", "author", "session"];
 const WORD_KEYS: [&str; 2] = ["branch", "type"];
 const PROSE_KEYS: [&str; 2] = ["reason", "title"];
 
-/// Limits on a frontmatter that is parsed as YAML, which costs the square of its nesting.
-const FRONT_LIMIT: usize = 16 << 10;
-const FRONT_DEPTH: usize = 64;
+/// The deepest nesting of a text that is parsed as YAML, which costs the square of it.
+const DEPTH: usize = 64;
 
 /// The sections in the frontmatter of an event. There are none unless one of them has rules of its own: other keys are
 /// not for us.
@@ -35,28 +34,20 @@ pub fn of_event(front: &str) -> Vec<Entry<'static>> {
     if is_flow && !fields.iter().any(|(key, _)| is_section(key)) {
         return Vec::new();
     }
-    all(front, &fields, Grammar::Event)
+    all(front, &fields)
 }
 
 /// What a frontmatter says besides who, when and what about.
-pub fn all(front: &str, fields: &[(String, Value)], grammar: Grammar) -> Vec<Entry<'static>> {
-    let own = |text: String| body::parse(&text, grammar).into_iter().map(Entry::into_owned).collect::<Vec<_>>();
+fn all(front: &str, fields: &[(String, Value)]) -> Vec<Entry<'static>> {
+    let own = |text: String| body::parse(&text, Grammar::Event).into_iter().map(Entry::into_owned).collect::<Vec<_>>();
     let mut entries = Vec::new();
     for (key, value) in fields.iter().filter(|(key, _)| !is_meta(key)) {
         let name = SectionName::from_spelling(key.into());
         entries.extend(own(section(&name, value)));
     }
-    if grammar == Grammar::Whole && is_map(front) {
-        let comments = front.lines().filter_map(|line| line.trim_start().strip_prefix('#')).map(str::trim);
-        let comments = comments.filter(|text| !text.is_empty());
-        entries.extend(comments.map(|text| Entry::Item { section: NOTES.into(), text: text.to_owned().into() }));
-    }
     // A frontmatter that is not a YAML map is read line by line, as bodies are.
     if !is_map(front) {
-        let is_meta = |line: &&str| match grammar {
-            Grammar::Whole => line_field(line).is_some(),
-            _ => line.split_once(':').is_some_and(|(key, _)| is_meta(key.trim())),
-        };
+        let is_meta = |line: &&str| line.split_once(':').is_some_and(|(key, _)| is_meta(key.trim()));
         entries.extend(own(front.lines().filter(|line| !is_meta(line)).map(|line| format!("{line}\n")).collect()));
     }
     entries
@@ -65,13 +56,6 @@ pub fn all(front: &str, fields: &[(String, Value)], grammar: Grammar) -> Vec<Ent
 fn is_meta(key: &str) -> bool {
     let all = [&TIME_KEYS[..], &AGENT_KEYS, &WORD_KEYS, &PROSE_KEYS];
     all.into_iter().flatten().any(|known| known.eq_ignore_ascii_case(key))
-}
-
-/// The section that a name means in handoff files.
-pub fn meant(name: SectionName<'static>) -> SectionName<'static> {
-    let plain = name.as_str().to_lowercase().replace([' ', '-'], "_");
-    let section = Section::ALL.into_iter().find(|section| section.aliases().contains(&plain.as_str()));
-    section.map_or(name, SectionName::from)
 }
 
 /// Renders a field of the frontmatter as a section of a body: lists as lists, maps as maps.
@@ -114,23 +98,14 @@ fn section(name: &SectionName<'_>, value: &Value) -> String {
 
 /// Parses a text that is one YAML map. None: it is not, or it nests so deeply that parsing would cost too much.
 pub fn map_of(text: &str) -> Option<Mapping> {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for byte in text.bytes() {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    match serde_yaml::from_str(if deepest > FRONT_DEPTH { "" } else { text }) {
+    match serde_yaml::from_str(shallow(text)) {
         Ok(Value::Mapping(map)) => Some(map),
         _ => None,
     }
 }
 
 /// Whether a frontmatter is a YAML map or empty.
-fn is_map(front: &str) -> bool {
+pub fn is_map(front: &str) -> bool {
     front.trim().is_empty() || matches!(serde_yaml::from_str(shallow(front)), Ok(Value::Mapping(_)))
 }
 
@@ -144,7 +119,7 @@ pub fn fields(front: &str) -> Vec<(String, Value)> {
 }
 
 /// The field of one line, if it tells who, when or where.
-fn line_field(line: &str) -> Option<(String, Value)> {
+pub fn line_field(line: &str) -> Option<(String, Value)> {
     let (key, value) = line.split_once(": ").filter(|_| !line.starts_with([' ', '\t', '-', '#']))?;
     let is_prose = PROSE_KEYS.contains(&&*key.trim().to_lowercase());
     let value = Value::String(value.trim().trim_matches(['"', '\'']).to_owned());
@@ -211,8 +186,21 @@ fn says_the_same(before: &Value, after: &Value) -> bool {
     }
 }
 
-/// The text, or nothing if it is too expensive to parse.
-fn shallow(front: &str) -> &str {
-    let is_deep = front.len() > FRONT_LIMIT || front.bytes().filter(|b| matches!(b, b'[' | b'{')).count() > FRONT_DEPTH;
-    if is_deep { "" } else { front }
+/// The text, or nothing if it nests so deeply that parsing would cost too much.
+fn shallow(text: &str) -> &str {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    // A line may open many lists: `- - - a`.
+    let opened = |line: &str| {
+        line.split(' ').filter(|word| !word.is_empty()).take_while(|word| matches!(*word, "-" | "?")).count()
+    };
+    let opened = text.lines().map(opened).max().unwrap_or_default();
+    if deepest.max(opened) > DEPTH { "" } else { text }
 }

@@ -153,11 +153,46 @@ fn number(digits: &[u8]) -> Option<i32> {
     digits.iter().try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| 10 * sum + i32::from(byte - b'0')))
 }
 
-/// Parses a time as people note it: also without an offset, which is UTC then, and without seconds.
+/// Parses a time as people note it: `2026-01-10 13:00`, `2026-01-10 at 1:00 PM UTC`, `2026-01-10T15:00+0200`. Without an
+/// offset it is UTC. None: the text says something else besides, such as a zone that has several offsets a year.
 pub fn parse_note(text: &str) -> Option<EventTime> {
     let text = text.trim();
-    let bare = text.strip_suffix("UTC").or_else(|| text.strip_suffix("GMT")).unwrap_or(text).trim_end();
-    parse(text).or_else(|| [format!("{bare}Z"), format!("{bare}:00Z")].iter().find_map(|text| parse(text)))
+    let (day, rest) = text.split_at_checked(10)?;
+    let rest = rest.trim_start_matches(['T', 't', ',', ' ']);
+    let rest = rest.strip_prefix("at ").unwrap_or(rest).trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(rest.len());
+    let (clock, rest) = rest.split_at(end);
+    let (hour, minutes) = clock.split_once(':')?;
+    let upper = rest.trim_start().to_uppercase();
+    let (half, zone) =
+        match upper.strip_prefix("AM").map(|zone| (0, zone)).or(upper.strip_prefix("PM").map(|zone| (12, zone))) {
+            Some((half, zone)) => (Some(half), zone.trim_start()),
+            None => (None, &*upper),
+        };
+    let hour: u8 = hour.parse().ok()?;
+    let hour = match half {
+        None => hour,
+        Some(half) => (1..=12).contains(&hour).then_some(hour % 12 + half)?,
+    };
+    let minutes = if minutes.len() == 2 { format!("{minutes}:00") } else { minutes.to_owned() };
+    let zone = match zone.as_bytes() {
+        [] | b"Z" | b"UTC" | b"GMT" => "Z".to_owned(),
+        [b'+' | b'-', _, _, _, _] => format!("{}:{}", &zone[..3], &zone[3..]),
+        _ => zone.to_owned(),
+    };
+    parse(&format!("{day}T{hour:02}:{minutes}{zone}"))
+}
+
+/// Parses the day at the beginning of a text, or a text that is a day in words; the beginning of the day is meant.
+pub fn parse_day(text: &str) -> Option<EventTime> {
+    let text = text.trim();
+    let first = text.get(..10).map(|day| day.replace('/', "-"));
+    let in_words = || {
+        let formats = ["%B %d, %Y", "%b %d, %Y", "%B %d %Y", "%d %B %Y", "%d %b %Y"];
+        formats.iter().find_map(|format| Date::strptime(format, text).ok()).map(|day| day.to_string())
+    };
+    let at = |day: String| parse(&format!("{day}T00:00:00Z"));
+    first.and_then(at).or_else(|| in_words().and_then(at))
 }
 
 #[cfg(test)]
@@ -190,13 +225,6 @@ mod tests {
         assert_eq!(utc("2026-01-10T13:00:00.000000010Z").as_deref(), Some("2026-01-10T13:00:00.00000001Z"));
         assert_eq!(parse("2026-01-10T13:00:00.5Z").unwrap().render(), "2026-01-10T13:00:00.500Z");
         assert_eq!(utc("2026-01-10T13:00:00.500Z").as_deref(), Some("2026-01-10T13:00:00.5Z"));
-        let noted = |text: &str| parse_note(text).map(|at| at.to_string());
-        for note in ["2026-01-10 13:00", " 2026-01-10T13:00:00 ", "2026-01-10 13:00 UTC", "2026-01-10T14:00:00+01:00"] {
-            assert_eq!(noted(note).as_deref(), Some(same), "{note}");
-        }
-        for note in ["2026-01-10", "2026-01-10 13:00 CET", "2026-01-10 at noon", "13:00"] {
-            assert_eq!(noted(note), None, "{note}");
-        }
         for bad in [
             "",
             "yesterday",
@@ -219,5 +247,33 @@ mod tests {
         ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
+    }
+    #[test]
+    fn notes_of_a_time_are_read_unless_they_say_more() {
+        let same = "2026-01-10T13:00:00Z";
+        let noted = |text: &str| parse_note(text).map(|at| at.to_string());
+        for note in [
+            "2026-01-10 13:00",
+            " 2026-01-10T13:00:00 ",
+            "2026-01-10 13:00 UTC",
+            "2026-01-10T14:00:00+01:00",
+            "2026-01-10 15:00:00 +0200",
+            "2026-01-10T13:00Z",
+            "2026-01-10, 13:00",
+            "2026-01-10 at 1:00 PM",
+            "2026-01-10T13:00:00.000Z",
+        ] {
+            assert_eq!(noted(note).as_deref(), Some(same), "{note}");
+        }
+        for note in
+            ["2026-01-10", "2026-01-10 13:00 CET", "2026-01-10 at noon", "13:00", "2026-01-10 13:00 PM", "é 13:00"]
+        {
+            assert_eq!(noted(note), None, "{note}");
+        }
+        let day = |text: &str| parse_day(text).map(|at| at.to_string());
+        for note in ["2026-01-10", "2026/01/10 at noon", "January 10, 2026", "10 Jan 2026"] {
+            assert_eq!(day(note).as_deref(), Some("2026-01-10T00:00:00Z"), "{note}");
+        }
+        assert_eq!((day("2026-13-10"), day("soon"), day("")), (None, None, None));
     }
 }

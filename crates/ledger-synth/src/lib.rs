@@ -29,6 +29,7 @@ mod handoff;
 mod hook_program;
 mod instant;
 mod join;
+mod markdown;
 mod page;
 mod page_settings;
 pub mod record;

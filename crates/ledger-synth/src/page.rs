@@ -1,5 +1,7 @@
 //! Pages that a person or another program wrote: a `current.md` without our footer, and handoff files.
 
+use std::borrow::Cow;
+
 use crate::body::{self, Grammar, bold};
 use crate::entry::Entry;
 use crate::instant::{self, EventTime};
@@ -7,7 +9,7 @@ use crate::scalar;
 
 /// Parses everything that a page says.
 pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry<'static>> {
-    let page = as_first_format(page);
+    let page = without_frame(page);
     let key = |line: &str| bold(line).map(|(key, rest)| format!("{}: {rest}", scalar::written(key)));
     // Any bold words with a colon are a key.
     let lines = page.lines().map(|line| match (key(line), line.strip_prefix("- ").and_then(key)) {
@@ -19,11 +21,9 @@ pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry<'static>> {
     body::parse(&text, grammar).into_iter().map(Entry::into_owned).collect()
 }
 
-/// A page that ledger-synth wrote for readers, without what it added: days, folds, agents, counts, and who said what.
-fn as_first_format(page: &str) -> String {
-    if !page.starts_with("## Ledger\n") {
-        return page.to_owned();
-    }
+/// A page that ledger-synth wrote, without what it added: its title, days, folds, agents, counts, and who said what.
+pub fn without_frame(page: &str) -> Cow<'_, str> {
+    let Some(page) = page.trim_start_matches('\n').strip_prefix("## Ledger\n") else { return page.into() };
     let is_day = |text: &str| text.len() == 10 && instant::parse(&format!("{text}T00:00:00Z")).is_some();
     let is_frame = |line: &str| {
         let is_agent = line.starts_with("**") && line.ends_with("):") && bold(line).is_none();
@@ -40,20 +40,35 @@ fn as_first_format(page: &str) -> String {
         });
         said.map_or(line, |(bare, _)| bare).to_owned()
     };
-    page.lines().filter(|line| !is_frame(line)).map(|line| bare(line) + "\n").collect()
+    page.lines().filter(|line| !is_frame(line)).map(|line| bare(line) + "\n").collect::<String>().into()
 }
 
 /// Parses the time of a page, from a line such as `Updated: 2026-01-10T13:00:00Z`.
 pub fn updated(text: &str) -> Option<EventTime> {
+    told(text).find_map(instant::parse_note)
+}
+
+/// The beginning of the day that such a line tells.
+pub fn updated_day(text: &str) -> Option<EventTime> {
+    told(text).find_map(instant::parse_day)
+}
+
+fn told(text: &str) -> impl Iterator<Item = &str> {
     let is_it = |key: &str| matches!(key, "updated" | "last updated" | "last_updated");
     // An indented line is about a part of the page.
     let lines = text.lines().take(40).filter(|line| !line.starts_with([' ', '\t']));
-    lines.filter_map(field).filter(|(key, _)| is_it(key)).find_map(|(_, value)| instant::parse(value))
+    lines.filter_map(field).filter(move |(key, _)| is_it(key)).map(|(_, value)| value)
 }
 
 /// The key, in lower case, and the value of a line such as `**Branch:** main`.
 pub fn field(line: &str) -> Option<(String, &str)> {
-    let line = line.trim_matches(['*', '_', '>', '-', '#', ' ', '\t']);
+    // There may be a sign before it, as in `📅 **Date:** today`.
+    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '[' && c != '`');
+    let line = line.trim_end_matches(['*', '_', ' ', '\t']);
+    let is_updated = |rest: &&str| rest.starts_with(|c: char| c.is_ascii_digit());
+    if let Some(value) = line.strip_prefix("Updated ").or(line.strip_prefix("Last updated ")).filter(is_updated) {
+        return Some(("updated".to_owned(), value.trim_end()));
+    }
     let (key, value) = line.split_once(':')?;
     let key = key.trim_matches(['*', '_', ' ']).to_lowercase();
     Some((key, value.trim_matches(['*', '_', '`', '"', ' ', '\t'])))

@@ -264,7 +264,7 @@ fn is_structure(line: &str) -> bool {
 }
 
 /// Folds continuation lines as YAML folds a plain scalar, or keeps them if they have a structure of their own.
-fn joined<'a>(first: &'a str, rest: &[&str], folding: Folding) -> Cow<'a, str> {
+pub fn joined<'a>(first: &'a str, rest: &[&str], folding: Folding) -> Cow<'a, str> {
     if rest.is_empty() {
         return Cow::Borrowed(first);
     }

@@ -83,11 +83,37 @@ impl Section {
     /// Other names under which handoff files have the section.
     pub const fn aliases(self) -> &'static [&'static str] {
         match self {
-            Section::Now => &["current"],
-            Section::Goal => &["objective"],
-            Section::ThisSession => &["done_this_session", "done", "completed", "accomplished"],
-            Section::OpenQuestions => &["questions", "open_question"],
-            Section::Decisions | Section::Checkpoints | Section::Resolved => &[],
+            Section::Now => &["current", "current_focus", "current_task", "in_progress", "working_on"],
+            Section::Goal => &["goals", "objective", "objectives", "current_goal"],
+            Section::ThisSession => &[
+                "done_this_session",
+                "done",
+                "completed",
+                "completed_this_session",
+                "completed_tasks",
+                "completed_work",
+                "accomplished",
+                "accomplishments",
+                "what_was_done",
+                "what_i_did",
+                "work_completed",
+                "work_done",
+            ],
+            Section::Decisions => &[
+                "decision",
+                "key_decisions",
+                "decisions_made",
+                "key_decisions_made",
+                "important_decisions",
+                "technical_decisions",
+                "design_decisions",
+                "architecture_decisions",
+                "architectural_decisions",
+                "decisions_and_rationale",
+            ],
+            Section::Checkpoints => &["checkpoint", "phases", "phase_status"],
+            Section::OpenQuestions => &["questions", "open_question", "unresolved_questions", "outstanding_questions"],
+            Section::Resolved => &["resolved_questions"],
         }
     }
 
@@ -171,6 +197,18 @@ impl<'a> SectionName<'a> {
             SectionWord::Other(word) => SectionWord::Other(Cow::Owned(word.into_owned())),
         })
     }
+}
+
+/// The section that a name means in handoff files: `Key Decisions`, `✅ Done (recent)`, `3. Goal:`.
+pub fn meant(name: SectionName<'_>) -> SectionName<'_> {
+    let is_mark = |c: char| !c.is_alphanumeric();
+    let bare = name.as_str().trim_start_matches(is_mark);
+    let number = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let bare = bare[number..].strip_prefix(['.', ')']).filter(|_| number > 0).unwrap_or(bare);
+    let bare = bare.split(['(', '/']).next().unwrap_or_default().trim_matches(is_mark);
+    let plain = bare.to_lowercase().replace('&', "and").replace([' ', '-'], "_");
+    let is_it = |section: &Section| section.word() == plain || section.aliases().contains(&&*plain);
+    Section::ALL.into_iter().find(is_it).map_or(name, SectionName::from)
 }
 
 impl From<Section> for SectionName<'_> {

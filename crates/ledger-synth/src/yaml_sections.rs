@@ -1,38 +1,68 @@
 //! The sections of a text that is one YAML map, as handoff files have them: lists, maps, and lists of maps.
 
+use std::collections::{HashMap, HashSet, hash_map};
+
 use serde_yaml::{Mapping, Value};
 
 use crate::body::NOTES;
 use crate::entry::{Checkpoint, Entry};
-use crate::front_sections::{as_written, fields, map_of, meant};
-use crate::scalar;
-use crate::section::{Section, SectionName};
+use crate::front_sections::{as_written, fields, map_of};
+use crate::section::{Section, SectionName, meant};
+use crate::{markdown, scalar};
 
 /// Keys that name what a map is about, and keys that say it.
-const NAMES: [&str; 6] = ["topic", "name", "title", "key", "id", "phase"];
+const NAMES: [&str; 4] = ["topic", "name", "title", "key"];
 const TEXTS: [&str; 6] = ["task", "decision", "choice", "what", "text", "value"];
+/// Keys that number maps. Other files have the same numbers.
+const NUMBERS: [&str; 2] = ["id", "phase"];
+
+/// How many marks of comments in one line are looked at.
+const MARKS: usize = 8;
 
 /// The entries of a YAML map, its comments included. None: the text is not one.
 pub fn entries(text: &str) -> Option<Vec<Entry<'static>>> {
-    // A text that is too large or too deep to be parsed has no fields.
     let map = map_of(text).filter(|map| !map.is_empty())?;
     let fields = fields(&as_written(text));
-    if fields.len() != map.len() {
-        return None;
+    (fields.len() == map.len()).then(|| of_fields(text, &fields))
+}
+
+/// The entries of some fields of a YAML map, and its comments.
+pub fn of_fields<'f>(text: &str, fields: impl IntoIterator<Item = &'f (String, Value)>) -> Vec<Entry<'static>> {
+    let nulls = nulls(text);
+    let mut all = Vec::new();
+    for (key, value) in fields {
+        all.extend(section(key, value, &nulls));
     }
-    let mut all: Vec<_> = fields.iter().flat_map(|(key, value)| section(key, value)).collect();
-    join_repeated_keys(&mut all);
+    // Empty text says nothing.
+    all.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.trim().is_empty()));
+    let mut all = joined_keys(all);
     let comments = comments(text, &all);
     all.extend(comments);
-    Some(all)
+    all
+}
+
+/// The keys whose value is written as null. An empty value is null for YAML too, but removes nothing.
+fn nulls(text: &str) -> HashSet<&str> {
+    let null = |line: &str| scalar::pair(line).is_some_and(|(_, value)| matches!(value, "null" | "~"));
+    let key = |line: &'_ str| line.split_once(':').map_or("", |(key, _)| key).len();
+    text.lines()
+        .map(str::trim)
+        .filter(|line| null(line))
+        .map(|line| line[..key(line)].trim_matches(['"', '\'']))
+        .collect()
 }
 
 /// The comments of a text as notes, at the ends of lines too, unless an entry has the same words with their `#`.
 fn comments(text: &str, entries: &[Entry<'static>]) -> Vec<Entry<'static>> {
-    let said: String = entries.iter().flat_map(texts).map(|text| format!("{text}\n")).collect();
+    let bare = |text: &'_ str| text.trim().trim_end_matches(['"', '\'']).len();
+    let said = entries.iter().flat_map(texts).flat_map(str::lines);
+    let marked = said.flat_map(|line| line.match_indices('#').take(MARKS).map(|(at, _)| &line[at..]));
+    let said: HashSet<&str> = marked.map(|text| &text[..bare(text)]).collect();
     let comment = |line: &str| {
-        let own = Some(line.trim()).filter(|line| line.starts_with('#'));
-        let marked = own.or_else(|| line.find(" #").map(|at| &line[at + 1..]))?.trim().trim_end_matches(['"', '\'']);
+        let line = line.trim();
+        let own = Some(line).filter(|line| line.starts_with('#'));
+        let marked = own.or_else(|| line.find(" #").map(|at| &line[at + 1..]))?;
+        let marked = &marked[..bare(marked)];
         let comment = marked.trim_start_matches('#').trim();
         (!comment.is_empty() && !said.contains(marked)).then(|| item(NOTES.into(), comment.to_owned()))
     };
@@ -48,51 +78,64 @@ fn texts<'e>(entry: &'e Entry<'static>) -> Vec<&'e str> {
     }
 }
 
-/// Joins the values of a key that several maps of a list have, because only one of them would be shown.
-fn join_repeated_keys(entries: &mut Vec<Entry<'static>>) {
+/// Joins the values that one key has several times, because only one of them would be shown.
+pub fn joined_keys(entries: Vec<Entry<'static>>) -> Vec<Entry<'static>> {
     let mut joined: Vec<Entry<'static>> = Vec::new();
-    for entry in entries.drain(..) {
-        let held = joined.iter_mut().find_map(|held| match (held, &entry) {
-            (Entry::Pair { section: a, key: k, value }, Entry::Pair { section: b, key: l, .. }) if a == b && k == l => {
-                value.as_mut()
+    let mut places: HashMap<(SectionName<'static>, String), usize> = HashMap::new();
+    for entry in entries {
+        let Entry::Pair { section, key, value: Some(more) } = &entry else {
+            joined.push(entry);
+            continue;
+        };
+        match places.entry((section.clone(), key.to_string())) {
+            hash_map::Entry::Occupied(at) => {
+                if let Entry::Pair { value: Some(value), .. } = &mut joined[*at.get()]
+                    && value != more
+                {
+                    value.to_mut().push_str(&format!("\n{more}"));
+                }
             }
-            _ => None,
-        });
-        match (held, entry) {
-            (Some(value), Entry::Pair { value: Some(more), .. }) => *value = format!("{value}\n{more}").into(),
-            (_, entry) => joined.push(entry),
+            hash_map::Entry::Vacant(place) => {
+                place.insert(joined.len());
+                joined.push(entry);
+            }
         }
     }
-    *entries = joined;
+    joined
 }
 
 fn item(section: SectionName<'static>, text: String) -> Entry<'static> {
     Entry::Item { section, text: text.into() }
 }
 
-fn section(key: &str, value: &Value) -> Vec<Entry<'static>> {
+fn section(key: &str, value: &Value, nulls: &HashSet<&str>) -> Vec<Entry<'static>> {
     let name = SectionName::from_spelling(key.to_owned().into());
-    let entry = |value: &Value| match (meant(name.clone()).section(), value) {
+    let known = meant(name.clone()).section();
+    let entry = |value: &Value| match (known, value) {
         (_, Value::Null) => None,
         (Some(Section::Decisions), Value::Mapping(map)) => {
             let (key, value) = decision(map);
             Some(Entry::Pair { section: name.clone(), key: key.into(), value: Some(value.into()) })
         }
         (Some(Section::Checkpoints), Value::Mapping(map)) => Some(checkpoint(map)),
+        (Some(Section::Decisions), value) => markdown::decision(name.clone(), &text(value)),
+        (Some(Section::Checkpoints), value) => markdown::checkpoint(&text(value)),
         (_, value) => Some(item(name.clone(), text(value))),
     };
-    let pair = |(key, value): (&Value, &Value)| Entry::Pair {
-        section: name.clone(),
-        key: scalar::plain(key).into(),
-        value: Some(text(value).into()),
+    let pair = |(key, value): (&Value, &Value)| {
+        let key = scalar::plain(key);
+        let value = match value {
+            Value::Null => (!nulls.contains(&*key)).then(String::new),
+            value => Some(text(value)),
+        };
+        Entry::Pair { section: name.clone(), key: key.into(), value: value.map(Into::into) }
     };
     match value {
         Value::Sequence(items) => items.iter().filter_map(entry).collect(),
-        Value::Mapping(map) if meant(name.clone()).section() == Some(Section::Checkpoints) => {
-            map.iter().map(phase).collect()
-        }
+        Value::Mapping(map) if known == Some(Section::Checkpoints) => map.iter().map(phase).collect(),
         Value::Mapping(map) => map.iter().map(pair).collect(),
         Value::Null => Vec::new(),
+        value if matches!(known, Some(Section::Decisions | Section::Checkpoints)) => entry(value).into_iter().collect(),
         value => vec![Entry::Text { section: name.clone(), text: text(value).into() }],
     }
 }
@@ -125,6 +168,7 @@ fn decision(map: &Mapping) -> (String, String) {
     let has =
         |names: &[&str]| map.keys().find(|key| names.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name)));
     let named = has(&NAMES).filter(|_| map.len() > 1).or_else(|| has(&TEXTS));
+    let named = named.or_else(|| has(&NUMBERS).filter(|_| map.len() > 1));
     let rest = |key: &Value| map.iter().filter(|(own, _)| *own != key).map(|(k, v)| (k.clone(), v.clone())).collect();
     match (named, map.iter().next()) {
         (Some(key), _) => (map.get(key).map(text).unwrap_or_default(), said(&rest(key), &TEXTS)),
@@ -149,7 +193,7 @@ fn checkpoint(map: &Mapping) -> Entry<'static> {
     let updated = take(&["updated", "time", "ts", "date"]);
     // As the grammar of events has it.
     let more = |(key, value): (&Value, &Value)| {
-        format!("{}: {}", scalar::written(&scalar::plain(key)), scalar::written(&text(value)))
+        format!("{}: {}", scalar::written(&scalar::plain(key)), scalar::written(&text(value).replace('\n', "; ")))
     };
     Entry::Checkpoint(Checkpoint {
         phase: phase.into(),
@@ -165,6 +209,8 @@ fn phase((key, value): (&Value, &Value)) -> Entry<'static> {
         Value::Mapping(map) => map.clone(),
         value => Mapping::from_iter([("status".into(), value.clone())]),
     };
-    map.insert("phase".into(), key.clone());
+    // It may have a phase of its own.
+    let name = if map.contains_key("phase") { "name" } else { "phase" };
+    map.insert(name.into(), key.clone());
     checkpoint(&map)
 }

@@ -7,7 +7,6 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use super::event::write_event;
-use crate::body::Grammar;
 use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::author::{agent_name, time_before_all};
@@ -16,7 +15,7 @@ use crate::facts::{CURRENT, Current, Ledger};
 use crate::front::Meta;
 use crate::record::EventRecord;
 use crate::settings::Effect;
-use crate::{page, view};
+use crate::{handoff, page, view};
 
 /// Writes what `current.md` says as an event, unless the file is generated or empty.
 pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current, effect: Effect) -> Result<()> {
@@ -49,13 +48,13 @@ fn text(ledger: &Ledger, current: &Current) -> Result<String> {
 }
 
 fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent<'static>> {
-    let entries = page::adopted(text, Grammar::Whole);
+    let entries = handoff::page_entries(text);
     if entries.is_empty() {
         return Err(Failure::malformed(format!("{} has no text for an event", ledger.dir.join(CURRENT).display()))
             .hint("replace it with `ledger-synth --force`"));
     }
     let meta = Meta {
-        ts: page::updated(text).map_or_else(|| time_before_all(env, ledger), Ok)?,
+        ts: page::updated(text).or_else(|| page::updated_day(text)).map_or_else(|| time_before_all(env, ledger), Ok)?,
         agent: agent_name(env, ledger, None)?.into(),
         branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
         kind: Some("adopted".into()),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::grammar::Grammar;
 use super::read::{Field, Piece, WrittenSection, bold, lines, sections};
 use crate::entry::{Checkpoint, Entry};
+use crate::instant;
 use crate::scalar;
 use crate::section::{SectionName, Shape};
 
@@ -43,7 +44,7 @@ fn interpret<'a>(section: WrittenSection<'a>, grammar: Grammar, entries: &mut Ve
                 .extend(pieces.into_iter().map(|piece| Entry::Item { section: name.clone(), text: one_text(piece) }));
         }
         Some(Shape::Map) => pieces.into_iter().for_each(|piece| decision(&name, piece, entries)),
-        Some(Shape::Checkpoints) => checkpoints(pieces, entries),
+        Some(Shape::Checkpoints) => checkpoints(pieces, grammar, entries),
         None => entries.extend(pieces.into_iter().map(|piece| match piece {
             Piece::Text(text) => Entry::Text { section: name.clone(), text },
             Piece::Pair(key, value) => Entry::Pair { section: name.clone(), key, value },
@@ -52,7 +53,13 @@ fn interpret<'a>(section: WrittenSection<'a>, grammar: Grammar, entries: &mut Ve
     }
 }
 
-fn checkpoints<'a>(pieces: Vec<Piece<'a>>, entries: &mut Vec<Entry<'a>>) {
+fn checkpoints<'a>(pieces: Vec<Piece<'a>>, grammar: Grammar, entries: &mut Vec<Entry<'a>>) {
+    let shown = |text: &str| {
+        let Checkpoint { phase, status, updated, more } = shown_checkpoint(text, grammar);
+        let shown =
+            Checkpoint { phase: phase.into(), status: status.into(), updated: updated.into(), more: more.into() };
+        (!text.is_empty()).then_some(Entry::Checkpoint(shown))
+    };
     if let Some(all) = whole_map(&pieces) {
         return entries.extend(checkpoint(&all));
     }
@@ -60,11 +67,9 @@ fn checkpoints<'a>(pieces: Vec<Piece<'a>>, entries: &mut Vec<Entry<'a>>) {
         entries.extend(match piece {
             Piece::Item(fields, _) if fields.len() > 1 => checkpoint(&fields),
             Piece::Pair(phase, status) => checkpoint(&[("phase".into(), Some(phase)), ("status".into(), status)]),
-            Piece::Item(fields, text) if fields.iter().all(|(key, _)| !is_checkpoint_field(key)) => {
-                shown_checkpoint(&text)
-            }
+            Piece::Item(fields, text) if fields.iter().all(|(key, _)| !is_checkpoint_field(key)) => shown(&text),
             Piece::Item(fields, _) => checkpoint(&fields),
-            Piece::Text(text) => shown_checkpoint(&text),
+            Piece::Text(text) => shown(&text),
         });
     }
 }
@@ -149,25 +154,21 @@ fn checkpoint<'a>(fields: &[Field<'a>]) -> Option<Entry<'a>> {
     (!fields.is_empty()).then_some(Entry::Checkpoint(checkpoint))
 }
 
-/// Parses a checkpoint in the form of `current.md`, `Phase 5: validated (2026-01-10T13:00:00Z)`, or any text.
-fn shown_checkpoint<'a>(text: &str) -> Option<Entry<'a>> {
-    if text.is_empty() {
-        return None;
-    }
+/// Parses a checkpoint in the form of `current.md`, `Phase 5: validated (2026-01-10T13:00:00Z, toast)`, or any text.
+pub fn shown_checkpoint(text: &str, grammar: Grammar) -> Checkpoint<String> {
     let (phase, status) = match scalar::pair(text) {
         Some((phase, status)) => (phase.into_owned(), status),
         None => (text.to_owned(), ""),
     };
     let phase = phase.strip_prefix("Phase ").or(phase.strip_prefix("phase ")).unwrap_or(&phase).to_owned();
-    let (status, updated) = match status.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
-        Some((status, inside)) if inside.starts_with("20") => (status, inside.split(", ").next().unwrap_or_default()),
-        _ => (status, ""),
-    };
-    let own = |text: &str| Cow::Owned(text.to_owned());
-    Some(Entry::Checkpoint(Checkpoint {
-        phase: phase.into(),
-        status: own(status),
-        updated: own(updated),
-        more: "".into(),
-    }))
+    let reached = status.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).and_then(|(status, inside)| {
+        let (updated, agent) = inside.split_once(", ").unwrap_or((inside, ""));
+        match grammar {
+            Grammar::First => inside.starts_with("20").then_some((status, updated, "")),
+            Grammar::Event | Grammar::Whole => instant::parse_note(updated).map(|_| (status, updated, agent)),
+        }
+    });
+    let (status, updated, agent) = reached.unwrap_or((status, "", ""));
+    let more = if agent.is_empty() { String::new() } else { format!("agent: {}", scalar::written(agent)) };
+    Checkpoint { phase, status: status.to_owned(), updated: updated.to_owned(), more }
 }

@@ -7,6 +7,6 @@ mod read;
 mod render;
 
 pub use grammar::Grammar;
-pub use interpret::{parse, parse_lines};
+pub use interpret::{parse, parse_lines, shown_checkpoint};
 pub use read::{NOTES, bold, lines};
 pub use render::render;

@@ -215,7 +215,15 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         };
         let end = from + 1 + lines[from + 1..].iter().take_while(|line| !line.is_empty() && goes_on(line)).count();
         self.at = end;
-        let text = Piece::Item(Vec::new(), scalar::text(lines[from], &lines[from + 1..end], self.folding()));
+        let rest = &lines[from + 1..end];
+        let text = match self.grammar {
+            // The row of a table is not the header of a YAML block.
+            Grammar::Event | Grammar::Whole if lines[from].starts_with('|') => {
+                scalar::joined(lines[from], rest, self.folding())
+            }
+            _ => scalar::text(lines[from], rest, self.folding()),
+        };
+        let text = Piece::Item(Vec::new(), text);
         let is_introduction = self.is_introduction(lines[end - 1], end);
         let note = |text| WrittenSection { name: NOTES.into(), pieces: vec![text], has_text: false, is_headed: false };
         match self.sections.last_mut().filter(|section| !section.has_text) {

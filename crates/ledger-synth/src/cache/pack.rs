@@ -13,7 +13,7 @@ use super::{FileKey, KeyHasher, checksum};
 use crate::record::EventRecord;
 
 /// The beginning of a pack. The number changes with the format of a pack and with the way events are read.
-const MAGIC: &[u8] = concat!("ledger-synth events 7 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("ledger-synth events 8 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// A pack that is loaded when it is needed.
 #[derive(Debug, Default)]
@@ -27,9 +27,9 @@ impl LazyPack {
         LazyPack { path: Some(path.to_path_buf()), pack: OnceLock::new() }
     }
 
-    /// The pack, for a directory with so many files.
-    pub fn get(&self, files: usize) -> &Pack {
-        self.pack.get_or_init(|| self.path.as_deref().map(|path| Pack::load_for(path, files)).unwrap_or_default())
+    /// The pack, for events of so many bytes.
+    pub fn get(&self, events: u64) -> &Pack {
+        self.pack.get_or_init(|| self.path.as_deref().map(|path| Pack::load_for(path, events)).unwrap_or_default())
     }
 
     /// The pack, if somebody needed it.
@@ -57,9 +57,11 @@ pub struct Pack {
     is_outgrown: bool,
 }
 
-/// How many bytes of a pack can be loaded in the time in which one file is read, in a directory with at least so many
-/// files.
-const WORTH: u64 = 8 << 10;
+/// A pack is not loaded if it has many times more bytes than the events that it could save, and more than these.
+const TIMES: u64 = 4;
+const SMALL: u64 = 512 << 10;
+
+/// How many entries may be unused in a small pack.
 const FEW: usize = 64;
 
 /// The layout of an entry: a checksum of the rest, the length of the record, the key, the record.
@@ -74,10 +76,10 @@ struct PackEntry {
 }
 
 impl Pack {
-    /// Loads a pack for a directory with so many files, unless it takes less time to read them.
-    fn load_for(path: &Path, files: usize) -> Pack {
+    /// Loads a pack for events of so many bytes, unless it takes less time to read them.
+    fn load_for(path: &Path, events: u64) -> Pack {
         let size = path.symlink_metadata().map_or(0, |meta| meta.len());
-        match size > WORTH.saturating_mul(files.max(FEW) as u64) {
+        match size > TIMES.saturating_mul(events).max(SMALL) {
             true => Pack { is_outgrown: true, ..Pack::default() },
             false => Pack::load(path),
         }

@@ -82,15 +82,15 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let mut known: BTreeSet<_> = load_events(&ledger)?.records.iter().map(|record| record.id()).collect();
     // All files are read before the first event is written.
     let mut events = Vec::new();
+    let mut refused = Vec::new();
     for file in &args.files {
         let path = env.cwd.join(file);
-        let event = migrated(env, &ledger, args, ts, &path, &read(&path)?)?;
-        events.push((path, event));
+        match migrated(env, &ledger, args, ts, &path, &read(&path)?) {
+            Ok(all) => events.extend(all.into_iter().map(|event| (path.clone(), event))),
+            Err(failure) => refused.push(failure),
+        }
     }
-    for (path, event) in &events {
-        render_proven(event)
-            .map_err(|failure| Failure { message: format!("{}: {}", path.display(), failure.message), ..failure })?;
-    }
+    refuse_all(refused)?;
     for (path, event) in &events {
         let from = path.to_string_lossy();
         if !known.insert(canonical::id(event)) {
@@ -109,6 +109,18 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     Ok(Exit::Done)
 }
 
+/// Fails if files cannot become events, and names all of them.
+fn refuse_all(refused: Vec<Failure>) -> Result<()> {
+    match refused.len() {
+        0 => return Ok(()),
+        1 => return refused.into_iter().next().map_or(Ok(()), Err),
+        _ => {}
+    }
+    Err(Failure::malformed(format!("{} files cannot become events, so nothing was written", refused.len()))
+        .details(refused.iter().map(|failure| failure.message.clone()))
+        .hint("leave these files out, or fix them; `--ts 2026-01-10T13:00:00Z` gives a time to files that tell none"))
+}
+
 /// Lists what of the files is not in the ledger.
 fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
@@ -116,13 +128,13 @@ fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Ex
     let paths: Vec<PathBuf> = args.files.iter().map(|file| env.cwd.join(file)).collect();
     let source = |path: &PathBuf| {
         let text = read(path)?;
-        let event = migrated(env, &ledger, args, None, path, &text).ok();
-        let event = event.map(|event| SourceEvent {
+        let events = migrated(env, &ledger, args, None, path, &text).unwrap_or_default();
+        let event = |event: LedgerEvent<'static>| SourceEvent {
             id: canonical::id(&event),
             ts: event.meta.ts,
             agent: event.meta.agent.into_owned(),
-        });
-        Ok(SourceFile { text, event })
+        };
+        Ok(SourceFile { text, events: events.into_iter().map(event).collect() })
     };
     let files = paths.iter().map(source).collect::<Result<Vec<_>>>()?;
     let mut snapshots = events.snapshots()?;
@@ -167,7 +179,7 @@ fn read(path: &Path) -> Result<String> {
     Ok(text.into_owned())
 }
 
-/// The event that a handoff file becomes.
+/// The events that a handoff file becomes.
 fn migrated(
     env: &Env,
     ledger: &Ledger,
@@ -175,26 +187,31 @@ fn migrated(
     given: Option<EventTime>,
     path: &Path,
     text: &str,
-) -> Result<LedgerEvent<'static>> {
-    let handoff = Handoff::parse(path, text);
-    let ts = handoff.ts.or(given).or(handoff.day).ok_or_else(|| {
-        Failure::malformed(format!("{}: its time is unknown", path.display()))
-            .hint("give its time with `--ts 2026-01-10T13:00:00Z`")
-    })?;
-    if handoff.entries.is_empty() {
-        return Err(Failure::malformed(format!("{}: it has no text for an event", path.display())));
-    }
-    let agent = match handoff.agent {
-        Some(agent) if args.agent.is_none() => agent,
-        _ => agent_name(env, ledger, args.agent.as_deref())?,
+) -> Result<Vec<LedgerEvent<'static>>> {
+    let event = |handoff: Handoff| {
+        let ts = handoff.ts.or(given).or(handoff.day).ok_or_else(|| {
+            Failure::malformed(format!("{}: its time is unknown", path.display()))
+                .hint("give its time with `--ts 2026-01-10T13:00:00Z`")
+        })?;
+        if handoff.entries.is_empty() {
+            return Err(Failure::malformed(format!("{}: it has no text for an event", path.display())));
+        }
+        let agent = match handoff.agent {
+            Some(agent) if args.agent.is_none() => agent,
+            _ => agent_name(env, ledger, args.agent.as_deref())?,
+        };
+        let meta = Meta {
+            ts,
+            agent: agent.into(),
+            branch: handoff.branch.map(Cow::Owned),
+            kind: handoff.kind.map(Cow::Owned).or(Some("handoff".into())),
+            reason: handoff.reason.map(Cow::Owned),
+            title: handoff.title.map(Cow::Owned),
+        };
+        let event = LedgerEvent::new(meta, handoff.entries);
+        render_proven(&event)
+            .map_err(|failure| Failure { message: format!("{}: {}", path.display(), failure.message), ..failure })?;
+        Ok(event)
     };
-    let meta = Meta {
-        ts,
-        agent: agent.into(),
-        branch: handoff.branch.map(Cow::Owned),
-        kind: handoff.kind.map(Cow::Owned).or(Some("handoff".into())),
-        reason: handoff.reason.map(Cow::Owned),
-        title: handoff.title.map(Cow::Owned),
-    };
-    Ok(LedgerEvent::new(meta, handoff.entries))
+    Handoff::parse_all(path, text).into_iter().map(event).collect()
 }

@@ -198,6 +198,9 @@ fn read_listed(dir: &Root, cache: &CacheUse, files: Vec<ListedFile>) -> Result<O
     let mut read = DirectoryRead::default();
     let base =
         cache.base.as_ref().filter(|base| keys.iter().flatten().filter(|key| base.has(key)).count() == base.count());
+    // A snapshot is larger than any event.
+    let event_size = |file: &ListedFile| file.stat.as_ref().map_or(0, |stat| stat.size().min(LIMIT as u64));
+    let mut size = 0;
     let mut rest: Vec<(OsString, Option<FileKey>)> = Vec::with_capacity(files.len() - base.map_or(0, Base::count));
     for (file, key) in files.into_iter().zip(keys) {
         match key {
@@ -205,13 +208,16 @@ fn read_listed(dir: &Root, cache: &CacheUse, files: Vec<ListedFile>) -> Result<O
                 read.left_out.push(file.name);
                 read.settled.push(key);
             }
-            _ => rest.push((file.name, key)),
+            _ => {
+                size += event_size(&file);
+                rest.push((file.name, key));
+            }
         }
     }
     read.has_base = base.is_some();
     // Few files are read again sooner than all events are loaded.
     let none = Pack::default();
-    let pack = if read.has_base { &none } else { cache.pack.get(rest.len()) };
+    let pack = if read.has_base { &none } else { cache.pack.get(size) };
     read.events.records.reserve_exact(rest.len());
     // The bytes of all files at once would need much memory.
     for part in rest.chunks(PART) {

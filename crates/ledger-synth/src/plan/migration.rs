@@ -10,10 +10,9 @@ use shopfloor_core::hash::Digest;
 
 use super::source_texts::{SourceText, TextKind, texts_of, words};
 use crate::entry::Entry;
-use crate::front_sections::meant;
 use crate::instant::{self, EventTime};
 use crate::record::EventRecord;
-use crate::section::SectionName;
+use crate::section::{SectionName, meant};
 use crate::snapshot::Snapshot;
 
 /// Those of some texts that events hold. Only what may be asked for is kept, because a ledger may be large.
@@ -48,11 +47,11 @@ pub struct MissingText {
     pub text: String,
 }
 
-/// A file, and how the event is found that it became.
+/// A file, and how the events are found that it became.
 pub struct SourceFile {
     pub text: String,
-    /// The event that it becomes now. None: it cannot become one.
-    pub event: Option<SourceEvent>,
+    /// The events that it becomes now.
+    pub events: Vec<SourceEvent>,
 }
 
 /// What tells an event apart.
@@ -78,68 +77,65 @@ enum Likeness {
 /// Calls back with each event that counts.
 pub type EachEvent<'e> = dyn Fn(&mut dyn FnMut(&EventRecord)) -> Result<()> + 'e;
 
-/// What the ledger holds of each of some files: what the event holds that a file became, as far as that is known.
+/// What the ledger holds of each of some files: what the events hold that a file became, as far as they are known.
 pub struct Proof<'f> {
     files: &'f [SourceFile],
-    /// Of each file, the likeness of the events that hold its texts.
-    likeness: Vec<Likeness>,
     held: Vec<HeldTexts>,
-    /// What the whole ledger holds of the files that no event is like.
+    /// What the whole ledger holds of the files of which an event is not known.
     anywhere: HeldTexts,
+    is_anywhere: Vec<bool>,
 }
 
 impl<'f> Proof<'f> {
-    /// Reads the events twice: an event may be like a file only if none is the same.
+    /// Reads the events twice: an event may be like that of a file only if none is the same.
     pub fn new(files: &'f [SourceFile], events: &EachEvent<'_>, snapshots: &[&Snapshot]) -> Result<Proof<'f>> {
+        let sought: Vec<(usize, &SourceEvent)> =
+            (0..).zip(files).flat_map(|(at, file)| file.events.iter().map(move |event| (at, event))).collect();
+        let ids: HashSet<Digest> = sought.iter().map(|(_, event)| event.id).collect();
         let mut by_time: HashMap<EventTime, Vec<usize>> = HashMap::new();
-        let ids: HashSet<Digest> = files.iter().filter_map(|file| Some(file.event.as_ref()?.id)).collect();
-        for (at, file) in files.iter().enumerate() {
-            file.event.iter().for_each(|event| by_time.entry(event.ts).or_default().push(at));
+        for (number, (_, event)) in sought.iter().enumerate() {
+            by_time.entry(event.ts).or_default().push(number);
         }
         let like = |record: &EventRecord| -> Vec<(usize, Likeness)> {
             let Some((source, _)) = record.parts() else { return Vec::new() };
-            let likeness = |at: &usize| {
-                let event = files[*at].event.as_ref()?;
-                let likeness = match () {
-                    () if event.id == source.id => Likeness::Same,
-                    // It is another file's.
-                    () if ids.contains(&source.id) => Likeness::None,
-                    () if event.agent == source.agent => Likeness::TimeAndAgent,
-                    () => Likeness::Time,
-                };
-                Some((*at, likeness))
+            let likeness = |number: &usize| match sought[*number].1 {
+                event if event.id == source.id => Likeness::Same,
+                // It is another file's.
+                _ if ids.contains(&source.id) => Likeness::None,
+                event if event.agent == source.agent => Likeness::TimeAndAgent,
+                _ => Likeness::Time,
             };
-            by_time.get(&source.ts).into_iter().flatten().filter_map(likeness).collect()
+            by_time.get(&source.ts).into_iter().flatten().map(|number| (*number, likeness(number))).collect()
         };
-        let mut best = vec![Likeness::None; files.len()];
+        let mut best = vec![Likeness::None; sought.len()];
         events(&mut |record| {
-            like(record).into_iter().for_each(|(at, likeness)| best[at] = best[at].max(likeness));
+            like(record).into_iter().for_each(|(number, likeness)| best[number] = best[number].max(likeness));
         })?;
-        let texts = |wanted: Likeness| {
-            let files = files.iter().zip(&best).filter(move |(_, likeness)| **likeness == wanted);
-            files.map(|(file, _)| &*file.text)
-        };
+        let mut is_anywhere: Vec<bool> = files.iter().map(|file| file.events.is_empty()).collect();
+        sought.iter().zip(&best).for_each(|((at, _), best)| is_anywhere[*at] |= *best == Likeness::None);
+        let unknown = files.iter().zip(&is_anywhere).filter(|(_, is_anywhere)| **is_anywhere);
         let mut proof = Proof {
             files,
             held: files.iter().map(|file| HeldTexts::wanting([&*file.text])).collect(),
-            anywhere: HeldTexts::wanting(texts(Likeness::None)),
-            likeness: Vec::new(),
+            anywhere: HeldTexts::wanting(unknown.map(|(file, _)| &*file.text)),
+            is_anywhere,
         };
         events(&mut |record| {
-            let likes =
-                like(record).into_iter().filter(|(at, likeness)| *likeness != Likeness::None && best[*at] == *likeness);
-            likes.for_each(|(at, _)| proof.held[at].add_event(record));
+            let files = like(record)
+                .into_iter()
+                .filter(|(number, likeness)| *likeness != Likeness::None && best[*number] == *likeness);
+            let files: HashSet<usize> = files.map(|(number, _)| sought[number].0).collect();
+            files.iter().for_each(|at| proof.held[*at].add_event(record));
             proof.anywhere.add_event(record);
         })?;
         snapshots.iter().for_each(|snapshot| proof.anywhere.add_snapshot(snapshot));
-        proof.likeness = best;
         Ok(proof)
     }
 
     /// The texts of each file that the ledger does not hold.
     pub fn missing(&self) -> impl Iterator<Item = Vec<MissingText>> {
-        self.files.iter().zip(&self.held).zip(&self.likeness).map(|((file, held), likeness)| {
-            let held = if *likeness == Likeness::None { &self.anywhere } else { held };
+        self.files.iter().zip(&self.held).zip(&self.is_anywhere).map(|((file, held), is_anywhere)| {
+            let held = if *is_anywhere { &self.anywhere } else { held };
             missing(&file.text, held)
         })
     }
@@ -182,6 +178,9 @@ impl HeldTexts {
             }
             Entry::Checkpoint(c) => {
                 self.times.extend(instant::parse(c.updated.as_ref()));
+                // As a page has it.
+                let agent = c.more.as_ref().strip_prefix("agent: ").unwrap_or_default();
+                self.say(&format!("{} {} {} {agent}", c.phase, c.status, c.updated));
                 format!("checkpoints phase {} {} {} {}", c.phase, c.status, c.updated, c.more)
             }
         };
@@ -194,7 +193,8 @@ impl HeldTexts {
                 [key.as_ref(), value, &format!("{key} {value}")].into_iter().for_each(|text| self.name(text));
             }
             Entry::Checkpoint(c) => {
-                [&c.phase, &c.status, &c.updated, &c.more].into_iter().for_each(|text| self.name(text.as_ref()))
+                self.name(&format!("{} {}", c.phase, c.status));
+                [&c.phase, &c.status, &c.updated, &c.more].into_iter().for_each(|text| self.name(text.as_ref()));
             }
         }
     }
@@ -209,7 +209,8 @@ impl HeldTexts {
 
     /// Takes a text, its lines, and the keys and values in them as pieces.
     fn name(&mut self, text: &str) {
-        let parts = |line: &str| line.split([':', ',', '[', ']', '{', '}']).map(str::to_owned).collect::<Vec<_>>();
+        let parts =
+            |line: &str| line.split([':', ',', ';', '|', '[', ']', '{', '}']).map(str::to_owned).collect::<Vec<_>>();
         let value = |line: &str| line.split_once(": ").map(|(_, value)| value.to_owned());
         let lines = text.lines().flat_map(|line| {
             let whole = [Some(line.to_owned()), value(line)].into_iter().flatten();
@@ -233,7 +234,7 @@ impl HeldTexts {
         if wanted.trim().is_empty() {
             return text.is_ascii() || self.found.contains(text.trim());
         }
-        let at = instant::parse_note(text);
+        let at = instant::parse_note(text.trim_matches(['"', '\'']));
         let is_day = |time: &EventTime| text.trim() == time.day().to_string();
         let is_time = || at.is_some_and(|at| self.times.contains(&at)) || self.times.iter().any(is_day);
         // The name of a section says nothing without its texts, which are looked for themselves.
@@ -243,6 +244,7 @@ impl HeldTexts {
         };
         let is_found = |words: &String| self.pieces.contains(words) || self.found.contains(words);
         is_found(&wanted)
+            || without_phase(&wanted).is_some_and(|phase| is_found(&phase))
             || self.values.contains(text.trim())
             || wrapped.iter().any(|text| is_found(&words(text)))
             || *kind == TextKind::Labelled && is_time()
@@ -257,6 +259,8 @@ impl WantedTexts {
         let wrapped: HashSet<String> = wrapped.iter().flatten().map(|text| words(text)).collect();
         let texts: HashSet<String> = texts.into_iter().collect();
         let words: HashSet<String> = texts.iter().map(|text| words(text)).collect();
+        let phases: Vec<String> = words.iter().filter_map(|words| without_phase(words)).collect();
+        let words: HashSet<String> = words.into_iter().chain(phases).collect();
         let count = |words: &String| words.split_whitespace().count();
         let long = words.iter().filter(|words| count(words) > 2);
         // Two words of a paragraph are sought as one text.
@@ -266,6 +270,12 @@ impl WantedTexts {
         let marks = texts.iter().filter(|text| super::source_texts::words(text).trim().is_empty() && !text.is_ascii());
         WantedTexts { marks: marks.cloned().collect(), texts, words, long }
     }
+}
+
+/// The words after `phase`, without which a checkpoint has its phase.
+fn without_phase(words: &str) -> Option<String> {
+    let (first, rest) = words.trim_start().split_once(' ')?;
+    first.eq_ignore_ascii_case("phase").then(|| format!(" {rest}"))
 }
 
 /// The texts of a file that the ledger does not hold.

@@ -3,7 +3,7 @@
 use serde_yaml::{Mapping, Value};
 
 use crate::front_sections::map_of;
-use crate::view;
+use crate::{handoff, markdown, view};
 
 /// A text of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,7 +54,8 @@ pub fn texts_of(file: &str) -> Vec<SourceText> {
 }
 
 fn part(from: usize, lines: &[&str]) -> Vec<SourceText> {
-    match map_of(&lines.join("\n")) {
+    let text = lines.join("\n");
+    match map_of(&text).filter(|_| !markdown::names_a_section(&text)) {
         Some(map) => texts_of_yaml(from, lines, map),
         None => texts_of_lines(from, lines),
     }
@@ -62,7 +63,20 @@ fn part(from: usize, lines: &[&str]) -> Vec<SourceText> {
 
 fn texts_of_yaml(from: usize, lines: &[&str], map: Mapping) -> Vec<SourceText> {
     let mut leaves = Vec::new();
-    leaves_of(&Value::Mapping(map), TextKind::Plain, &mut leaves);
+    for (key, value) in &map {
+        // A section without a text says nothing.
+        let is_empty = matches!(value, Value::Null)
+            || value.as_str() == Some("")
+            || value.as_sequence().is_some_and(Vec::is_empty)
+            || value.as_mapping().is_some_and(Mapping::is_empty);
+        if !is_empty {
+            leaves_of(
+                &Value::Mapping(Mapping::from_iter([(key.clone(), value.clone())])),
+                TextKind::Plain,
+                &mut leaves,
+            );
+        }
+    }
     let line_of = |leaf: &str| {
         let first = leaf.lines().next().unwrap_or_default();
         lines.iter().position(|line| line.contains(first)).map_or(from + 1, |at| from + at + 1)
@@ -79,7 +93,14 @@ fn texts_of_yaml(from: usize, lines: &[&str], map: Mapping) -> Vec<SourceText> {
 }
 
 fn texts_of_lines(from: usize, lines: &[&str]) -> Vec<SourceText> {
-    let all: Vec<Vec<(String, TextKind)>> = lines.iter().map(|line| pieces(line)).collect();
+    let mut all: Vec<Vec<(String, TextKind)>> = lines.iter().map(|line| pieces(line)).collect();
+    for (at, line) in lines.iter().enumerate().skip(1) {
+        // A line of the other kind of heading.
+        let is_underline = |mark: char| line.len() > 1 && line.trim_end().trim_matches(mark).is_empty();
+        if is_underline('=') || is_underline('-') {
+            all[at - 1].iter_mut().for_each(|(_, kind)| *kind = TextKind::Name);
+        }
+    }
     let mut texts = Vec::new();
     for (at, pieces) in all.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| all[at].last());
@@ -150,12 +171,8 @@ fn leaves_of(value: &Value, kind: TextKind, leaves: &mut Vec<(String, TextKind)>
         Value::Mapping(map) => {
             for (key, value) in map {
                 let key = crate::scalar::plain(key);
-                // An empty value says nothing.
-                let is_empty = matches!(value, Value::Null)
-                    || value.as_str() == Some("")
-                    || value.as_sequence().is_some_and(Vec::is_empty);
                 let is_label = is_label(&key);
-                if !is_empty && !is_label {
+                if !is_label {
                     leaves.push((key, TextKind::Name));
                 }
                 leaves_of(value, if is_label { TextKind::Labelled } else { TextKind::Plain }, leaves);
@@ -168,48 +185,32 @@ fn leaves_of(value: &Value, kind: TextKind, leaves: &mut Vec<(String, TextKind)>
 
 /// Words that say what their value is, and stand for nothing themselves.
 fn is_label(key: &str) -> bool {
+    let key = key.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let labels = [
-        "task",
-        "phase",
-        "status",
-        "updated",
-        "decision",
-        "what",
-        "choice",
-        "key",
-        "title",
-        "name",
-        "topic",
-        "id",
-        "text",
-        "value",
-        "state",
-        "time",
-        "ts",
-        "timestamp",
-        "date",
-        "created",
-        "agent",
-        "author",
-        "session",
-        "branch",
-        "type",
-        "reason",
-        "last_updated",
+        "task", "phase", "status", "decision", "what", "choice", "key", "title", "name", "topic", "id", "text",
+        "value", "state", "time", "branch", "type", "reason",
     ];
-    labels.contains(&&*key.to_lowercase())
+    labels.contains(&&*key) || handoff::is_head_key(&key)
 }
 
 /// The texts of a line that is not YAML: its key and its value, if it has both.
 fn pieces(line: &str) -> Vec<(String, TextKind)> {
     let line = line.trim();
+    if line.starts_with('|') && line.ends_with('|') && line.len() > 2 {
+        let cells = line[1..line.len() - 1].split('|').map(str::trim);
+        let cells = cells.filter(|cell| !cell.trim_matches(['-', ':']).is_empty() && !is_label(cell));
+        return cells.map(|cell| (cell.replace('\\', ""), TextKind::Name)).collect();
+    }
     let bare = line.trim_start_matches(['-', '*', '+', '#', '>', ' ', '\t']).trim_end_matches(['#', ' ']);
     // The colon of `**Now:** Create the PR` ends the key.
     let bare = bare.replacen(":**", "**:", 1).replacen(":__", "__:", 1);
     let is_name = line.starts_with('#') || bare.ends_with("**") || bare.ends_with(':');
     let pair = bare.split_once(": ").or_else(|| bare.strip_suffix(':').map(|key| (key, "")));
+    // An empty value says nothing.
+    let is_empty = |value: &str| matches!(value.trim(), "[]" | "{}" | "null" | "~" | "\"\"");
     let texts = match pair {
-        Some((key, value)) if is_label(key.trim_matches(['*', '_', '`', '"', '\'', ' '])) => {
+        Some((_, value)) if is_empty(value) => Vec::new(),
+        Some((key, value)) if is_label(key) => {
             vec![(value, TextKind::Labelled)]
         }
         Some((key, value)) => vec![(key, TextKind::Name), (value, TextKind::Plain)],

@@ -10,6 +10,9 @@ use crate::page_settings::PageFormat;
 /// The beginning of the footer. [`PageScan`] looks for its lines.
 pub const FOOTER: &str = "\n---\n_synthesized:\n";
 
+/// The fields of the footer, in their order.
+const KEYS: [&str; 7] = ["event_count", "latest_ts", "generated_at", "format", "inputs", "skipped", "output"];
+
 /// What stands before each line of the footer: a blank line and four blanks make Markdown keep the lines apart.
 pub fn margin(format: PageFormat) -> (&'static str, &'static str) {
     match format {
@@ -34,7 +37,6 @@ impl Footer {
     fn parse(text: &str, above: Digest) -> Footer {
         let field = |name: &str| text.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(": "));
         // Intact means: the text above is unchanged, and nothing was added in or after the footer.
-        let keys = ["event_count", "latest_ts", "generated_at", "format", "inputs", "skipped", "output"];
         let (own, rest) = text.split_once("\n\n---\n").unwrap_or_default();
         let number = field("format").and_then(|n| n.parse().ok()).unwrap_or(1);
         let format = PageFormat::of(number);
@@ -44,7 +46,7 @@ impl Footer {
         let is_plain = rest.is_empty()
             && own
                 .strip_prefix(begin)
-                .is_some_and(|own| own.lines().count() == keys.len() && own.lines().zip(keys).all(is_it));
+                .is_some_and(|own| own.lines().count() == KEYS.len() && own.lines().zip(KEYS).all(is_it));
         let is_intact = is_plain && field("output") == Some(&above.to_string());
         Footer { format, number, is_intact }
     }
@@ -55,18 +57,23 @@ pub fn footer(text: &str) -> Option<Footer> {
     PageSummary::of(text.as_bytes()).footer
 }
 
-/// A text without the footer that marks it as generated. Blank lines stand in its place if a person wrote something below
-/// it.
+/// A text without the footer that marks it as generated. A blank line stands in the place of each of its lines; what a
+/// person wrote into it or below it stays.
 pub fn without_footer(text: &str) -> Cow<'_, str> {
     let Some(at) = footer(text).and_then(|_| text.rfind(FOOTER)) else { return text.into() };
-    let end = text[at + FOOTER.len()..].find("\n---").map(|end| at + FOOTER.len() + end + 4);
-    match end.map(|end| (&text[at..end], &text[end..])) {
-        Some((footer, below)) if !below.trim().is_empty() => {
-            let lines = "\n".repeat(footer.matches('\n').count());
-            format!("{}{lines}{below}", &text[..at]).into()
-        }
-        _ => text[..at].into(),
+    let (above, below) = text.split_at(at);
+    let is_field =
+        |line: &str| line.starts_with(' ') && line.trim().split_once(": ").is_some_and(|(key, _)| KEYS.contains(&key));
+    let (mut lines, mut rules) = (above.to_owned(), 0);
+    for line in below.lines() {
+        // One rule opens the footer, and one closes it.
+        let is_rule = line.trim_end() == "---" && rules < 2;
+        rules += usize::from(is_rule);
+        let is_frame = is_rule || line.trim_end() == "_synthesized:" || is_field(line);
+        lines.push_str(if is_frame { "" } else { line });
+        lines.push('\n');
     }
+    if lines[above.len()..].trim().is_empty() { above.into() } else { lines.into() }
 }
 
 /// Whether two texts of the ledger are the same except for line ends and the time of writing.

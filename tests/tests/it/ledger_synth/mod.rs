@@ -10,6 +10,7 @@ mod event_files;
 mod event_format;
 mod faults;
 mod git;
+mod handoffs;
 mod history;
 mod hosts;
 mod migrate;
