@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
 use crate::event_file::LIMIT;
@@ -23,9 +24,17 @@ pub struct SessionDraft {
     _lock: Option<Lock>,
 }
 
-/// The name of a session, from its id.
+/// The longest name of a session.
+const NAME: usize = 64;
+
+/// The name of a session, from its id. Names of different ids differ, and a name is its own.
 pub fn session_name(id: &str) -> String {
-    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(64).collect()
+    let name: String = id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(NAME).collect();
+    if name == id {
+        return name;
+    }
+    let hash = &Digest::of(id.as_bytes()).to_string()[..8];
+    format!("{}-{hash}", &name[..name.len().min(NAME - 9)])
 }
 
 /// The name of a session as an agent, from its name: the part of a UUID that differs between sessions. One of version 7

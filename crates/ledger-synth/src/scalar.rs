@@ -319,7 +319,7 @@ pub fn in_quotes(text: &str) -> String {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             ' '..='~' => out.push(c),
-            c if c.is_alphanumeric() => out.push(c),
+            c if c.is_alphanumeric() || is_printable(c) => out.push(c),
             c if u32::from(c) <= 0xff => out.push_str(&format!("\\x{:02x}", u32::from(c))),
             c if u32::from(c) <= 0xffff => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => out.push_str(&format!("\\U{:08x}", u32::from(c))),
@@ -327,6 +327,12 @@ pub fn in_quotes(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// Whether a character that is no letter shows as what it is: dashes, quotes, arrows, signs and emoji.
+fn is_printable(c: char) -> bool {
+    matches!(c, '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{bf}' | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}')
+        || matches!(c, '\u{20a0}'..='\u{20c0}' | '\u{2190}'..='\u{2bff}' | '\u{1f300}'..='\u{1faff}')
 }
 
 /// The name as a file name that is valid everywhere: other characters are percent-encoded, and long names are cut.

@@ -63,19 +63,20 @@ fn write_snapshot(ledger: &Ledger, mut events: Events, plan: &SnapshotPlan) -> R
     Ok(events)
 }
 
-/// Deletes those archived files that still hold what was read, and returns the paths of these. The caller holds the
-/// lock, but git and editors do not know it.
-pub fn delete(ledger: &Ledger, files: Vec<DoomedFile>) -> Result<Vec<PathBuf>> {
-    let mut deleted = Vec::with_capacity(files.len());
+/// Deletes those archived files that still hold what was read, and passes on the path of each. The caller holds the lock,
+/// but git and editors do not know it.
+pub fn delete(ledger: &Ledger, files: Vec<DoomedFile>, mut pass_on: impl FnMut(PathBuf)) -> Result<()> {
+    let mut days = BTreeSet::new();
     for DoomedFile { path, read } in files {
         let day = path.parent().map(file_name).unwrap_or_default();
         let name = file_name(&path);
         if hash_of(ledger, &format!("{ARCHIVE}/{day}"), &name)? == Some(read) {
             files::prune(ledger, &day, &name)?;
-            deleted.push(path);
+            pass_on(path);
         }
+        days.insert(day);
     }
-    Ok(deleted)
+    days.iter().try_for_each(|day| files::remove_empty_day(ledger, day))
 }
 
 /// The hash of what a file holds now: of an event, or the content of a snapshot.

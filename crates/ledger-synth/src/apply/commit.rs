@@ -26,6 +26,9 @@ use crate::tool::TOOL;
 /// How long to wait for another git command that holds the index.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How often the files of a commit may change before it fails.
+const TRIES: usize = 10;
+
 /// The notice for [`Committed::TooSoon`].
 pub const TOO_SOON: &str = "not committed: the last commit is too recent (--min-interval)";
 
@@ -41,6 +44,7 @@ pub enum Committed {
 }
 
 /// A file that git sees as changed.
+#[derive(PartialEq, Eq)]
 struct ChangedFile {
     path: PathBuf,
     is_untracked: bool,
@@ -78,11 +82,26 @@ pub fn commit(env: &Env, ledger: &Ledger, effect: Effect) -> Result<Committed> {
     refuse_hopeless(ledger)?;
     let Some(prefix) = ledger.in_tree() else { return Ok(Committed::Nothing) };
     let all = paths(ledger, prefix.as_path());
-    let changes = changes(ledger, &all)?;
+    for _ in 1..TRIES {
+        let before = changes(ledger, &all)?;
+        let failure = match commit_once(env, ledger, effect, prefix.as_path(), &all) {
+            Err(failure) => failure,
+            committed => return committed,
+        };
+        // `archive` and writers of events do not wait for a commit, so its files may be gone.
+        if changes(ledger, &all)? == before {
+            return Err(failure);
+        }
+    }
+    commit_once(env, ledger, effect, prefix.as_path(), &all)
+}
+
+fn commit_once(env: &Env, ledger: &Ledger, effect: Effect, prefix: &Path, all: &[PathBuf]) -> Result<Committed> {
+    let changes = changes(ledger, all)?;
     if changes.is_empty() {
         return Ok(Committed::Nothing);
     }
-    if is_too_soon(env, ledger, prefix.as_path(), &changes)? {
+    if is_too_soon(env, ledger, prefix, &changes)? {
         return Ok(Committed::TooSoon);
     }
     if effect.is_dry() {
@@ -101,12 +120,12 @@ pub fn commit(env: &Env, ledger: &Ledger, effect: Effect) -> Result<Committed> {
     if let Err(failure) = git(ledger, "commit", &["--quiet", "--only", "-m", &message], &paths) {
         // Somebody else may have committed the files in the meantime, so only those that git still sees as new are
         // removed from the index.
-        let added = if new.is_empty() { Vec::new() } else { added(ledger, &all)? };
+        let added = if new.is_empty() { Vec::new() } else { added(ledger, all)? };
         let undo: Vec<&Path> = new.iter().copied().filter(|path| added.iter().any(|a| a == path)).collect();
         if !undo.is_empty() {
             git(ledger, "rm", &["--cached", "--quiet", "--ignore-unmatch"], &undo)?;
         }
-        if self::changes(ledger, &all)?.is_empty() {
+        if self::changes(ledger, all)?.is_empty() {
             return Ok(Committed::Nothing);
         }
         return Err(failure.hint("nothing was committed, and the index is unchanged"));

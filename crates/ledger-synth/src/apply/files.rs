@@ -114,11 +114,31 @@ pub fn archive(ledger: &Ledger, name: &str, day: &str) -> Result<bool> {
         .hint("run `ledger-synth prune`"))
 }
 
-/// Deletes a file of `archive/DAY/`, and the directory if it is empty then.
+/// Moves a file of `archive/DAY/` back into `events/` under a free name.
+pub fn restore(ledger: &Ledger, day: &str, name: &str) -> Result<()> {
+    let from = ledger.rel(&format!("{ARCHIVE}/{day}/{name}"))?;
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    for n in 1..NAMES {
+        let suffix = if n == 1 { String::new() } else { format!("-{n}") };
+        if ledger.top.move_new(&from, &ledger.rel(&format!("{EVENTS}/{stem}{suffix}.md"))?)? {
+            remove_empty_day(ledger, day)?;
+            return sync(ledger, &[]);
+        }
+        if ledger.top.content(&from)?.is_none() {
+            return Ok(());
+        }
+    }
+    Err(Failure::failed(format!("every name for {name} in {} is taken", ledger.dir.join(EVENTS).display())))
+}
+
+/// Deletes a file of `archive/DAY/`.
 pub fn prune(ledger: &Ledger, day: &str, name: &str) -> Result<bool> {
-    let gone = ledger.top.unlink(&ledger.rel(&format!("{ARCHIVE}/{day}/{name}"))?)?;
-    ledger.top.remove_empty_dir(&ledger.rel(&format!("{ARCHIVE}/{day}"))?)?;
-    Ok(gone)
+    ledger.top.unlink(&ledger.rel(&format!("{ARCHIVE}/{day}/{name}"))?)
+}
+
+/// Removes `archive/DAY/` if it is empty.
+pub fn remove_empty_day(ledger: &Ledger, day: &str) -> Result<()> {
+    ledger.top.remove_empty_dir(&ledger.rel(&format!("{ARCHIVE}/{day}"))?).map(drop)
 }
 
 /// Syncs the directories of the archive and `events/` to disk.

@@ -22,7 +22,7 @@ use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::event_file::{self, Malformed};
 use crate::facts::Ledger;
-use crate::facts::author::{agent_name, next_time};
+use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::load_events;
 use crate::failure::LedgerFailure;
 use crate::front::Meta;
@@ -47,7 +47,8 @@ use crate::view::View;
 pub struct Args {
     #[command(flatten)]
     sections: SectionFlags,
-    /// The agent that writes the event [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    /// The agent that writes the event [env: LEDGER_SYNTH_AGENT] [default: the session that an agent's program names, else the
+    /// worktree's name]
     #[arg(long, allow_hyphen_values = true)]
     agent: Option<String>,
     /// The type of the event, such as session_end or checkpoint
@@ -265,15 +266,16 @@ fn required_question<'q>(open: &'q [String], name: &str) -> Result<&'q str> {
     match questions::named(open, name) {
         Named::One(text) => Ok(text),
         Named::Several(count) => Err(failure(format!("`{}` fits {count} open questions", printable(name)))
-            .hint("give the whole text, or more of the id")),
+            .hint("nothing was written; give the whole text, or more of the id")),
         Named::None => {
             let nearness = |text: &String| strsim::jaro_winkler(text, name);
             let nearest = open.iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b)));
             let failure = failure(format!("there is no open question `{}`", printable(name)));
             Err(match nearest {
-                Some(nearest) => failure.hint(format!("the nearest open question is `{}`", printable(nearest))),
+                Some(nearest) => failure
+                    .hint(format!("nothing was written; the nearest open question is `{}`", printable(nearest))),
                 None => failure
-                    .hint("no question is open here; to resolve a question of another branch, merge that branch first"),
+                    .hint("nothing was written, and no question is open here; to resolve a question of another branch, merge that branch first"),
             })
         }
     }
@@ -291,7 +293,7 @@ fn new_event<'a>(
     let read = read.as_ref();
     let agent = match (&args.agent, read.map(|meta| &meta.agent)) {
         (None, Some(agent)) => agent.to_string(),
-        (named, _) => agent_name(env, ledger, named.as_deref())?,
+        (named, _) => speaker_name(env, ledger, named.as_deref())?,
     };
     let own = |flag: &Option<String>, read: Option<&Cow<'_, str>>| {
         flag.clone().or_else(|| read.map(|text| text.to_string())).filter(|text| !text.is_empty()).map(Cow::Owned)

@@ -11,7 +11,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::synthesis::{SynthOptions, Synthesis, synthesise};
-use crate::facts::gather::{has_events, load_events};
+use crate::facts::gather::{OldPage, has_events, load_events};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::hook_program::HookProgram;
 use crate::plan::{Filter, join};
@@ -30,8 +30,8 @@ pub const LEAVE_WORD: &str = "Leave word at each milestone and before you end: `
     KEY=WHY --question WHAT --now WHERE`";
 
 /// What a session is told if the events cannot be read.
-const UNREADABLE: &str =
-    "The events of the ledger cannot be read; `ledger-synth doctor` says why. What follows is the last page.";
+const UNREADABLE: &str = "The events of the ledger cannot be read; `ledger-synth doctor` says why.";
+const LAST_PAGE: &str = "What follows is the last page.";
 
 /// The most events that are listed.
 const LISTED: usize = 10;
@@ -116,10 +116,15 @@ fn session_context(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, session: &s
     }
     with_content(ui, env, ledger, |content| text(&content, args.max_bytes)).or_else(|failure| {
         ui.problem(&failure);
-        let current = ledger.current()?;
-        let page = current.as_ref().and_then(|current| current.text());
-        let content = page.map_or(BannerContent::Nothing, BannerContent::Legacy);
-        Ok(format!("{UNREADABLE}\n\n{}", text(&content, args.max_bytes.saturating_sub(UNREADABLE.len() + 2))))
+        let mut page = Vec::new();
+        OldPage::find(ledger)?.read(&mut |piece| page.extend_from_slice(piece))?;
+        let page = String::from_utf8_lossy(&page);
+        let page = view::without_footer(&page);
+        let (content, said) = match page.trim() {
+            "" => (BannerContent::Nothing, UNREADABLE.to_owned()),
+            page => (BannerContent::Legacy(page), format!("{UNREADABLE} {LAST_PAGE}")),
+        };
+        Ok(format!("{said}\n\n{}", text(&content, args.max_bytes.saturating_sub(said.len() + 2))))
     })
 }
 
@@ -204,6 +209,7 @@ fn with_content<T>(ui: &Ui, env: &Env, ledger: &Ledger, then: impl Fn(BannerCont
         return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
     }
     let window = ledger.settings.printed.session_window;
+    let mut refused = None;
     if !ui.is_dry() {
         let options = SynthOptions { may_be_quiet: true, ..SynthOptions::default() };
         let shown = ledger.lock().and_then(|_lock| {
@@ -221,14 +227,15 @@ fn with_content<T>(ui: &Ui, env: &Env, ledger: &Ledger, then: impl Fn(BannerCont
         match shown {
             Ok(Some(shown)) => return Ok(shown),
             Ok(None) => {}
-            // The banner is shown even if `current.md` cannot be written.
-            Err(failure) => {
-                ui.problem(&Failure { message: format!("{CURRENT} was not written: {}", failure.message), ..failure });
-            }
+            Err(failure) => refused = Some(failure),
         }
     }
     let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
+    // The banner is shown even if `current.md` cannot be written.
+    if let Some(failure) = refused {
+        ui.problem(&Failure { message: format!("{CURRENT} was not written: {}", failure.message), ..failure });
+    }
     let join = join(&events.records, &snapshots, &Filter::default());
     if join.sources.is_empty() {
         let current = ledger.current()?;

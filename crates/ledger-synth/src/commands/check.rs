@@ -77,6 +77,7 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -
     verdict.problems.iter().for_each(|problem| ui.warn(problem));
     diff.iter().for_each(|line| ui.line(printable(line)));
     match verdict.exit {
+        Exit::Done if !verdict.is_tracked => ui.line(format!("sound {}", counted(verdict.event_count, "event"))),
         Exit::Done => ui.line(format!("fresh {} ({})", printable(&name), counted(verdict.event_count, "event"))),
         Exit::Bad => ui.warn(format!(
             "{name}: {}; fix the files or move them away, or retract an event from the future with `ledger-synth retract FILE`",

@@ -12,7 +12,7 @@ use crate::apply::event::write_event;
 use crate::entry::{CLOSED, Entry};
 use crate::event::LedgerEvent;
 use crate::facts::Ledger;
-use crate::facts::author::{agent_name, next_time};
+use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::{load_archived, load_events};
 use crate::front::Meta;
 use crate::plan::history::{History, Statement, archived_sections, concerns_conflicts};
@@ -32,7 +32,8 @@ pub struct Args {
     /// no such conflict
     #[arg(long, value_name = "ID")]
     close: Vec<String>,
-    /// The agent that closes it [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    /// The agent that closes it [env: LEDGER_SYNTH_AGENT] [default: the session that an agent's program names, else the
+    /// worktree's name]
     #[arg(long, requires = "close")]
     agent: Option<String>,
 }
@@ -78,7 +79,7 @@ fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement<'_>
     }
     let meta = Meta {
         ts: next_time(ui, env, ledger)?,
-        agent: agent_name(env, ledger, args.agent.as_deref())?.into(),
+        agent: speaker_name(env, ledger, args.agent.as_deref())?.into(),
         branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
         kind: Some("conflicts".into()),
         reason: None,

@@ -20,14 +20,15 @@ use crate::draft::{LeftBecause, LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
-use crate::facts::gather::{OldPage, archived_files, load_events};
+use crate::facts::gather::{ArchivedFiles, OldPage, load_events};
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Events, Ledger};
 use crate::front::Meta;
 use crate::page_settings::Tracked;
-use crate::plan::archive::CountedEvents;
+use crate::plan::archive::{CountedEvents, file_name};
 use crate::plan::check::check;
 use crate::plan::{EventProblems, Filter, join};
 use crate::settings::{Effect, LedgerArgs};
+use crate::snapshot::Snapshot;
 use crate::tool::TOOL;
 use crate::view::View;
 
@@ -46,6 +47,8 @@ enum LedgerRepair {
     Untrack,
     InstallHook(&'static str),
     WriteDraft(LeftDraft),
+    /// Files of the archive that count nowhere.
+    Restore(Vec<PathBuf>),
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
@@ -66,6 +69,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         LedgerRepair::Synthesise => refresh(ui, env, &ledger).map(drop),
         LedgerRepair::Configure => install::configure(&ledger, Effect::Write, ledger.page.tracked, &[]).map(drop),
         LedgerRepair::Untrack => files::untrack_current(&ledger),
+        LedgerRepair::Restore(paths) => restore(ui, env, &ledger, paths),
         LedgerRepair::WriteDraft(left) => write_draft(ui, env, &ledger, left),
         LedgerRepair::InstallHook(name) => match hook::install(&ledger.git, &ledger.repo, name, TOOL, false)? {
             Installed::Stub { .. } | Installed::Already { .. } => Ok(()),
@@ -104,30 +108,52 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
             Some(LedgerRepair::Synthesise),
         ),
     });
-    let stranded = stranded(ledger, &events)?;
-    findings.push(match stranded.first() {
-        None => Finding::good("archive", "every archived event counts"),
-        Some(path) => Finding::bad(
-            "archive",
-            format!(
-                "not everything in the archive counts: {}, such as {}",
-                counted(stranded.len(), "file"),
-                path.display()
-            ),
-            format!("repair what cannot be read, and move them back with `mv FILE {EVENTS}/`"),
-            None,
-        ),
-    });
+    findings.extend(look_at_archive(ledger, &events)?);
     Ok(findings)
 }
 
-/// The archived files that count nowhere or not as a whole.
-pub fn stranded(ledger: &Ledger, events: &Events) -> Result<Vec<PathBuf>> {
+fn look_at_archive(ledger: &Ledger, events: &Events) -> Result<Vec<Finding<LedgerRepair>>> {
+    let ArchivedFiles { found, unreadable } = stranded(ledger, events)?;
+    let such_as = |files: &[PathBuf]| {
+        let first = files.first().map(|path| path.display().to_string()).unwrap_or_default();
+        format!("{}, such as {first}", counted(files.len(), "file"))
+    };
+    let mut findings = Vec::new();
+    if !unreadable.is_empty() {
+        let what = format!("not everything in the archive can be read: {}", such_as(&unreadable));
+        findings.push(Finding::bad("archive", what, "restore each file from git, or move it out of the archive", None));
+    }
+    if !found.is_empty() {
+        let what = format!("not everything in the archive counts: {}", such_as(&found));
+        let repair = LedgerRepair::Restore(found);
+        findings.push(Finding::bad("archive", what, "ledger-synth doctor --repair", Some(repair)));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::good("archive", "every archived event counts"));
+    }
+    Ok(findings)
+}
+
+/// The archived files that count nowhere or not as a whole, and those that cannot be read, unless others hold what they
+/// held.
+pub fn stranded(ledger: &Ledger, events: &Events) -> Result<ArchivedFiles> {
     if ledger.open(ARCHIVE)?.is_none() {
-        return Ok(Vec::new());
+        return Ok(ArchivedFiles::default());
     }
     let counted = CountedEvents::of(events)?;
-    archived_files(ledger, |event| counted.is_stranded(event), |snapshot| counted.is_stranded_snapshot(snapshot))
+    let is_snapshot = |snapshot: &Snapshot| counted.is_stranded_snapshot(snapshot);
+    let mut files = ArchivedFiles::find(ledger, |event| counted.is_stranded(event), is_snapshot)?;
+    files.unreadable.retain(|path| !counted.has_named(&file_name(path)));
+    Ok(files)
+}
+
+/// Moves files of the archive back, so that they count.
+fn restore(ui: &Ui, env: &Env, ledger: &Ledger, paths: &[PathBuf]) -> Result<()> {
+    for path in paths {
+        let day = path.parent().map(file_name).unwrap_or_default();
+        files::restore(ledger, &day, &file_name(path))?;
+    }
+    refresh(ui, env, ledger).map(drop)
 }
 
 /// Whether git ignores a page that is not to be in it.

@@ -2,6 +2,7 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
 use super::statement;
@@ -21,14 +22,16 @@ use crate::short_id::ShortId;
     after_help = "Example:\n  ledger-synth explain lexer\n  ledger-synth explain now --json | jq -r 'select(.beaten).value'"
 )]
 pub struct Args {
-    /// A section (`now`), a key (`lexer`, `decisions.lexer`), the text of an item, or the beginning of an id
+    /// A section (`now`), a key (`lexer`, `decisions.lexer`), the text of an item, the beginning of an id, or the id that
+    /// `--json` has
     key: String,
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events(&ledger)?;
-    let about = About::new(&args.key);
+    let key = Digest::parse(&args.key).map_or(args.key.clone(), |id| ShortId::of_event(id).to_string());
+    let about = About::new(&key);
     let archived = load_archived(&ledger, &events, |id, entry| about.concerns(id, entry))?;
     let (live, old) = (events.snapshots()?, archived.snapshots()?);
     // The history has checkpoints from the events.
@@ -45,7 +48,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
     };
     if statements.is_empty() {
-        if let Some(why) = retraction(records.into_iter().flatten(), &join, &args.key) {
+        if let Some(why) = retraction(records.into_iter().flatten(), &join, &key) {
             return Err(Failure::not_found(why).hint("`ledger-synth notes` shows everything that counts"));
         }
         return Err(Failure::not_found(format!("nobody said anything about `{}`", args.key)).hint(

@@ -12,7 +12,7 @@ use super::doctor::stranded;
 use crate::apply::synthesis::refresh;
 use crate::facts::clone::is_current_tracked;
 use crate::facts::gather::{has_events, load_events};
-use crate::facts::{CURRENT, EVENTS, Ledger};
+use crate::facts::{CURRENT, Ledger};
 use crate::failure::LedgerFailure;
 use crate::page_settings::Tracked;
 use crate::settings::{LedgerArgs, Settings};
@@ -40,9 +40,9 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
                 // This worktree has no ledger.
                 return Ok(None);
             }
-            if let [first, ..] = stranded(&ledger, &load_events(&ledger)?)?.as_slice() {
+            if let [first, ..] = stranded(&ledger, &load_events(&ledger)?)?.found.as_slice() {
                 ui.warn(format!(
-                    "{} counts nowhere or not as a whole, for example because it was changed here and archived on another branch; move it back into {EVENTS}/ (`ledger-synth doctor` names such events)",
+                    "{} counts nowhere or not as a whole, for example because it was changed here and archived on another branch; `ledger-synth doctor --repair` moves it back",
                     first.display()
                 ));
             }

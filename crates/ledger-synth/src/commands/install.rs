@@ -163,7 +163,10 @@ fn page_edits(ledger: &Ledger, worktree: &Root, tracked: Tracked) -> Result<Vec<
     }
     if tracked == Tracked::Events || ledger.page.tracked == Tracked::Events {
         edits.extend(FileEdit::new(worktree, IGNORE.to_owned(), |text| {
-            Ok(if tracked == Tracked::Events { with_line(text, &ignore) } else { without_line(text, &ignore) })
+            let is_undone = text.lines().skip_while(|own| own.trim() != ignore).any(|own| own.starts_with('!'));
+            let bare =
+                if is_undone || tracked == Tracked::Page { without_line(text, &ignore) } else { text.to_owned() };
+            Ok(if tracked == Tracked::Events { with_line(&bare, &ignore) } else { bare })
         })?);
     }
     if tracked != ledger.page.tracked {

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
+use super::answer::WithError;
 use crate::apply::archive as execute;
 use crate::counted::counted;
 use crate::facts::gather::{each_archived, load_events};
@@ -47,25 +48,32 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     let limit = env.now.checked_sub(retention).map_or(EventTime::MIN, EventTime::from);
     let doomed = doomed(&ledger, limit)?;
     let count = doomed.len();
-    let deleted = match effect.is_dry() {
-        true => doomed.into_iter().map(|file| file.path).collect(),
-        false => execute::delete(&ledger, doomed)?,
+    let mut deleted = Vec::new();
+    let outcome = match effect.is_dry() {
+        true => {
+            deleted.extend(doomed.into_iter().map(|file| file.path));
+            Ok(())
+        }
+        false => execute::delete(&ledger, doomed, |path| deleted.push(path)),
     };
-    if deleted.len() < count {
-        let stays = count - deleted.len();
+    let stays = if outcome.is_ok() { count - deleted.len() } else { 0 };
+    if stays > 0 {
         let verb = if stays == 1 { "stays" } else { "stay" };
         ui.note(format!("{} changed meanwhile and {verb} in the archive", counted(stays, "file")));
     }
     if ui.is_json() {
         let deleted = deleted.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        ui.json(&PruneAnswer { deleted });
-    } else if count == 0 {
+        let failure = outcome.err();
+        ui.json(&WithError { answer: PruneAnswer { deleted }, error: failure.as_ref().map(Failure::to_json) });
+        return Ok(failure.map_or(Exit::Done, |failure| failure.exit));
+    }
+    if count == 0 {
         ui.detail("nothing in the archive is covered and old enough");
-    } else {
+    } else if outcome.is_ok() || !deleted.is_empty() {
         let would = if effect.is_dry() { "would have " } else { "" };
         ui.line(format!("{would}deleted {}", counted(deleted.len(), "file")));
     }
-    Ok(Exit::Done)
+    outcome.map(|()| Exit::Done)
 }
 
 fn nothing_deleted(ui: &Ui) -> Exit {

@@ -15,7 +15,7 @@ use super::written::{EventAnswer, print_event};
 use crate::apply::event::write_event;
 use crate::entry::{Entry, RETRACT};
 use crate::event::LedgerEvent;
-use crate::facts::author::{agent_name, next_time};
+use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::load_events;
 use crate::facts::{Events, Ledger};
 use crate::failure::LedgerFailure;
@@ -30,7 +30,8 @@ use crate::short_id::ShortId;
 pub struct Args {
     /// The id of the event or the beginning of the id, short or long, or the event's file
     event: String,
-    /// The agent that retracts the event [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    /// The agent that retracts the event [env: LEDGER_SYNTH_AGENT] [default: the session that an agent's program names, else the
+    /// worktree's name]
     #[arg(long)]
     agent: Option<String>,
 }
@@ -75,7 +76,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     let meta = Meta {
         ts: next_time(ui, env, &ledger)?,
-        agent: agent_name(env, &ledger, args.agent.as_deref())?.into(),
+        agent: speaker_name(env, &ledger, args.agent.as_deref())?.into(),
         branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
         kind: Some(RETRACT.into()),
         reason: None,

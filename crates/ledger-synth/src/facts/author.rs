@@ -7,11 +7,20 @@ use shopfloor_core::ui::Ui;
 
 use super::Ledger;
 use super::gather::load_events;
+use crate::draft;
 use crate::instant::{AHEAD, EventTime};
 use crate::tool::AGENT_VARIABLE;
 
 /// The smallest step between two times.
 pub const STEP: SignedDuration = SignedDuration::from_millis(1);
+
+/// The name of the agent that speaks: as named, else from the environment, else that of the session whose draft gets it at
+/// its end, else the worktree's name.
+pub fn speaker_name(env: &Env, ledger: &Ledger, named: Option<&str>) -> Result<String> {
+    let by_session = || draft::session(env).map(|session| draft::short_name(&session));
+    let session = if named.is_none() && env.var(AGENT_VARIABLE).is_none() { by_session() } else { None };
+    agent_name(env, ledger, named.or(session.as_deref()))
+}
 
 /// The name of the agent that writes: as named, else from the environment, else the worktree's name.
 pub fn agent_name(env: &Env, ledger: &Ledger, named: Option<&str>) -> Result<String> {

@@ -238,22 +238,37 @@ pub fn load_archived(
     Ok(archived)
 }
 
-/// The files of the archive for which `is_event` or `is_snapshot` is true, and those that cannot be read.
-pub fn archived_files(
-    ledger: &Ledger,
-    is_event: impl Fn(&EventRecord) -> bool,
-    is_snapshot: impl Fn(&Snapshot) -> bool,
-) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    each_archived(ledger, |mut part| {
-        part.retain(&is_event);
-        files.extend(part.files.iter().map(|file| file.path()));
-        files.extend(part.skipped.into_iter().map(|file| file.path));
-        let snapshots = part.snapshots.into_iter().filter(|file| file.read.as_ref().map_or(true, &is_snapshot));
-        files.extend(snapshots.map(|file| file.path));
-        Ok(())
-    })?;
-    Ok(files)
+/// Files of the archive.
+#[derive(Default)]
+pub struct ArchivedFiles {
+    /// Those that were asked for.
+    pub found: Vec<PathBuf>,
+    /// Those that cannot be read.
+    pub unreadable: Vec<PathBuf>,
+}
+
+impl ArchivedFiles {
+    /// Finds the files for which `is_event` or `is_snapshot` is true.
+    pub fn find(
+        ledger: &Ledger,
+        is_event: impl Fn(&EventRecord) -> bool,
+        is_snapshot: impl Fn(&Snapshot) -> bool,
+    ) -> Result<ArchivedFiles> {
+        let ArchivedFiles { mut found, mut unreadable } = ArchivedFiles::default();
+        each_archived(ledger, |mut part| {
+            part.retain(&is_event);
+            found.extend(part.files.iter().map(|file| file.path()));
+            unreadable.extend(part.skipped.into_iter().map(|file| file.path));
+            for file in part.snapshots {
+                match file.read {
+                    Ok(snapshot) => found.extend(is_snapshot(&snapshot).then_some(file.path)),
+                    Err(_) => unreadable.push(file.path),
+                }
+            }
+            Ok(())
+        })?;
+        Ok(ArchivedFiles { found, unreadable })
+    }
 }
 
 /// Passes on the events of the archive, in parts.

@@ -158,6 +158,11 @@ impl<'e> CountedEvents<'e> {
         }
     }
 
+    /// Whether what this file held counts elsewhere, by its name: a snapshot is named after its content.
+    pub fn has_named(&self, name: &str) -> bool {
+        self.snapshots.iter().any(|content| snapshot::name(content) == name)
+    }
+
     /// Whether an archived snapshot counts nowhere: no snapshot that counts was made of it.
     pub fn is_stranded_snapshot(&self, archived: &Snapshot) -> bool {
         !self.snapshots.contains(&archived.content)

@@ -15,6 +15,8 @@ pub struct CheckVerdict {
     pub exit: Exit,
     /// Whether the page matches the events that count.
     pub is_fresh: bool,
+    /// Whether there is a page in git to compare with its events.
+    pub is_tracked: bool,
     /// Why `current.md` is not fresh; empty when it is.
     pub why: String,
     /// The format in which the page is to be written, if it is not what the events ask for.
@@ -55,7 +57,16 @@ pub fn check(
     let is_fresh = exit == Exit::Done;
     let (exit, why) = if problems.is_empty() { (exit, why) } else { (Exit::Bad, problems.summary()) };
     let problems = problems.lines().cloned().collect();
-    Ok(CheckVerdict { exit, is_fresh, why: why.to_owned(), due, fix, problems, event_count })
+    Ok(CheckVerdict {
+        exit,
+        is_fresh,
+        is_tracked: page.tracked == Tracked::Page,
+        why: why.to_owned(),
+        due,
+        fix,
+        problems,
+        event_count,
+    })
 }
 
 /// Compares a page with what its events say, in the page's own format unless somebody chose one.

@@ -127,9 +127,9 @@ fn archiving_changes_nothing_that_is_shown() {
     assert_eq!(synth(&app), text);
 }
 
-/// What an archived file says and no snapshot does is not lost from view: `explain` shows it, and `doctor` names it.
+/// What an archived file says and no snapshot does is not lost from view: `doctor` names it and moves it back.
 #[test]
-fn what_only_the_archive_says_is_shown_and_named() {
+fn what_only_the_archive_says_is_named_and_moved_back() {
     let w = World::new();
     let app = w.app();
     two_events(&app);
@@ -145,11 +145,49 @@ fn what_only_the_archive_says_is_shown_and_named() {
     doctor("1 file");
     app.ledger(&["explain", "blockers"]).exit(0).out_has("waiting for the key");
     // A file that cannot be read, and a snapshot that no other one was made of.
-    app.write(&format!("{ROOT}/archive/2026-01-10/merged.md"), "<<<<<<< HEAD\n");
-    doctor("2 files");
-    app.sh(&format!("mv {EVENTS}/snapshot_* {ROOT}/archive/2026-01-10/")).exit(0);
+    let merged = format!("{ROOT}/archive/2026-01-10/merged.md");
+    app.write(&merged, "<<<<<<< HEAD\n");
+    app.ledger(&["doctor"]).exit(1).out_has("not everything in the archive can be read: 1 file, such as /");
+    app.sh(&format!("rm {merged}; mv {EVENTS}/snapshot_* {ROOT}/archive/2026-01-10/")).exit(0);
     event(&app, "new", "2026-02-01T00:00:00Z", "x", "now: later\n");
-    doctor("4 files");
+    doctor("3 files");
+    // An event of the same name stays as it is.
+    event(&app, "a", "2026-02-02T00:00:00Z", "x", "this_session:\n- of the same name\n");
+    app.ledger(&["doctor", "--repair", "--yes"]).any_status().any_out().any_err();
+    app.ledger(&["doctor"]).any_status().out_has("every archived event counts");
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert!(json["this_session"].as_array().is_some_and(|items| items.contains(&"of the same name".into())), "{json}");
+    assert_eq!(json["other"]["blockers"], "waiting for the key");
+    // A damaged snapshot does no harm if another one says the same.
+    app.ledger(&["archive"]).exit(0).any_out();
+    event(&app, "newer", "2026-02-03T00:00:00Z", "x", "now: much later\n");
+    app.ledger(&["archive"]).exit(0).any_out();
+    app.sh(&format!("for file in {ROOT}/archive/*/snapshot_*; do echo x >> $file; done")).exit(0);
+    app.ledger(&["doctor"]).any_status().out_has("every archived event counts");
+}
+
+/// The answer tells what was deleted, also if the rest cannot be.
+#[test]
+fn prune_tells_what_it_deleted_before_it_failed() {
+    let w = World::new();
+    let app = w.app();
+    for n in 0..3 {
+        event(&app, &format!("e{n}"), "2026-01-10T00:00:00Z", &format!("agent{n}"), "this_session:\n- an item\n");
+    }
+    app.ledger(&["archive"]).succeeds();
+    let args = ["-e", "trace=unlinkat", "-e", "inject=unlinkat:error=EIO:when=2"];
+    let line = format!(
+        "strace -f -qq -o /dev/null {} {} prune --retention 0 --json",
+        args.join(" "),
+        w.path("bin/ledger-synth").display()
+    );
+    if !needs("strace") {
+        return;
+    }
+    let json = app.sh(&line).exit(4).any_err().json();
+    let deleted = json["deleted"].as_array().unwrap();
+    assert_eq!((deleted.len(), json["error"]["kind"].is_string()), (1, true), "{json}");
+    assert!(!std::path::Path::new(deleted[0].as_str().unwrap()).exists());
 }
 
 /// Git and editors do not know the lock, so a file is looked at once more before it is deleted.

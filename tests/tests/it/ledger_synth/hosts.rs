@@ -19,6 +19,13 @@ fn a_bare_host_merges_branches_whose_events_alone_are_tracked() {
     commit_all(&app);
     assert_eq!(app.git(&["ls-files", CURRENT]), "");
     app.ledger(&["doctor"]).exit(0).out_has("git ignores thoughts/shared/handoffs/current.md");
+    // A line that takes it back.
+    let ignored = app.read(".gitignore");
+    app.write(".gitignore", &format!("{ignored}!*.md\n"));
+    app.ledger(&["doctor"]).exit(1).out_has("git does not ignore thoughts/shared/handoffs/current.md");
+    app.ledger(&["install", "--tracked", "events"]).exit(0).any_out().any_err();
+    app.ledger(&["doctor"]).exit(0).out_has("git ignores thoughts/shared/handoffs/current.md");
+    app.write(".gitignore", &ignored);
     for branch in ["a", "b"] {
         app.git(&["switch", "-q", "-c", branch, "main"]);
         app.ledger(&["add", "--agent", branch, "--done", branch, "--synth", "--commit"]).exit(0).any_out();

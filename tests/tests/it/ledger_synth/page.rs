@@ -156,6 +156,9 @@ fn short_ids_name_questions_decisions_events_and_conflicts() {
     app.ledger(&["explain", &port]).exit(0).out_has("open_questions: Which port?");
     app.ledger(&["explain", &auth[..7]]).exit(0).out_has("decisions.auth: sessions").out_has("jwt");
     app.ledger(&["explain", &wrong]).exit(0).out_has("this_session: wrong");
+    let long = app.ledger(&["explain", &wrong, "--json"]).exit(0).stdout;
+    let long = serde_json::from_str::<serde_json::Value>(long.lines().next().unwrap()).unwrap();
+    app.ledger(&["explain", text(&long, "/event")]).exit(0).out_has("this_session: wrong");
     // A conflict is between agents; it is closed until one of them decides anew.
     app.ledger(&["conflicts"]).exit(0).out_has(&format!("{auth} decisions.auth: sessions"));
     app.ledger(&["conflicts", "--close", &auth[..5]]).exit(0).out_has(EVENTS);

@@ -370,3 +370,42 @@ fn a_session_is_told_what_can_be_read() {
     app.write(".shopfloor/config.toml", "[bad");
     assert!(started("config.toml:1").starts_with("Leave word"));
 }
+
+/// What a session says and what it keeps for its end are of one agent, so that it does not disagree with itself.
+#[test]
+fn a_session_speaks_as_one_agent() {
+    let w = World::new();
+    let app = w.app();
+    let vars = [("CLAUDE_CODE_SESSION_ID", "3f2a91bc-aaaa-4bbb-8ccc-1234567890ab")];
+    let add =
+        |args: &[&str]| app.run_with("ledger-synth", &[&["add"], args].concat(), &vars).exit(0).any_out().any_err();
+    add(&["--now", "first", "--decision", "db=one"]);
+    add(&["--draft", "--now", "last", "--decision", "db=two"]);
+    let end = format!(r#"{{"session_id":"{}","reason":"clear"}}"#, vars[0].1);
+    run_with_input(&app, &["add", "--from-hook", "claude"], &end).exit(0).any_out();
+    let files = app.sh(&format!("ls {EVENTS}")).exit(0).stdout;
+    assert!(files.lines().count() == 2 && files.lines().all(|name| name.contains("_3f2a91bc")), "{files}");
+    app.ledger(&["conflicts"]).exit(0).err_has("nobody disagrees");
+    assert!(!synth(&app).contains("first"));
+    // The name of an agent counts more.
+    let named = [vars[0], ("LEDGER_SYNTH_AGENT", "toast")];
+    app.run_with("ledger-synth", &["add", "--done", "x"], &named).exit(0).out_has("_toast.md");
+}
+
+/// Sessions whose ids differ have drafts of their own.
+#[test]
+fn each_session_has_its_own_draft() {
+    let w = World::new();
+    let app = w.app();
+    for id in ["A/B", "AB", "///"] {
+        app.ledger(&["add", "--draft", "--session", id, "--done", &format!("of {id}")]).exit(0).any_err();
+    }
+    assert_eq!(app.sh("ls .git/shopfloor/ledger-synth/drafts/session-*.md").exit(0).stdout.lines().count(), 3);
+    for id in ["A/B", "AB", "///"] {
+        run_with_input(&app, &["add", "--from-hook", "claude"], &format!(r#"{{"session_id":"{id}"}}"#))
+            .exit(0)
+            .any_out();
+    }
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert_eq!(json["this_session"], serde_json::json!(["of ///", "of A/B", "of AB"]));
+}
