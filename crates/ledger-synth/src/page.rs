@@ -27,12 +27,13 @@ pub fn without_frame(page: &str) -> Cow<'_, str> {
     let is_day = |text: &str| text.len() == 10 && instant::parse(&format!("{text}T00:00:00Z")).is_some();
     let is_frame = |line: &str| {
         let is_agent = line.starts_with("**") && line.ends_with("):") && bold(line).is_none();
-        let is_count = line.starts_with("… ") && line.contains(" more: `ledger-synth ");
+        // A count and the command that shows the rest, or what the ids are for.
+        let is_remark = line.starts_with("… ") && line.contains("`ledger-synth ");
         line.starts_with("<summary>")
             || matches!(line, "<details>" | "</details>")
             || line.strip_prefix("#### ").is_some_and(is_day)
             || is_agent
-            || is_count
+            || is_remark
     };
     let bare = |line: &str| {
         let said = line.rsplit_once(" (").filter(|(_, said)| {

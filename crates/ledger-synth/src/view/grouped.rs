@@ -1,6 +1,7 @@
 //! The pages of format 2, for readers: what was done by day and agent, who decided what and when, ids to answer with,
 //! and no more than a page can hold.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::contents::{OtherSection, ReachedCheckpoint, Told, View};
@@ -29,6 +30,10 @@ const NOWS_SIZE: usize = 3 << 10;
 /// The longest text of Goal and Now.
 const REGISTER: usize = 4 << 10;
 
+/// What the ids are for.
+const IDS: &str =
+    "`ledger-synth explain ID` tells what an entry replaced, and `ledger-synth add --resolve ID` closes a question";
+
 /// A section of bullets.
 struct Part {
     title: String,
@@ -36,6 +41,8 @@ struct Part {
     left: LeftOut,
     /// Whether the entries of this section alone would not fit on a page.
     is_cut: bool,
+    /// Whether all that is left out is older than what is shown.
+    is_earlier: bool,
     /// What shows all of it, if `notes` does not.
     command: Option<String>,
 }
@@ -61,6 +68,9 @@ pub fn sections(out: &mut String, view: &View<'_>) {
         }
         unnamed = share(&mut others, OTHERS);
         session.fit(PAGE - OTHERS - parts.iter().map(Part::size).sum::<usize>());
+    }
+    if !view.is_of_one && [&parts[0], &parts[2]].iter().any(|part| !part.entries.is_empty()) {
+        out.push_str(&format!("\n… {IDS}\n"));
     }
     session.write(out);
     parts.iter().for_each(|part| part.write(out));
@@ -131,7 +141,12 @@ fn decisions(view: &View<'_>) -> Part {
         }
         PageEntry { text, at: told.by.ts }
     };
-    let (shown, left) = newest(view.map(Section::Decisions), |(_, told)| *told, PAGE);
+    let (mut shown, left) = newest(view.map(Section::Decisions), |(_, told)| *told, PAGE);
+    if !view.is_of_one {
+        // What is new is seen first, and everything else is found by its key.
+        let newest_day = view.latest.unwrap_or_default().day();
+        shown.sort_by_key(|(_, told)| told.by.ts.day() < newest_day);
+    }
     Part::new(Section::Decisions, shown.iter().map(entry).collect(), left)
 }
 
@@ -144,7 +159,10 @@ fn questions(view: &View<'_>) -> Part {
         }
         PageEntry { text, at: told.by.ts }
     };
-    let (shown, left) = newest(view.list(Section::OpenQuestions), |told| *told, PAGE);
+    let (mut shown, left) = newest(view.list(Section::OpenQuestions), |told| *told, PAGE);
+    if !view.is_of_one {
+        shown.sort_by_key(|told| Reverse(told.by.ts.day()));
+    }
     Part::new(Section::OpenQuestions, shown.iter().map(entry).collect(), left)
 }
 
@@ -169,7 +187,7 @@ fn checkpoints(view: &View<'_>) -> Part {
         PageEntry { text, at: one.by.ts }
     };
     let part = Part::new(Section::Checkpoints, shown.iter().map(entry).collect(), left);
-    Part { left: earlier.and(left), ..part }
+    Part { left: earlier.and(left), is_earlier: left.is_none(), ..part }
 }
 
 fn status<'j>(one: &ReachedCheckpoint<'j>) -> Told<'j> {
@@ -209,6 +227,7 @@ fn other(section: &OtherSection<'_>, style: TextStyle) -> Part {
         entries: text.into_iter().chain(items.iter().map(item)).chain(pairs.iter().map(named)).collect(),
         left,
         is_cut: !left.is_none(),
+        is_earlier: false,
         command: Some(if is_plain { format!("explain {}", section.key) } else { "--json".to_owned() }),
     }
 }
@@ -241,7 +260,14 @@ const FRAME: usize = 90;
 
 impl Part {
     fn new(section: Section, entries: Vec<PageEntry>, left: LeftOut) -> Part {
-        Part { title: section.title().to_owned(), entries, left, is_cut: !left.is_none(), command: None }
+        Part {
+            title: section.title().to_owned(),
+            entries,
+            left,
+            is_cut: !left.is_none(),
+            is_earlier: false,
+            command: None,
+        }
     }
 
     fn size(&self) -> usize {
@@ -251,7 +277,7 @@ impl Part {
     /// Keeps the newest entries that fit, in their order.
     fn fit(&mut self, room: usize) {
         let mut newest: Vec<usize> = (0..self.entries.len()).collect();
-        newest.sort_by_key(|at| std::cmp::Reverse(self.entries[*at].at));
+        newest.sort_by_key(|at| Reverse(self.entries[*at].at));
         let (mut room, mut keeps) = (room, vec![false; self.entries.len()]);
         for at in newest {
             let size = self.entries[at].text.len();
@@ -260,6 +286,7 @@ impl Part {
                 room -= size;
             } else {
                 self.left.add(self.entries[at].at);
+                self.is_earlier = false;
             }
         }
         let mut keeps = keeps.into_iter();
@@ -274,6 +301,7 @@ impl Part {
         self.entries.iter().for_each(|entry| out.push_str(&entry.text));
         match &self.command {
             Some(command) => self.left.write_with(out, command),
+            None if self.is_earlier => self.left.write_earlier(out),
             None => self.left.write(out),
         }
     }

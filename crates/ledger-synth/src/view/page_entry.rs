@@ -31,6 +31,14 @@ impl LeftOut {
         self.count == 0
     }
 
+    /// Writes how many there are, which are all older than what is shown, and the command that shows them.
+    pub fn write_earlier(&self, out: &mut String) {
+        if let Some(oldest) = self.oldest {
+            let (count, day) = (self.count, oldest.day());
+            out.push_str(&format!("\n… {count} more, earlier ones: `ledger-synth notes --since {day}`\n"));
+        }
+    }
+
     /// Writes how many there are, and the command that shows them.
     pub fn write(&self, out: &mut String) {
         if let Some(oldest) = self.oldest {

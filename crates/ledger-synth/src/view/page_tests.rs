@@ -120,7 +120,11 @@ impl Reader {
         } else if let Some((section, text)) = register(line) {
             self.take(section.into(), None, LinePosition::Inline, text);
         } else if let Some(count) = line.strip_prefix("… ").filter(|_| self.is_two) {
-            let count = count.split_once(" more: `ledger-synth ").expect("a count").0;
+            if count.starts_with("`ledger-synth explain ID`") {
+                return;
+            }
+            let count =
+                count.split_once(" more").filter(|(_, rest)| rest.contains(": `ledger-synth ")).expect("a count").0;
             self.left += count.parse::<usize>().expect("a count");
         } else if let Some(section) = self.section.clone() {
             self.entry(line, section);
@@ -213,6 +217,8 @@ fn nasty() -> impl Strategy<Value = String> {
         "u{a}",
         "-->",
         "\u{feff}",
+        "… ",
+        "… `ledger-synth explain ID`",
     ];
     prop::collection::vec(prop_oneof![prop::sample::select(pieces.to_vec()).prop_map(str::to_owned), ".{0,4}"], 0..6)
         .prop_map(|pieces| pieces.concat())

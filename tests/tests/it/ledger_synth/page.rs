@@ -36,21 +36,24 @@ fn one_agent_and_day_look_as_in_the_seed_and_more_are_grouped() {
     said(&app, 2, 11, "waffle");
     said(&app, 3, 11, "toast");
     let text = synth(&app);
-    let begin = "## Ledger\n\n**Now:** work 3\n\n- **waffle** (2026-01-11): work 2\n\n### This Session\n\n#### 2026-01-11\n\n**toast** on `feat/toast` (";
+    let begin = "## Ledger\n\n**Now:** work 3\n\n- **waffle** (2026-01-11): work 2\n\n… `ledger-synth explain ID` tells what an entry replaced, and `ledger-synth add --resolve ID` closes a question\n\n### This Session\n\n#### 2026-01-11\n\n**toast** on `feat/toast` (";
     assert!(text.starts_with(begin), "{text}");
     let fold =
         "\n- did 2\n\n<details>\n<summary>2026-01-10: 1 item by 1 agent</summary>\n\n**toast** on `feat/toast` (";
     assert!(
         text.contains(fold)
-            && text.contains("\n- did 1\n\n</details>\n\n### Decisions\n- **key-1:** value 1 (2026-01-10, toast, "),
+            && text.contains("\n- did 1\n\n</details>\n\n### Decisions\n- **key-2:** value 2 (2026-01-11, waffle, "),
         "{text}"
     );
+    // The decisions and questions of the newest day come first.
+    let places = ["**key-2:**", "**key-3:**", "**key-1:**", "- question 2?", "- question 3?", "- question 1?"];
+    assert!(places.map(|word| text.find(word).unwrap()).is_sorted(), "{text}");
     // The latest checkpoint of each agent and phase, and a count.
     assert_eq!(
         section(&text, "Checkpoints"),
         ["- Phase 1: reached 2 (2026-01-11T00:02:00Z, waffle)", "- Phase 1: reached 3 (2026-01-11T00:03:00Z, toast)"]
     );
-    assert!(text.contains("\n… 1 more: `ledger-synth notes --since 2026-01-10`\n"), "{text}");
+    assert!(text.contains("\n… 1 more, earlier ones: `ledger-synth notes --since 2026-01-10`\n"), "{text}");
     // The same after the events are archived and pruned, in a clone, and in git's objects.
     app.ledger(&["archive"]).exit(0).any_out();
     assert_eq!(app.read(CURRENT), text);
