@@ -81,6 +81,10 @@ impl<'a> LedgerEvent<'a> {
 
 /// Whether a line of a body may be read otherwise than at first. Reading a body twice costs, so most lines are not.
 fn reads_otherwise(line: &str) -> bool {
+    // The time of a checkpoint, also if it is folded or has escapes.
+    if line.contains("(20") || line.contains('\\') {
+        return true;
+    }
     let bare = &line[scalar::indent(line)..];
     let Some(first) = bare.as_bytes().first() else { return false };
     // A further line of a text may be folded into the line before it.

@@ -148,6 +148,14 @@ fn body_line() -> impl Strategy<Value = &'static str> {
         "```",
         "  ```",
         "| a | b |",
+        "| # | b |",
+        "|",
+        "checkpoints:",
+        "- Phase 7: y (20 of 22)",
+        "- Phase 5: done (2026-01-10T13:00:00Z, toast)",
+        "- Phase 6: z (20",
+        "  of 22)",
+        "- \"Phase 9: x \\x2820 of 22)\"",
         "> quote",
         "(an aside):",
         "prose without end",
@@ -284,6 +292,41 @@ proptest! {
         let all = [vec![0; 32], bytes].concat();
         let _ = EventRecord::part(&Arc::new(all.clone()), 0..all.len()).decode();
     }
+}
+
+/// What stands in the brackets of a checkpoint was read otherwise at first, and the id stays that of the first reading.
+#[test]
+fn an_event_keeps_its_id_whatever_is_in_the_brackets_of_a_checkpoint() {
+    for line in [
+        "- Phase 5: done (2026-01-10T13:00:00Z, toast)",
+        "- Phase 6: done (2026-01-10, toast)",
+        "- Phase 7: y (20 of 22)",
+        "- Phase 9: z (20\n  of 22)",
+        "- \"Phase 10: x \\x2820 of 22)\"",
+    ] {
+        let body = format!("checkpoints:\n{line}\n");
+        let text = format!("---\nts: 2026-01-10T13:00:00Z\nagent: a\n---\n{body}");
+        let (event, found) = LedgerEvent::parse_forms(&text).unwrap();
+        let first = LedgerEvent::new(event.meta.clone(), crate::body::parse(&body, Grammar::First));
+        assert_ne!(event.entries, first.entries, "{line}");
+        assert_eq!(found.map(|found| found.entries), Some(first.entries), "{line}");
+    }
+}
+
+/// Fields that are not ours may have any shape. Those of the first tool count where ours are missing.
+#[test]
+fn other_fields_of_a_frontmatter_change_nothing() {
+    let meta = |front: &str| Meta::parse(front).map(|meta| (meta.ts.to_string(), meta.agent.to_string()));
+    let ours = Ok(("2026-01-10T13:00:00Z".to_owned(), "a".to_owned()));
+    for front in [
+        "\"ts\": 2026-01-10T13:00:00Z\n\"agent\": a\nsession_id: [1]",
+        "ts:\n  2026-01-10T13:00:00Z\nagent: a\nsession_id:\n- 1\nschema_version: 1",
+        "{ts: \"2026-01-10T13:00:00Z\", agent: a, timestamp: {b: c}}",
+        "schema_version: 1.0.0\ntimestamp: 2026-01-10T13:00:00Z\nsession_id: a",
+    ] {
+        assert_eq!(meta(front).map_err(|problem| problem.why), ours, "{front}");
+    }
+    assert!(meta("timestamp: 2026-01-10T13:00:00Z\nsession_id: a").is_err());
 }
 
 fn text_and_parse(bytes: &[u8]) -> Option<LedgerEvent<'static>> {

@@ -39,9 +39,12 @@ struct Front<'a> {
     reason: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     title: Option<Cow<'a, str>>,
-    /// With it come the names that the first tool has: `timestamp`, `session_id` and `event_type`.
-    #[serde(default)]
-    schema_version: Option<IgnoredAny>,
+}
+
+/// The names that the first tool has for fields. They count together with its `schema_version`.
+#[derive(Deserialize)]
+struct FirstFront<'a> {
+    schema_version: IgnoredAny,
     #[serde(borrow, default)]
     timestamp: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -51,20 +54,17 @@ struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    /// With the names of the first tool in the place of ours, if it wrote this.
-    fn translated(self) -> Front<'a> {
-        if self.schema_version.is_none() {
+    /// With the names of the first tool in the place of ours that are not there.
+    fn or_first(self, front: &'a str) -> Front<'a> {
+        if self.ts.is_some() && self.agent.is_some() {
             return self;
         }
-        Front {
-            ts: self.ts.or(self.timestamp),
-            agent: self.agent.or(self.session_id),
-            kind: self.kind.or(self.event_type),
-            timestamp: None,
-            session_id: None,
-            event_type: None,
-            ..self
-        }
+        let Ok(FirstFront { schema_version: IgnoredAny, timestamp, session_id, event_type }) =
+            serde_yaml::from_str(front)
+        else {
+            return self;
+        };
+        Front { ts: self.ts.or(timestamp), agent: self.agent.or(session_id), kind: self.kind.or(event_type), ..self }
     }
 
     fn field(&mut self, key: &str) -> Option<&mut Option<Cow<'a, str>>> {
@@ -115,7 +115,8 @@ impl<'a> Front<'a> {
         if nests > FRONT_DEPTH {
             return Front::flat(front).ok_or_else(|| Malformed::new(1, "the frontmatter is nested too deeply"));
         }
-        let read = serde_yaml::from_str::<Option<Front<'a>>>(front).map(|read| read.unwrap_or_default().translated());
+        let read =
+            serde_yaml::from_str::<Option<Front<'a>>>(front).map(|read| read.unwrap_or_default().or_first(front));
         // `title: Fix: the cache` is not YAML, but its meaning is clear.
         read.or_else(|e| {
             Front::flat(front).ok_or_else(|| {

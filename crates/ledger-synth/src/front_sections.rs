@@ -15,7 +15,7 @@ const AGENT_KEYS: [&str; 3] = ["agent", "author", "session"];
 const WORD_KEYS: [&str; 2] = ["branch", "type"];
 const PROSE_KEYS: [&str; 2] = ["reason", "title"];
 
-/// The deepest nesting of a text that is parsed as YAML, which costs the square of it.
+/// The deepest nesting of a text that is parsed as YAML, which costs the square of it, and the most aliases.
 const DEPTH: usize = 64;
 
 /// The sections in the frontmatter of an event. There are none unless one of them has rules of its own: other keys are
@@ -202,5 +202,16 @@ fn shallow(text: &str) -> &str {
         line.split(' ').filter(|word| !word.is_empty()).take_while(|word| matches!(*word, "-" | "?")).count()
     };
     let opened = text.lines().map(opened).max().unwrap_or_default();
-    if deepest.max(opened) > DEPTH { "" } else { text }
+    // An alias repeats what its anchor holds.
+    let is_alias = |at: usize| {
+        at > 0
+            && matches!(text.as_bytes()[at - 1], b' ' | b'[' | b',' | b'{' | b'\t')
+            && text[at + 1..].starts_with(char::is_alphanumeric)
+    };
+    let aliases = if text.contains('&') {
+        memchr::memchr_iter(b'*', text.as_bytes()).filter(|at| is_alias(*at)).count()
+    } else {
+        0
+    };
+    if deepest.max(opened).max(aliases) > DEPTH { "" } else { text }
 }

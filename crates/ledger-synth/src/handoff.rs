@@ -110,7 +110,7 @@ impl Handoff {
             is_one(&TIMES, key) || is_one(&AGENTS, key) || is_one(&["branch", "type", "reason", "title"], key)
         };
         let front = front_entries(&front, &fields, is_meta);
-        let sections = merged_registers(second.into_iter().chain(entries).chain(front).map(renamed));
+        let sections = merged_registers(second.into_iter().chain(entries).chain(front).filter_map(renamed));
         let sections = [shown_answers(&sections), sections].concat();
         Handoff {
             ts: ts.or_else(|| named_time(path).filter(is_of_day)),
@@ -218,7 +218,7 @@ fn unsaid(
         let (section, text) = (SectionName::from_spelling(key.clone().into()), scalar::plain(value));
         renamed(Entry::Text { section, text: text.into() })
     };
-    agents.chain(times).filter(|(_, value)| !scalar::plain(value).is_empty()).map(entry).collect()
+    agents.chain(times).filter(|(_, value)| !scalar::plain(value).is_empty()).filter_map(entry).collect()
 }
 
 /// What a body says, and its title.
@@ -252,7 +252,7 @@ impl BodySections {
 pub fn page_entries(page: &str) -> Vec<Entry<'static>> {
     let BodySections { title, entries } = BodySections::read(page);
     let title = title.map(|text| Entry::Item { section: NOTES.into(), text: text.into() });
-    yaml_sections::joined_keys(merged_registers(title.into_iter().chain(entries).map(renamed)))
+    yaml_sections::joined_keys(merged_registers(title.into_iter().chain(entries).filter_map(renamed)))
 }
 
 /// The keys of a text below which there is nothing, as notes: they may be all that somebody wrote.
@@ -300,34 +300,30 @@ fn time_in(name: &str) -> Option<EventTime> {
 }
 
 /// The entry under the section that its name means, in the shape of that section.
-fn renamed(entry: Entry<'static>) -> Entry<'static> {
-    match entry {
-        Entry::Text { section, text } => {
-            let section = meant(section);
-            match section.shape() {
-                // Of several texts under a name without rules only the newest would count.
-                Some(Shape::List) | None => Entry::Item { section, text },
-                _ => Entry::Text { section, text },
-            }
+fn renamed(entry: Entry<'static>) -> Option<Entry<'static>> {
+    let checkpoint @ Entry::Checkpoint(_) = entry else {
+        let section = meant(entry.section().into_owned());
+        return in_shape(section, entry);
+    };
+    Some(checkpoint)
+}
+
+fn in_shape(section: SectionName<'static>, entry: Entry<'static>) -> Option<Entry<'static>> {
+    let shape = section.shape();
+    let text = match entry {
+        Entry::Pair { key, value, .. } if shape == Some(Shape::Map) => {
+            return Some(Entry::Pair { section, key, value });
         }
-        Entry::Item { section, text } => {
-            let section = meant(section);
-            match section.shape() {
-                Some(Shape::Register) => Entry::Text { section, text },
-                _ => Entry::Item { section, text },
-            }
-        }
-        Entry::Pair { section, key, value } => {
-            let section = meant(section);
-            match section.shape() {
-                Some(Shape::List | Shape::Register) | None => {
-                    let text = format!("{key}: {}", value.as_deref().unwrap_or("null"));
-                    renamed(Entry::Item { section, text: text.into() })
-                }
-                _ => Entry::Pair { section, key, value },
-            }
-        }
-        checkpoint @ Entry::Checkpoint(_) => checkpoint,
+        Entry::Pair { key, value, .. } => format!("{key}: {}", value.as_deref().unwrap_or("null")).into(),
+        Entry::Text { text, .. } | Entry::Item { text, .. } => text,
+        checkpoint @ Entry::Checkpoint(_) => return Some(checkpoint),
+    };
+    match shape {
+        Some(Shape::Register) => Some(Entry::Text { section, text }),
+        Some(Shape::Map) => markdown::decision(section, &text),
+        Some(Shape::Checkpoints) => markdown::checkpoint(&text),
+        // Of several texts under a name without rules only the newest would count.
+        Some(Shape::List) | None => Some(Entry::Item { section, text }),
     }
 }
 

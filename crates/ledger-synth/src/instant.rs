@@ -177,7 +177,9 @@ pub fn parse_note(text: &str) -> Option<EventTime> {
     let minutes = if minutes.len() == 2 { format!("{minutes}:00") } else { minutes.to_owned() };
     let zone = match zone.as_bytes() {
         [] | b"Z" | b"UTC" | b"GMT" => "Z".to_owned(),
-        [b'+' | b'-', _, _, _, _] => format!("{}:{}", &zone[..3], &zone[3..]),
+        [b'+' | b'-', digits @ ..] if digits.len() == 4 && digits.iter().all(u8::is_ascii_digit) => {
+            format!("{}:{}", &zone[..3], &zone[3..])
+        }
         _ => zone.to_owned(),
     };
     parse(&format!("{day}T{hour:02}:{minutes}{zone}"))
@@ -248,6 +250,7 @@ mod tests {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }
+
     #[test]
     fn notes_of_a_time_are_read_unless_they_say_more() {
         let same = "2026-01-10T13:00:00Z";
@@ -265,9 +268,16 @@ mod tests {
         ] {
             assert_eq!(noted(note).as_deref(), Some(same), "{note}");
         }
-        for note in
-            ["2026-01-10", "2026-01-10 13:00 CET", "2026-01-10 at noon", "13:00", "2026-01-10 13:00 PM", "é 13:00"]
-        {
+        for note in [
+            "2026-01-10",
+            "2026-01-10 13:00 CET",
+            "2026-01-10 at noon",
+            "13:00",
+            "2026-01-10 13:00 PM",
+            "é 13:00",
+            "2026-01-10 13:00 -€1",
+            "2026-01-10 13:00 +1é0",
+        ] {
             assert_eq!(noted(note), None, "{note}");
         }
         let day = |text: &str| parse_day(text).map(|at| at.to_string());

@@ -17,6 +17,10 @@ const NESTING: usize = 4;
 /// Fields that only mark a text as a decision; what it is about is their value.
 const DECIDED: [&str; 3] = ["decision", "choice", "decided"];
 
+/// Words of headings that many decisions have.
+const GENERIC: [&str; 9] =
+    ["decision", "decisions", "rationale", "why", "context", "option", "options", "alternatives", "notes"];
+
 /// Columns of a table that say nothing besides the section.
 const BARE: [&str; 6] = ["decision", "choice", "value", "status", "state", "what"];
 
@@ -251,13 +255,19 @@ impl PageReader {
             && name.section().is_none()
         {
             open.part = Some(title.to_owned());
-            open.heading = Some(title.to_owned());
+            let empty = open.heading.replace(title.to_owned());
+            empty.into_iter().for_each(|title| self.push_item(NOTES.into(), title));
             return;
         }
         self.end_section();
         // As in `## Done: the parser`.
         let part = title.split_once(": ").filter(|(key, _)| name.section().is_none() && is_known(key));
         let (name, part) = part.map_or((name, None), |(key, part)| (named(key), Some(part.to_owned())));
+        // As in `## Goal (this week)`.
+        let says_more = part.is_none() && name.section().is_some() && title.contains(['(', '/']);
+        if says_more {
+            self.push_item(NOTES.into(), title.to_owned());
+        }
         let heading = name.section().is_none().then(|| title.to_owned()).or(part.clone());
         self.section = Some(OpenSection { name, level, heading, part });
     }
@@ -282,16 +292,31 @@ impl PageReader {
     }
 
     fn push_item(&mut self, section: SectionName<'static>, text: String) {
+        if text.trim().is_empty() {
+            return;
+        }
         self.entries.push(Entry::Item { section, text: text.into() });
     }
 
     /// Reads a text that belongs to another section than what stands around it.
-    fn inside(&mut self, name: SectionName<'static>, text: &str) {
+    fn inside(&mut self, key: &str, text: &str) {
         self.end_prose();
+        let name = named(key);
+        if text.trim().is_empty() || name.section().is_some() && key.contains(['(', '/']) {
+            self.push_item(NOTES.into(), key.to_owned());
+        }
         let open = OpenSection { name, level: HeadingLevel::H6, heading: None, part: None };
         let outer = self.section.replace(open);
         self.depth += 1;
-        self.text(text);
+        // What follows a label on its line is no heading.
+        let (first, below) = text.split_once('\n').unwrap_or((text, ""));
+        match first.trim_start().starts_with('#') {
+            true => {
+                self.plain_paragraph(first.trim(), false);
+                self.text(below);
+            }
+            false => self.text(text),
+        }
         self.depth -= 1;
         self.section = outer;
     }
@@ -308,7 +333,7 @@ impl PageReader {
         for (item, label) in items.iter().zip(labels) {
             match label {
                 Some((key, text)) if has_sections && (is_known(key) || text.starts_with('\n')) => {
-                    self.inside(named(key), &text);
+                    self.inside(key, &text);
                 }
                 _ => self.said(folded(unmarked(item))),
             }
@@ -340,7 +365,7 @@ impl PageReader {
             let part = part.join("\n");
             match labelled(&part).filter(|(key, _)| is_label(part.lines().next().unwrap_or_default()) || is_known(key))
             {
-                Some((key, text)) => self.inside(named(key), &text),
+                Some((key, text)) => self.inside(key, &text),
                 None => self.plain_paragraph(&part, false),
             }
         }
@@ -369,12 +394,13 @@ impl PageReader {
         let row = |line: &&str| {
             let cells = cells(line);
             let (first, rest) = cells.split_first()?;
-            let named = |(column, cell): (&String, &String)| match BARE.contains(&&*column.to_lowercase()) {
+            let named = |(column, cell): (&str, &String)| match BARE.contains(&&*column.to_lowercase()) {
                 true => cell.clone(),
                 false => format!("{column}: {cell}"),
             };
-            let rest: Vec<_> =
-                columns.iter().skip(1).zip(rest).filter(|(_, cell)| !cell.is_empty()).map(named).collect();
+            // A row may have more cells than the head.
+            let names = columns.iter().skip(1).map(String::as_str).chain(std::iter::repeat(BARE[0]));
+            let rest: Vec<_> = names.zip(rest).filter(|(_, cell)| !cell.is_empty()).map(named).collect();
             Some((first.clone(), rest.join("\n")))
         };
         match name.section() {
@@ -389,7 +415,12 @@ impl PageReader {
             }
             Some(Section::Checkpoints) => {
                 let rows = rows.iter().filter_map(row);
-                self.entries.extend(rows.filter_map(|(phase, rest)| checkpoint(&format!("{phase}: {rest}"))));
+                let reached = |(phase, status): (String, String)| {
+                    let phase = phase.strip_prefix("Phase ").unwrap_or(&phase).to_owned();
+                    let [phase, status] = [phase, status].map(Into::into);
+                    Entry::Checkpoint(Checkpoint { phase, status, updated: "".into(), more: "".into() })
+                };
+                self.entries.extend(rows.map(reached));
             }
             _ => self.said(lines.join("\n")),
         }
@@ -406,6 +437,10 @@ impl PageReader {
             open.part.clone()
         });
         let entry = match (name.section(), part) {
+            (Some(Section::Decisions), Some(part)) if is_number(&part) => {
+                // Other files have the same number.
+                decision(name, &format!("{text}\n{part}"))
+            }
             (Some(Section::Decisions), Some(part)) => {
                 Some(Entry::Pair { section: name, key: part.into(), value: Some(text.into()) })
             }
@@ -419,9 +454,18 @@ impl PageReader {
     }
 }
 
+/// Whether a heading below that of decisions tells nothing of what is decided: `Decision 1`, `2.`, `Rationale`.
+fn is_number(heading: &str) -> bool {
+    let words = heading.to_lowercase();
+    let mut words = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.all(|word| word.bytes().all(|byte| byte.is_ascii_digit()) || GENERIC.contains(&word))
+}
+
 /// The decision that a text says. One without a key is its own key. None: the text is empty.
 pub fn decision(section: SectionName<'static>, text: &str) -> Option<Entry<'static>> {
     let (first, below) = text.split_once('\n').unwrap_or((text, ""));
+    // The first line of a quote or of code is no key.
+    let (first, below) = if first.starts_with(['`', '~', '>', '|', '<']) { (text, "") } else { (first, below) };
     let (key, value) = match pair(first) {
         Some((key, value)) if DECIDED.contains(&&*key.to_lowercase()) && !value.is_empty() => (value, ""),
         Some((key, value)) => (key, value),

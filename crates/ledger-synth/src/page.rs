@@ -6,6 +6,7 @@ use crate::body::{self, Grammar, bold};
 use crate::entry::Entry;
 use crate::instant::{self, EventTime};
 use crate::scalar;
+use crate::short_id::ShortId;
 
 /// Parses everything that a page says.
 pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry<'static>> {
@@ -26,7 +27,9 @@ pub fn without_frame(page: &str) -> Cow<'_, str> {
     let Some(page) = page.trim_start_matches('\n').strip_prefix("## Ledger\n") else { return page.into() };
     let is_day = |text: &str| text.len() == 10 && instant::parse(&format!("{text}T00:00:00Z")).is_some();
     let is_frame = |line: &str| {
-        let is_agent = line.starts_with("**") && line.ends_with("):") && bold(line).is_none();
+        let is_id = |id: &str| id == "…" || id.len() == 8 && ShortId::may_begin_with(id);
+        let ids = line.strip_suffix("):").and_then(|rest| rest.rsplit_once(" ("));
+        let is_agent = line.starts_with("**") && ids.is_some_and(|(_, ids)| ids.split(", ").all(is_id));
         // A count and the command that shows the rest, or what the ids are for.
         let is_remark = line.starts_with("… ") && line.contains("`ledger-synth ");
         line.starts_with("<summary>")
@@ -41,7 +44,9 @@ pub fn without_frame(page: &str) -> Cow<'_, str> {
         });
         said.map_or(line, |(bare, _)| bare).to_owned()
     };
-    page.lines().filter(|line| !is_frame(line)).map(|line| bare(line) + "\n").collect::<String>().into()
+    let shown = |line| if is_frame(line) { "\n".to_owned() } else { bare(line) + "\n" };
+    // A blank line stands in the place of the title too.
+    std::iter::once("\n".to_owned()).chain(page.lines().map(shown)).collect::<String>().into()
 }
 
 /// Parses the time of a page, from a line such as `Updated: 2026-01-10T13:00:00Z`.

@@ -61,7 +61,7 @@ fn comments(text: &str, entries: &[Entry<'static>]) -> Vec<Entry<'static>> {
     let comment = |line: &str| {
         let line = line.trim();
         let own = Some(line).filter(|line| line.starts_with('#'));
-        let marked = own.or_else(|| line.find(" #").map(|at| &line[at + 1..]))?;
+        let marked = own.or_else(|| line.find(" #").or(line.find("\t#")).map(|at| &line[at + 1..]))?;
         let marked = &marked[..bare(marked)];
         let comment = marked.trim_start_matches('#').trim();
         (!comment.is_empty() && !said.contains(marked)).then(|| item(NOTES.into(), comment.to_owned()))

@@ -288,7 +288,21 @@ impl Staged {
 
     /// Moves the staged file to a path where nothing exists. Returns `false`, and does nothing, if something exists
     /// there.
-    pub fn place(mut self, root: &Root, target: &RelPath) -> Result<bool> {
+    pub fn place(self, root: &Root, target: &RelPath) -> Result<bool> {
+        Ok(self.place_first(root, [target.clone()])?.is_some())
+    }
+
+    /// The same at the first of several names in one directory that is free, and returns which one it is, from 0.
+    pub fn place_first(mut self, root: &Root, targets: impl IntoIterator<Item = RelPath>) -> Result<Option<usize>> {
+        for (number, target) in targets.into_iter().enumerate() {
+            if self.place_at(root, &target)? {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
+    }
+
+    fn place_at(&mut self, root: &Root, target: &RelPath) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         match super::rename_new_at(&self.dir, &self.name, &dir, target.name()) {
             Ok(()) => {

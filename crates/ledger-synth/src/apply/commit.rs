@@ -27,7 +27,7 @@ use crate::tool::TOOL;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often the files of a commit may change before it fails.
-const TRIES: usize = 10;
+const TRIES: usize = 3;
 
 /// The notice for [`Committed::TooSoon`].
 pub const TOO_SOON: &str = "not committed: the last commit is too recent (--min-interval)";

@@ -51,25 +51,23 @@ pub fn write_current(
 
 /// Creates the file of an event under a free name, and returns its path below the ledger.
 pub fn create_event(ledger: &Ledger, stem: &str, bytes: &[u8]) -> Result<String> {
-    let first = ledger.rel(&format!("{EVENTS}/{stem}.md"))?;
-    let mut staging = staging(ledger, std::slice::from_ref(&first))?;
-    for n in 1..NAMES {
-        let suffix = if n == 1 { String::new() } else { format!("-{n}") };
-        let below = format!("{EVENTS}/{stem}{suffix}.md");
-        let target = ledger.rel(&below)?;
-        let staged = staging.file(&ledger.top, &target, bytes, None).or_else(|failure| {
-            if !failure.is_write_refused() || staging.lies_beside() {
-                return Err(failure);
-            }
-            staging = Staging::beside();
-            staging.file(&ledger.top, &target, bytes, None)
-        })?;
-        if staged.place(&ledger.top, &target)? {
-            return Ok(below);
+    let below = |n: usize| match n {
+        0 => format!("{EVENTS}/{stem}.md"),
+        n => format!("{EVENTS}/{stem}-{}.md", n + 1),
+    };
+    let first = ledger.rel(&below(0))?;
+    let staging = staging(ledger, std::slice::from_ref(&first))?;
+    let staged = staging.file(&ledger.top, &first, bytes, None).or_else(|failure| {
+        if !failure.is_write_refused() || staging.lies_beside() {
+            return Err(failure);
         }
-    }
-    Err(Failure::failed(format!("every name for {stem}.md in {} is taken", ledger.dir.join(EVENTS).display()))
-        .hint("run `ledger-synth archive`, or name another agent with `--agent`"))
+        Staging::beside().file(&ledger.top, &first, bytes, None)
+    })?;
+    let names = (0..NAMES).map_while(|n| ledger.rel(&below(n)).ok());
+    staged.place_first(&ledger.top, names)?.map(below).ok_or_else(|| {
+        Failure::failed(format!("every name for {stem}.md in {} is taken", ledger.dir.join(EVENTS).display()))
+            .hint("run `ledger-synth archive`, or name another agent with `--agent`")
+    })
 }
 
 /// Creates the file of a snapshot and syncs it to disk. An existing file must have the same content, because its name

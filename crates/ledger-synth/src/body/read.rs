@@ -218,7 +218,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         let rest = &lines[from + 1..end];
         let text = match self.grammar {
             // The row of a table is not the header of a YAML block.
-            Grammar::Event | Grammar::Whole if lines[from].starts_with('|') => {
+            Grammar::Event | Grammar::Whole if lines[from].starts_with('|') && lines[from][1..].contains('|') => {
                 scalar::joined(lines[from], rest, self.folding())
             }
             _ => scalar::text(lines[from], rest, self.folding()),

@@ -13,7 +13,9 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::event::{render_proven, write_event};
+use crate::body::NOTES;
 use crate::canonical;
+use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::Ledger;
@@ -22,7 +24,7 @@ use crate::facts::gather::{each_archived, load_events};
 use crate::front::Meta;
 use crate::handoff::Handoff;
 use crate::instant::{self, EventTime};
-use crate::plan::migration::{MissingText, Proof, SourceEvent, SourceFile};
+use crate::plan::migration::{MissingText, Proof, SourceEvent, SourceFile, unsaid};
 use crate::plan::{Filter, join};
 use crate::record::EventRecord;
 use crate::settings::{Effect, LedgerArgs};
@@ -193,6 +195,13 @@ fn migrated(
             Failure::malformed(format!("{}: its time is unknown", path.display()))
                 .hint("give its time with `--ts 2026-01-10T13:00:00Z`")
         })?;
+        let mut handoff = handoff;
+        if handoff.entries.is_empty() {
+            // A title may be all that somebody wrote.
+            let about = [&handoff.title, &handoff.reason].into_iter().flatten();
+            let note = |text: &String| Entry::Item { section: NOTES.into(), text: text.clone().into() };
+            handoff.entries = about.map(note).collect();
+        }
         if handoff.entries.is_empty() {
             return Err(Failure::malformed(format!("{}: it has no text for an event", path.display())));
         }
@@ -208,10 +217,19 @@ fn migrated(
             reason: handoff.reason.map(Cow::Owned),
             title: handoff.title.map(Cow::Owned),
         };
-        let event = LedgerEvent::new(meta, handoff.entries);
-        render_proven(&event)
-            .map_err(|failure| Failure { message: format!("{}: {}", path.display(), failure.message), ..failure })?;
-        Ok(event)
+        Ok(LedgerEvent::new(meta, handoff.entries))
     };
-    Handoff::parse_all(path, text).into_iter().map(event).collect()
+    let mut events = Handoff::parse_all(path, text).into_iter().map(event).collect::<Result<Vec<_>>>()?;
+    // What was not understood is kept as notes.
+    let notes = unsaid(text, &events).into_iter();
+    let notes: Vec<_> =
+        notes.map(|MissingText { text, .. }| Entry::Item { section: NOTES.into(), text: text.into() }).collect();
+    if let Some(last) = events.pop() {
+        events.push(LedgerEvent::new(last.meta, [last.entries, notes].concat()));
+    }
+    for event in &events {
+        render_proven(event)
+            .map_err(|failure| Failure { message: format!("{}: {}", path.display(), failure.message), ..failure })?;
+    }
+    Ok(events)
 }

@@ -4,12 +4,14 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 
+use aho_corasick::AhoCorasick;
 use serde_yaml::Value;
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 
 use super::source_texts::{SourceText, TextKind, texts_of, words};
 use crate::entry::Entry;
+use crate::event::LedgerEvent;
 use crate::instant::{self, EventTime};
 use crate::record::EventRecord;
 use crate::section::{SectionName, meant};
@@ -33,8 +35,9 @@ struct HeldTexts {
 struct WantedTexts {
     texts: HashSet<String>,
     words: HashSet<String>,
-    /// Those of three words and more.
+    /// Those of three words and more, and what finds all of them in a text at once.
     long: Vec<String>,
+    finder: Option<AhoCorasick>,
     /// The texts without a word, such as ✅.
     marks: Vec<String>,
 }
@@ -125,8 +128,8 @@ impl<'f> Proof<'f> {
                 .into_iter()
                 .filter(|(number, likeness)| *likeness != Likeness::None && best[*number] == *likeness);
             let files: HashSet<usize> = files.map(|(number, _)| sought[number].0).collect();
-            files.iter().for_each(|at| proof.held[*at].add_event(record));
-            proof.anywhere.add_event(record);
+            files.iter().for_each(|at| proof.held[*at].add_record(record));
+            proof.anywhere.add_record(record);
         })?;
         snapshots.iter().for_each(|snapshot| proof.anywhere.add_snapshot(snapshot));
         Ok(proof)
@@ -146,12 +149,14 @@ impl HeldTexts {
         HeldTexts { wanted: WantedTexts::of(files), ..HeldTexts::default() }
     }
 
-    /// Adds what an event says.
-    fn add_event(&mut self, record: &EventRecord) {
-        if self.wanted.texts.is_empty() {
-            return;
+    fn add_record(&mut self, record: &EventRecord) {
+        if !self.wanted.texts.is_empty() {
+            record.decode().iter().for_each(|event| self.add_event(event));
         }
-        let Some(event) = record.decode() else { return };
+    }
+
+    /// Adds what an event says.
+    fn add_event(&mut self, event: &LedgerEvent<'_>) {
         let meta = &event.meta;
         let about =
             [Some(&meta.agent), meta.branch.as_ref(), meta.kind.as_ref(), meta.reason.as_ref(), meta.title.as_ref()];
@@ -202,7 +207,8 @@ impl HeldTexts {
     fn say(&mut self, text: &str) {
         let held = words(text);
         let (found, wanted) = (&mut self.found, &self.wanted);
-        found.extend(wanted.long.iter().filter(|wanted| held.contains(&***wanted)).cloned());
+        let matches = wanted.finder.iter().flat_map(|finder| finder.find_overlapping_iter(&held));
+        found.extend(matches.map(|at| wanted.long[at.pattern().as_usize()].clone()));
         found.extend(wanted.marks.iter().filter(|mark| text.contains(&***mark)).cloned());
         self.name(text);
     }
@@ -240,7 +246,7 @@ impl HeldTexts {
         // The name of a section says nothing without its texts, which are looked for themselves.
         let is_section = || {
             let name = text.trim_matches(['*', '_', '`', '"', '\'', ' ']).to_owned();
-            meant(SectionName::from_spelling(name.into())).section().is_some()
+            !name.contains(['(', '/']) && meant(SectionName::from_spelling(name.into())).section().is_some()
         };
         let is_found = |words: &String| self.pieces.contains(words) || self.found.contains(words);
         is_found(&wanted)
@@ -265,11 +271,20 @@ impl WantedTexts {
         let long = words.iter().filter(|words| count(words) > 2);
         // Two words of a paragraph are sought as one text.
         let long: HashSet<String> = long.chain(wrapped.iter().filter(|words| count(words) > 1)).cloned().collect();
-        let long = long.into_iter().collect();
+        let long: Vec<String> = long.into_iter().collect();
+        // Fails only if there are too many of them, so that nothing would be found.
+        let finder = AhoCorasick::new(&long).ok();
         let texts: HashSet<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
         let marks = texts.iter().filter(|text| super::source_texts::words(text).trim().is_empty() && !text.is_ascii());
-        WantedTexts { marks: marks.cloned().collect(), texts, words, long }
+        WantedTexts { marks: marks.cloned().collect(), texts, words, long, finder }
     }
+}
+
+/// The texts of a file that these events, which it becomes, do not hold.
+pub fn unsaid(file: &str, events: &[LedgerEvent<'_>]) -> Vec<MissingText> {
+    let mut held = HeldTexts::wanting([file]);
+    events.iter().for_each(|event| held.add_event(event));
+    missing(file, &held)
 }
 
 /// The words after `phase`, without which a checkpoint has its phase.

@@ -3,7 +3,7 @@
 use serde_yaml::{Mapping, Value};
 
 use crate::front_sections::map_of;
-use crate::{handoff, markdown, view};
+use crate::{handoff, markdown, page, view};
 
 /// A text of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub fn words(text: &str) -> String {
 /// nothing.
 pub fn texts_of(file: &str) -> Vec<SourceText> {
     let file = view::without_footer(file);
+    let file = page::without_frame(&file);
     let lines: Vec<&str> = file.lines().collect();
     let is_rule = |line: &&str| line.trim_end() == "---";
     let mut parts = Vec::new();

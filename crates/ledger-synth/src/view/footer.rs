@@ -62,14 +62,16 @@ pub fn footer(text: &str) -> Option<Footer> {
 pub fn without_footer(text: &str) -> Cow<'_, str> {
     let Some(at) = footer(text).and_then(|_| text.rfind(FOOTER)) else { return text.into() };
     let (above, below) = text.split_at(at);
-    let is_field =
-        |line: &str| line.starts_with(' ') && line.trim().split_once(": ").is_some_and(|(key, _)| KEYS.contains(&key));
-    let (mut lines, mut rules) = (above.to_owned(), 0);
+    let (mut lines, mut rules, mut keys, mut is_open) = (above.to_owned(), 0, KEYS.to_vec(), true);
     for line in below.lines() {
-        // One rule opens the footer, and one closes it.
+        // One rule opens the footer, and one closes it. Between them are its fields, each once.
         let is_rule = line.trim_end() == "---" && rules < 2;
         rules += usize::from(is_rule);
-        let is_frame = is_rule || line.trim_end() == "_synthesized:" || is_field(line);
+        let key = line.trim().split_once(": ").map(|(key, _)| key).filter(|_| line.starts_with(' '));
+        let field = key.and_then(|key| keys.iter().position(|own| *own == key)).filter(|_| is_open);
+        field.map(|at| keys.remove(at));
+        let is_frame = is_rule || line.trim_end() == "_synthesized:" || field.is_some();
+        is_open &= rules < 2 && (is_frame || line.trim().is_empty());
         lines.push_str(if is_frame { "" } else { line });
         lines.push('\n');
     }
