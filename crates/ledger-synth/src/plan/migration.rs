@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde_yaml::Value;
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
@@ -273,7 +273,9 @@ impl WantedTexts {
         let long: HashSet<String> = long.chain(wrapped.iter().filter(|words| count(words) > 1)).cloned().collect();
         let long: Vec<String> = long.into_iter().collect();
         // Fails only if there are too many of them, so that nothing would be found.
-        let finder = AhoCorasick::new(&long).ok();
+        // The other kinds are slow to build for words that repeat.
+        let kind = Some(AhoCorasickKind::NoncontiguousNFA);
+        let finder = AhoCorasick::builder().kind(kind).build(&long).ok();
         let texts: HashSet<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
         let marks = texts.iter().filter(|text| super::source_texts::words(text).trim().is_empty() && !text.is_ascii());
         WantedTexts { marks: marks.cloned().collect(), texts, words, long, finder }

@@ -5,6 +5,9 @@ use serde_yaml::{Mapping, Value};
 use crate::front_sections::map_of;
 use crate::{handoff, markdown, page, view};
 
+/// How many lines below the text before it a text of YAML is looked for.
+const FAR: usize = 1000;
+
 /// A text of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SourceText {
@@ -78,9 +81,13 @@ fn texts_of_yaml(from: usize, lines: &[&str], map: Mapping) -> Vec<SourceText> {
             );
         }
     }
-    let line_of = |leaf: &str| {
+    // The texts are in the order of the lines. Far lines are not searched, because that takes long in long files.
+    let mut last = 0;
+    let mut line_of = |leaf: &str| {
         let first = leaf.lines().next().unwrap_or_default();
-        lines.iter().position(|line| line.contains(first)).map_or(from + 1, |at| from + at + 1)
+        let at = lines[last..].iter().take(FAR).position(|line| line.contains(first));
+        last += at.unwrap_or_default();
+        from + last + 1
     };
     let unread = unread(lines);
     // The line has more of this text than YAML tells.
