@@ -33,7 +33,7 @@ use crate::section::Section;
 use crate::session_log;
 use crate::settings::{Effect, LedgerArgs};
 use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
-use crate::view::View;
+use crate::view::open_questions;
 
 /// Write an event and print its path
 ///
@@ -249,9 +249,9 @@ fn name_questions(ledger: &Ledger, entries: &mut [Entry<'_>], kept: &[Entry<'_>]
     let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let joined = join(&events.records, &snapshots, &Filter::default());
-    let view = View::new(&joined, None);
-    let mut open: Vec<String> = view.list(Section::OpenQuestions).iter().map(|told| told.text.to_owned()).collect();
-    open.extend([items(Section::OpenQuestions, entries), items(Section::OpenQuestions, kept)].concat());
+    let asked = [items(Section::OpenQuestions, entries), items(Section::OpenQuestions, kept)].concat();
+    let open = open_questions(&joined).into_iter().map(|told| told.text);
+    let open: Vec<&str> = open.chain(asked.iter().map(String::as_str)).collect();
     for entry in entries {
         let Entry::Item { section, text } = entry else { continue };
         if *section == Section::Resolved {
@@ -261,14 +261,14 @@ fn name_questions(ledger: &Ledger, entries: &mut [Entry<'_>], kept: &[Entry<'_>]
     Ok(())
 }
 
-fn required_question<'q>(open: &'q [String], name: &str) -> Result<&'q str> {
+fn required_question<'q>(open: &[&'q str], name: &str) -> Result<&'q str> {
     let failure = |what: String| LedgerFailure::NoQuestion.with(Exit::No, what);
     match questions::named(open, name) {
         Named::One(text) => Ok(text),
         Named::Several(count) => Err(failure(format!("`{}` fits {count} open questions", printable(name)))
             .hint("nothing was written; give the whole text, or more of the id")),
         Named::None => {
-            let nearness = |text: &String| strsim::jaro_winkler(text, name);
+            let nearness = |text: &&str| strsim::jaro_winkler(text, name);
             let nearest = open.iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b)));
             let failure = failure(format!("there is no open question `{}`", printable(name)));
             Err(match nearest {

@@ -126,16 +126,18 @@ impl<'h> History<'h> {
         let disputed = self.disputed();
         let mut statements =
             self.statements(|statement| !statement.is_item && disputed.contains(&(statement.section, statement.key)));
-        let mut all = Vec::new();
         let is_one = |a: &Statement<'_>, b: &Statement<'_>| (&a.section, &a.key) == (&b.section, &b.key);
+        // In place, because there may be very many of them.
+        let mut keeps = Vec::with_capacity(statements.len());
         for group in statements.chunk_by_mut(is_one) {
             newest_first(group);
             let is_closed = |name: &str| closed.get(name).is_some_and(|closed| !is_reopened(group, *closed));
-            if is_disagreement(group) && !is_closed(&group[0].name()) {
-                all.extend_from_slice(group);
-            }
+            let is_open = is_disagreement(group) && !is_closed(&group[0].name());
+            keeps.extend(std::iter::repeat_n(is_open, group.len()));
         }
-        all
+        let mut keeps = keeps.into_iter();
+        statements.retain(|_| keeps.next().unwrap_or(false));
+        statements
     }
 
     /// The sections and keys to which several values were given, except what each agent says for itself. There are few

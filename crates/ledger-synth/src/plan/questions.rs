@@ -13,9 +13,9 @@ pub enum Named<'q> {
 }
 
 /// Finds the question of this text, with or without a number before it, or with an id that begins so.
-pub fn named<'q>(open: &'q [String], name: &str) -> Named<'q> {
+pub fn named<'q>(open: &[&'q str], name: &str) -> Named<'q> {
     let found = |is_it: &dyn Fn(&str) -> bool| {
-        let mut found: Vec<&'q str> = open.iter().map(String::as_str).filter(|text| is_it(text)).collect();
+        let mut found: Vec<&'q str> = open.iter().copied().filter(|text| is_it(text)).collect();
         found.dedup();
         match found.as_slice() {
             [] => None,
@@ -34,13 +34,14 @@ mod tests {
     #[test]
     fn a_question_is_named_by_text_without_its_number_or_by_id() {
         let open: Vec<String> = (1..=40).map(|n| format!("{n}. Question {n}?")).collect();
+        let open: Vec<&str> = open.iter().map(String::as_str).collect();
         assert_eq!(named(&open, "7. Question 7?"), Named::One("7. Question 7?"));
         assert_eq!(named(&open, "Question 7?"), Named::One("7. Question 7?"));
         assert_eq!(named(&open, "8) Question 7?"), Named::One("7. Question 7?"));
         let id = ShortId::of_question("7. Question 7?");
         assert_eq!(named(&open, &id.as_str()[..7]), Named::One("7. Question 7?"));
         assert_eq!(named(&open, "Question"), Named::None);
-        let alike = ["1. Why?".to_owned(), "2. Why?".to_owned()];
+        let alike = ["1. Why?", "2. Why?"];
         assert_eq!((named(&alike, "Why?"), named(&alike, "1. Why?")), (Named::Several(2), Named::One("1. Why?")));
         // 40 ids share 32 first letters.
         assert!(
