@@ -202,16 +202,12 @@ fn shallow(text: &str) -> &str {
         line.split(' ').filter(|word| !word.is_empty()).take_while(|word| matches!(*word, "-" | "?")).count()
     };
     let opened = text.lines().map(opened).max().unwrap_or_default();
-    // An alias repeats what its anchor holds.
-    let is_alias = |at: usize| {
-        at > 0
-            && matches!(text.as_bytes()[at - 1], b' ' | b'[' | b',' | b'{' | b'\t')
-            && text[at + 1..].starts_with(char::is_alphanumeric)
+    // An alias repeats what its anchor holds. Both stand where a value begins.
+    let begins_value = |at: &usize| {
+        let before = text[..*at].trim_end_matches([' ', '\t']);
+        before.is_empty() || before.ends_with(['\n', ':', '-', '[', '{', ','])
     };
-    let aliases = if text.contains('&') {
-        memchr::memchr_iter(b'*', text.as_bytes()).filter(|at| is_alias(*at)).count()
-    } else {
-        0
-    };
+    let count = |mark: u8| memchr::memchr_iter(mark, text.as_bytes()).filter(begins_value).count();
+    let aliases = if count(b'&') > 0 { count(b'*') } else { 0 };
     if deepest.max(opened).max(aliases) > DEPTH { "" } else { text }
 }

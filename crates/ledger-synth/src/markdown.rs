@@ -204,8 +204,8 @@ struct OpenSection {
     level: HeadingLevel,
     /// The heading, until something stands below it.
     heading: Option<String>,
-    /// A heading below that of a section with rules.
-    part: Option<String>,
+    /// A heading below that of a section with rules, and its level.
+    part: Option<(HeadingLevel, String)>,
 }
 
 #[derive(Default)]
@@ -254,7 +254,12 @@ impl PageReader {
             && open.name.section().is_some()
             && name.section().is_none()
         {
-            open.part = Some(title.to_owned());
+            // A heading such as `Rationale` below that of a decision is a part of its text.
+            let decides = open.part.as_ref().is_some_and(|(own, part)| *own < level && !is_number(part));
+            if decides && is_number(title) {
+                return self.said(title.to_owned());
+            }
+            open.part = Some((level, title.to_owned()));
             let empty = open.heading.replace(title.to_owned());
             empty.into_iter().for_each(|title| self.push_item(NOTES.into(), title));
             return;
@@ -262,13 +267,14 @@ impl PageReader {
         self.end_section();
         // As in `## Done: the parser`.
         let part = title.split_once(": ").filter(|(key, _)| name.section().is_none() && is_known(key));
-        let (name, part) = part.map_or((name, None), |(key, part)| (named(key), Some(part.to_owned())));
+        let (name, part) = part.map_or((name, None), |(key, part)| (named(key), Some((level, part.to_owned()))));
         // As in `## Goal (this week)`.
         let says_more = part.is_none() && name.section().is_some() && title.contains(['(', '/']);
         if says_more {
             self.push_item(NOTES.into(), title.to_owned());
         }
-        let heading = name.section().is_none().then(|| title.to_owned()).or(part.clone());
+        let heading =
+            name.section().is_none().then(|| title.to_owned()).or(part.as_ref().map(|(_, part)| part.clone()));
         self.section = Some(OpenSection { name, level, heading, part });
     }
 
@@ -393,7 +399,7 @@ impl PageReader {
         let columns = cells(head);
         let row = |line: &&str| {
             let cells = cells(line);
-            let (first, rest) = cells.split_first()?;
+            let (first, rest) = cells.split_first().filter(|_| cells.iter().any(|cell| !cell.is_empty()))?;
             let named = |(column, cell): (&str, &String)| match BARE.contains(&&*column.to_lowercase()) {
                 true => cell.clone(),
                 false => format!("{column}: {cell}"),
@@ -434,7 +440,7 @@ impl PageReader {
         let name = self.name();
         let part = self.section.as_mut().and_then(|open| {
             open.heading = None;
-            open.part.clone()
+            open.part.as_ref().map(|(_, part)| part.clone())
         });
         let entry = match (name.section(), part) {
             (Some(Section::Decisions), Some(part)) if is_number(&part) => {

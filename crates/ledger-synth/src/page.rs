@@ -8,6 +8,10 @@ use crate::instant::{self, EventTime};
 use crate::scalar;
 use crate::short_id::ShortId;
 
+/// What the ids of a page are for.
+pub const IDS: &str =
+    "`ledger-synth explain ID` tells what an entry replaced, and `ledger-synth add --resolve ID` closes a question";
+
 /// Parses everything that a page says.
 pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry<'static>> {
     let page = without_frame(page);
@@ -26,21 +30,36 @@ pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry<'static>> {
 pub fn without_frame(page: &str) -> Cow<'_, str> {
     let Some(page) = page.trim_start_matches('\n').strip_prefix("## Ledger\n") else { return page.into() };
     let is_day = |text: &str| text.len() == 10 && instant::parse(&format!("{text}T00:00:00Z")).is_some();
-    let is_frame = |line: &str| {
-        let is_id = |id: &str| id == "…" || id.len() == 8 && ShortId::may_begin_with(id);
+    let is_id = |id: &str| id == "…" || id.len() == 8 && ShortId::may_begin_with(id);
+    let is_agent = |line: &str| {
         let ids = line.strip_suffix("):").and_then(|rest| rest.rsplit_once(" ("));
-        let is_agent = line.starts_with("**") && ids.is_some_and(|(_, ids)| ids.split(", ").all(is_id));
-        // A count and the command that shows the rest, or what the ids are for.
-        let is_remark = line.starts_with("… ") && line.contains("`ledger-synth ");
-        line.starts_with("<summary>")
-            || matches!(line, "<details>" | "</details>")
-            || line.strip_prefix("#### ").is_some_and(is_day)
-            || is_agent
-            || is_remark
+        line.starts_with("**") && ids.is_some_and(|(_, ids)| ids.split(", ").all(is_id))
     };
+    let is_summary = |line: &str| {
+        let summary = line.strip_prefix("<summary>").and_then(|rest| rest.strip_suffix("</summary>")?.split_once(": "));
+        summary.is_some_and(|(day, count)| is_day(day) && count.contains(" item") && count.contains(" by "))
+    };
+    let is_remark = |line: &str| {
+        let rest = line.strip_prefix("… ").unwrap_or_default();
+        let count = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_count =
+            [" more: `ledger-synth ", " more, earlier ones: `ledger-synth "].map(|words| count.starts_with(words));
+        let is_now =
+            rest.starts_with("Now is by ") && (rest.ends_with(IDS) || rest.ends_with("`ledger-synth explain now`"));
+        count.len() < rest.len() && is_count.contains(&true) || is_now || rest == IDS
+    };
+    let is_frame = |line: &str| {
+        matches!(line, "<details>" | "</details>")
+            || line.strip_prefix("#### ").is_some_and(is_day)
+            || is_agent(line)
+            || is_summary(line)
+            || is_remark(line)
+    };
+    // Who said a decision or a question, and when.
     let bare = |line: &str| {
         let said = line.rsplit_once(" (").filter(|(_, said)| {
-            said.ends_with(')') && said.get(..10).is_some_and(is_day) && said.get(10..12) == Some(", ")
+            let id = said.strip_suffix(')').and_then(|said| said.rsplit_once(", "));
+            said.get(..10).is_some_and(is_day) && said.get(10..12) == Some(", ") && id.is_some_and(|(_, id)| is_id(id))
         });
         said.map_or(line, |(bare, _)| bare).to_owned()
     };

@@ -17,7 +17,7 @@ use crate::join::Join;
 
 /// The beginning of a base; a checksum is its end. The number changes with the format of a base and with the way events
 /// are read and joined.
-const MAGIC: &[u8] = concat!("ledger-synth join 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("ledger-synth join 5 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// How many bytes are added to the checksum at a time.
 const BLOCK: usize = 1 << 16;

@@ -45,7 +45,7 @@ pub fn print(listing: &[ListedFile], current: Option<&Stat>, options: &str, sinc
         sum = sum.wrapping_add(hash(0, &(name, stat.key())));
     }
     let whole = (sum, listing.len(), current.key(), options, env!("CARGO_PKG_VERSION"));
-    Some(format!("quiet 2 {:x} {:x}\n", hash(0, &whole), hash(1, &whole)).into_bytes())
+    Some(format!("quiet 3 {:x} {:x}\n", hash(0, &whole), hash(1, &whole)).into_bytes())
 }
 
 /// One of two independent hashes.

@@ -13,7 +13,7 @@ use super::{FileKey, KeyHasher, checksum};
 use crate::record::EventRecord;
 
 /// The beginning of a pack. The number changes with the format of a pack and with the way events are read.
-const MAGIC: &[u8] = concat!("ledger-synth events 8 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("ledger-synth events 9 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// A pack that is loaded when it is needed.
 #[derive(Debug, Default)]

@@ -87,7 +87,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let mut refused = Vec::new();
     for file in &args.files {
         let path = env.cwd.join(file);
-        match migrated(env, &ledger, args, ts, &path, &read(&path)?) {
+        match read(&path).and_then(|text| migrated(env, &ledger, args, ts, &path, &text)) {
             Ok(all) => events.extend(all.into_iter().map(|event| (path.clone(), event))),
             Err(failure) => refused.push(failure),
         }

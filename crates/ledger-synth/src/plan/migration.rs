@@ -21,7 +21,9 @@ use crate::snapshot::Snapshot;
 #[derive(Default)]
 struct HeldTexts {
     wanted: WantedTexts,
-    /// The texts of three words and more that are in a text of an event.
+    /// Whether the texts of three words and more are in a text of an event, by their numbers.
+    has_long: Vec<bool>,
+    /// The texts without a word that are in one.
     found: HashSet<String>,
     /// Whole keys, values and lines of values: a text of one or two words must be one of them.
     pieces: HashSet<String>,
@@ -35,8 +37,8 @@ struct HeldTexts {
 struct WantedTexts {
     texts: HashSet<String>,
     words: HashSet<String>,
-    /// Those of three words and more, and what finds all of them in a text at once.
-    long: Vec<String>,
+    /// Those of three words and more, with their numbers, and what finds all of them in a text at once.
+    long: HashMap<String, usize>,
     finder: Option<AhoCorasick>,
     /// The texts without a word, such as ✅.
     marks: Vec<String>,
@@ -146,7 +148,8 @@ impl<'f> Proof<'f> {
 
 impl HeldTexts {
     fn wanting<'t>(files: impl IntoIterator<Item = &'t str>) -> HeldTexts {
-        HeldTexts { wanted: WantedTexts::of(files), ..HeldTexts::default() }
+        let wanted = WantedTexts::of(files);
+        HeldTexts { has_long: vec![false; wanted.long.len()], wanted, ..HeldTexts::default() }
     }
 
     fn add_record(&mut self, record: &EventRecord) {
@@ -208,7 +211,7 @@ impl HeldTexts {
         let held = words(text);
         let (found, wanted) = (&mut self.found, &self.wanted);
         let matches = wanted.finder.iter().flat_map(|finder| finder.find_overlapping_iter(&held));
-        found.extend(matches.map(|at| wanted.long[at.pattern().as_usize()].clone()));
+        matches.for_each(|at| self.has_long[at.pattern().as_usize()] = true);
         found.extend(wanted.marks.iter().filter(|mark| text.contains(&***mark)).cloned());
         self.name(text);
     }
@@ -248,7 +251,8 @@ impl HeldTexts {
             let name = text.trim_matches(['*', '_', '`', '"', '\'', ' ']).to_owned();
             !name.contains(['(', '/']) && meant(SectionName::from_spelling(name.into())).section().is_some()
         };
-        let is_found = |words: &String| self.pieces.contains(words) || self.found.contains(words);
+        let has_long = |words: &String| self.wanted.long.get(words).is_some_and(|number| self.has_long[*number]);
+        let is_found = |words: &String| self.pieces.contains(words) || has_long(words);
         is_found(&wanted)
             || without_phase(&wanted).is_some_and(|phase| is_found(&phase))
             || self.values.contains(text.trim())
@@ -276,6 +280,7 @@ impl WantedTexts {
         // The other kinds are slow to build for words that repeat.
         let kind = Some(AhoCorasickKind::NoncontiguousNFA);
         let finder = AhoCorasick::builder().kind(kind).build(&long).ok();
+        let long = long.into_iter().zip(0..).collect();
         let texts: HashSet<String> = texts.iter().map(|text| text.trim().to_owned()).collect();
         let marks = texts.iter().filter(|text| super::source_texts::words(text).trim().is_empty() && !text.is_ascii());
         WantedTexts { marks: marks.cloned().collect(), texts, words, long, finder }

@@ -11,6 +11,7 @@ use super::newest::newest;
 use super::page_entry::{LeftOut, PageEntry};
 use super::session::SessionPart;
 use super::write::{TextStyle, bullet, heading, pair, reached, strong, value};
+use crate::page::IDS;
 use crate::section::Section;
 use crate::short_id::ShortId;
 use crate::source::Source;
@@ -29,10 +30,6 @@ const NOWS: usize = 10;
 const NOWS_SIZE: usize = 3 << 10;
 /// The longest text of Goal and Now.
 const REGISTER: usize = 4 << 10;
-
-/// What the ids are for.
-const IDS: &str =
-    "`ledger-synth explain ID` tells what an entry replaced, and `ledger-synth add --resolve ID` closes a question";
 
 /// A section of bullets.
 struct Part {
@@ -69,8 +66,8 @@ pub fn sections(out: &mut String, view: &View<'_>) {
         unnamed = share(&mut others, OTHERS);
         session.fit(PAGE - OTHERS - parts.iter().map(Part::size).sum::<usize>());
     }
-    if !view.is_of_one && [&parts[0], &parts[2]].iter().any(|part| !part.entries.is_empty()) {
-        out.push_str(&format!("\n… {IDS}\n"));
+    if !view.is_of_one {
+        remark(out, view, [&parts[0], &parts[2]].iter().any(|part| !part.entries.is_empty()));
     }
     session.write(out);
     parts.iter().for_each(|part| part.write(out));
@@ -110,6 +107,17 @@ fn other_nows(out: &mut String, nows: &[Told<'_>]) {
     }
 }
 
+/// Writes whose Now it is, and what the ids are for if there are any.
+fn remark(out: &mut String, view: &View<'_>, has_ids: bool) {
+    let who = view.nows.first().map(|now| format!("Now is by {}, {}", escaped(now.by.agent, "<`"), now.by.ts.day()));
+    match (who, has_ids) {
+        (Some(who), true) => out.push_str(&format!("\n… {who}; {IDS}\n")),
+        (Some(who), false) => out.push_str(&format!("\n… {who}: `ledger-synth explain now`\n")),
+        (None, true) => out.push_str(&format!("\n… {IDS}\n")),
+        (None, false) => {}
+    }
+}
+
 /// When something was said and by whom, and its id: ` (2026-01-10, toast, k3jd82ab)`.
 pub fn said(by: &Source<'_>, id: Option<ShortId>) -> String {
     let id = id.map(|id| format!(", {id}")).unwrap_or_default();
@@ -144,7 +152,7 @@ fn decisions(view: &View<'_>) -> Part {
     let (mut shown, left) = newest(view.map(Section::Decisions), |(_, told)| *told, PAGE);
     if !view.is_of_one {
         // What is new is seen first, and everything else is found by its key.
-        let newest_day = view.latest.unwrap_or_default().day();
+        let newest_day = shown.iter().map(|(_, told)| told.by.ts.day()).max().unwrap_or_default();
         shown.sort_by_key(|(_, told)| told.by.ts.day() < newest_day);
     }
     Part::new(Section::Decisions, shown.iter().map(entry).collect(), left)

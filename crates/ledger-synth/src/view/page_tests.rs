@@ -120,7 +120,7 @@ impl Reader {
         } else if let Some((section, text)) = register(line) {
             self.take(section.into(), None, LinePosition::Inline, text);
         } else if let Some(count) = line.strip_prefix("… ").filter(|_| self.is_two) {
-            if count.starts_with("`ledger-synth explain ID`") {
+            if count.starts_with("Now is by ") || count.starts_with("`ledger-synth explain ID`") {
                 return;
             }
             let count =
@@ -219,6 +219,7 @@ fn nasty() -> impl Strategy<Value = String> {
         "\u{feff}",
         "… ",
         "… `ledger-synth explain ID`",
+        "… Now is by x",
     ];
     prop::collection::vec(prop_oneof![prop::sample::select(pieces.to_vec()).prop_map(str::to_owned), ".{0,4}"], 0..6)
         .prop_map(|pieces| pieces.concat())

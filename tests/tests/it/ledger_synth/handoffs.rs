@@ -167,3 +167,32 @@ fn a_body_of_yaml_keeps_its_structure() {
     assert_eq!((text(checkpoint, "/phase"), text(checkpoint, "/status")), ("1", "validated"));
     assert_eq!(answer["other"]["notes"], serde_json::json!(["for now, see #12", "settled on Monday", "twice"]));
 }
+
+/// Words that only look like YAML, like a page of ours, or like a heading of many decisions change nothing.
+#[test]
+fn prose_is_taken_for_nothing_else() {
+    let w = World::new();
+    let app = w.app();
+    app.write(
+        "page.md",
+        "## Ledger\n\n### This Session\n- Fixed (2026-01-09, after the outage, OPS-7)\n\n<summary>Why we rolled back</summary>\n\n… the rest: run `ledger-synth doctor` and ask Kim\n",
+    );
+    let stars: String = (0..70).map(|n| format!("- made *item{n}* good\n")).collect();
+    app.write("stars.yaml", &format!("date: 2026-01-11\nagent: a\ndone:\n- Q&A page\n{stars}decisions:\n- topic: cache\n  why: it is\n- topic: db\n  why: old\n"));
+    app.write("why.md", "Date: 2026-01-12\n\n## Decisions\n\n### Use Redis\nIt is fast\n\n#### Rationale\nWe know it\n\n### Decision 2\nNo ORM\n");
+    app.ledger(&["migrate", "--ts", "2026-01-10T00:00:00Z", "--agent", "a", "page.md", "stars.yaml", "why.md"])
+        .succeeds();
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    for text in
+        ["Fixed (2026-01-09, after the outage, OPS-7)", "Why we rolled back", "and ask Kim", "made *item69* good"]
+    {
+        assert!(json.to_string().contains(text), "{text}: {json}");
+    }
+    assert_eq!(
+        json["decisions"],
+        serde_json::json!({"No ORM": "Decision 2", "Use Redis": "It is fast\nRationale\nWe know it", "cache": "why: it is", "db": "why: old"})
+    );
+    // All files that cannot be taken over are named at once, whatever is wrong with them.
+    app.write("late.md", "## Done\n- a\n");
+    app.ledger(&["migrate", "late.md", "gone.md"]).exit(2).err_has("/late.md: its time").err_has("/gone.md");
+}

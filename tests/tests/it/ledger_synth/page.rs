@@ -36,7 +36,7 @@ fn one_agent_and_day_look_as_in_the_seed_and_more_are_grouped() {
     said(&app, 2, 11, "waffle");
     said(&app, 3, 11, "toast");
     let text = synth(&app);
-    let begin = "## Ledger\n\n**Now:** work 3\n\n- **waffle** (2026-01-11): work 2\n\n… `ledger-synth explain ID` tells what an entry replaced, and `ledger-synth add --resolve ID` closes a question\n\n### This Session\n\n#### 2026-01-11\n\n**toast** on `feat/toast` (";
+    let begin = "## Ledger\n\n**Now:** work 3\n\n- **waffle** (2026-01-11): work 2\n\n… Now is by toast, 2026-01-11; `ledger-synth explain ID` tells what an entry replaced, and `ledger-synth add --resolve ID` closes a question\n\n### This Session\n\n#### 2026-01-11\n\n**toast** on `feat/toast` (";
     assert!(text.starts_with(begin), "{text}");
     let fold =
         "\n- did 2\n\n<details>\n<summary>2026-01-10: 1 item by 1 agent</summary>\n\n**toast** on `feat/toast` (";
