@@ -160,16 +160,24 @@ fn field_as_written(lines: &[&str]) -> String {
         let head = line.trim_end_matches([' ', '\t']).strip_suffix(value).filter(|_| !is_inside);
         let Some(head) = head else { return format!("{line}\n") };
         block = value.starts_with(['|', '>']).then(|| scalar::indent(line));
-        format!("{head}{}\n", scalar::as_written(value))
+        format!("{}{}\n", key_as_written(head), scalar::as_written(value))
     };
     lines.iter().map(line).collect()
+}
+
+/// What stands before a value, with the key in quotes if YAML would spell it in another way: `3.10: pinned`.
+fn key_as_written(head: &str) -> Cow<'_, str> {
+    let key = head.trim_start_matches([' ', '\t', '-']).trim_end();
+    let Some(key) = key.strip_suffix(':').filter(|key| !key.is_empty()) else { return head.into() };
+    head.replacen(key, &scalar::as_written(key), 1).into()
 }
 
 /// Whether two values differ only in how words are spelled and in what YAML takes for comments.
 fn says_the_same(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::Mapping(before), Value::Mapping(after)) => {
-            let is_same = |(a, b): ((&Value, &Value), (&Value, &Value))| a.0 == b.0 && says_the_same(a.1, b.1);
+            let is_same =
+                |(a, b): ((&Value, &Value), (&Value, &Value))| says_the_same(a.0, b.0) && says_the_same(a.1, b.1);
             before.len() == after.len() && before.iter().zip(after).all(is_same)
         }
         (Value::Sequence(before), Value::Sequence(after)) => {

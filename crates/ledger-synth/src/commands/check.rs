@@ -11,7 +11,7 @@ use super::answer::{self, SkippedAnswer};
 use crate::counted::counted;
 use crate::facts::gather::{GatherMode, OldPage, gather};
 use crate::facts::objects::Objects;
-use crate::facts::{CURRENT, Events, Ledger, Skipped};
+use crate::facts::{CURRENT, EVENTS, Events, Ledger, Skipped};
 use crate::join::Join;
 use crate::page_settings::PageSettings;
 use crate::plan::check::{self as plan, CheckVerdict};
@@ -52,7 +52,8 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -
             let settings = Settings::load(env, &repo, ledger_args)?;
             settings.warnings.iter().for_each(|warning| ui.warn(warning));
             let checked = check_commit(env, &git, &repo, &settings, rev)?;
-            (checked, format!("{CURRENT} of {rev}"), "run `ledger-synth --yes --commit` on that branch")
+            let name = format!("{} of {rev}", checked.judged());
+            (checked, name, "run `ledger-synth --yes --commit` on that branch")
         }
         None => {
             let ledger = Ledger::find(ui, env, ledger_args)?;
@@ -60,7 +61,8 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -
             let found = gather(&ledger, mode)?;
             let old = OldPage::find(&ledger)?;
             let checked = CheckedPage::new(env, &found.events, &join_gathered(&found)?, &old, &ledger.page)?;
-            (checked, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --yes`")
+            let name = ledger.dir.join(checked.judged()).display().to_string();
+            (checked, name, "run `ledger-synth --yes`")
         }
     };
     let CheckedPage { verdict, diff, skipped } = checked;
@@ -77,7 +79,6 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -
     verdict.problems.iter().for_each(|problem| ui.warn(problem));
     diff.iter().for_each(|line| ui.line(printable(line)));
     match verdict.exit {
-        Exit::Done if !verdict.is_tracked => ui.line(format!("sound {}", counted(verdict.event_count, "event"))),
         Exit::Done => ui.line(format!("fresh {} ({})", printable(&name), counted(verdict.event_count, "event"))),
         Exit::Bad => ui.warn(format!(
             "{name}: {}; fix the files or move them away, or retract an event from the future with `ledger-synth retract FILE`",
@@ -97,6 +98,11 @@ pub struct CheckedPage {
 }
 
 impl CheckedPage {
+    /// What is judged: the page, or the events alone if the page is not in git.
+    fn judged(&self) -> &'static str {
+        if self.verdict.is_tracked { CURRENT } else { EVENTS }
+    }
+
     fn new(env: &Env, events: &Events, join: &Join<'_>, old: &OldPage, page: &PageSettings) -> Result<CheckedPage> {
         let view = View::new(join, page.session_window);
         let verdict = plan::check(env.now.into(), events, (join, &view), old.summary()?.as_ref(), page)?;

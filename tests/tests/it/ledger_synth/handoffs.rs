@@ -124,7 +124,7 @@ fn every_value_of_a_yaml_handoff_has_a_place() {
              checkpoints:\n- \"Phase 3: done\"\n- Phase 2 in progress\nnotes:\n{notes}"
         ),
     );
-    app.write("map.yaml", "date: 2026-03-03T10:00:00Z\nagent: b\ndecisions:\n  empty:\n  gone: null\ncheckpoints:\n  a:\n    phase: inner\n    status: s\n");
+    app.write("map.yaml", "date: 2026-03-03T10:00:00Z\nagent: b\ndecisions:\n  3.10: pinned\n  empty:\n  gone: null\ncheckpoints:\n  a:\n    phase: inner\n    status: s\n");
     for n in [4, 5] {
         app.write(
             &format!("{n}.yaml"),
@@ -136,7 +136,7 @@ fn every_value_of_a_yaml_handoff_has_a_place() {
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert_eq!(
         json["decisions"],
-        serde_json::json!({"Use part 4": "id: 1", "Use part 5": "id: 1", "Use postgres for the store": "", "[a, b]": "", "empty": "", "tokens": "jwt"})
+        serde_json::json!({"3.10": "pinned", "Use part 4": "id: 1", "Use part 5": "id: 1", "Use postgres for the store": "", "[a, b]": "", "empty": "", "tokens": "jwt"})
     );
     assert_eq!(json["goal"], serde_json::Value::Null);
     let notes = &json["other"]["notes"];

@@ -108,9 +108,18 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // Files that a test made unreadable are deleted too, when the handle deletes the directory.
-        if std::fs::remove_dir_all(self.dir.path()).is_err() {
-            let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.dir.path()).stderr(Stdio::null()).status();
+        let is_gone = || match std::fs::remove_dir_all(self.dir.path()) {
+            Ok(()) => true,
+            Err(e) => e.kind() == std::io::ErrorKind::NotFound,
+        };
+        if is_gone() {
+            return;
+        }
+        // A test may have made files unreadable.
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.dir.path()).stderr(Stdio::null()).status();
+        // A process of the test may be about to end, and still write.
+        if !std::thread::panicking() {
+            wait_for(is_gone);
         }
     }
 }
