@@ -255,8 +255,8 @@ impl PageReader {
             && name.section().is_none()
         {
             // A heading such as `Rationale` below that of a decision is a part of its text.
-            let decides = open.part.as_ref().is_some_and(|(own, part)| *own < level && !is_number(part));
-            if decides && is_number(title) {
+            let decides = open.part.as_ref().is_some_and(|(own, part)| *own < level && !is_generic(part));
+            if decides && is_generic(title) {
                 return self.said(title.to_owned());
             }
             open.part = Some((level, title.to_owned()));
@@ -443,7 +443,7 @@ impl PageReader {
             open.part.as_ref().map(|(_, part)| part.clone())
         });
         let entry = match (name.section(), part) {
-            (Some(Section::Decisions), Some(part)) if is_number(&part) => {
+            (Some(Section::Decisions), Some(part)) if is_generic(&part) => {
                 // Other files have the same number.
                 decision(name, &format!("{text}\n{part}"))
             }
@@ -461,7 +461,7 @@ impl PageReader {
 }
 
 /// Whether a heading below that of decisions tells nothing of what is decided: `Decision 1`, `2.`, `Rationale`.
-fn is_number(heading: &str) -> bool {
+fn is_generic(heading: &str) -> bool {
     let words = heading.to_lowercase();
     let mut words = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.all(|word| word.bytes().all(|byte| byte.is_ascii_digit()) || GENERIC.contains(&word))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::ledger::{CURRENT, EVENTS, commit_all, event, field, section, seed_event, synth};
-use crate::support::world::{Repo, World, text, write};
+use crate::support::world::{Repo, World, text, which, write};
 
 /// Case 13 of the design.
 #[test]
@@ -408,4 +408,20 @@ fn a_servers_hook_checks_what_is_being_pushed() {
         app.run("git", &["push", "-q", "server", "main"]).succeeds();
         bare.sh(&format!("rm hooks/{hook}")).exit(0);
     }
+}
+
+/// An `archive` that moves files while they are committed does not make the commit fail.
+#[test]
+fn a_commit_is_tried_again_if_its_files_move() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-10T00:00:00Z", "toast", "now: x\n");
+    let (from, day) = (format!("{EVENTS}/a.md"), format!("{EVENTS}/../archive/2026-01-10"));
+    let git = which("git").display().to_string();
+    w.program(
+        "git",
+        &format!("case \"$*\" in *' add '*) if [ -e {from} ]; then mkdir -p {day}; mv {from} {day}/; fi;; esac\nexec {git} \"$@\"\n"),
+    );
+    app.ledger(&["--yes", "--commit"]).exit(0).any_out();
+    assert!(app.git(&["ls-files"]).contains("archive/2026-01-10/a.md"));
 }
