@@ -1,12 +1,16 @@
 //! Git hooks: one small stub per hook that runs the tools in order, after the hook that was there
 //! before.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
-use crate::git::{Git, Repo};
+use crate::git::{Git, LOCAL_VARS, Repo};
+use crate::hash::Digest;
 use crate::lock::Lock;
+use crate::proc::{Cmd, Status};
 use crate::text::shell_word;
 
 /// The hooks that we install, each with the tools that it may run, in the order in which they run.
@@ -121,6 +125,9 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
     };
     tools.push(tool.to_owned());
     let changed = write_stub(&path, hook, tools, text.as_deref(), dry_run)?;
+    if !dry_run {
+        note_chained(git.env(), &chained_path(&path))?;
+    }
     Ok(Installed::Stub { status: status(repo, hook)?, changed })
 }
 
@@ -156,6 +163,84 @@ pub fn uninstall(repo: &Repo, hook: &'static str, tool: &'static str) -> Result<
         fs::remove(&path)?;
     }
     Ok(true)
+}
+
+/// Refuses a hook of ours that is not what we would write now, or that runs another one which has changed since
+/// `hook install` saw it (exit 1, kind `edited`): an agent may have written there. A person's own hook is theirs.
+pub fn refuse_changed(env: &Env, hook: &str, path: &Path) -> Result<()> {
+    let text = fs::read_head(path)?.unwrap_or_default();
+    let Some(tools) = tools_of(&String::from_utf8_lossy(&text)) else { return Ok(()) };
+    refuse_edited(path, hook, &tools, &text)?;
+    let before = chained_path(path);
+    let Some(line) = chained_line(&before)? else { return Ok(()) };
+    if chained_hooks(env)?.contains(&line) {
+        return Ok(());
+    }
+    let tool = tools.first().cloned().unwrap_or_default();
+    Err(Failure::new(Exit::No, "edited", format!("{} has changed since `hook install` saw it", before.display()))
+        .hint(format!("read it, then run `{tool} hook install`, which accepts it")))
+}
+
+/// Refuses a hook that is not ours alone, whole and as we would write it now, for a clone in which agents work: nobody
+/// else has a hook there (exit 1, kind `edited`).
+pub fn refuse_foreign(hook: &str, path: &Path) -> Result<()> {
+    let Some(text) = fs::read_head(path)? else { return Ok(()) };
+    let tools = tools_of(&String::from_utf8_lossy(&text)).unwrap_or_default();
+    let before = chained_path(path);
+    let odd = match () {
+        () if refuse_edited(path, hook, &tools, &text).is_err() => path,
+        () if before.symlink_metadata().is_ok() => &before,
+        () => return Ok(()),
+    };
+    let why = format!("{} is not the hook that we installed", odd.display());
+    Err(Failure::new(Exit::No, "edited", why).hint(format!("look at it and remove it: `rm {}`", shell_word(odd))))
+}
+
+/// The digests of the hooks that ours run first, a line each, in the user's own state: below `.git` an agent could
+/// write them.
+fn chained_hooks(env: &Env) -> Result<Vec<String>> {
+    let Some(file) = env.state_home().map(|home| home.join("hooks")) else { return Ok(Vec::new()) };
+    let text = fs::read_no_follow(&file)?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+}
+
+/// The line of a hook as it is now; none if there is no such hook.
+fn chained_line(before: &Path) -> Result<Option<String>> {
+    let bytes = fs::read(before)?;
+    Ok(bytes.map(|bytes| format!("{}\t{}", Digest::of(&bytes), before.display())))
+}
+
+/// Notes the digest of the hook that runs before ours.
+fn note_chained(env: &Env, before: &Path) -> Result<()> {
+    let (Some(line), Some(home)) = (chained_line(before)?, env.state_home()) else { return Ok(()) };
+    fs::create_private_dir(&home)?;
+    let _lock = Lock::take(&home.join("hooks.lock"))?;
+    let mut lines = chained_hooks(env)?;
+    let end = format!("\t{}", before.display());
+    lines.retain(|other| !other.ends_with(&end));
+    lines.push(line);
+    fs::replace(&home.join("hooks"), format!("{}\n", lines.join("\n")).as_bytes(), Some(fs::PRIVATE))
+}
+
+/// Runs a post-checkout hook in a new worktree at `sha` as `git worktree add` does. Its output goes through `scratch` to
+/// `pass`, and processes that it leaves running are not waited for. None if there is no such hook.
+pub fn run_post_checkout(
+    git: &Git,
+    (hook, worktree, sha): (&Path, &Path, &str),
+    scratch: (File, File),
+    pass: impl FnMut(&[u8]),
+) -> Result<Option<Status>> {
+    if !hook.is_file() || !is_executable(hook) {
+        return Ok(None);
+    }
+    let env = git.env();
+    // As under git, the PATH begins with git's own programs.
+    let own = git.cmd(worktree).arg("--exec-path").capture()?;
+    let own = PathBuf::from(String::from_utf8_lossy(&own.stdout).trim());
+    let path = env.var("PATH").map(std::env::split_paths).into_iter().flatten();
+    let path = std::env::join_paths(std::iter::once(own).chain(path)).unwrap_or_default();
+    let cmd = Cmd::new(hook, env).var("PATH", path).dir(worktree).without_vars(LOCAL_VARS);
+    cmd.args(["0".repeat(sha.len()).as_str(), sha, "1"]).show_through(scratch, pass).map(Some)
 }
 
 fn lock(repo: &Repo) -> Result<Lock> {

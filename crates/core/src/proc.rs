@@ -37,6 +37,8 @@ pub struct Cmd {
     /// Whether the program makes itself the leader of a new session, and so of a new group. It must not
     /// be a group leader before that.
     own_session: bool,
+    /// How long it may take.
+    limit: Option<Duration>,
 }
 
 /// The output and status of a captured command.
@@ -123,6 +125,7 @@ impl Cmd {
             vars: env.vars.clone(),
             input: None,
             own_session: false,
+            limit: None,
         }
     }
 
@@ -162,6 +165,12 @@ impl Cmd {
     pub fn input(mut self, bytes: Vec<u8>) -> Cmd {
         self.input = Some(bytes);
         self
+    }
+
+    /// Ends it, and everything it started, when it takes longer than this: [`capture`](Self::capture) then fails (exit
+    /// 4, kind `deadline`).
+    pub fn within(self, limit: Duration) -> Cmd {
+        Cmd { limit: Some(limit), ..self }
     }
 
     /// Runs it to its end in the foreground: our terminal, our streams, our process group, so that the keys of a
@@ -267,7 +276,23 @@ impl Cmd {
     }
 
     fn run(&self, expression: &duct::Expression) -> Result<Output> {
-        self.start(expression, |handle| handle.wait().map(collect))
+        let Some(limit) = self.limit else { return self.start(expression, |handle| handle.wait().map(collect)) };
+        let mut is_over = false;
+        let output = self.start(expression, |handle| {
+            if let Some(output) = handle.wait_timeout(limit)? {
+                return Ok(collect(output));
+            }
+            is_over = true;
+            end_groups(&handle.pids(), Signal::KILL);
+            handle.wait().map(collect)
+        })?;
+        if !is_over {
+            return Ok(output);
+        }
+        let (name, dir) = (self.program.file_name().unwrap_or_default().to_string_lossy(), self.dir.display());
+        let why = format!("{name} took longer than {} s in {dir}, and was ended", limit.as_secs());
+        Err(Failure::new(Exit::Failed, "deadline", why)
+            .hint("see whether a pipe lies where a file should, in that directory or in its git directory"))
     }
 
     fn run_while(&self, expression: &duct::Expression, mut meanwhile: impl FnMut()) -> Result<Output> {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, ListedWorktree, failed, private_dir};
+use shopfloor_core::git::{Git, LONG_DEADLINE, ListedWorktree, failed, private_dir};
 use shopfloor_core::hash::Digest;
+use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 
@@ -18,6 +19,8 @@ use crate::worker::Worker;
 #[derive(Clone, Debug)]
 pub struct SourceClone {
     pub git: Git,
+    /// git that obeys the clone's own configuration.
+    plain: Git,
     pub root: PathBuf,
     /// The default branch, without `refs/`.
     pub branch: String,
@@ -29,9 +32,12 @@ pub struct SourceClone {
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
 
 impl SourceClone {
-    pub fn new(git: &Git, root: &WorkerRoot, is_dry: bool) -> SourceClone {
+    /// `source` is the person's repository, whose configuration counts.
+    pub fn new(git: &Git, root: &WorkerRoot, source: &Path, is_dry: bool) -> Result<SourceClone> {
         let branch = root.config.repo.branch.clone();
-        SourceClone { git: git.clone(), root: root.path.clone(), branch, is_dry }
+        let theirs = if source.is_dir() { source } else { Path::new("/") };
+        let (plain, git) = (git.clone(), git.in_clone(&root.path, theirs)?);
+        Ok(SourceClone { git, plain, root: root.path.clone(), branch, is_dry })
     }
 
     /// The ref of the default branch as of the last fetch.
@@ -59,15 +65,45 @@ impl SourceClone {
         self.cmd(dir)?.args(args.iter().copied()).capture()
     }
 
-    /// Like [`run`](Self::run), but hooks run, as they do when a person gives the command.
-    pub fn run_with_hooks(&self, dir: &Path, args: &[&str]) -> Result<Output> {
-        self.git.cmd(dir).args(args.iter().copied()).capture()
+    /// Runs a command in the source with its hooks, as when a person gives the command.
+    pub fn run_in_source(&self, source: &Path, args: &[&str]) -> Result<Output> {
+        self.git.cmd(source).args(args.iter().copied()).capture()
     }
 
-    /// Like [`run_with_hooks`](Self::run_with_hooks), but fails when git fails.
-    pub fn must_with_hooks(&self, dir: &Path, args: &[&str]) -> Result<()> {
-        let output = self.run_with_hooks(dir, args)?;
-        if output.status.success() { Ok(()) } else { Err(failed(args[0], &output)) }
+    /// Makes a worktree without files at `path` for a branch, which is made first if `new` names a commit for it. This
+    /// git obeys the clone's own configuration, which names nothing that runs before a file is written.
+    pub fn add_worktree(&self, path: &Path, branch: &str, new: Option<&str>) -> Result<()> {
+        let cmd = self.plain.cmd_alone(&self.root).args(["worktree", "add", "--quiet", "--no-checkout"]);
+        let cmd = match new {
+            Some(at) => cmd.args(["--no-track", "-b", branch]).arg(path).arg(at),
+            None => cmd.arg(path).arg(branch),
+        };
+        let made = cmd.capture()?;
+        if made.status.success() { Ok(()) } else { Err(failed("worktree add", &made)) }
+    }
+
+    /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed; returns what a
+    /// person should know about that.
+    pub fn fill_worktree(&self, path: &Path) -> Result<Option<String>> {
+        let written = self.cmd(path)?.within(LONG_DEADLINE).args(["reset", "--quiet", "--hard"]).capture()?;
+        if !written.status.success() {
+            return Err(failed("reset", &written));
+        }
+        let hook = self.root.join(".git/hooks/post-checkout");
+        if let Err(failure) = hook::refuse_foreign("post-checkout", &hook) {
+            return Ok(Some(format!("left out the hook: {failure}; {}", failure.hints.join("; "))));
+        }
+        let sha = self.ask(path, &["rev-parse", "HEAD"])?;
+        let scratch = fs::scratch(&self.root.join(".git/shopfloor/tmp"))?;
+        let ended = hook::run_post_checkout(&self.plain, (&hook, path, &sha), scratch, |_| {})?;
+        let failed = ended.filter(|status| !status.success());
+        Ok(failed.map(|status| format!("a hook failed with {status} while {} was created", path.display())))
+    }
+
+    /// Removes a worktree whose content is kept elsewhere, and git's record of it.
+    pub fn remove_worktree(&self, path: &Path) -> Result<()> {
+        let removed = self.plain.cmd_alone(&self.root).args(["worktree", "remove", "--force"]).arg(path).capture()?;
+        if removed.status.success() { Ok(()) } else { Err(failed("worktree remove", &removed)) }
     }
 
     /// The output of a command; fails when git fails.
@@ -80,10 +116,13 @@ impl SourceClone {
     }
 
     /// Fetches the source's branches, one process at a time.
-    pub fn fetch(&self) -> Result<()> {
+    pub fn fetch(&self, source: &Path) -> Result<()> {
         let _lock = Lock::take(&layout::lock(&self.root, RootLock::Fetch))?;
         let options = ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow"];
-        self.ask(&self.root, &[&["fetch"], &options[..], &["origin"]].concat()).map(drop)
+        // Where the source is, the root says, and not the clone, in which agents can write.
+        let cmd = self.cmd(&self.root)?.within(LONG_DEADLINE).arg("fetch").args(options).arg("--no-auto-maintenance");
+        let fetched = cmd.arg(source).arg("+refs/heads/*:refs/remotes/origin/*").capture()?;
+        if fetched.status.success() { Ok(()) } else { Err(failed("fetch", &fetched)) }
     }
 
     /// The default branch's commit. Fetches only when the source has moved on, so an unchanged source is cheap.
@@ -94,7 +133,7 @@ impl SourceClone {
         // A dry run judges by the commits that the root has.
         match there.is_some() && there == here || self.is_dry && here.is_some() {
             true => Ok(here.unwrap_or_default()),
-            false => self.fetch().and_then(|()| self.require_base()),
+            false => self.fetch(source).and_then(|()| self.require_base()),
         }
     }
 
@@ -112,26 +151,12 @@ impl SourceClone {
         })
     }
 
-    /// All worktrees, in one process.
+    /// All worktrees that git can read, in one process. A worktree with a pipe or a link where git reads a file is left
+    /// out: [`cmd`](Self::cmd) there says so.
     pub fn trees(&self) -> Result<ListedWorktrees> {
-        self.require_files()?;
+        self.git.look_again()?;
         let listed = self.git.list_worktrees(&self.root)?;
         Ok(listed.into_iter().map(|listed| (listed.path.clone(), listed)).collect())
-    }
-
-    /// Exit 4 when something other than a file, such as a pipe, lies where git reads a file. Agents can write there,
-    /// and git might wait for ever.
-    fn require_files(&self) -> Result<()> {
-        let all = self.root.join(".git/worktrees");
-        for name in fs::list(&all)? {
-            for file in ["HEAD", "gitdir", "commondir", "config.worktree"].map(|file| all.join(&name).join(file)) {
-                if file.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
-                    return Err(Failure::new(Exit::Failed, "tampered", format!("{} is not a file", file.display()))
-                        .hint("move it away; `worker-ctl doctor` then reports what is missing"));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// How many commits of `sha` are not on the default branch.

@@ -42,14 +42,14 @@ impl<'a> Site<'a> {
     pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: SettingFlagValues) -> Result<Site<'a>> {
         let root = WorkerRoot::find(env, named, &borrowed(&flags))?;
         root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
-        let clone = SourceClone::new(&Git::find(env)?, &root, ui.is_dry());
+        let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), ui.is_dry())?;
         Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry: ui.is_dry(), flags })
     }
 
     /// The same site with the configuration loaded again.
     pub fn reload(&self) -> Result<Site<'a>> {
         let root = WorkerRoot::load(self.env, self.root.path.clone(), &borrowed(&self.flags))?;
-        let clone = SourceClone::new(&self.clone.git, &root, self.is_dry);
+        let clone = SourceClone::new(&Git::find(self.env)?, &root, &root.source(self.env), self.is_dry)?;
         let (ending, flags) = (self.ending.clone(), self.flags.clone());
         Ok(Site { ui: self.ui, env: self.env, root, clone, ending, is_dry: self.is_dry, flags })
     }

@@ -109,6 +109,13 @@ impl AgentRun {
         agent.kind == AgentKind::Root || self.agent.incarnation == agent.incarnation
     }
 
+    /// Whether this tool can have written it: the incarnation becomes part of a file's name.
+    fn is_sound(&self) -> bool {
+        self.agent.check().is_ok()
+            && self.incarnation.len() == 32
+            && self.incarnation.bytes().all(|b| b.is_ascii_hexdigit())
+    }
+
     /// What the record says.
     pub fn liveness(&self) -> Liveness {
         match (&self.ended, self.died) {
@@ -151,7 +158,8 @@ pub fn load(shared: &Path, id: &str) -> Result<Option<AgentRun>> {
 fn load_file(path: &Path) -> Result<Option<AgentRun>> {
     let Some(bytes) = fs::read_no_follow(path)? else { return Ok(None) };
     // A record that cannot be understood says nothing; the lock does.
-    Ok(serde_json::from_slice::<AgentRun>(&bytes).ok().filter(|run| run.v <= VERSION))
+    let run = serde_json::from_slice::<AgentRun>(&bytes).ok().filter(|run| run.v <= VERSION);
+    Ok(run.filter(|run| run.is_sound() && path.ends_with(format!("{}.json", encoded(&run.agent.id)))))
 }
 
 /// The last run of every agent that ever ran, from one listing.

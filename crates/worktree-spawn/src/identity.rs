@@ -16,6 +16,9 @@ pub const ROOT: &str = "root";
 
 const VERSION: u64 = 1;
 
+/// No id is longer: it ends in the name of a branch, and seats add a slug.
+const LONGEST_ID: usize = 1000;
+
 /// The kind of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -124,14 +127,27 @@ impl Agent {
             let newer = format!("{}: version {} is newer than this program knows", path.display(), agent.v);
             return Err(Failure::malformed(newer).hint("use the version of worktree-spawn that wrote it"));
         }
-        if agent.id.is_empty() || (agent.kind != AgentKind::Root && agent.parent.is_none()) {
-            return Err(bad("the record names no agent".into()));
-        }
-        // The slug becomes part of paths.
-        if agent.kind != AgentKind::Root && slug(&agent.slug).ok().as_ref() != Some(&agent.slug) {
-            return Err(bad(format!("`{}` is not a slug", agent.slug)));
-        }
+        agent.check().map_err(bad)?;
         Ok(agent)
+    }
+
+    /// Whether this tool can have written the record: an agent can, too. The slug becomes part of paths, the id of refs
+    /// and arguments.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let is_root = self.kind == AgentKind::Root;
+        let is_odd = self.id.is_empty()
+            || self.id.len() > LONGEST_ID
+            || self.id.starts_with('-')
+            || self.id.contains(char::is_control)
+            || (!is_root && self.parents.is_empty());
+        match () {
+            () if is_odd || (!is_root && self.parent.is_none()) => Err("the record names no agent".into()),
+            () if !is_root && slug(&self.slug).ok().as_ref() != Some(&self.slug) => {
+                Err(format!("`{}` is not a slug", self.slug))
+            }
+            () if self.level != self.parents.len() as u64 + 1 => Err("the level is not that of its parents".into()),
+            () => Ok(()),
+        }
     }
 
     /// Loads a record, if there is one. Exit 2 when it cannot be understood.

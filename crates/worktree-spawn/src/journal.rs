@@ -2,6 +2,7 @@
 //! killed one undoes exactly that spawn, or finishes that removal.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -9,14 +10,16 @@ use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
 
-use crate::identity::{Agent, new_uid};
+use crate::identity::new_uid;
 use crate::record;
 use crate::slug::is_branch_name;
 
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
-/// The content of a journal.
+/// The content of a journal. An agent can write one, so it holds names and no paths: where a worktree is, git's record
+/// says.
 pub trait Journaled: Serialize + DeserializeOwned {
     /// The directory of these journals, below the shared state.
     const DIR: &'static str;
@@ -28,7 +31,7 @@ pub trait Journaled: Serialize + DeserializeOwned {
     /// The id of the agent.
     fn id(&self) -> &str;
 
-    /// Whether this tool can have written it: everything in it that becomes a path or a branch is one.
+    /// Whether this tool can have written it: everything in it that becomes part of a path or a branch is a name.
     fn is_sound(&self) -> bool;
 }
 
@@ -36,14 +39,20 @@ pub trait Journaled: Serialize + DeserializeOwned {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SpawnJournal {
     pub v: u64,
+    /// The id of the agent, which is the name of its branch as well.
     pub id: String,
-    pub path: PathBuf,
-    pub branch: String,
+    /// The last part of the worktree's path.
+    #[serde(default)]
+    pub name: String,
     /// Whether the spawn makes the branch, so that undoing it deletes the branch.
     pub makes_branch: bool,
     pub base_sha: String,
-    /// The directories that are made above the worktree, outermost first, and the worktree's own unless an empty one
-    /// was there.
+    /// The worktree, for the process that makes it.
+    #[serde(skip)]
+    pub path: PathBuf,
+    /// The directories that this process makes above the worktree, outermost first, and the worktree's own unless an
+    /// empty one was there.
+    #[serde(skip)]
     pub makes_dirs: Vec<PathBuf>,
 }
 
@@ -60,7 +69,7 @@ impl Journaled for SpawnJournal {
     }
 
     fn is_sound(&self) -> bool {
-        self.path.is_absolute() && is_branch_name(&self.branch)
+        is_branch_name(&self.id)
     }
 }
 
@@ -68,24 +77,14 @@ impl Journaled for SpawnJournal {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemovalJournal {
     pub v: u64,
-    /// The worktree's agent, and the seats in it.
-    pub agents: Vec<Agent>,
-    pub path: PathBuf,
-    /// The private git directory.
-    pub git_dir: PathBuf,
-    /// The text of the file `gitdir` in it, which is restored byte for byte.
-    pub gitdir: String,
-    /// Where the worktree is moved before it is deleted; none if nothing was at its path.
-    pub aside: Option<PathBuf>,
-    /// Where git's record is moved in one step. After that step there is no way back.
-    pub record_aside: PathBuf,
-    /// Whether that step was taken.
-    pub is_final: bool,
-    /// The branch to delete if it still is at this commit.
-    pub deletes: Option<(String, String)>,
-    /// Whether to skip the second look: what would be lost is kept under a ref, or cannot be seen once the worktree is
-    /// moved.
-    pub is_forced: bool,
+    /// The id of the worktree's agent.
+    pub id: String,
+    /// The name of git's record, below `worktrees/` in the common directory.
+    pub record: String,
+    /// The last part of the worktree's path, which it loses while it is moved aside.
+    pub name: String,
+    /// The commit of the agent's branch, if the branch is to be deleted.
+    pub deletes: Option<String>,
 }
 
 impl Journaled for RemovalJournal {
@@ -97,13 +96,12 @@ impl Journaled for RemovalJournal {
     }
 
     fn id(&self) -> &str {
-        self.agents.first().map_or("", |agent| &agent.id)
+        &self.id
     }
 
     fn is_sound(&self) -> bool {
-        let is_record = self.git_dir.parent().is_some_and(|dir| dir.ends_with("worktrees"));
-        let places = self.aside.iter().chain([&self.path, &self.record_aside]);
-        is_record && places.into_iter().all(|place| place.is_absolute())
+        let is_name = |name: &str| RelPath::parse_os(OsStr::new(name)).is_ok_and(|rel| rel.components().count() == 1);
+        is_branch_name(&self.id) && is_name(&self.record) && is_name(&self.name)
     }
 }
 
@@ -142,8 +140,8 @@ pub fn left_behind<J: Journaled>(shared: &Path) -> Result<Vec<String>> {
         let lock = lock_file(&path);
         let is_free = || Ok(!lock.exists() || Lock::try_existing(&lock)?.is_some());
         if path.extension().is_some_and(|e| e == "json") && is_free()? {
-            let bytes = fs::read_no_follow(&path)?.unwrap_or_default();
-            ids.extend(serde_json::from_slice::<J>(&bytes).map(|entry| entry.id().to_owned()));
+            let entry = fs::read_no_follow(&path).ok().flatten().and_then(|bytes| parse::<J>(&bytes).ok());
+            ids.extend(entry.map(|entry| entry.id().to_owned()));
         }
     }
     Ok(ids)
@@ -163,17 +161,14 @@ impl OpenJournal<SpawnJournal> {
     }
 }
 
-impl OpenJournal<RemovalJournal> {
-    /// Notes that there is no way back.
-    pub fn mark_final(&mut self) -> Result<()> {
-        self.entry.is_final = true;
-        self.save()
-    }
-}
-
 impl<J: Journaled> OpenJournal<J> {
     fn save(&self) -> Result<()> {
         record::save(&self.path, &self.entry)
+    }
+
+    /// The journal's own name, by which what it moves aside is named as well.
+    pub fn uid(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// Deletes the journal, because everything in it is done or undone.
@@ -195,19 +190,19 @@ pub fn abandoned<J: Journaled>(shared: &Path) -> Result<(Vec<OpenJournal<J>>, Ve
     for uid in uids {
         let path = dir.join(format!("{uid}.json"));
         let Some(lock) = Lock::try_take(&lock_file(&path))? else { continue };
-        let Some(bytes) = fs::read_no_follow(&path)? else {
-            let temporary = format!("{}{uid}", fs::RESERVED);
-            for name in names.iter().filter(|name| name.starts_with(&temporary)) {
-                fs::remove(&dir.join(name))?;
+        let parsed = match fs::read_no_follow(&path) {
+            Ok(None) => {
+                let temporary = format!("{}{uid}", fs::RESERVED);
+                for name in names.iter().filter(|name| name.starts_with(&temporary)) {
+                    fs::remove(&dir.join(name))?;
+                }
+                fs::remove(&lock_file(&path))?;
+                continue;
             }
-            fs::remove(&lock_file(&path))?;
-            continue;
+            Ok(Some(bytes)) => parse::<J>(&bytes),
+            Err(failure) => Err(failure.to_string()),
         };
-        match parse::<J>(&bytes) {
-            Ok(entry) if entry.version() > VERSION => {
-                let newer = format!("{}: version {} is newer than this program knows", path.display(), entry.version());
-                return Err(Failure::malformed(newer).hint("use the version of worktree-spawn that wrote it"));
-            }
+        match parsed {
             Ok(entry) => found.push(OpenJournal { entry, path, lock }),
             // One bad journal must not stop the others from being recovered; a person decides about it.
             Err(why) => {
@@ -224,6 +219,7 @@ pub fn abandoned<J: Journaled>(shared: &Path) -> Result<(Vec<OpenJournal<J>>, Ve
 fn parse<J: Journaled>(bytes: &[u8]) -> std::result::Result<J, String> {
     let entry = serde_json::from_slice::<J>(bytes).map_err(|e| e.to_string())?;
     match entry.is_sound() {
+        _ if entry.version() > VERSION => Err(format!("version {} is newer than this program knows", entry.version())),
         true => Ok(entry),
         false => Err(format!("no {} writes this", J::WORD)),
     }

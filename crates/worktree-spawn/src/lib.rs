@@ -2,8 +2,8 @@
 //!
 //! Rooms from top to bottom, each using only those below: `cli`, `commands`, `apply` (everything that writes), `plan`
 //! (pure decisions), `facts` (everything that is read), then the nouns: `known_agent` in its `place`, `identity`,
-//! `event` in its `spool`, `agent_run`, `journal`, `settings`, `agent_program`, `launcher`, `watch`, `native` (gix) and
-//! the smaller ones.
+//! `event` in its `spool`, `agent_run`, `journal`, `settings`, `agent_program`, `launcher`, `watch` and the
+//! smaller ones.
 
 mod cli;
 mod commands;
@@ -23,8 +23,6 @@ mod journal;
 mod known_agent;
 mod launcher;
 pub mod layout;
-#[cfg_attr(not(feature = "fast-checkout"), path = "native_none.rs")]
-mod native;
 mod place;
 mod record;
 mod settings;

@@ -27,6 +27,7 @@ use rustix::io::Errno;
 
 pub use self::dir::Bytes;
 pub use self::displaced::{DisplacedFile, Writers, is_displaced};
+pub use self::mount::below as mounts_below;
 pub(crate) use self::read::read_regular;
 pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_text};
 pub use self::root::{Content, Found, Listing, Root};
@@ -311,6 +312,18 @@ pub fn rename_over(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).at("rename", from)?;
     let dir = to.parent().unwrap_or(Path::new("."));
     File::open(dir).and_then(|d| d.sync_all()).at("sync", dir)
+}
+
+/// Makes a symbolic link of our own, or points it there if it leads elsewhere.
+pub fn point(link: &Path, target: &Path) -> Result<()> {
+    if std::fs::read_link(link).is_ok_and(|leads| leads == target) {
+        return Ok(());
+    }
+    let temporary = link.with_file_name(unique_name());
+    std::os::unix::fs::symlink(target, &temporary).at("create", &temporary)?;
+    std::fs::rename(&temporary, link).at("replace", link).inspect_err(|_| {
+        let _ = std::fs::remove_file(&temporary);
+    })
 }
 
 /// Gives a file a second name; fails when that name is taken.

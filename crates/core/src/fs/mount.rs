@@ -1,7 +1,9 @@
 //! Mounts: no rename crosses them. Two bind mounts of one file system have the same device.
 
+use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
@@ -14,6 +16,31 @@ pub fn of(dir: &OwnedFd) -> rustix::io::Result<Mount> {
         Some(mount) => Ok(mount),
         None => Ok((device(dir)?, id(dir))),
     }
+}
+
+/// The places below a directory, and the directory itself, where something is mounted: removing the directory would
+/// remove what is there. Empty where the system does not list its mounts.
+pub fn below(dir: &Path) -> Vec<PathBuf> {
+    let Ok(dir) = dir.canonicalize() else { return Vec::new() };
+    let listed = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    let points = listed.split(|b| *b == b'\n').filter_map(|line| line.split(|b| *b == b' ').nth(4)).map(unescaped);
+    points.filter(|point| point.starts_with(&dir)).collect()
+}
+
+/// A path as the kernel writes it there: blanks, tabs, line ends and backslashes are three octal digits.
+fn unescaped(text: &[u8]) -> PathBuf {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| *first == b'\\').and_then(|code| std::str::from_utf8(code).ok());
+        let (byte, length) = match code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
+            Some(byte) => (byte, 4),
+            None => (*first, 1),
+        };
+        bytes.push(byte);
+        rest = &rest[length..];
+    }
+    PathBuf::from(OsString::from_vec(bytes))
 }
 
 /// The mount that a directory is on.

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Git, Home, LOCAL_VARS, MEMORY, Repo, failed, private_dir};
+use super::{Git, Home, LOCAL_VARS, MEMORY, Repo, failed, private_dir, refuse_linked_state};
 use crate::env::Env;
 use crate::error::Result;
 use crate::fs::{self, Stat};
@@ -20,6 +20,7 @@ impl Git {
     /// together with git's answer about `core.excludesFile`. The answer does not contain the branch.
     pub fn discover_again(&mut self, name: &str) -> Result<Repo> {
         let Some(known) = Known::look(&self.env, &self.program) else { return self.discover() };
+        [&known.repo.common_dir, &known.repo.git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
         let file = known.repo.git_dir.join("shopfloor").join(name);
         let mut print = known.print.to_string().into_bytes();
         print.push(b'\n');

@@ -1,12 +1,14 @@
-//! git in a worktree that somebody else writes to. An agent may rewrite its worktree's `.git` file, its
-//! `config.worktree` and the configuration of any repository it puts inside; none of that may make a git
-//! command of ours run a program, or work on another repository.
+//! git in a worktree that somebody else writes to. An agent may rewrite its worktree's `.git` file, its private git
+//! directory and the configuration of any repository it puts inside. None of that may make a git command of ours run a
+//! program, wait for ever, or work on another repository.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 
+use super::stand_in::Owner;
 use super::{Git, failed, nul_fields, private_dir};
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
@@ -17,36 +19,6 @@ pub(super) const NO_PROGRAMS: [&str; 2] = ["-c", "core.fsmonitor=false"];
 /// The same for commands in worktrees, where no hook is meant and no submodule is touched along.
 pub(super) const NO_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];
 
-/// Keys of a `config.worktree` that decide what files look like, and run nothing. `git sparse-checkout` writes some.
-const HARMLESS: [&str; 22] = [
-    "core.sparsecheckout",
-    "core.sparsecheckoutcone",
-    "core.autocrlf",
-    "core.bare",
-    "core.commentchar",
-    "core.eol",
-    "core.filemode",
-    // Overruled in every command.
-    "core.fsmonitor",
-    "core.ignorecase",
-    "core.longpaths",
-    "core.precomposeunicode",
-    "core.quotepath",
-    "core.safecrlf",
-    "core.symlinks",
-    "diff.algorithm",
-    "diff.colormoved",
-    "diff.renames",
-    "merge.conflictstyle",
-    "core.untrackedcache",
-    "user.email",
-    "user.name",
-    "user.signingkey",
-];
-
-/// Sections of which every key is harmless.
-const HARMLESS_SECTIONS: [&str; 8] = ["advice.", "branch.", "color.", "commit.", "index.", "pull.", "push.", "status."];
-
 /// Where git is told to look, instead of in the worktree itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pinned {
@@ -54,18 +26,74 @@ pub(super) struct Pinned {
     pub(super) git_dir: PathBuf,
     /// None: as the git directory says.
     pub(super) common_dir: Option<PathBuf>,
+    /// The worktree's own settings, as `-c` takes them.
+    pub(super) settings: Vec<OsString>,
+    /// Further variables for git.
+    pub(super) vars: &'static [(&'static str, &'static str)],
+}
+
+/// In a clone of ours, nothing that an agent wrote beside its commits replaces an object or makes git fetch one.
+const AS_COMMITTED: &[(&str, &str)] = &[("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_NO_LAZY_FETCH", "1")];
+
+impl Pinned {
+    pub(super) fn new(worktree: &Path, git_dir: PathBuf, common_dir: Option<PathBuf>) -> Pinned {
+        Pinned { worktree: worktree.to_path_buf(), git_dir, common_dir, settings: Vec::new(), vars: &[] }
+    }
+}
+
+/// The extension by which git reads `config.worktree`, in lower case.
+const EXTENSION: &[u8] = b"worktreeconfig";
+
+/// The files of a worktree's record that git reads before anything else, and the most bytes they have.
+const READ_FIRST: ([&str; 4], u64) = (["HEAD", "gitdir", "commondir", "config.worktree"], 1 << 20);
+
+/// Fails with the kind `tampered` unless everything in a worktree's private git directory is a plain file or directory.
+/// git would wait for ever on a pipe, and follow a link.
+pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
+    let odd = |path: &Path, why: &str| {
+        Err(tampered(format!("{} {why}", path.display()))
+            .hint(format!("look at it and move it away: `ls -l {}`", crate::text::shell_word(path))))
+    };
+    if !git_dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        return odd(git_dir, "is not a directory");
+    }
+    // Submodules have repositories of their own there, and the tools their state.
+    let is_gits = |entry: &walkdir::DirEntry| !["modules", "shopfloor"].iter().any(|name| entry.file_name() == *name);
+    for entry in walkdir::WalkDir::new(git_dir).min_depth(1).into_iter().filter_entry(is_gits).filter_map(Result::ok) {
+        let (kind, first) = (entry.file_type(), READ_FIRST.0.iter().any(|name| entry.file_name() == *name));
+        if !kind.is_dir() && !kind.is_file() {
+            return odd(entry.path(), "is not a file");
+        }
+        if entry.depth() == 1 && first && entry.metadata().is_ok_and(|meta| meta.len() > READ_FIRST.1) {
+            return odd(entry.path(), "is too large");
+        }
+    }
+    Ok(())
+}
+
+/// Fails with the kind `tampered` if a link is among the directories of our state below a git directory, where an agent
+/// can write: state that is read, written or removed there would be somebody else's files.
+pub fn refuse_linked_state(git_dir: &Path) -> Result<()> {
+    let state = walkdir::WalkDir::new(git_dir.join("shopfloor")).max_depth(3);
+    match state.into_iter().filter_map(Result::ok).find(|entry| entry.path_is_symlink()) {
+        None => Ok(()),
+        Some(link) => Err(tampered(format!("{} is a symbolic link, and nothing of ours is", link.path().display()))
+            .hint(format!("look where it leads, and remove it: `rm {}`", crate::text::shell_word(link.path())))),
+    }
 }
 
 impl Git {
     /// git for the linked worktree at `worktree` of the repository with this common directory: every command in it
-    /// works on what the repository has recorded of it, whatever its `.git` file says. Exit 4, kind `tampered`, where
-    /// that file leads elsewhere, or its `config.worktree` holds what could run a program.
+    /// works on what the repository has recorded of it, whatever its `.git` file says, obeys of its `config.worktree`
+    /// only what runs nothing, and has a deadline. Exit 4, kind `tampered`, where that file leads elsewhere, or where
+    /// something other than a file lies where git reads one.
     pub fn guarded(&self, common_dir: &Path, worktree: &Path) -> Result<Git> {
         if worktree.is_symlink() {
             return Err(tampered(format!("{} is a symbolic link, and no worktree", worktree.display()))
                 .hint("remove the link, and bring the worktree back to its place"));
         }
         let git_dir = recorded_dir(common_dir, worktree)?;
+        git_dir.as_deref().map_or(Ok(()), require_plain)?;
         let own = private_dir(worktree);
         if own.is_none() || own != git_dir.as_ref().and_then(|dir| dir.canonicalize().ok()) {
             let wanted = git_dir.map_or_else(|| "a record of this repository".into(), |dir| dir.display().to_string());
@@ -83,35 +111,34 @@ impl Git {
             return Err(tampered(format!("{} does not lead to {}", file.display(), common_dir.display()))
                 .hint("write `../..` into it again"));
         }
-        self.refuse_programs(&git_dir.join("config.worktree"))?;
-        let pinned = Pinned { worktree: worktree.to_path_buf(), git_dir, common_dir: Some(common_dir.to_path_buf()) };
+        // git reads `config.worktree` only if the shared configuration says so.
+        let shared = fs::read_text(&common_dir.join("config"))?.unwrap_or_default().to_ascii_lowercase();
+        let reads_own = shared.windows(EXTENSION.len()).any(|part| part == EXTENSION);
+        let (stand_in, vars) = match &self.pinned {
+            Some(clone) if clone.git_dir == common_dir => (clone.common_dir.clone(), clone.vars),
+            _ if reads_own => (Some(self.stand_in(common_dir, &Owner::Person)?), &[][..]),
+            _ => (None, &[][..]),
+        };
+        let settings = if reads_own { self.own_settings(&git_dir)? } else { Vec::new() };
+        let common_dir = stand_in.unwrap_or_else(|| common_dir.to_path_buf());
+        let pinned = Pinned { settings, vars, ..Pinned::new(worktree, git_dir, Some(common_dir)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
-    /// Refuses a configuration of a worktree's own that could run something. Most have none, which costs nothing.
-    fn refuse_programs(&self, file: &Path) -> Result<()> {
-        if fs::read(file)?.is_none_or(|text| text.trim_ascii().is_empty()) {
-            return Ok(());
-        }
-        let dir = file.parent().unwrap_or(file);
-        let cmd = self.cmd(dir).args(["config", "--file"]).arg(file);
-        let output = cmd.args(["--no-includes", "--name-only", "-z", "--list"]).capture()?;
-        if !output.status.success() {
-            return Err(tampered(format!("{} cannot be read", file.display()))
-                .because(anyhow::anyhow!(super::git_said(&output))));
-        }
-        let is_harmless =
-            |key: &str| HARMLESS.contains(&key) || HARMLESS_SECTIONS.iter().any(|section| key.starts_with(section));
-        let keys = nul_fields(&output.stdout).map(|key| String::from_utf8_lossy(key).into_owned());
-        let odd: Vec<String> = keys.filter(|key| !is_harmless(key)).collect();
-        match odd.first() {
-            None => Ok(()),
-            Some(key) => Err(tampered(format!("{} sets {}, not known to run nothing", file.display(), quoted(&odd)))
-                .hint(format!(
-                    "take it out, if you did not set it: `git config --file {} --unset-all {key}`",
-                    crate::text::shell_word(file)
-                ))),
-        }
+    /// git for a clone of ours in which agents work, at `root`. No command of it in the clone or, through
+    /// [`guarded`](Self::guarded), in a worktree of the clone obeys a filter, a redirection or a helper that the clone's
+    /// own configuration names, unless git reads the same in `theirs`, a directory of the person's.
+    pub fn in_clone(&self, root: &Path, theirs: &Path) -> Result<Git> {
+        let git_dir = root.join(".git");
+        let common_dir = self.stand_in(&git_dir, &Owner::Agents(theirs.to_path_buf()))?;
+        let pinned = Pinned { vars: AS_COMMITTED, ..Pinned::new(root, git_dir, Some(common_dir)) };
+        Ok(Git { pinned: Some(pinned), ..self.clone() })
+    }
+
+    /// Looks again which worktrees of the clone git can read, for programs that keep running.
+    pub fn look_again(&self) -> Result<()> {
+        let clone = self.pinned.as_ref().and_then(|pinned| Some((&pinned.git_dir, pinned.common_dir.as_ref()?)));
+        clone.map_or(Ok(()), |(git_dir, stand_in)| super::stand_in::link_worktrees(git_dir, stand_in))
     }
 
     /// The repositories inside a worktree that its index has as submodules, whoever put them there, and that are
@@ -171,6 +198,44 @@ impl Git {
             }
         }
         Ok(None)
+    }
+
+    /// The files of a worktree with changes that `git status` does not show, because the index says not to look
+    /// (`skip-worktree`, `assume-unchanged`). `scratch` is a private directory of ours.
+    pub fn hidden_changes(&self, worktree: &Path, scratch: &Path) -> Result<Vec<PathBuf>> {
+        let listed = self.cmd(worktree).args(["ls-files", "-v", "-z"]).capture()?;
+        if !listed.status.success() {
+            return Err(failed("ls-files", &listed));
+        }
+        let is_hidden = |entry: &&[u8]| entry.first().is_some_and(|tag| *tag == b'S' || tag.is_ascii_lowercase());
+        let paths = nul_fields(&listed.stdout).filter(is_hidden).filter_map(|entry| entry.get(2..));
+        let is_there = |path: &&[u8]| worktree.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
+        let hidden: Vec<&[u8]> = paths.filter(is_there).collect();
+        let index = private_dir(worktree).filter(|_| !hidden.is_empty()).map(|dir| dir.join("index"));
+        let Some(own) = index.map_or(Ok(None), |index| fs::read_own(&index))? else { return Ok(Vec::new()) };
+        let index = scratch.join("unhidden-index");
+        fs::create_private_dir(scratch)?;
+        fs::replace(&index, &own, Some(fs::PRIVATE))?;
+        let found = self.unhidden(worktree, &index, &hidden);
+        fs::remove(&index)?;
+        found
+    }
+
+    /// The same by a copy of the index, in which these files are shown.
+    fn unhidden(&self, worktree: &Path, index: &Path, hidden: &[&[u8]]) -> Result<Vec<PathBuf>> {
+        let ask = |args: &[&str], input: Vec<u8>| {
+            let output = self.cmd_alone(worktree).var("GIT_INDEX_FILE", index).args(args.iter().copied()).input(input);
+            let output = output.capture()?;
+            if output.status.success() { Ok(output.stdout) } else { Err(failed(args[0], &output)) }
+        };
+        let names: Vec<u8> = hidden.iter().flat_map(|path| [path, &b"\0"[..]].concat()).collect();
+        for flag in ["--no-skip-worktree", "--no-assume-unchanged"] {
+            ask(&["update-index", flag, "-z", "--stdin"], names.clone())?;
+        }
+        let how = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
+        let status = ask(&how, Vec::new())?;
+        let changed = nul_fields(&status).filter_map(|entry| entry.get(3..)).filter(|path| hidden.contains(path));
+        Ok(changed.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
 
     fn inner_loss(&self, place: &Path) -> Result<Option<String>> {
@@ -233,12 +298,41 @@ const RUN_BY_LOOKING: [(&[u8], &[u8]); 6] = [
     (b"remote.", b".partialclonefilter"),
 ];
 
-fn quoted(keys: &[String]) -> String {
-    keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+pub(super) fn tampered(why: String) -> Failure {
+    Failure::new(Exit::Failed, "tampered", why)
 }
 
-fn tampered(why: String) -> Failure {
-    Failure::new(Exit::Failed, "tampered", why)
+/// The path of a linked worktree by git's record of it, `worktrees/NAME` in the common directory; none if the record is
+/// gone. git may write the path relative to the record, which may be moved: `.` and `..` are resolved as text.
+pub fn recorded_path(record: &Path) -> Result<Option<PathBuf>> {
+    let Some(says) = fs::read_no_follow(&record.join("gitdir"))? else { return Ok(None) };
+    let dot_git = clean(&record.join(OsStr::from_bytes(says.trim_ascii_end())));
+    Ok(dot_git.parent().map(Path::to_path_buf))
+}
+
+/// Whether a worktree is a directory whose `.git` is a plain file that names this record, and nothing on the way to it
+/// is a link. The record need not exist any more.
+pub fn leads_back(worktree: &Path, record: &Path) -> bool {
+    let dot_git = worktree.join(".git");
+    let is_plain = dot_git.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.nlink() == 1)
+        && worktree.canonicalize().is_ok_and(|real| real == worktree);
+    let says = fs::read_no_follow(&dot_git).ok().flatten().filter(|_| is_plain).unwrap_or_default();
+    let named =
+        says.strip_prefix(b"gitdir: ").map(|named| clean(&worktree.join(OsStr::from_bytes(named.trim_ascii_end()))));
+    let real = |dir: &Path| Some(dir.parent()?.canonicalize().ok()?.join(dir.file_name()?));
+    named.is_some_and(|named| real(&named).is_some() && real(&named) == real(record))
+}
+
+/// The path without `.` and `..`, resolved as text.
+fn clean(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut out, component| {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(out.pop()),
+            component => out.push(component),
+        }
+        out
+    })
 }
 
 /// The private git directory that a repository has recorded for a linked worktree: not what the worktree says of
@@ -246,11 +340,10 @@ fn tampered(why: String) -> Failure {
 pub fn recorded_dir(common_dir: &Path, worktree: &Path) -> Result<Option<PathBuf>> {
     let all = common_dir.join("worktrees");
     let leads_here = |dir: &Path| -> Result<bool> {
-        let Some(says) = fs::read(&dir.join("gitdir"))? else { return Ok(false) };
-        let dot_git = dir.join(OsStr::from_bytes(says.trim_ascii_end()));
-        let wanted = worktree.join(".git");
-        let real = |path: &Path| path.parent().and_then(|dir| dir.canonicalize().ok());
-        Ok(dot_git == wanted || (real(&dot_git).is_some() && real(&dot_git) == real(&wanted)))
+        // Another worktree's record that cannot be read is no reason not to find this one.
+        let Ok(Some(path)) = recorded_path(dir) else { return Ok(false) };
+        Ok(path == worktree
+            || path.canonicalize().is_ok_and(|path| worktree.canonicalize().is_ok_and(|own| own == path)))
     };
     // Mostly it is called as the worktree is.
     let usual = worktree.file_name().map(|name| all.join(name));

@@ -2,11 +2,13 @@
 
 mod again;
 mod guard;
+mod stand_in;
 mod worktrees;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
@@ -15,7 +17,7 @@ use crate::lock::Lock;
 use crate::proc::{self, Cmd, Output};
 
 use self::guard::{NO_HOOKS, NO_PROGRAMS, Pinned};
-pub use self::guard::{recorded_dir, repositories_inside};
+pub use self::guard::{leads_back, recorded_dir, recorded_path, refuse_linked_state, repositories_inside};
 pub use self::worktrees::ListedWorktree;
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.
@@ -39,6 +41,12 @@ pub const LOCAL_VARS: &[&str] = &[
     "GIT_SHALLOW_FILE",
     "GIT_COMMON_DIR",
 ];
+
+/// How long a command in a worktree that an agent writes to may take: it may have put a pipe where git reads a file.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The same for a command that writes many files or fetches.
+pub const LONG_DEADLINE: Duration = Duration::from_secs(1800);
 
 /// The git program and the environment it is called in.
 #[derive(Clone, Debug)]
@@ -90,13 +98,37 @@ impl Git {
         Ok(Git { program, env: env.clone(), pinned: None, quarantine: Vec::new(), known_excludes: None })
     }
 
+    /// The environment that git is called in.
+    pub(crate) fn env(&self) -> &Env {
+        &self.env
+    }
+
     /// A git command in `dir` that ignores inherited repository variables. It has no pager, no prompt, no optional
     /// locks, no translations and no stdin.
     pub fn cmd(&self, dir: &Path) -> Cmd {
         let cmd = self.inherited(dir).without_vars(LOCAL_VARS);
         let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
-        let Some(pinned) = self.pinned.as_ref().filter(|pinned| pinned.worktree == dir) else { return cmd };
+        match self.pinned_at(dir) {
+            Some(_) => self.pin(cmd, dir).within(DEADLINE),
+            None => cmd,
+        }
+    }
+
+    fn pinned_at(&self, dir: &Path) -> Option<&Pinned> {
+        self.pinned.as_ref().filter(|pinned| pinned.worktree == dir)
+    }
+
+    /// A git command for a person: in the foreground, with their pager, where there is no deadline.
+    pub fn shown(&self, dir: &Path) -> Cmd {
+        self.pin(Cmd::new(&self.program, &self.env).dir(dir).without_vars(LOCAL_VARS).args(NO_PROGRAMS), dir)
+    }
+
+    /// Names the git directory to use in a pinned work tree.
+    fn pin(&self, cmd: Cmd, dir: &Path) -> Cmd {
+        let Some(pinned) = self.pinned_at(dir) else { return cmd };
         let cmd = cmd.var("GIT_DIR", &pinned.git_dir).var("GIT_WORK_TREE", &pinned.worktree);
+        let cmd = pinned.vars.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, *value));
+        let cmd = pinned.settings.iter().fold(cmd, |cmd, setting| cmd.arg("-c").arg(setting));
         pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
     }
 
@@ -129,6 +161,12 @@ impl Git {
     /// commands in the work tree will use it too. If the work tree has no `.git` of its own, the inherited git
     /// directory stays in use (`pinned`).
     pub fn discover(&mut self) -> Result<Repo> {
+        let found = self.find_repo()?;
+        [&found.common_dir, &found.git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
+        Ok(found)
+    }
+
+    fn find_repo(&mut self) -> Result<Repo> {
         let cwd = self.env.cwd.clone();
         if self.env.cwd_named || self.env.var("GIT_DIR").is_none() {
             let found = self.locate(&cwd, self.cmd(&cwd))?;
@@ -148,7 +186,7 @@ impl Git {
             (Ok(own), _) => Ok(own),
             (Err(_), Ok(named)) => {
                 let git_dir = named.git_dir.clone();
-                self.pinned = named.worktree.clone().map(|worktree| Pinned { worktree, git_dir, common_dir: None });
+                self.pinned = named.worktree.as_deref().map(|worktree| Pinned::new(worktree, git_dir, None));
                 Ok(named)
             }
             (Err(failure), Err(_)) => Err(failure),
@@ -232,7 +270,9 @@ impl Git {
             return Ok(worktree.to_path_buf());
         }
         let remembered = fs::read(&common_dir.join(MEMORY))?.map(|b| PathBuf::from(OsString::from_vec(b)));
-        if let Some(checkout) = remembered.filter(|c| c.join(".git").exists()) {
+        // The note counts only if that checkout leads back here: an agent can write it.
+        let common = common_dir.canonicalize().ok();
+        if let Some(checkout) = remembered.filter(|checkout| private_dir(checkout) == common) {
             return Ok(checkout);
         }
         let parent = common_dir.parent().unwrap_or(common_dir);

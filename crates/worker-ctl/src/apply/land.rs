@@ -105,7 +105,7 @@ pub fn close_task(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> R
     if !has_landed {
         return Ok(());
     }
-    site.clone.fetch()?;
+    site.clone.fetch(&site.source())?;
     if !site.clone.has(at, landed)? {
         // Keep the original commits, with all their messages.
         let kept = format!("{ACCEPTED}{}/{}", worker.name, site.stamp());

@@ -1,9 +1,11 @@
 //! Creates a worker: its table in `config.toml`, its branch and worktree, and its record in the state.
 
+use std::path::Path;
+
 use shopfloor_core::agents;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{ListedWorktree, failed};
+use shopfloor_core::git::ListedWorktree;
 use toml_edit::DocumentMut;
 
 use crate::apply::copies;
@@ -54,8 +56,9 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
     let can_adopt = |tree: &ListedWorktree| -> Result<bool> {
         Ok(tree.branch.as_ref() == Some(&branch) && worktree.is_dir() && site.clone.dirty(&worktree)?.is_empty())
     };
+    let is_unfilled = fs::list(&worktree).is_ok_and(|names| names == [".git"]);
     let is_new = match &tree {
-        Some(tree) if can_adopt(tree)? => false,
+        Some(tree) if (is_unfilled && tree.branch.as_ref() == Some(&branch)) || can_adopt(tree)? => false,
         None if worktree.symlink_metadata().is_err() => true,
         _ => {
             return Err(Failure::new(Exit::No, "exists", format!("{} exists already", worktree.display()))
@@ -67,16 +70,18 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
             // Delete the branch only if it is still at this commit.
             site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
         }
-        let args = ["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base];
-        let made = site.clone.run_with_hooks(dir, &args)?;
-        // The status may be that of a hook that failed after the worktree was complete.
-        let is_whole = || site.clone.dirty(&worktree).is_ok_and(|dirty| dirty.is_empty());
-        if !made.status.success() && site.clone.branch_of(&worktree).is_ok_and(|on| on.is_some()) && is_whole() {
-            site.ui.warn(format!("a hook failed with {} while {name} was created", made.status));
-        } else if !made.status.success() {
-            site.clone.run(dir, &["worktree", "remove", "--force", &path])?;
-            site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
-            return Err(failed("worktree add", &made));
+        if let Err(failure) = site.clone.add_worktree(&worktree, &branch, Some(&base)) {
+            undo(site, &worktree, &branch, &base)?;
+            return Err(failure);
+        }
+    }
+    if is_new || is_unfilled {
+        match site.clone.fill_worktree(&worktree) {
+            Ok(warning) => warning.into_iter().for_each(|warning| site.ui.warn(warning)),
+            Err(failure) => {
+                undo(site, &worktree, &branch, &base)?;
+                return Err(failure);
+            }
         }
     }
     let worker = Worker::new(name, &agent, &path, &branch, site.now());
@@ -93,11 +98,18 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
         if !is_new {
             return Err(failure);
         }
-        site.clone.run(dir, &["worktree", "remove", "--force", &path])?;
-        site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
+        undo(site, &worktree, &branch, &base)?;
         return Err(failure);
     }
     Ok(worker)
+}
+
+/// Takes back a worktree that was made just now, and its branch.
+fn undo(site: &Site<'_>, worktree: &Path, branch: &str, base: &str) -> Result<()> {
+    if worktree.symlink_metadata().is_ok() {
+        site.clone.remove_worktree(worktree)?;
+    }
+    site.clone.run(&site.root.path, &["update-ref", "-d", &format!("refs/heads/{branch}"), base]).map(drop)
 }
 
 /// Writes the worker's table in `config.toml`. The rest of the file stays, with its comments. Returns the file's text

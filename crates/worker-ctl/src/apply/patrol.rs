@@ -105,6 +105,10 @@ fn next_input(
     }
     let path = Path::new(&worker.worktree_path);
     let is_missing = worker.fault == Some(Fault::WorktreeMissing);
+    if path.is_dir() && !trees.contains_key(path) {
+        // Fails if the worktree is there and only git cannot read it.
+        site.clone.cmd(path)?;
+    }
     let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
         return Ok((!is_missing).then(|| Input::Fault { reason: Fault::WorktreeMissing }));
     };

@@ -193,12 +193,12 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
                 "--no-verify-signatures",
                 "--no-verify",
             ];
-            let merged = clone.run_with_hooks(&at, &[&["merge", "--quiet"], &options[..], &[new]].concat())?;
+            let merged = clone.run_in_source(&at, &[&["merge", "--quiet"], &options[..], &[new]].concat())?;
             (merged, Some(at))
         }
         None => {
             let args = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];
-            (clone.run_with_hooks(source, &args)?, None)
+            (clone.run_in_source(source, &args)?, None)
         }
     };
     // A hook of the source may have moved the branch further.

@@ -46,7 +46,9 @@ pub fn carry_out(site: &Site<'_>, repair: &Repair) -> Result<()> {
                 None => transition::record(site, name, &Input::SessionGone).map(drop),
             }
         }
-        Repair::Setting(key, value) => site.clone.ask(&site.root.path, &["config", key, value]).map(drop),
+        Repair::Setting(key, value) => {
+            site.clone.ask(&site.root.path, &["config", "--file", ".git/config", key, value]).map(drop)
+        }
         Repair::RestoreWorktree(name) => restore_worktree(site, name),
         Repair::ClearFault(name, reason) => {
             transition::record(site, name, &Input::Mended { reason: reason.clone() }).map(drop)
@@ -96,8 +98,9 @@ fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
         let at = worker.commit_sha.clone().unwrap_or(site.clone.require_base()?);
         site.clone.ask(&site.root.path, &["update-ref", &branch, &at])?;
     }
-    site.clone
-        .must_with_hooks(&site.root.path, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
+    site.clone.add_worktree(tree, &worker.branch, None)?;
+    let warning = site.clone.fill_worktree(tree)?;
+    warning.into_iter().for_each(|warning| site.ui.warn(warning));
     copies::copy_all(site, tree)?;
     transition::record(site, name, &Input::SessionGone)?;
     transition::record(site, name, &Input::Mended { reason: Fault::WorktreeMissing }).map(drop)

@@ -144,14 +144,15 @@ pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
 /// nested repositories or submodules is moved to the trash instead. Returns where to.
 pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let root = &site.root.path;
     let losses = Losses::read(&site.clone, worker)?;
     let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
-        let path = &worker.worktree_path;
-        let force: &[&str] = if is_kept { &["--force"] } else { &[] };
-        let removed = site.clone.ask(root, &[&["worktree", "remove"], force, &[path]].concat());
-        return removed.map(|_| Vec::new());
+        if !is_kept && !losses.files.is_empty() {
+            return Err(Failure::new(Exit::No, "changed", format!("{} has changed meanwhile", tree.display()))
+                .details(losses.lines())
+                .hint("run the same command again"));
+        }
+        return site.clone.remove_worktree(tree).map(|()| Vec::new());
     }
     let mut kept = Vec::new();
     if tree.is_dir() || losses.has_modules {

@@ -219,7 +219,7 @@ fn check_settings(site: &Site<'_>) -> Result<Vec<Finding<Repair>>> {
     let expected = [("rerere.enabled", "true".to_owned()), ("remote.origin.pushurl", PUSH_URL.to_owned())];
     let mut findings = Vec::new();
     for (key, value) in expected {
-        let current = site.clone.run(&site.root.path, &["config", "--get", key])?;
+        let current = site.clone.run(&site.root.path, &["config", "--file", ".git/config", "--get", key])?;
         if String::from_utf8_lossy(&current.stdout).trim() != value {
             let detail = format!("{key} is not {value}");
             findings.push(Finding::bad("git", detail, format!("set {key}"), Some(Repair::Setting(key, value))));

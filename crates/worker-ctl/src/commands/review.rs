@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::LOCAL_VARS;
-use shopfloor_core::proc::{self, Cmd};
+use shopfloor_core::proc;
 
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WorkerKeys, look};
@@ -126,9 +125,8 @@ fn run_viewer(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Resul
         Interface::Vscode if !has("code") => return Err(missing("code")),
         Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", &from, sha],
     };
-    let program = proc::find(site.env, "git").ok_or_else(|| missing("git"))?;
     // Run in the clone, not in the worktree, because the agent can write the worktree's attributes and configuration.
-    let cmd = Cmd::new(&program, site.env).without_vars(LOCAL_VARS).dir(&site.root.path);
+    let cmd = site.clone.git.shown(&site.root.path);
     let is_paged = std::io::stdout().is_terminal();
     let cmd = if is_paged { cmd } else { cmd.args(["--no-pager", "-c", "color.ui=false", "-c", "color.diff=false"]) };
     let status = cmd.args(args).foreground()?;

@@ -204,10 +204,5 @@ fn diff_stat(git: &Git, place: &Place, known: &KnownAgent) -> Option<DiffStat> {
 
 fn is_dirty(git: &Git, place: &Place, worktree: &Worktree) -> Result<bool> {
     let git = worktree.git(git, place)?;
-    // A git process per worktree would dominate the time of a long list.
-    let native = repository::native(&place.env, place, worktree);
-    match native.and_then(|native| native.is_changed()) {
-        Some(is_changed) => Ok(is_changed),
-        None => repository::is_dirty(&git, worktree),
-    }
+    repository::is_dirty(&git, worktree)
 }

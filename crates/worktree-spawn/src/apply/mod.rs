@@ -1,6 +1,5 @@
 //! Everything that writes: worktrees and seats, the files in them, events, and the records of runs.
 
-pub mod checkout;
 pub mod files;
 pub mod launch;
 pub mod listing;

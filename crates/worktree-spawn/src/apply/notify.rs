@@ -48,7 +48,7 @@ pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Resu
         status: notification.status,
         message: message.to_owned(),
         branch: caller.worktree.branch.clone(),
-        head: repository::head(env, place, &caller.worktree),
+        head: repository::head(env, &caller.worktree),
         more: Vec::new(),
     };
     let published = post::send(env, place, &caller, draft, notification.dedupe)?;

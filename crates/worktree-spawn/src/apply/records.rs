@@ -1,7 +1,6 @@
 //! What every change to worktrees shares: the surroundings of a spawn, the repository's lock, and the exclude lines.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
@@ -14,7 +13,6 @@ use crate::facts::agents;
 use crate::identity::AgentKind;
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::layout;
-use crate::native::Native;
 use crate::place::Place;
 use crate::plan::spawn::exclude;
 
@@ -28,10 +26,6 @@ pub struct SpawnContext<'a> {
     pub place: &'a Place,
     pub git: &'a Git,
     pub repo: &'a Repo,
-    /// The repository in this process, where gix can read it.
-    pub native: Option<&'a Native>,
-    /// Set once a signal asks this process to end.
-    pub interrupted: &'static AtomicBool,
 }
 
 /// Takes the lock under which git's records of worktrees and ours are made and removed.

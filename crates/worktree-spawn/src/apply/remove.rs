@@ -1,28 +1,28 @@
 //! Removes agents as planned.
 
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::farewell;
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, leads_back, recorded_path};
 use shopfloor_core::lock::Lock;
 
 use super::records::release_excludes;
+use super::undo::{self, Decided};
 use super::{files, post, runs, trash};
 use crate::agent_run::{self, Deaths};
 use crate::facts::agents;
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::repository;
 use crate::failure::SpawnFailure;
-use crate::identity::{Agent, AgentKind, new_uid};
-use crate::journal::{self, Journaled, OpenJournal, RemovalJournal, VERSION};
+use crate::identity::{Agent, AgentKind};
+use crate::journal::{self, OpenJournal, RemovalJournal, VERSION};
 use crate::known_agent::KnownAgent;
 use crate::layout;
-use crate::place::Place;
+use crate::place::{Place, Worktree};
 use crate::plan::removal::AgentRemoval;
 use crate::spool::Spool;
 
@@ -63,76 +63,86 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
     } else if removal.keeps_trash {
         done.trash = Some(trash::keep(env, git, place, known)?);
     }
-    let open = journal::begin(&place.shared(), journal_entry(place, removal, &done)?)?;
-    if let Err(failure) = move_aside(env, place, git, &open.entry) {
+    let is_kept = done.trash.is_some();
+    let open = journal::begin(&place.shared(), journal_entry(removal)?)?;
+    let moves = Moves::of(place, &open, &known.worktree.path);
+    if let Err(failure) = move_aside(env, place, git, removal, &moves, is_kept) {
         return Err(match failure.exit {
             // After a signal the next command finishes the removal.
             Exit::Signal(_) => failure,
-            _ => put_back(place, &open.entry).and_then(|()| open.close()).err().unwrap_or(failure),
+            _ => put_back(place, &moves).and_then(|()| open.close()).err().unwrap_or(failure),
         });
     }
-    finish(place, git, open, &mut done).map_err(|failure| match &done.trash {
+    finish(place, git, open, &moves, Decided::Here, &mut done).map_err(|failure| match &done.trash {
         Some(kept) => failure.hint(format!("its work is kept as {kept}; `worktree-spawn repair` finishes the removal")),
         None => failure.hint("`worktree-spawn repair` finishes the removal"),
     })?;
     Ok(done)
 }
 
-/// The journal of a removal that is about to begin.
-fn journal_entry(place: &Place, removal: &AgentRemoval, done: &RemovalOutcome) -> Result<RemovalJournal> {
-    let worktree = &removal.condition.known.worktree;
-    // A submodule names its repository by a relative path, which is no longer valid when the worktree has been moved.
-    let has_modules = worktree.git_dir.join("modules").is_dir();
-    let gone = layout::gone_dir(&place.shared());
-    fs::create_private_dir(&gone)?;
-    let gitdir = fs::read(&worktree.git_dir.join("gitdir"))?.unwrap_or_default();
-    Ok(RemovalJournal {
-        v: VERSION,
-        agents: agents::in_tree(place, worktree).into_iter().map(|known| known.agent).collect(),
-        path: worktree.path.clone(),
-        git_dir: worktree.git_dir.clone(),
-        gitdir: String::from_utf8(gitdir).map_err(|_| Failure::failed("git's record of the worktree is not text"))?,
-        aside: if worktree.is_lost { None } else { Some(aside_for(&gone, &worktree.path)?) },
-        record_aside: gone.join(format!("{}.git", new_uid())),
-        is_final: false,
-        deletes: removal.deletes.clone(),
-        is_forced: done.trash.is_some() || has_modules,
-    })
+/// The paths that a removal works on. They are computed from names and from git's record, and never read from a journal.
+struct Moves {
+    /// git's record of the worktree.
+    record: PathBuf,
+    /// Where the record is moved in one step. After that step there is no way back.
+    record_aside: PathBuf,
+    /// The worktree.
+    path: PathBuf,
+    /// Where the worktree is moved before it is deleted: a name in the same directory, which git ignores, so that a
+    /// relative `.git` file still leads to the record.
+    aside: PathBuf,
 }
 
-/// A path to which the worktree can be moved in one step, and at which its `.git` file still leads to its git
-/// directory.
-fn aside_for(gone: &Path, path: &Path) -> Result<PathBuf> {
-    let device = |path: &Path| path.metadata().map(|meta| meta.dev()).ok();
-    let above = path.parent().unwrap_or(path);
-    let is_near = device(gone) == device(path) && device(above) == device(path);
-    let dot_git = fs::read(&path.join(".git"))?.unwrap_or_default();
-    let is_absolute = dot_git.starts_with(b"gitdir: /");
-    // Otherwise the worktree is moved to a name in the same directory, which git ignores.
-    let beside = above.join(format!("{}{}", fs::RESERVED, new_uid()));
-    Ok(if is_near && is_absolute { gone.join(new_uid()) } else { beside })
+impl Moves {
+    fn of(place: &Place, open: &OpenJournal<RemovalJournal>, path: &Path) -> Moves {
+        Moves {
+            record: place.common_dir.join("worktrees").join(&open.entry.record),
+            record_aside: layout::gone_dir(&place.shared()).join(format!("{}.git", open.uid())),
+            path: path.to_path_buf(),
+            aside: path.with_file_name(format!("{}{}", fs::RESERVED, open.uid())),
+        }
+    }
+
+    /// The worktree, where it lies now.
+    fn worktree(&self) -> Worktree {
+        let (path, git_dir) = (self.aside.clone(), self.record.clone());
+        Worktree { path, git_dir, branch: None, is_main: false, is_lost: false }
+    }
+}
+
+/// The journal of a removal that is about to begin.
+fn journal_entry(removal: &AgentRemoval) -> Result<RemovalJournal> {
+    let known = &removal.condition.known;
+    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let names = name(&known.worktree.git_dir).zip(name(&known.worktree.path));
+    let (record, name) = names.ok_or_else(|| {
+        Failure::failed(format!("{} has a name that is not UTF-8", known.worktree.path.display()))
+            .hint("remove it with `git worktree remove`")
+    })?;
+    let deletes = removal.deletes.as_ref().map(|(_, tip)| tip.clone());
+    Ok(RemovalJournal { v: VERSION, id: known.agent.id.clone(), record, name, deletes })
 }
 
 /// Moves the worktree to a path that nobody else uses, and then looks for changes that were made in the meantime.
-fn move_aside(env: &Env, place: &Place, git: &Git, work: &RemovalJournal) -> Result<()> {
-    let Some(aside) = work.aside.as_ref() else { return Ok(()) };
-    if !fs::rename_new(&work.path, aside)? {
-        return Err(Failure::failed(format!("cannot move {} to {}", work.path.display(), aside.display())));
+fn move_aside(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, moves: &Moves, is_kept: bool) -> Result<()> {
+    let known = &removal.condition.known;
+    if known.worktree.is_lost {
+        return Ok(());
     }
-    look_again(env, place, git, work, aside)
+    if !fs::rename_new(&moves.path, &moves.aside)? {
+        return Err(Failure::failed(format!("cannot move {} to {}", moves.path.display(), moves.aside.display())));
+    }
+    fs::replace(&moves.record.join("gitdir"), &gitdir_text(&moves.aside), None)?;
+    // A submodule names its repository by a relative path, which is no longer valid in another directory.
+    let is_settled = is_kept || known.worktree.git_dir.join("modules").is_dir();
+    if is_settled { Ok(()) } else { look_again(env, place, git, &known.agent, moves) }
 }
 
 /// Refuses a worktree that has changed since its removal was decided (exit 1).
-fn look_again(env: &Env, place: &Place, git: &Git, work: &RemovalJournal, aside: &Path) -> Result<()> {
-    fs::replace(&work.git_dir.join("gitdir"), &gitdir_text(aside), None)?;
-    if work.is_forced {
-        return Ok(());
-    }
-    let worktree = repository::worktrees(place)?.into_iter().find(|worktree| worktree.git_dir == work.git_dir);
-    let worktree = worktree.ok_or_else(|| Failure::failed(format!("git no longer knows {}", work.path.display())))?;
-    // The journal names the agent, because some of the records may be gone.
-    let agent = work.agents.first().ok_or_else(|| Failure::failed("the journal names no agent"))?.clone();
-    let known = KnownAgent::spawned(agent, worktree);
+fn look_again(env: &Env, place: &Place, git: &Git, agent: &Agent, moves: &Moves) -> Result<()> {
+    let worktree = repository::worktrees(place)?.into_iter().find(|worktree| worktree.git_dir == moves.record);
+    let worktree = worktree.ok_or_else(|| Failure::failed(format!("git no longer knows {}", moves.path.display())))?;
+    let known = KnownAgent::spawned(agent.clone(), worktree);
     let all = std::slice::from_ref(&known);
     let inspection = Inspection { env, place, git, probe: None, deaths: Deaths::Reported };
     let found = condition(&inspection, &known, all, runs::worktree_liveness(&inspection, &known, all)?)?;
@@ -141,7 +151,7 @@ fn look_again(env: &Env, place: &Place, git: &Git, work: &RemovalJournal, aside:
     }
     let what = found.changes.iter().chain(&found.submodule).map(|what| format!("  {what}"));
     Err(SpawnFailure::Changed
-        .refuse(format!("{} changed while it was being removed", work.path.display()))
+        .refuse(format!("{} changed while it was being removed", moves.path.display()))
         .details(what)
         .hint("the worktree is back in its place; look at it and run the command again"))
 }
@@ -152,55 +162,69 @@ fn gitdir_text(path: &Path) -> Vec<u8> {
 }
 
 /// Moves the worktree back and restores everything.
-fn put_back(place: &Place, work: &RemovalJournal) -> Result<()> {
-    let Some(aside) = work.aside.as_ref().filter(|aside| aside.symlink_metadata().is_ok()) else { return Ok(()) };
-    if !fs::rename_new(aside, &work.path)? {
-        return Err(Failure::failed(format!("{} cannot go back to {}", aside.display(), work.path.display())));
+fn put_back(place: &Place, moves: &Moves) -> Result<()> {
+    if moves.aside.symlink_metadata().is_err() {
+        return Ok(());
     }
-    fs::replace(&work.git_dir.join("gitdir"), work.gitdir.as_bytes(), None)?;
-    work.agents.iter().try_for_each(|agent| Spool::new(&place.shared(), &agent.id).unbury())
+    if !fs::rename_new(&moves.aside, &moves.path)? {
+        return Err(Failure::failed(format!("{} cannot go back to {}", moves.aside.display(), moves.path.display())));
+    }
+    fs::replace(&moves.record.join("gitdir"), &gitdir_text(&moves.path), None)?;
+    let agents = agents::in_tree(place, &moves.worktree());
+    agents.iter().try_for_each(|known| Spool::new(&place.shared(), &known.agent.id).unbury())
 }
 
 /// Does all steps from the first one that cannot be undone. After a kill at any point, these steps can be repeated.
-fn finish(place: &Place, git: &Git, mut open: OpenJournal<RemovalJournal>, done: &mut RemovalOutcome) -> Result<()> {
-    let work = &open.entry;
-    if !work.is_final {
-        for agent in work.agents.iter().rev() {
-            bury(place, agent)?;
+fn finish(
+    place: &Place,
+    git: &Git,
+    open: OpenJournal<RemovalJournal>,
+    moves: &Moves,
+    decided: Decided,
+    done: &mut RemovalOutcome,
+) -> Result<()> {
+    if moves.record_aside.symlink_metadata().is_err() {
+        for known in agents::in_tree(place, &moves.worktree()).iter().rev().filter(|known| known.error.is_none()) {
+            bury(place, &known.agent)?;
         }
         // Move the record away in one step. A record that is only half deleted would look like a damaged worktree, and
         // another worktree may soon get its name.
-        fs::rename_new(&work.git_dir, &work.record_aside)?;
-        open.mark_final()?;
+        fs::create_private_dir(&layout::gone_dir(&place.shared()))?;
+        fs::rename_new(&moves.record, &moves.record_aside)?;
     }
-    let work = &open.entry;
-    fs::remove_tree(&work.record_aside)?;
-    fs::remove_empty_dir(&place.common_dir.join("worktrees"));
-    if let Some((name, tip)) = &work.deletes {
-        delete_branch(place, git, name, tip, done)?;
-    }
-    if let Some(Err(failure)) = work.aside.as_deref().map(fs::remove_tree) {
+    // First the files, which the record tells where they are.
+    if leads_back(&moves.aside, &moves.record)
+        && let Err(failure) = fs::remove_tree(&moves.aside)
+    {
         done.notes.push(format!("{failure}; remove what is left there by hand"));
     }
-    release_excludes(place, &work.path)?;
+    if let Some(tip) = &open.entry.deletes {
+        delete_branch(place, git, &open.entry.id, tip, decided, done)?;
+    }
+    fs::remove_tree(&moves.record_aside)?;
+    fs::remove_empty_dir(&place.common_dir.join("worktrees"));
+    release_excludes(place, &moves.path)?;
     open.close()
 }
 
 /// Deletes the branch if it has not moved and is not checked out anywhere.
-fn delete_branch(place: &Place, git: &Git, name: &str, tip: &str, done: &mut RemovalOutcome) -> Result<()> {
-    let branch = format!("refs/heads/{name}");
-    let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &branch]).capture()?;
-    if !asked.status.success() {
+fn delete_branch(
+    place: &Place,
+    git: &Git,
+    id: &str,
+    tip: &str,
+    decided: Decided,
+    done: &mut RemovalOutcome,
+) -> Result<()> {
+    let had = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &format!("refs/heads/{id}")]);
+    if !had.capture()?.status.success() {
         return Ok(());
     }
-    if repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(name)) {
-        done.notes.push(format!("the branch {name} stays: it is checked out"));
-        return Ok(());
-    }
-    let deleted = git.cmd(&place.common_dir).args(["update-ref", "-d", &branch, tip]).capture()?;
-    match deleted.status.success() {
-        true => done.deleted_branch = Some(name.to_owned()),
-        false => done.notes.push(format!("the branch {name} stays: it has moved since")),
+    match undo::delete_branch(place, git, id, tip, decided)? {
+        true => done.deleted_branch = Some(id.to_owned()),
+        false => done.notes.push(format!(
+            "the branch {id} stays: it is checked out, has moved since, or nothing else has its commits"
+        )),
     }
     Ok(())
 }
@@ -209,7 +233,7 @@ fn delete_branch(place: &Place, git: &Git, name: &str, tip: &str, done: &mut Rem
 pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
     let (abandoned, mut notes) = journal::abandoned::<RemovalJournal>(&place.shared())?;
     for open in abandoned {
-        let (id, path) = (open.entry.id().to_owned(), open.entry.path.clone());
+        let id = open.entry.id.clone();
         let mut done = RemovalOutcome::default();
         notes.push(match recover_one(place, git, open, &mut done) {
             Ok(RecoveredRemoval::Finished) => {
@@ -217,11 +241,10 @@ pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
                 format!("finished the removal of {id}, which was killed{notes}")
             }
             Ok(RecoveredRemoval::NotBegun) => {
-                format!("the removal of {id} was killed before it began; {} is unchanged", path.display())
+                format!("the removal of {id} was killed before it began; its worktree is unchanged")
             }
             Ok(RecoveredRemoval::Orphaned(aside)) => format!(
-                "the removal of {id} was killed, and git no longer knows {}; its files are kept in {}",
-                path.display(),
+                "the removal of {id} was killed, and git no longer knows its worktree; its files are kept in {}",
                 aside.display()
             ),
             Err(failure) => format!("cannot finish the removal of {id}, which was killed: {failure}"),
@@ -238,41 +261,42 @@ enum RecoveredRemoval {
     Orphaned(PathBuf),
 }
 
+/// Finishes a removal whose process is gone. Everything is looked at again: an agent may have written the journal.
 fn recover_one(
     place: &Place,
     git: &Git,
     open: OpenJournal<RemovalJournal>,
     done: &mut RemovalOutcome,
 ) -> Result<RecoveredRemoval> {
-    let work = &open.entry;
-    if work.is_final || work.record_aside.exists() {
-        let mut open = open;
-        open.mark_final()?;
-        return finish(place, git, open, done).map(|()| RecoveredRemoval::Finished);
+    let unplaced = Moves::of(place, &open, Path::new(""));
+    let is_final = unplaced.record_aside.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    let Some(at) = recorded_path(if is_final { &unplaced.record_aside } else { &unplaced.record })? else {
+        return open.close().map(|()| RecoveredRemoval::NotBegun);
+    };
+    let moves = Moves::of(place, &open, &at.with_file_name(&open.entry.name));
+    if is_final {
+        return finish(place, git, open, &moves, Decided::ByJournal, done).map(|()| RecoveredRemoval::Finished);
     }
-    // Another worktree may have the record's name now.
-    let gitdir = fs::read(&work.git_dir.join("gitdir"))?.unwrap_or_default();
-    let is_ours = |aside: &Path| gitdir == work.gitdir.as_bytes() || gitdir == gitdir_text(aside);
-    match work.aside.clone() {
-        Some(aside) if aside.symlink_metadata().is_err() => open.close().map(|()| RecoveredRemoval::NotBegun),
-        Some(aside) if !is_ours(&aside) => open.close().map(|()| RecoveredRemoval::Orphaned(aside)),
-        Some(aside) => {
-            if let Err(failure) = look_again(&place.env, place, git, work, &aside) {
-                put_back(place, work)?;
-                open.close()?;
-                return Err(failure);
-            }
-            finish(place, git, open, done).map(|()| RecoveredRemoval::Finished)
-        }
-        None => {
-            let agent = Agent::load(&layout::identity_file(&work.git_dir))?;
-            let is_same = agent.is_some_and(|agent| work.agents.first().is_some_and(|own| *own == agent));
-            if !is_same || work.path.symlink_metadata().is_ok() {
-                return open.close().map(|()| RecoveredRemoval::NotBegun);
-            }
-            finish(place, git, open, done).map(|()| RecoveredRemoval::Finished)
-        }
+    if (at != moves.path && at != moves.aside) || moves.aside.symlink_metadata().is_err() {
+        return open.close().map(|()| RecoveredRemoval::NotBegun);
     }
+    if !leads_back(&moves.aside, &moves.record) || moves.path.symlink_metadata().is_ok() {
+        return open.close().map(|()| RecoveredRemoval::Orphaned(moves.aside));
+    }
+    let agent = Agent::load(&layout::identity_file(&moves.record))?.filter(|agent| agent.id == open.entry.id);
+    let looked = match agent {
+        Some(agent) => {
+            fs::replace(&moves.record.join("gitdir"), &gitdir_text(&moves.aside), None)?;
+            look_again(&place.env, place, git, &agent, &moves)
+        }
+        None => Err(Failure::failed(format!("{} has another agent", moves.path.display()))),
+    };
+    if let Err(failure) = looked {
+        put_back(place, &moves)?;
+        open.close()?;
+        return Err(failure);
+    }
+    finish(place, git, open, &moves, Decided::ByJournal, done).map(|()| RecoveredRemoval::Finished)
 }
 
 /// Removes a seat.

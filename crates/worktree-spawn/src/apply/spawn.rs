@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, LOCAL_VARS, private_dir};
-use shopfloor_core::proc::{self, Cmd};
+use shopfloor_core::git::{self, Git, LONG_DEADLINE, private_dir};
+use shopfloor_core::hook;
+use shopfloor_core::proc;
 
+use super::files;
 use super::files::{McpFile, SeatFiles};
 use super::records::{SpawnContext, add_excludes, lock, state_lines};
 use super::undo::{self, with_leftovers};
-use super::{checkout, files};
 use crate::excludes;
 use crate::facts::spawn::StartPoint;
 use crate::failure::SpawnFailure;
@@ -59,8 +60,8 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<BegunSubtree> {
     let spawn = SpawnJournal {
         v: journal::VERSION,
         id: plan.agent.id.clone(),
+        name: plan.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         path: plan.path.clone(),
-        branch: plan.branch.clone(),
         makes_branch: plan.makes_branch,
         base_sha: plan.base_sha.clone(),
         makes_dirs: missing_dirs(&plan.path),
@@ -75,11 +76,8 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<BegunSubtree> {
     }
 }
 
-/// Makes the new branch, in this process or by git.
+/// Makes the new branch.
 fn make_branch(context: &SpawnContext<'_>, plan: &Plan) -> Result<()> {
-    if context.native.is_some_and(|native| native.make_branch(&plan.branch, &plan.base_sha)) {
-        return Ok(());
-    }
     let (name, null) = (format!("refs/heads/{}", plan.branch), "0".repeat(plan.base_sha.len()));
     let message = format!("branch: Created from {}", plan.base_sha);
     let cmd = context.git.cmd(&context.place.common_dir).args(["update-ref", "--create-reflog", "-m", &message]);
@@ -112,8 +110,14 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     }
     // The branch gets no upstream, because parallel spawns would fail on the lock of the shared configuration.
     let here = context.place.require_here()?;
-    // git copies the configuration of this worktree. The post-checkout hook is run later, by this tool.
-    let git = here.git(context.git, context.place)?;
+    // First see that the worktree is the one that the repository has recorded. The post-checkout hook is run later, by
+    // this tool.
+    here.git(context.git, context.place)?;
+    let git = context.git;
+    // git copies the configuration of the worktree it is run in.
+    if !here.is_main {
+        git.refuse_own_programs(&here.git_dir)?;
+    }
     let how = ["worktree", "add", "--quiet", "--no-checkout"];
     let cmd = git.cmd_alone(&here.path).args(how).arg(&plan.path).arg(&plan.branch);
     let output = cmd.capture()?;
@@ -122,6 +126,9 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     }
     let git_dir = private_dir(&plan.path)
         .ok_or_else(|| Failure::failed(format!("git made no worktree at {}", plan.path.display())))?;
+    if !here.is_main {
+        git.refuse_own_programs(&git_dir)?;
+    }
     // If an earlier agent had this id, its session's events are no longer forwarded.
     Spool::new(&context.place.shared(), &plan.agent.id).unbury()?;
     plan.agent.save(&layout::identity_file(&git_dir))?;
@@ -174,11 +181,13 @@ fn fill(
     journal: &OpenJournal<SpawnJournal>,
     made: &mut MadeSubtree,
 ) -> Result<()> {
-    let (git, worktree) = (context.git, made.worktree.clone());
-    checkout::run(context, &worktree, &made.agent.base_sha.clone().unwrap_or_default())?;
+    let worktree = made.worktree.clone();
+    // git copied the configuration of the spawning worktree, which is an agent's.
+    let git = &worktree.git(context.git, context.place)?;
+    write_files(git, &worktree)?;
     if options.submodules {
-        let output =
-            git.cmd(&worktree.path).args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
+        let cmd = git.cmd(&worktree.path).within(LONG_DEADLINE);
+        let output = cmd.args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
         if !output.status.success() {
             return Err(git::failed("submodule update", &output));
         }
@@ -210,30 +219,33 @@ fn fill(
     proc::check_interrupt()
 }
 
-/// Runs the repository's post-checkout hook as `git worktree add` does. Its output goes to stderr, and processes that
-/// it leaves running are not waited for.
+/// Writes the files and the index of a worktree that was made with `--no-checkout`.
+fn write_files(git: &Git, worktree: &Worktree) -> Result<()> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let cmd = git.cmd_alone(&worktree.path).within(LONG_DEADLINE).arg("-c").arg(format!("checkout.workers={workers}"));
+    let output = cmd.args(["reset", "--hard", "--quiet"]).capture()?;
+    match output.status.success() {
+        true => proc::check_interrupt(),
+        false => Err(git::failed("reset --hard", &output)),
+    }
+}
+
+/// Runs the repository's post-checkout hook. Its output goes to stderr.
 fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree) -> Result<()> {
-    use rustix::fs::{Access, access};
     let hook = &start.hook;
-    if !hook.is_file() || access(hook, Access::EXEC_OK).is_err() {
+    if let Err(failure) = hook::refuse_changed(context.env, "post-checkout", hook) {
+        made.warnings.push(format!("left out the hook: {failure}; {}", failure.hints.join("; ")));
         return Ok(());
     }
     let sha = made.agent.base_sha.clone().unwrap_or_default();
-    let null = "0".repeat(sha.len());
-    // As under git, the PATH begins with git's own programs.
-    let own = context.git.cmd(&made.worktree.path).arg("--exec-path").capture()?;
-    let own = PathBuf::from(String::from_utf8_lossy(&own.stdout).trim());
-    let path = context.env.var("PATH").map(std::env::split_paths).into_iter().flatten();
-    let path = std::env::join_paths(std::iter::once(own).chain(path)).unwrap_or_default();
-    let cmd = Cmd::new(hook, context.env).var("PATH", path).dir(&made.worktree.path).without_vars(LOCAL_VARS).args([
-        null,
-        sha,
-        "1".to_owned(),
-    ]);
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.worktree.git_dir)))?;
-    match cmd.show_through(scratch, |bytes| context.ui.pass_through(context.spinner, bytes)) {
-        Ok(status) if status.success() => {}
-        Ok(status) => made.warnings.push(format!("{} ended with {status}; the worktree is usable", hook.display())),
+    let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);
+    match hook::run_post_checkout(context.git, (hook, &made.worktree.path, &sha), scratch, pass) {
+        Ok(None) => {}
+        Ok(Some(status)) if status.success() => {}
+        Ok(Some(status)) => {
+            made.warnings.push(format!("{} ended with {status}; the worktree is usable", hook.display()));
+        }
         Err(failure) if matches!(failure.exit, Exit::Signal(_)) => return Err(failure),
         Err(failure) => made.warnings.push(format!("{failure}; the worktree is usable")),
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Found, Root};
-use shopfloor_core::git::{self, Git, private_dir};
+use shopfloor_core::git::{self, Git, leads_back, recorded_path};
 use shopfloor_core::path::RelPath;
 
 use super::records::release_excludes;
@@ -57,21 +57,24 @@ struct WorktreeRecord {
     is_linked: bool,
 }
 
-/// Finds the record that the spawn made: it is on the spawn's branch, and has the spawn's agent or path.
+/// Finds the record that the spawn made: it is on the spawn's branch and has the spawn's agent. A spawn that was killed
+/// before it wrote its agent left a worktree without files.
 fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecord>> {
     let admin = place.common_dir.join("worktrees");
-    let head = format!("ref: refs/heads/{}", spawn.branch);
+    let head = format!("ref: refs/heads/{}", spawn.id);
     for name in fs::list(&admin)? {
         let dir = admin.join(name);
-        let text = |file: &str| fs::read(&dir.join(file)).unwrap_or_default().unwrap_or_default();
-        let on_branch = String::from_utf8_lossy(&text("HEAD")).trim() == head || place.has_ref_storage;
-        let gitdir = text("gitdir");
-        let dot_git = dir.join(OsStr::from_bytes(gitdir.trim_ascii_end()));
-        let Some(path) = dot_git.parent().map(Path::to_path_buf).filter(|_| on_branch) else { continue };
-        let agent = Agent::load(&layout::identity_file(&dir)).ok().flatten();
-        let is_its = agent.map_or_else(|| is_same(&path, &spawn.path), |agent| agent.id == spawn.id);
+        let text = fs::read_no_follow(&dir.join("HEAD")).unwrap_or_default().unwrap_or_default();
+        let on_branch = String::from_utf8_lossy(&text).trim() == head || place.has_ref_storage;
+        let Some(path) = recorded_path(&dir)?.filter(|_| on_branch) else { continue };
+        let is_linked = leads_back(&path, &dir);
+        let is_bare = || fs::list(&path).is_ok_and(|names| names.iter().all(|name| name == ".git"));
+        let is_its = match Agent::load(&layout::identity_file(&dir)) {
+            Ok(Some(agent)) => agent.id == spawn.id,
+            Ok(None) => is_same(&path, &spawn.path) || (is_linked && is_bare()),
+            Err(_) => false,
+        };
         if is_its {
-            let is_linked = private_dir(&path).is_some_and(|private| is_same(&private, &dir));
             return Ok(Some(WorktreeRecord { dir, path, is_linked }));
         }
     }
@@ -106,7 +109,7 @@ pub fn recover(
     let entry = record_of(place, &spawn)?;
     let mut recovered = RecoveredSpawn::Undone;
     match &entry {
-        Some(entry) if !entry.is_linked && lost == LostWorktrees::Leave => {
+        Some(entry) if !entry.is_linked && (lost == LostWorktrees::Leave || has_staged(place, git, &spawn, entry)?) => {
             return Ok(RecoveredSpawn::Astray(entry.path.clone()));
         }
         Some(entry) if entry.is_linked => {
@@ -127,7 +130,7 @@ pub fn recover(
                     recovered = RecoveredSpawn::Moved(aside);
                 }
                 false => {
-                    remove_known(git, place, &spawn)?;
+                    remove_known(git, place, &spawn, &entry.path)?;
                     if entry.path.symlink_metadata().is_ok() && !fs::remove_empty_dir(&entry.path) {
                         recovered = RecoveredSpawn::Left(entry.path.clone());
                     }
@@ -137,13 +140,21 @@ pub fn recover(
         // What is at the path is not the spawn's.
         _ => {}
     }
-    if spawn.makes_branch && entry.as_ref().is_none_or(|entry| is_same(&entry.path, &spawn.path) || !entry.is_linked) {
+    if spawn.makes_branch {
         // A git that was killed while it made the branch leaves its lock, which no other process uses.
-        fs::remove(&place.common_dir.join(format!("refs/heads/{}.lock", spawn.branch)))?;
+        let heads = place.common_dir.join("refs/heads");
+        if heads.canonicalize().is_ok_and(|real| real == heads) && !spawn.id.contains('/') {
+            fs::remove(&heads.join(format!("{}.lock", spawn.id)))?;
+        }
     }
     take_back(place, git, &spawn, entry.as_ref())?;
     open.close()?;
-    release_excludes(place, &spawn.path)?;
+    if let Some(entry) = &entry {
+        // What is empty now was made for the worktree.
+        let above = entry.path.parent().filter(|above| above.ends_with(".shopfloor/worktrees"));
+        above.map(fs::remove_empty_dir);
+        release_excludes(place, &entry.path)?;
+    }
     Ok(recovered)
 }
 
@@ -156,7 +167,8 @@ fn is_in_use(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRec
         .any(|worktree| worktree.path != entry.path && worktree.path.starts_with(&entry.path));
     let has_seats = !fs::list(&layout::seats_dir(&entry.dir))?.is_empty();
     let runs = agent_run::load(&shared, &spawn.id)?.is_some_and(|run| run.ended.is_none());
-    if is_here || is_nested || has_seats || runs || !is_same(&entry.path, &spawn.path) {
+    let is_moved = !spawn.name.is_empty() && entry.path.file_name() != Some(OsStr::new(&spawn.name));
+    if is_here || is_nested || has_seats || runs || is_moved {
         return Ok(true);
     }
     if !entry.dir.join("index").exists() || entry.dir.join("index.lock").exists() {
@@ -170,10 +182,20 @@ fn is_in_use(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRec
     }
     let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
     let status = git.cmd_alone(&entry.path).args(how).capture()?;
-    if git.inner_losses(&entry.path)?.is_some() {
+    if git.inner_losses(&entry.path)?.is_some() || !git.hidden_changes(&entry.path, &entry.dir)?.is_empty() {
         return Ok(true);
     }
     Ok(!status.status.success() || !status.stdout.is_empty())
+}
+
+/// Whether something is staged in a worktree that is not at its path.
+fn has_staged(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
+    let index = entry.dir.join("index");
+    if !index.exists() {
+        return Ok(false);
+    }
+    let cmd = git.cmd(&place.common_dir).var("GIT_INDEX_FILE", &index);
+    Ok(!cmd.args(["diff-index", "--cached", "--quiet", &spawn.base_sha, "--"]).capture()?.status.success())
 }
 
 /// Whether there are ignored files that this tool did not write.
@@ -194,17 +216,9 @@ fn take_back(place: &Place, git: &Git, spawn: &SpawnJournal, entry: Option<&Work
         fs::remove_tree(&entry.dir)?;
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
-    let has_it = repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(&spawn.branch));
-    if spawn.makes_branch && !has_it {
-        // A branch that has moved since stays.
-        let name = format!("refs/heads/{}", spawn.branch);
-        let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet"]).arg(&name).capture()?;
-        if String::from_utf8_lossy(&asked.stdout).trim() == spawn.base_sha {
-            let deleted = git.cmd(&place.common_dir).args(["update-ref", "-d", &name, &spawn.base_sha]).capture()?;
-            if !deleted.status.success() {
-                return Err(git::failed("update-ref", &deleted));
-            }
-        }
+    if spawn.makes_branch {
+        let decided = if spawn.path.as_os_str().is_empty() { Decided::ByJournal } else { Decided::Here };
+        delete_branch(place, git, &spawn.id, &spawn.base_sha, decided)?;
     }
     for dir in spawn.makes_dirs.iter().rev() {
         fs::remove_empty_dir(dir);
@@ -212,14 +226,41 @@ fn take_back(place: &Place, git: &Git, spawn: &SpawnJournal, entry: Option<&Work
     Ok(())
 }
 
+/// Who says that a branch is to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// This process, which has looked.
+    Here,
+    /// A journal, which anybody may have written: the branch goes only if another ref has its commit.
+    ByJournal,
+}
+
+/// Deletes an agent's branch if it is still at this commit and no worktree has it. Says whether it is gone.
+pub fn delete_branch(place: &Place, git: &Git, id: &str, tip: &str, decided: Decided) -> Result<bool> {
+    let name = format!("refs/heads/{id}");
+    if repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(id)) {
+        return Ok(false);
+    }
+    let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied()).capture();
+    let found = ask(&["rev-parse", "--verify", "--quiet", &name])?;
+    if !found.status.success() {
+        return Ok(true);
+    }
+    let is_elsewhere = || -> Result<bool> {
+        let refs = ask(&["for-each-ref", "--count=2", "--format=%(refname)", "--contains", tip])?;
+        Ok(String::from_utf8_lossy(&refs.stdout).lines().any(|other| other != name))
+    };
+    Ok((decided == Decided::Here || is_elsewhere()?) && ask(&["update-ref", "-d", &name, tip])?.status.success())
+}
+
 /// Removes what git wrote and nothing else, then the directories that are empty. A file stays if it is neither what git
 /// writes nor the beginning of that, because then somebody else wrote it.
-fn remove_known(git: &Git, place: &Place, spawn: &SpawnJournal) -> Result<()> {
+fn remove_known(git: &Git, place: &Place, spawn: &SpawnJournal, path: &Path) -> Result<()> {
     let listed = git.cmd(&place.common_dir).args(["ls-tree", "-r", "-z", &spawn.base_sha]).capture()?;
     if !listed.status.success() {
         return Err(git::failed("ls-tree", &listed));
     }
-    let root = Root::open(&spawn.path)?;
+    let root = Root::open(path)?;
     let entries = listed.stdout.split(|b| *b == 0).filter_map(|entry| {
         let tab = entry.iter().position(|b| *b == b'\t')?;
         let sha = entry[..tab].rsplit(|b| *b == b' ').next()?;
@@ -241,7 +282,7 @@ fn remove_known(git: &Git, place: &Place, spawn: &SpawnJournal) -> Result<()> {
         }
     }
     let names = files.iter().flat_map(|(path, _)| [path.as_path().as_os_str().as_bytes(), b"\n"].concat()).collect();
-    let work_tree = git.cmd(&spawn.path).var("GIT_DIR", &place.common_dir).var("GIT_WORK_TREE", &spawn.path);
+    let work_tree = git.cmd(path).var("GIT_DIR", &place.common_dir).var("GIT_WORK_TREE", path);
     let hashed = work_tree.args(["hash-object", "--stdin-paths"]).input(names).capture()?;
     let hashed = String::from_utf8_lossy(&hashed.stdout).into_owned();
     let mut hashes = hashed.lines();
@@ -256,9 +297,9 @@ fn remove_known(git: &Git, place: &Place, spawn: &SpawnJournal) -> Result<()> {
         }
     }
     for name in OURS {
-        fs::remove(&spawn.path.join(name))?;
+        fs::remove(&path.join(name))?;
     }
-    fs::remove_empty_dir(&spawn.path.join(".shopfloor"));
+    fs::remove_empty_dir(&path.join(".shopfloor"));
     for (_, dir) in dirs {
         root.remove_empty_dir(&dir)?;
     }

@@ -11,7 +11,7 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::agent_run::Deaths;
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{records, recover, remove, runs};
-use crate::facts::removal::{Inspection, glance};
+use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
@@ -121,7 +121,7 @@ fn verdict(
     // Git is asked only about agents that may go.
     let liveness = runs::worktree_liveness(inspection, known, all).map_err(text)?;
     has_ended(liveness)?;
-    let condition = glance(inspection, known, all, liveness).map_err(text)?;
+    let condition = condition(inspection, known, all, liveness).map_err(text)?;
     is_collectable(&condition)?;
     plan(condition, RemovalRequest::default()).map_err(text)
 }

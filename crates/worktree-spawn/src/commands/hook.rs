@@ -112,7 +112,7 @@ fn worker_exit(ui: &Ui, env: &Env, named: Option<&str>) -> Result<()> {
         status: EventStatus::Info,
         message,
         branch: caller.worktree.branch.clone(),
-        head: repository::head(env, &place, &caller.worktree),
+        head: repository::head(env, &caller.worktree),
         more: vec![("hook", event.into())],
     };
     if ui.is_dry() {

@@ -137,7 +137,7 @@ fn report_end(env: &Env, place: &Place, known: &KnownAgent, active: &ActiveRun, 
         status,
         message,
         branch,
-        head: repository::head(env, place, &known.worktree),
+        head: repository::head(env, &known.worktree),
         more: vec![more],
     };
     post::send(env, place, known, draft, Some(&active.run.key())).map(drop)

@@ -23,10 +23,10 @@ use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
 use crate::journal;
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE, ROLE_FILE};
-use crate::native::Native;
 use crate::place::{Place, Worktree};
 use crate::plan::spawn::{Plan, SpawnDecision, SpawnFacts, SpawnRequest, branch_prefix, candidates, path_of, plan};
 use crate::settings::{Flags, Settings};
+use crate::slug::slug;
 
 /// Make a worktree on a branch of its own for an agent, and print its path
 ///
@@ -140,11 +140,10 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     }
     let task = args.task.read(ui, env)?;
     let git = Git::find(env)?;
-    let native = repository::native(env, place, place.require_here()?);
     let wanted = WantedSubtree { request: &request, caller: &caller, from: args.from.as_deref() };
     if ui.is_dry() {
-        let start = facts::start_point(&git, native.as_ref(), place, wanted.from)?;
-        return Ok(preview(ui, decide(place, &git, native.as_ref(), &wanted, &start)?, &caller));
+        let start = facts::start_point(&git, place, wanted.from)?;
+        return Ok(preview(ui, decide(place, &git, &wanted, &start)?, &caller));
     }
     if args.require_clean {
         require_clean(&git, place)?;
@@ -154,18 +153,9 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     repo.remember_main_checkout()?;
     let options = SpawnOptions { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks };
     let mut spawned = {
-        let deferred = proc::defer_signals();
+        let _deferred = proc::defer_signals();
         let spinner = ui.spinner(&format!("making a worktree for {}", request.name));
-        let context = SpawnContext {
-            ui,
-            spinner: spinner.as_ref(),
-            env,
-            place,
-            git: &git,
-            repo: &repo,
-            native: native.as_ref(),
-            interrupted: deferred.interrupted,
-        };
+        let context = SpawnContext { ui, spinner: spinner.as_ref(), env, place, git: &git, repo: &repo };
         describe(ui, make(&context, &wanted, &options)?, &options)
     };
     if args.launch.is_wanted() {
@@ -205,15 +195,32 @@ enum MadeOrFound {
     Found(Box<KnownAgent>),
 }
 
+/// How long a spawn waits for another one of the same name, as for a lock.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Makes the subtree, or finds it and waits until it is whole.
 fn make(context: &SpawnContext<'_>, wanted: &WantedSubtree<'_>, options: &SpawnOptions) -> Result<MadeOrFound> {
-    let SpawnContext { ui, place, git, native, .. } = *context;
-    let start = facts::start_point(git, native, place, wanted.from)?;
+    let SpawnContext { ui, place, git, .. } = *context;
+    let start = facts::start_point(git, place, wanted.from)?;
     let mut since = Instant::now();
     loop {
         let lock = records::lock(place)?;
         recover::recover(place, git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
-        match decide(place, git, native, wanted, &start)? {
+        let decision = match decide(place, git, wanted, &start) {
+            // A git that a killed spawn left is still at work; once it has ended, the spawn is undone.
+            Err(failure) if SpawnFailure::Exists.is_kind_of(&failure) && since.elapsed() < PATIENCE => {
+                let id = format!("{}.{}", branch_prefix(wanted.caller, None)?, slug(&wanted.request.name)?);
+                if !journal::is_under_way(&place.shared(), &id)? {
+                    return Err(failure);
+                }
+                drop(lock);
+                proc::check_interrupt()?;
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            }
+            decided => decided?,
+        };
+        match decision {
             SpawnDecision::Make(plan) => {
                 let begun = spawn::begin(context, &plan)?;
                 drop(lock);
@@ -256,13 +263,7 @@ fn describe(ui: &Ui, result: MadeOrFound, options: &SpawnOptions) -> Spawned {
 }
 
 /// Reads what the plan needs, and plans.
-fn decide(
-    place: &Place,
-    git: &Git,
-    native: Option<&Native>,
-    wanted: &WantedSubtree<'_>,
-    start: &facts::StartPoint,
-) -> Result<SpawnDecision> {
+fn decide(place: &Place, git: &Git, wanted: &WantedSubtree<'_>, start: &facts::StartPoint) -> Result<SpawnDecision> {
     let WantedSubtree { request, caller, .. } = *wanted;
     let all = agents::all(place)?;
     let prefix = branch_prefix(caller, request.base_name.as_deref())?;
@@ -270,7 +271,7 @@ fn decide(
     let first = slugs.first().cloned().unwrap_or_default();
     // A slug that gets a number may be cut to make room for it.
     let stem: String = if request.is_unique { first.chars().take(40).collect() } else { first };
-    let branches = facts::branches(git, native, place, &format!("{prefix}.{stem}"))?;
+    let branches = facts::branches(git, place, &format!("{prefix}.{stem}"))?;
     facts::refuse_links(&caller.worktree.path, &request.base)?;
     let paths: Vec<PathBuf> = slugs.iter().map(|slug| path_of(caller, request, slug)).collect();
     let occupied = facts::occupied(&paths);

@@ -66,8 +66,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     let git = Git::find(env)?;
     let repo = place.repo();
     let deferred = proc::defer_signals();
-    let interrupted = deferred.interrupted;
-    let context = SpawnContext { ui, spinner: None, env, place, git: &git, repo: &repo, native: None, interrupted };
+    let context = SpawnContext { ui, spinner: None, env, place, git: &git, repo: &repo };
     let id = format!("{}/{slug}", parent.agent.id);
     let mut agent = parent.agent.child(AgentKind::Worker, id, &slug, &args.name, env.now);
     agent.role = Some("worker".into());

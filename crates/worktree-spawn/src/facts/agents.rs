@@ -50,7 +50,9 @@ fn in_tree_among(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree
     let seated = seats.iter().filter_map(|slug| {
         let slug = slug.to_string_lossy();
         match Agent::load(&layout::seat_file(&worktree.git_dir, &slug)) {
-            Ok(agent) => agent.map(|agent| known(agent, true)),
+            Ok(agent) => {
+                agent.filter(|seat| seat.kind == AgentKind::Worker && seat.slug == slug).map(|a| known(a, true))
+            }
             Err(failure) => Some(unreadable(&format!("{}/{slug}", own.agent.id), &failure)),
         }
     });
@@ -64,7 +66,12 @@ fn own(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) ->
         return Ok((Agent::root(ROOT, worktree.branch.as_deref(), place.env.now), true));
     }
     if let Some(agent) = Agent::load(&layout::identity_file(&worktree.git_dir))? {
-        return Ok((agent, true));
+        return match agent.kind {
+            AgentKind::Worker => {
+                Err(Failure::malformed(format!("{} has the record of a seat", worktree.path.display())))
+            }
+            _ => Ok((agent, true)),
+        };
     }
     if !worktree.git_dir.join("HEAD").exists() {
         return Err(Failure::not_found(format!("the worktree {} is gone", worktree.path.display())));
@@ -197,7 +204,14 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
         return Ok(known);
     }
     let all = all(place)?;
-    if let Some(known) = all.iter().find(|known| known.agent.id == name) {
+    let mut named = all.iter().filter(|known| known.agent.id == name);
+    if let Some(known) = named.next() {
+        if let Some(other) = named.next() {
+            let (one, other) = (known.worktree.path.display(), other.worktree.path.display());
+            return Err(SpawnFailure::Ambiguous
+                .refuse(format!("{one} and {other} both have the record of {name}"))
+                .hint("one of the agents has copied it; look at both worktrees"));
+        }
         return match &known.error {
             None => Ok(known.clone()),
             Some(why) => Err(Failure::malformed(format!("the record of {name} cannot be read")).details([why.clone()])),

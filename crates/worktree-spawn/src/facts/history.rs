@@ -1,20 +1,18 @@
-//! The commits of a worktree compared with those of other branches: in this process where gix can read the repository,
-//! else by git.
+//! The commits of a worktree compared with those of other branches.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{self, Git};
 use shopfloor_core::proc::Cmd;
 
-use crate::native::{Containment, Native};
 use crate::place::{Place, Worktree};
 
 /// The history of one worktree.
 pub struct History<'a> {
     /// The worktree's own git.
     pub git: &'a Git,
-    pub native: Option<Native>,
     pub place: &'a Place,
     pub worktree: &'a Worktree,
 }
@@ -22,9 +20,6 @@ pub struct History<'a> {
 impl History<'_> {
     /// The commit HEAD is at, if there is one.
     pub fn head(&self) -> Result<Option<String>> {
-        if let Some(tip) = self.native.as_ref().and_then(Native::head) {
-            return Ok(Some(tip));
-        }
         let head =
             self.git.cmd_alone(&self.worktree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
         let tip = String::from_utf8_lossy(&head.stdout).trim().to_owned();
@@ -33,9 +28,6 @@ impl History<'_> {
 
     /// The number of commits that no branch, tag or remote has.
     pub fn loose_commits(&self) -> Result<usize> {
-        if let Some(count) = self.native.as_ref().and_then(Native::loose_commits) {
-            return Ok(count);
-        }
         let how = ["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"];
         let loose = self.git.cmd_alone(&self.worktree.path).args(how).capture()?;
         Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
@@ -44,13 +36,7 @@ impl History<'_> {
     /// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one
     /// patch.
     pub fn contained(&self, tip: &str, into: &str) -> Result<Option<&'static str>> {
-        match self.native.as_ref().and_then(|native| native.containment(tip, into)) {
-            Some(Containment::Merged) => Ok(Some("merged into")),
-            Some(Containment::PatchEqual) => Ok(Some("patch-equal in")),
-            Some(Containment::Squashed) => Ok(Some("squashed into")),
-            Some(Containment::Missing) => Ok(None),
-            None => contained(self.place, self.git, tip, &format!("refs/heads/{into}")),
-        }
+        contained(self.place, self.git, tip, &format!("refs/heads/{into}"))
     }
 }
 
@@ -71,7 +57,8 @@ fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&
         let count = ask(&["rev-list", "--count", "--merges", &format!("{into}..{commit}")])?;
         // A merge has no patch to compare.
         let merges = String::from_utf8_lossy(&count.stdout).trim() != "0";
-        Ok(cherry.status.success() && !merges && text.lines().all(|line| line.starts_with("- ")))
+        let has_all = cherry.status.success() && !merges && text.lines().all(|line| line.starts_with("- "));
+        Ok(has_all && has_verbatim(git, dir, into, commit)?)
     };
     if has_patches_of(tip)? {
         return Ok(Some("patch-equal in"));
@@ -86,6 +73,32 @@ fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&
     let squashed = commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"]).capture()?;
     let squashed = String::from_utf8_lossy(&squashed.stdout).trim().to_owned();
     Ok((!squashed.is_empty() && has_patches_of(&squashed)?).then_some("squashed into"))
+}
+
+/// Whether `into` has the patches of `commit` byte for byte. `git cherry` ignores white space, which may be the change.
+fn has_verbatim(git: &Git, dir: &Path, into: &str, commit: &str) -> Result<bool> {
+    let log = |range: &str, paths: &[String]| -> Result<Vec<u8>> {
+        let how = ["--literal-pathspecs", "log", "-p", "--no-merges", "--no-color", "--no-ext-diff", "--no-textconv"];
+        let cmd =
+            git.cmd_alone(dir).args(how).args(["--full-index", "--no-renames", "--format=commit %H", range, "--"]);
+        let output = cmd.args(paths).capture()?;
+        if output.status.success() { Ok(output.stdout) } else { Err(git::failed("log", &output)) }
+    };
+    let ids = |patches: Vec<u8>| -> Result<BTreeSet<String>> {
+        let output = git.cmd_alone(dir).args(["patch-id", "--verbatim"]).input(patches).capture()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(text.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect())
+    };
+    let names = ["log", "--no-merges", "--no-renames", "--name-only", "-z", "--format="];
+    let names = git.cmd_alone(dir).args(names).arg(format!("{into}..{commit}")).capture()?;
+    let paths: BTreeSet<String> = String::from_utf8_lossy(&names.stdout)
+        .split('\0')
+        .map(|name| name.trim_start_matches('\n').to_owned())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let paths: Vec<String> = paths.into_iter().collect();
+    let own = ids(log(&format!("{into}..{commit}"), &[])?)?;
+    Ok(own.is_subset(&ids(log(&format!("{commit}..{into}"), &paths)?)?))
 }
 
 /// `git commit-tree`, which works even if the user has not told git a name.

@@ -1,17 +1,18 @@
 //! What would be lost if an agent's worktree were removed.
 
+use std::path::PathBuf;
+
 use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, repositories_inside};
+use shopfloor_core::git::{self, Git};
 
 use super::history::History;
-use super::repository;
 use crate::agent_run::{Deaths, Liveness};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
-use crate::native::Native;
+use crate::layout;
 use crate::place::{Place, Worktree};
 use crate::spool::Spool;
 
@@ -46,6 +47,8 @@ pub struct Condition {
     pub nested: Vec<String>,
     /// The ids of the seats in the worktree.
     pub seats: Vec<String>,
+    /// The places in the worktree where something is mounted, which a removal would empty.
+    pub mounts: Vec<PathBuf>,
 }
 
 /// What may become of the branch that the worktree was made with.
@@ -75,64 +78,9 @@ pub fn condition(
 ) -> Result<Condition> {
     let mut found = without_git(inspection.place, known, all, liveness)?;
     if known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost {
-        let native = repository::native(inspection.env, inspection.place, &known.worktree);
-        ask_git(inspection, native, known, all, &mut found)?;
+        ask_git(inspection, known, all, &mut found)?;
     }
     Ok(found)
-}
-
-/// The condition of an agent that stays if it has any change. Git is asked only where gix cannot tell, and changes are
-/// not listed.
-pub fn glance(
-    inspection: &Inspection<'_>,
-    known: &KnownAgent,
-    all: &[KnownAgent],
-    liveness: Liveness,
-) -> Result<Condition> {
-    let Inspection { env, place, git, .. } = *inspection;
-    let mut found = without_git(place, known, all, liveness)?;
-    let worktree = &known.worktree;
-    if known.agent.kind != AgentKind::Subtree || worktree.is_lost {
-        return Ok(found);
-    }
-    let native = repository::native(env, place, worktree);
-    // First of all this checks that the worktree is the one that the repository has recorded.
-    let git = &worktree.git(git, place)?;
-    let is_changed = native.as_ref().and_then(Native::is_changed);
-    if is_changed == Some(true) {
-        found.changes.push("(not looked at one by one)".into());
-        return Ok(found);
-    }
-    let inner = if is_changed.is_some() { inner_loss(env, place, worktree) } else { None };
-    let Some(loss) = inner else {
-        ask_git(inspection, native, known, all, &mut found)?;
-        return Ok(found);
-    };
-    found.submodule = loss;
-    found.changes.extend(unfinished(worktree));
-    find_branch(&History { git, native, place, worktree }, known, all, &mut found)?;
-    Ok(found)
-}
-
-/// What would be lost with the repositories inside a worktree without changes, all of them in directories that git
-/// ignores; none if only git can tell. A linked worktree of this repository is none of them.
-#[expect(clippy::option_option, reason = "not knowing is not the same as knowing of none")]
-fn inner_loss(env: &Env, place: &Place, worktree: &Worktree) -> Option<Option<String>> {
-    let common_dir = place.common_dir.canonicalize().ok()?;
-    for inner in repositories_inside(&worktree.path)? {
-        if git::common_dir_of(&inner).as_ref() == Some(&common_dir) {
-            continue;
-        }
-        let native = Native::open_at(env, &inner)?;
-        let why = match native.is_changed()? {
-            true => "has changes of its own",
-            false if native.has_unshared_commits()? => "has commits that are nowhere else",
-            false => continue,
-        };
-        let shown = inner.strip_prefix(&worktree.path).unwrap_or(&inner).display();
-        return Some(Some(format!("the repository in {shown}, which git ignores, {why}")));
-    }
-    Some(None)
 }
 
 /// What is known of an agent without looking into its worktree.
@@ -149,6 +97,7 @@ fn without_git(place: &Place, known: &KnownAgent, all: &[KnownAgent], liveness: 
         pending: Spool::new(&place.shared(), &known.agent.id).pending()?,
         nested: Vec::new(),
         seats: Vec::new(),
+        mounts: Vec::new(),
     };
     if known.agent.kind != AgentKind::Subtree {
         return Ok(found);
@@ -159,6 +108,7 @@ fn without_git(place: &Place, known: &KnownAgent, all: &[KnownAgent], liveness: 
         why => format!(": {why}"),
     });
     if !worktree.is_lost {
+        found.mounts = fs::mounts_below(&worktree.path);
         let inside = all
             .iter()
             .filter(|other| other.worktree.path != worktree.path && other.worktree.path.starts_with(&worktree.path));
@@ -176,13 +126,7 @@ fn unfinished(worktree: &Worktree) -> impl Iterator<Item = String> {
     open.map(|name| format!("({name}: git is in the middle of something)"))
 }
 
-fn ask_git(
-    inspection: &Inspection<'_>,
-    native: Option<Native>,
-    known: &KnownAgent,
-    all: &[KnownAgent],
-    found: &mut Condition,
-) -> Result<()> {
+fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
     let Inspection { place, git, .. } = *inspection;
     let worktree = &known.worktree;
     let git = &worktree.git(git, place)?;
@@ -206,6 +150,8 @@ fn ask_git(
         }
         found.changes.push(path);
     }
+    let hidden = git.hidden_changes(&worktree.path, &layout::state_dir(&worktree.git_dir))?;
+    found.changes.extend(hidden.into_iter().map(|path| format!("{} (git was told not to look at it)", path.display())));
     found.changes.extend(unfinished(worktree));
     if found.submodule.is_none() {
         found.submodule = match git.inner_losses(&worktree.path)? {
@@ -213,7 +159,7 @@ fn ask_git(
             None => git.ignored_losses(&place.common_dir, &worktree.path)?,
         };
     }
-    find_branch(&History { git, native, place, worktree }, known, all, found)
+    find_branch(&History { git, place, worktree }, known, all, found)
 }
 
 /// The path in a record of `git status --porcelain=v2`.
@@ -234,7 +180,9 @@ fn find_branch(history: &History<'_>, known: &KnownAgent, all: &[KnownAgent], fo
         found.loose_commits = history.loose_commits()?;
         return Ok(());
     }
-    let Some(name) = known.agent.birth_branch.clone().filter(|born| worktree.branch.as_ref() == Some(born)) else {
+    // A subtree's branch has its id as its name. A record that says otherwise was not written by us.
+    let born = known.agent.birth_branch.clone().filter(|born| *born == known.agent.id);
+    let Some(name) = born.filter(|born| worktree.branch.as_ref() == Some(born)) else {
         return Ok(());
     };
     let elsewhere =

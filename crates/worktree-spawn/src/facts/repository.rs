@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, Home, ListedWorktree, private_dir};
+use shopfloor_core::git::{self, Git, Home, ListedWorktree, private_dir, recorded_path, refuse_linked_state};
 use shopfloor_core::proc;
 
 use crate::failure::SpawnFailure;
-use crate::native::Native;
 use crate::place::{Place, Worktree};
 
 /// Finds the repository of the current directory; exit 2, kind `not_a_repository`, if there is none.
@@ -53,6 +52,7 @@ fn read(env: &Env) -> Result<Option<Place>> {
         },
         None => git_dir.clone(),
     };
+    [&common_dir, &git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
     let Some(config) = fs::read_text(&common_dir.join("config"))? else { return Ok(None) };
     let config = String::from_utf8_lossy(&config).to_ascii_lowercase();
     let is_linked = git_dir != common_dir;
@@ -153,14 +153,12 @@ fn has_config_line(common_dir: &Path, is_like: impl Fn(&str) -> bool) -> Result<
 
 /// Reads git's record of a linked worktree; none if the record disappears meanwhile or git has only half made it.
 fn linked(git_dir: &Path, listed: Option<&[ListedWorktree]>) -> Option<Worktree> {
-    let (gitdir, head) = (fs::read(&git_dir.join("gitdir")).ok()??, fs::read(&git_dir.join("HEAD")).ok()??);
-    let dot_git = git_dir.join(OsStr::from_bytes(gitdir.trim_ascii_end()));
-    let path = dot_git.parent()?.to_path_buf();
+    let (path, head) = (recorded_path(git_dir).ok()??, fs::read_no_follow(&git_dir.join("HEAD")).ok()??);
     let branch = match listed {
         Some(listed) => listed.iter().find(|listed| listed.path == path).and_then(|listed| listed.branch.clone()),
         None => branch_in(&head),
     };
-    let is_lost = !dot_git.exists();
+    let is_lost = !path.join(".git").exists();
     Some(Worktree { path, git_dir: git_dir.to_path_buf(), branch, is_main: false, is_lost })
 }
 
@@ -174,16 +172,8 @@ fn is_bare_dir(dir: &Path) -> bool {
     dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir()
 }
 
-/// The repository of a worktree in this process, where gix can read it.
-pub fn native(env: &Env, place: &Place, worktree: &Worktree) -> Option<Native> {
-    if place.has_ref_storage { None } else { Native::open(env, worktree) }
-}
-
 /// The commit a worktree is at; none if there is none yet.
-pub fn head(env: &Env, place: &Place, worktree: &Worktree) -> Option<String> {
-    if let Some(sha) = native(env, place, worktree).and_then(|native| native.head()) {
-        return Some(sha);
-    }
+pub fn head(env: &Env, worktree: &Worktree) -> Option<String> {
     let asked =
         Git::find(env).ok()?.cmd(&worktree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture().ok()?;
     let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();

@@ -9,7 +9,6 @@ use shopfloor_core::git::{self, Git};
 use shopfloor_core::path::RelPath;
 
 use crate::failure::{SpawnFailure, stderr};
-use crate::native::Native;
 use crate::place::Place;
 
 /// The commit that a new worktree starts at, and the hook that git runs there.
@@ -20,13 +19,9 @@ pub struct StartPoint {
     pub hook: PathBuf,
 }
 
-/// Finds the start point, in this process or by git. Exit 2 on an unborn branch or an unknown revision.
-pub fn start_point(git: &Git, native: Option<&Native>, place: &Place, from: Option<&str>) -> Result<StartPoint> {
+/// Finds the start point. Exit 2 on an unborn branch or an unknown revision.
+pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<StartPoint> {
     let worktree = place.require_here()?;
-    let read = native.filter(|_| from.is_none()).and_then(|native| native.head().zip(native.hooks()));
-    if let Some((sha, hooks)) = read {
-        return Ok(StartPoint { sha, hook: worktree.path.join(hooks).join("post-checkout") });
-    }
     let revision = from.unwrap_or("HEAD");
     let unknown = || SpawnFailure::NotFound.with(Exit::Bad, format!("there is no commit `{revision}`"));
     if revision.starts_with('-') {
@@ -50,11 +45,8 @@ pub fn start_point(git: &Git, native: Option<&Native>, place: &Place, from: Opti
     Ok(StartPoint { sha: (*sha).to_owned(), hook })
 }
 
-/// The local branches with this prefix and the commits they point at, in this process or by git.
-pub fn branches(git: &Git, native: Option<&Native>, place: &Place, prefix: &str) -> Result<Vec<(String, String)>> {
-    if let Some(Ok(branches)) = native.map(|native| native.branches(prefix)) {
-        return Ok(branches);
-    }
+/// The local branches with this prefix and the commits they point at.
+pub fn branches(git: &Git, place: &Place, prefix: &str) -> Result<Vec<(String, String)>> {
     let cmd = git.cmd(&place.common_dir).args(["for-each-ref", "--format=%(refname) %(objectname)"]);
     let asked = cmd.arg(format!("refs/heads/{prefix}*")).arg(format!("refs/heads/{prefix}/")).capture()?;
     if !asked.status.success() {

@@ -42,10 +42,15 @@ pub fn plan(condition: Condition, request: RemovalRequest) -> Result<AgentRemova
 fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     let agent = &condition.known.agent;
     let path = condition.known.worktree.path.display();
-    if agent.kind == AgentKind::Root {
+    if agent.kind == AgentKind::Root || (condition.known.worktree.is_main && agent.kind == AgentKind::Subtree) {
         return Err(SpawnFailure::Unmanaged
             .refuse(format!("{} was not spawned by worktree-spawn", agent.id))
             .hint("`git worktree remove` removes worktrees that were made by hand"));
+    }
+    if let Some(mount) = condition.mounts.first() {
+        return Err(SpawnFailure::Mounted
+            .refuse(format!("something is mounted at {}, which the removal would empty", mount.display()))
+            .hint(format!("unmount it first: `umount {}`", shell_word(mount))));
     }
     if condition.liveness == Liveness::Live && !request.force {
         return Err(SpawnFailure::Live.refuse(format!("{} is running", agent.id)).hint(format!(
@@ -163,6 +168,9 @@ pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> 
     if let Some(why) = &condition.locked {
         return Err(format!("it is locked{why}"));
     }
+    if let Some(mount) = condition.mounts.first() {
+        return Err(format!("something is mounted at {}", mount.display()));
+    }
     if let Some(why) = &condition.submodule {
         return Err(why.clone());
     }
@@ -207,13 +215,16 @@ mod tests {
             pending: 0,
             nested: vec![],
             seats: vec![],
+            mounts: vec![],
         }
     }
 
     #[test]
     fn losses_are_refused_without_force_and_kept_with_it() {
         type Damage = fn(&mut Condition);
-        let spoils: [(&str, Damage, bool); 7] = [
+        let spoils: [(&str, Damage, bool); 9] = [
+            ("mounted", |c| c.mounts.push("/p/x/m".into()), false),
+            ("unmanaged", |c| c.known.worktree.is_main = true, false),
             ("dirty", |c| c.changes.push("a".into()), true),
             ("live", |c| c.liveness = Liveness::Live, true),
             ("unmerged", |c| c.loose_commits = 1, true),

@@ -14,6 +14,9 @@ use crate::identity::Agent;
 use crate::layout::{encoded, sessions_dir, temporary_dir};
 use crate::record;
 
+/// No session gets as many events. A higher number was not given by us.
+pub(super) const HIGHEST: u64 = 1 << 53;
+
 /// One session's directory.
 #[derive(Clone, Debug)]
 pub struct Spool {
@@ -57,9 +60,9 @@ pub fn all(shared: &Path) -> Result<Vec<Spool>> {
     let dir = sessions_dir(shared);
     let mut found = Vec::new();
     for name in fs::list(&dir)? {
-        let dir = dir.join(name);
+        let dir = dir.join(&name);
         let about: SessionRecord = record::load_or_default(&dir.join("session.json")).unwrap_or_default();
-        if let Some(session) = about.id {
+        if let Some(session) = about.id.filter(|session| name == encoded(session).as_str()) {
             found.push(Spool { dir, session, above: Vec::new() });
         }
     }
@@ -98,6 +101,10 @@ impl Spool {
     /// Makes the directories that are missing. A copied repository may lack the empty ones.
     pub fn create(&self) -> Result<()> {
         let sub = |name: &str| self.dir.join(name);
+        // What is moved or removed in a directory elsewhere would be somebody else's.
+        [self.dir.clone(), sub("new"), sub("cur"), sub("bad"), self.temporary(), sub("dedupe")]
+            .iter()
+            .try_for_each(|dir| fs::refuse_link(dir))?;
         for dir in [sub("new"), sub("cur"), sub("bad"), self.temporary(), sub("dedupe")] {
             if !dir.is_dir() {
                 fs::create_private_dir(&dir)?;
@@ -144,6 +151,7 @@ impl Spool {
         // `new` comes first: an event that is taken meanwhile is then found in `cur`.
         for dir in ["new", "cur"] {
             let dir = self.dir.join(dir);
+            fs::refuse_link(&dir)?;
             for name in fs::list(&dir)? {
                 let (Some(id), path) = (number(&name.to_string_lossy()), dir.join(&name)) else { continue };
                 let is_lent = path.extension().is_some_and(|e| e == "lent");
@@ -165,7 +173,7 @@ impl Spool {
 
     /// Reads an event without taking it; none if it is gone. A malformed file is moved to `bad/`.
     pub fn read(&self, entry: &SpoolEntry) -> Result<Option<SpoolEvent>> {
-        let Some(bytes) = fs::read_own(&entry.path)? else { return Ok(None) };
+        let Some(bytes) = fs::read_no_follow(&entry.path)? else { return Ok(None) };
         match SpoolEvent::parse(&bytes) {
             Ok(event) => Ok(Some(event)),
             Err(EventError::Newer(_)) => Ok(None),
@@ -211,6 +219,7 @@ impl Spool {
     /// Moves files in `new/` that are not named like events to `bad/`.
     pub fn sweep(&self) -> Result<()> {
         let dir = self.dir.join("new");
+        fs::refuse_link(&dir)?;
         for name in fs::list(&dir)? {
             let text = name.to_string_lossy();
             if number(&text).is_none() && !text.starts_with('.') {
@@ -254,13 +263,14 @@ impl Spool {
 
     /// The number of the event that was acknowledged last; 0 if there is none.
     pub(super) fn last_id(&self) -> Result<u64> {
-        let bytes = fs::read_own(&self.last_file())?.unwrap_or_default();
-        Ok(SpoolEvent::parse(&bytes).map_or(0, |event| event.id()))
+        let bytes = fs::read_no_follow(&self.last_file())?.unwrap_or_default();
+        Ok(SpoolEvent::parse(&bytes).map_or(0, |event| event.id()).min(HIGHEST))
     }
 }
 
 /// The number in an event's file name.
 pub(super) fn number(name: &str) -> Option<u64> {
     let (stem, end) = name.split_once('.')?;
-    (stem.len() == 20 && matches!(end, "json" | "lent")).then(|| stem.parse().ok())?
+    let number = (stem.len() == 20 && matches!(end, "json" | "lent")).then(|| stem.parse().ok())?;
+    number.filter(|number| *number < HIGHEST)
 }

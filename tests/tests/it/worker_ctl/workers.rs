@@ -40,14 +40,15 @@ fn a_bad_name_is_refused_and_a_role_prompt_arrives_verbatim() {
 }
 
 #[test]
-fn a_failing_git_hook_is_only_a_warning() {
+fn a_hook_in_the_clone_that_is_not_ours_is_left_out() {
     let w = World::new();
     let floor = Floor::new(&w);
     let hook = floor.root.path.join(".git/hooks/post-checkout");
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    crate::support::world::write(&hook, "#!/bin/sh\nexit 7\n");
+    crate::support::world::write(&hook, "#!/bin/sh\ntouch \"$HOME/ran\"\n");
     floor.root.sh("chmod +x .git/hooks/post-checkout").exit(0);
-    floor.ctl(&["add", "adam"]).succeeds().err_has("hook failed");
+    floor.ctl(&["add", "adam"]).succeeds().err_has("is not the hook that we installed");
+    assert!(!w.home("ran").exists());
     assert_eq!(text(&floor.status("adam"), "/task"), "idle");
     assert!(tree(&floor, "adam").has("README.md"));
 }

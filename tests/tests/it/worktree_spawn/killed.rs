@@ -185,10 +185,14 @@ fn files_added_to_a_half_made_worktree_are_kept() {
     write(&path.join("README.md"), "ap");
     write(&path.join("src/main.rs"), "edited");
     write(&path.join("mine/notes"), "work");
-    let journal = serde_json::json!({
-        "v": 1, "id": "main.x", "path": path, "branch": "main.x", "makes_branch": true,
-        "base_sha": app.git(&["rev-parse", "HEAD"]).trim(), "makes_dirs": [path],
+    let sha = app.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let journal = serde_json::json!({"v": 2, "id": "main.x", "name": "x", "makes_branch": true, "base_sha": sha});
+    let agent = serde_json::json!({
+        "v": 1, "id": "main.x", "kind": "subtree", "birth_branch": "main.x", "slug": "x", "requested": "x",
+        "parent": "root", "parents": ["root"], "level": 2, "role": "tl", "agent": "claude", "base_sha": sha,
+        "incarnation": "0123456789abcdef0123456789abcdef", "created": "2026-01-01T00:00:00Z",
     });
+    write(&app.path.join(".git/worktrees/x/shopfloor/worktree-spawn/identity.json"), &agent.to_string());
     write(&app.path.join(".git/shopfloor/worktree-spawn/journal/abc.json"), &journal.to_string());
     app.spawn(&["repair", "-n"]).exit(0).out_has("would undo");
     assert!(path.join("README.md").exists());

@@ -1,0 +1,262 @@
+//! A stand-in for a common git directory: links to everything in the real one, beside a configuration of our own.
+//!
+//! git reads `config` by itself, and each worktree's `config.worktree` if `extensions.worktreeConfig` is set. A filter
+//! or transport that these name runs. An agent may write both, also between our look and git's. So git gets this
+//! directory as `GIT_COMMON_DIR`: its `config` has what we read once and found to run nothing, without that extension.
+//! It lies in the user's own state, where no agent's sandbox lets it write.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::guard::{require_plain, tampered};
+use super::{Git, git_said, nul_fields};
+use crate::error::{Failure, Result};
+use crate::fs;
+use crate::hash::Digest;
+
+/// What the stand-in has links to.
+const LINKED: [&str; 10] =
+    ["HEAD", "lfs", "logs", "modules", "objects", "packed-refs", "refs", "reftable", "rr-cache", "shallow"];
+
+/// Those of them that are files.
+const FILES: [&str; 3] = ["HEAD", "packed-refs", "shallow"];
+
+/// Keys that decide what files and commits look like, and run nothing. `git sparse-checkout` writes some of them.
+const HARMLESS: [&str; 31] = [
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "core.autocrlf",
+    "core.bare",
+    "core.commentchar",
+    "core.compression",
+    "core.eol",
+    "core.filemode",
+    "core.ignorecase",
+    "core.logallrefupdates",
+    "core.longpaths",
+    "core.precomposeunicode",
+    "core.quotepath",
+    "core.repositoryformatversion",
+    "core.safecrlf",
+    "core.sharedrepository",
+    "core.symlinks",
+    "core.untrackedcache",
+    "diff.algorithm",
+    "diff.colormoved",
+    "diff.renames",
+    "extensions.compatobjectformat",
+    "extensions.noop",
+    "extensions.objectformat",
+    "extensions.preciousobjects",
+    "extensions.refstorage",
+    "gc.auto",
+    "i18n.commitencoding",
+    "merge.conflictstyle",
+    "merge.renames",
+    "submodule.recurse",
+];
+
+/// Sections of which every key is harmless.
+const HARMLESS_SECTIONS: [&str; 10] =
+    ["advice.", "branch.", "color.", "commit.", "index.", "pull.", "push.", "rerere.", "status.", "user."];
+
+/// What `git lfs install` writes: it names the program and no other.
+const LFS: [(&str, &str); 4] = [
+    ("filter.lfs.clean", "git-lfs clean -- %f"),
+    ("filter.lfs.smudge", "git-lfs smudge -- %f"),
+    ("filter.lfs.process", "git-lfs filter-process"),
+    ("filter.lfs.required", "true"),
+];
+
+/// Whose configuration the real `config` is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The person's: all of it counts.
+    Person,
+    /// A clone of ours in which agents work: of what runs or redirects something, only what the person's own
+    /// configuration says too, as git reads it in this directory.
+    Agents(PathBuf),
+}
+
+/// A setting as git lists it; without a value it is true.
+type Setting = (String, Option<OsString>);
+
+impl Git {
+    /// Makes the stand-in for a common directory, or brings it up to date.
+    pub(super) fn stand_in(&self, common_dir: &Path, owner: &Owner) -> Result<PathBuf> {
+        let home = self.env.state_home().ok_or_else(|| {
+            Failure::usage("there is no place for state: neither XDG_STATE_HOME nor HOME is set").hint("set HOME")
+        })?;
+        let real = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
+        let dir = home.join("git").join(Digest::of(real.as_os_str().as_bytes()).to_string());
+        fs::create_private_dir(&dir)?;
+        // A directory that git would make is made in its place first. A file is made through its link.
+        ["logs", "info", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
+        // Attributes there could hide a change from a review.
+        if matches!(owner, Owner::Agents(_)) {
+            fs::create_private_dir(&dir.join("info"))?;
+            fs::point(&dir.join("info/exclude"), &real.join("info/exclude"))?;
+        } else {
+            fs::point(&dir.join("info"), &real.join("info"))?;
+        }
+        for name in LINKED.iter().filter(|name| FILES.contains(name) || real.join(name).exists()) {
+            fs::point(&dir.join(name), &real.join(name))?;
+        }
+        link_worktrees(&real, &dir)?;
+        let text = match owner {
+            Owner::Person => own_config(&self.settings(&real.join("config"))?, &real),
+            Owner::Agents(theirs) => {
+                let known: BTreeSet<Setting> = self.settings_in(theirs)?.into_iter().collect();
+                let mut settings = self.settings(&real.join("config"))?;
+                settings.retain(|setting| is_harmless(setting) || known.contains(setting));
+                written(&settings)
+            }
+        };
+        let file = dir.join("config");
+        if fs::read_no_follow(&file)?.as_deref() != Some(&text) {
+            fs::replace(&file, &text, Some(fs::PRIVATE))?;
+        }
+        Ok(dir)
+    }
+
+    /// The harmless settings of a worktree's own configuration, from one read.
+    pub(super) fn own_settings(&self, git_dir: &Path) -> Result<Vec<OsString>> {
+        let mut settings = self.settings(&git_dir.join("config.worktree"))?;
+        settings.retain(is_harmless);
+        Ok(settings.into_iter().map(|(key, value)| pair(&key, value.as_deref())).collect())
+    }
+
+    /// Refuses a worktree's own configuration that could run something: git copies it into each worktree that is made
+    /// from there. Exit 4, kind `tampered`.
+    pub fn refuse_own_programs(&self, git_dir: &Path) -> Result<()> {
+        let file = git_dir.join("config.worktree");
+        let settings = self.settings(&file)?;
+        let odd: Vec<String> =
+            settings.iter().filter(|setting| !is_harmless(setting)).map(|(key, _)| format!("`{key}`")).collect();
+        match odd.first() {
+            None => Ok(()),
+            Some(key) => Err(tampered(format!("{} sets {}, not known to run nothing", file.display(), odd.join(", ")))
+                .hint(format!(
+                    "take it out, if you did not set it: `git config --file {} --unset-all {}`",
+                    crate::text::shell_word(&file),
+                    key.trim_matches('`')
+                ))),
+        }
+    }
+
+    /// What a file of configuration says, read once. Files that it includes do not count.
+    fn settings(&self, file: &Path) -> Result<Vec<Setting>> {
+        let Some(text) = fs::read_no_follow(file)?.filter(|text| !text.trim_ascii().is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let dir = file.parent().unwrap_or(file);
+        let cmd = self.cmd(dir).args(["config", "--file", "-", "--no-includes", "-z", "--list"]);
+        let output = cmd.input(text).capture()?;
+        match output.status.success() {
+            true => Ok(parse(&output.stdout)),
+            false => Err(tampered(format!("{} cannot be read", file.display()))
+                .because(anyhow::anyhow!(git_said(&output)))
+                .hint(format!("look at the file: `cat {}`", crate::text::shell_word(file)))),
+        }
+    }
+
+    /// What git's configuration says in this directory, all files together.
+    fn settings_in(&self, dir: &Path) -> Result<Vec<Setting>> {
+        Ok(parse(&self.cmd(dir).args(["config", "-z", "--list"]).capture()?.stdout))
+    }
+}
+
+/// Links to the records of those worktrees that git can read without waiting for ever.
+pub(super) fn link_worktrees(real: &Path, dir: &Path) -> Result<()> {
+    let (records, links) = (real.join("worktrees"), dir.join("worktrees"));
+    fs::create_private_dir(&links)?;
+    let sound: Vec<OsString> =
+        fs::list(&records)?.into_iter().filter(|name| require_plain(&records.join(name)).is_ok()).collect();
+    for name in fs::list(&links)?.into_iter().filter(|name| !sound.contains(name)) {
+        fs::remove(&links.join(name))?;
+    }
+    sound.iter().try_for_each(|name| fs::point(&links.join(name), &records.join(name)))
+}
+
+fn parse(listed: &[u8]) -> Vec<Setting> {
+    let setting = |field: &[u8]| {
+        let mut parts = field.splitn(2, |b| *b == b'\n');
+        let key = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+        (key, parts.next().map(|value| OsString::from_vec(value.to_vec())))
+    };
+    nul_fields(listed).map(setting).collect()
+}
+
+fn is_harmless((key, value): &Setting) -> bool {
+    HARMLESS.contains(&key.as_str())
+        || HARMLESS_SECTIONS.iter().any(|section| key.starts_with(section))
+        || LFS.iter().any(|(known, text)| known == key && value.as_deref() == Some(OsStr::new(text)))
+}
+
+fn pair(key: &str, value: Option<&OsStr>) -> OsString {
+    let mut text = OsString::from(key);
+    if let Some(value) = value {
+        text.push("=");
+        text.push(value);
+    }
+    text
+}
+
+/// A person's configuration without the one extension. git looks for extensions in the file itself, not in one that it
+/// includes.
+fn own_config(settings: &[Setting], real: &Path) -> Vec<u8> {
+    let is_format = |(key, _): &&Setting| {
+        key == "core.repositoryformatversion" || (key.starts_with("extensions.") && key != "extensions.worktreeconfig")
+    };
+    let format: Vec<Setting> = settings.iter().filter(is_format).cloned().collect();
+    let include = ("include.path".to_owned(), Some(real.join("config").into_os_string()));
+    written(&[&format[..], &[include]].concat())
+}
+
+/// Settings as a file of configuration.
+fn written(settings: &[Setting]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (key, value) in settings {
+        let (Some((section, _)), Some((rest, name))) = (key.split_once('.'), key.rsplit_once('.')) else { continue };
+        let subsection = rest.strip_prefix(section).and_then(|rest| rest.strip_prefix('.'));
+        let subsection = subsection.map(|name| [&b" "[..], &quoted(name.as_bytes())].concat()).unwrap_or_default();
+        text.extend([&b"["[..], section.as_bytes(), &subsection, b"]\n\t", name.as_bytes()].concat());
+        if let Some(value) = value {
+            text.extend([&b" = "[..], &quoted(value.as_bytes())].concat());
+        }
+        text.push(b'\n');
+    }
+    text
+}
+
+fn quoted(text: &[u8]) -> Vec<u8> {
+    let escaped = text.iter().flat_map(|byte| match byte {
+        b'\n' => b"\\n".to_vec(),
+        b'"' | b'\\' => vec![b'\\', *byte],
+        byte => vec![*byte],
+    });
+    std::iter::once(b'"').chain(escaped).chain([b'"']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_written_as_git_reads_them() {
+        let listed = b"core.bare\nfalse\0branch.a.b \"c\\.merge\nx\ny \0user.name\0";
+        let text = String::from_utf8(written(&parse(listed))).unwrap();
+        let wanted = "[core]\n\tbare = \"false\"\n[branch \"a.b \\\"c\\\\\"]\n\tmerge = \"x\\ny \"\n[user]\n\tname\n";
+        assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn a_filter_counts_only_as_git_lfs_writes_it() {
+        let is = |key: &str, value: &str| is_harmless(&(key.into(), Some(value.into())));
+        assert!(is("filter.lfs.clean", "git-lfs clean -- %f") && is("user.name", "a"));
+        assert!(!is("filter.lfs.clean", "git-lfs clean -- %f; evil") && !is("filter.x.clean", "git-lfs clean -- %f"));
+        assert!(!is("extensions.worktreeconfig", "true") && !is("remote.origin.uploadpack", "evil"));
+    }
+}
