@@ -5,6 +5,7 @@ mod agent_hooks;
 mod checkout;
 mod events;
 mod faults;
+mod forged;
 mod forwarding;
 mod gc;
 mod git;

@@ -1,0 +1,272 @@
+//! State that an agent can write is input: a forged record deletes, moves, runs and reveals nothing.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::spawn::{app, branch_named, subtree};
+use crate::support::world::{Repo, World, needs_mount, write};
+
+const UID: &str = "0123456789abcdef0123456789abcdef";
+
+/// A directory of a person's with a file in it.
+fn precious(w: &World) -> std::path::PathBuf {
+    let dir = w.home("precious");
+    write(&dir.join("thesis"), "years of work\n");
+    dir
+}
+
+fn state(app: &Repo<'_>, below: &str) -> std::path::PathBuf {
+    app.path.join(".git/shopfloor/worktree-spawn").join(below)
+}
+
+/// Everything that looks at journals, each with any result.
+fn look_at_everything(app: &Repo<'_>) -> String {
+    let mut said = String::new();
+    for args in
+        [&["list"][..], &["doctor"], &["subtree", "other", "--unique"], &["gc"], &["repair"], &["wait", "--timeout", "0s"]]
+    {
+        let out = app.spawn(args).any_status().any_out().any_err();
+        said += &format!("{}{}", *out.stdout, *out.stderr);
+    }
+    said
+}
+
+fn identity(app: &Repo<'_>, name: &str) -> Value {
+    let file = app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+#[test]
+fn a_forged_removal_deletes_nothing() {
+    let w = World::new();
+    let app = app(&w);
+    let precious = precious(&w);
+    let child = subtree(&app, &["a"]);
+    child.write("draft", "mine\n");
+    let gitdir = format!("{}\n", child.path.join(".git").display());
+    let record = app.path.join(".git/worktrees/a");
+    // As the first versions wrote it, with every path where a person's files are.
+    let old = |is_final: bool| {
+        json!({"v": 1, "agents": [identity(&app, "a")], "path": child.path, "git_dir": record, "gitdir": gitdir,
+            "aside": precious, "record_aside": w.home("precious"), "is_final": is_final, "deletes": ["main", "x"], "is_forced": true})
+    };
+    let new = |record: &str, name: &str| {
+        json!({"v": 2, "id": "main.a", "record": record, "name": name, "deletes": app.git(&["rev-parse", "main"]).trim()})
+    };
+    for journal in [
+        old(true),
+        old(false),
+        new("a", "a"),
+        new("../../../../precious", "a"),
+        new("a", "../../../../precious"),
+        new("..", ".."),
+        json!({"v": 9, "id": "main.a"}),
+        json!([]),
+    ] {
+        write(&state(&app, &format!("removing/{UID}.json")), &journal.to_string());
+        look_at_everything(&app);
+        assert_eq!(std::fs::read_to_string(precious.join("thesis")).unwrap(), "years of work\n", "{journal}");
+        assert_eq!(child.read("draft"), "mine\n", "{journal}");
+        assert_eq!(child.git(&["status", "--porcelain"]), "?? draft\n", "{journal}");
+        assert!(!branch_named(&app, "main").is_empty() && !branch_named(&app, "main.a").is_empty(), "{journal}");
+    }
+}
+
+#[test]
+fn a_forged_final_removal_deletes_only_what_leads_back_to_its_record() {
+    let w = World::new();
+    let app = app(&w);
+    let precious = precious(&w);
+    let child = subtree(&app, &["a"]);
+    let temporary = format!(".shopfloor-tmp-{UID}");
+    // git's record, as if moved aside already, names a directory of a person's that has the right name but not our link.
+    let victim = w.home(&temporary);
+    std::fs::rename(&precious, &victim).unwrap();
+    let gone = state(&app, &format!("gone/{UID}.git"));
+    write(&gone.join("gitdir"), &format!("{}/.git\n", victim.display()));
+    let journal = json!({"v": 2, "id": "main.a", "record": "a", "name": "precious", "deletes": null});
+    write(&state(&app, &format!("removing/{UID}.json")), &journal.to_string());
+    look_at_everything(&app);
+    assert!(victim.join("thesis").exists());
+    // The same with a link to the person's directory, and with `gone` as a link.
+    std::fs::rename(&victim, &precious).unwrap();
+    std::os::unix::fs::symlink(&precious, &victim).unwrap();
+    write(&precious.join(".git"), &format!("gitdir: {}\n", app.path.join(".git/worktrees/a").display()));
+    write(&gone.join("gitdir"), &format!("{}/.git\n", victim.display()));
+    write(&state(&app, &format!("removing/{UID}.json")), &journal.to_string());
+    look_at_everything(&app);
+    assert!(precious.join("thesis").exists());
+    assert!(child.has("README.md"));
+}
+
+#[test]
+fn a_forged_spawn_takes_back_nothing_of_a_persons() {
+    let w = World::new();
+    let app = app(&w);
+    std::fs::create_dir(w.home("empty")).unwrap();
+    app.git(&["branch", "feature"]);
+    app.sh("git switch -q -c lonely && git commit -q --allow-empty -m lonely && git switch -q main").exit(0);
+    app.git(&["worktree", "add", "-q", "../byhand", "-b", "byhand"]);
+    let hand = w.at(app.path.with_file_name("byhand"));
+    let tip = |name: &str| app.git(&["rev-parse", name]).trim().to_owned();
+    for id in ["lonely", "byhand"] {
+        let journal = json!({"v": 1, "id": id, "name": id, "branch": id, "path": w.home("empty"), "makes_branch": true,
+            "base_sha": tip(id), "makes_dirs": [w.home("empty")]});
+        write(&state(&app, &format!("journal/{UID}.json")), &journal.to_string());
+        look_at_everything(&app);
+        assert!(w.home("empty").is_dir() && hand.has("README.md"), "{id}");
+        assert!(!branch_named(&app, id).is_empty(), "{id}");
+        assert_eq!(hand.git(&["status", "--porcelain"]), "", "{id}");
+    }
+}
+
+#[test]
+fn a_forged_run_touches_no_file_elsewhere() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["a"]);
+    let target = w.home("keys/mine.alive");
+    write(&target, "key\n");
+    app.sh("chmod 755 ~/keys").exit(0);
+    std::fs::create_dir_all(state(&app, "runs/main.a.")).unwrap();
+    let run = json!({"v": 1, "agent": identity(&app, "a"), "incarnation": "/../../../../../../../keys/mine",
+        "pid": 1, "started": "2026-01-01T00:00:00Z", "ended": null, "exit": null, "died": false});
+    write(&state(&app, "runs/main.a.json"), &run.to_string());
+    look_at_everything(&app);
+    assert!(target.exists());
+    assert_eq!(crate::support::world::mode(&w.home("keys")) & 0o777, 0o755);
+}
+
+#[test]
+fn a_seat_that_says_it_is_a_subtree_is_none() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["a"]);
+    let seat = state(&app, "workers/a/identity.json");
+    write(&seat, &identity(&app, "a").to_string().replace("main.a", "main.b"));
+    app.spawn(&["remove", "main.b", "--force"]).exit(1).err_has("no agent");
+    app.write("precious", "x\n");
+    look_at_everything(&app);
+    assert!(app.has("precious") && app.has(".git/HEAD"));
+}
+
+#[test]
+fn a_copied_record_makes_a_name_ambiguous() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["a"]);
+    let eve = subtree(&app, &["eve"]);
+    write(
+        &app.path.join(".git/worktrees/eve/shopfloor/worktree-spawn/identity.json"),
+        &identity(&app, "a").to_string(),
+    );
+    app.spawn(&["path", "main.a"]).exit(1).err_has("both have the record of main.a");
+    assert!(eve.has("README.md"));
+}
+
+#[test]
+fn links_in_our_state_are_refused_and_named() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["a"]);
+    let mail = w.home("Maildir");
+    write(&mail.join("new/1"), "letter\n");
+    for below in ["session/root", "runs", "gone", "removing", "journal"] {
+        let link = state(&app, below);
+        let was = state(&app, "was");
+        let had = std::fs::rename(&link, &was).is_ok();
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&mail, &link).unwrap();
+        for args in [&["wait", "--timeout", "0s"][..], &["gc"], &["repair"], &["subtree", "b"]] {
+            app.spawn(args).exit(4).err_has("is a symbolic link");
+        }
+        assert!(mail.join("new/1").exists(), "{below}");
+        std::fs::remove_file(&link).unwrap();
+        if had {
+            std::fs::rename(&was, &link).unwrap();
+        }
+    }
+    app.spawn(&["list"]).succeeds();
+}
+
+#[test]
+fn what_git_was_told_not_to_look_at_counts_as_a_change() {
+    for flag in ["--skip-worktree", "--assume-unchanged"] {
+        let w = World::new();
+        let app = app(&w);
+        let child = subtree(&app, &["a"]);
+        child.sh(&format!("git update-index {flag} README.md && echo precious > README.md")).exit(0);
+        app.spawn(&["remove", "a"]).exit(1).err_has("README.md");
+        app.spawn(&["gc"]).exit(0).any_out().any_err();
+        assert_eq!(child.read("README.md"), "precious\n", "{flag}");
+        app.spawn(&["remove", "a", "--force"]).succeeds();
+        let kept = app.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash"]);
+        assert_eq!(app.git(&["show", &format!("{}:README.md", kept.trim())]), "precious\n", "{flag}");
+        // Without a change it is in nobody's way.
+        let child = subtree(&app, &["b"]);
+        child.git(&["update-index", flag, "README.md"]);
+        app.spawn(&["remove", "b"]).succeeds();
+    }
+}
+
+#[test]
+fn with_relative_links_nothing_stays_behind() {
+    let w = World::new();
+    let app = app(&w);
+    // The versions of git before 2.48 do not write such links, but read them.
+    let relative = |child: &Repo<'_>| {
+        let name = child.path.file_name().unwrap().to_str().unwrap().to_owned();
+        child.write(".git", &format!("gitdir: ../../../.git/worktrees/{name}\n"));
+        let gitdir = app.path.join(format!(".git/worktrees/{name}/gitdir"));
+        write(&gitdir, &format!("../../../.shopfloor/worktrees/{name}/.git\n"));
+        child.git(&["status"]);
+    };
+    for (name, remove) in [("a", &["remove", "a"][..]), ("b", &["remove", "b", "--force"]), ("c", &["gc"])] {
+        let child = subtree(&app, &[name]);
+        child.write(".shopfloor/secret", "s\n");
+        app.spawn(&["run", &format!("main.{name}"), "--", "true"]).exit(0);
+        relative(&child);
+        let path = format!("{}\n", child.path.display());
+        assert_eq!(app.spawn(&["path", &format!("main.{name}")]).exit(0).stdout, path);
+        app.spawn(&["doctor"]).exit(0).any_out();
+        app.spawn(remove).succeeds();
+        let left = app.sh("ls -A .shopfloor/worktrees 2>/dev/null; true").exit(0).stdout.clone();
+        assert_eq!(left, "", "{name}");
+    }
+}
+
+#[test]
+fn a_mount_inside_is_refused_and_named() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    let data = w.home("data");
+    write(&data.join("photo"), "x\n");
+    std::fs::create_dir_all(child.path.join(".shopfloor/with blank")).unwrap();
+    let mounted = child.path.join(".shopfloor/with blank");
+    app.spawn(&["run", "main.a", "--", "true"]).exit(0);
+    if !needs_mount(&app, &format!("mount --bind '{}' '{}'", data.display(), mounted.display())) {
+        return;
+    }
+    for args in [&["remove", "a"][..], &["remove", "a", "--force"], &["gc"]] {
+        let out = app.spawn(args).any_status();
+        assert!(format!("{}{}", *out.stdout, *out.stderr).contains("with blank"), "{args:?}: {}", *out.stderr);
+        assert!(data.join("photo").exists() && child.has("README.md"), "{args:?}");
+    }
+    app.sh(&format!("umount '{}'", mounted.display())).exit(0);
+    app.spawn(&["remove", "a"]).succeeds();
+    assert!(data.join("photo").exists());
+}
+
+#[test]
+fn the_noted_main_checkout_counts_only_if_it_leads_back() {
+    let w = World::new();
+    let app = app(&w);
+    let other = w.repo("other");
+    other.commit(".env", "SECRET=1\n");
+    write(&app.path.join(".git/shopfloor/main-checkout"), other.path.to_str().unwrap());
+    let child = subtree(&app, &["a"]);
+    let config = child.run("sweatfile-apply", &["show", "--json"]).any_status().any_err().any_out();
+    assert!(!config.stdout.contains(Path::new("other").to_str().unwrap()), "{}", *config.stdout);
+}
