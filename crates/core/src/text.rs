@@ -64,6 +64,46 @@ pub fn printable(text: &str) -> String {
     })
 }
 
+/// The same for the lines of a diff: line ends, tabs and colours stay, and so do bytes that are not UTF-8, unless a
+/// terminal may take them for control characters.
+pub fn printable_lines(bytes: &[u8]) -> Vec<u8> {
+    let is_digit = |c: char| c.is_ascii_digit() || c == ';';
+    let sets_colour =
+        |rest: &str| rest.strip_prefix('[').is_some_and(|r| r.trim_start_matches(is_digit).starts_with('m'));
+    let mut out = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for (at, c) in chunk.valid().char_indices() {
+            let (part, rest) = chunk.valid()[at..].split_at(c.len_utf8());
+            match c {
+                '\n' | '\t' => out.push(part.as_bytes()[0]),
+                '\r' if rest.starts_with('\n') || rest.starts_with("\x1b[m\n") => out.push(b'\r'),
+                '\x1b' if sets_colour(rest) => out.push(b'\x1b'),
+                c if c.is_control() || is_invisible(c) => out.extend(printable(part).into_bytes()),
+                _ => out.extend_from_slice(part.as_bytes()),
+            }
+        }
+        for byte in chunk.invalid() {
+            match byte {
+                0x80..=0x9f => out.extend(format!("\\x{byte:x}").into_bytes()),
+                byte => out.push(*byte),
+            }
+        }
+    }
+    out
+}
+
+/// The text where tmux expands formats: each `#` twice. tmux itself leaves those before a `[` as they are.
+pub fn escape_format(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('#') {
+        let after = rest[at..].trim_start_matches('#');
+        let marks = &rest[at..rest.len() - after.len()];
+        out.extend([&rest[..at], marks, if after.starts_with('[') { "" } else { marks }]);
+        rest = after;
+    }
+    out + rest
+}
+
 /// Bidirectional controls (Unicode UAX #9), zero-width characters and line separators.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
@@ -111,6 +151,23 @@ mod tests {
     #[test]
     fn printable_disarms_escapes_and_direction_marks() {
         assert_eq!(printable("a\x1b[2Jb\u{202e}c\nd é"), "a\\u{1b}[2Jb\\u{202e}c\\nd é");
+    }
+
+    #[test]
+    fn printable_lines_keep_colours_line_ends_and_other_encodings() {
+        let shown = |bytes: &[u8]| printable_lines(bytes);
+        let coloured = "\x1b[32m+\x1b[m\x1b[32mé\t\x1b[m\x1b[41m\r\x1b[m\n-x\r\n\x1b[1;38;5;3m";
+        assert_eq!(shown(coloured.as_bytes()), coloured.as_bytes());
+        assert_eq!(shown("a\u{9b}2J\u{202e}b\rc\x07".as_bytes()), b"a\\u{9b}2J\\u{202e}b\\rc\\u{7}");
+        assert_eq!(shown(b"\x1b]0;t\x1b[2J"), b"\\u{1b}]0;t\\u{1b}[2J");
+        assert_eq!(shown(b"caf\xe9 \x9b2J\xc2"), b"caf\xe9 \\x9b2J\xc2");
+    }
+
+    #[test]
+    fn formats_of_tmux_are_escaped() {
+        assert_eq!(escape_format("a#(b) ##c#"), "a##(b) ####c##");
+        assert_eq!(escape_format("#[x] ##[y] #{z}"), "#[x] ##[y] ##{z}");
+        assert_eq!(escape_format("plain"), "plain");
     }
 
     #[test]

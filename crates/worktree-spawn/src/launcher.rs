@@ -7,7 +7,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd};
-use shopfloor_core::text::shell_word;
+use shopfloor_core::text::{escape_format, shell_word};
 
 use crate::known_agent::KnownAgent;
 
@@ -32,13 +32,19 @@ enum Quoting {
     Plain,
 }
 
+/// What makes names and directories the words that a launcher takes: tmux expands formats in both, and in no command.
+fn escape_of(launcher: &str) -> fn(&str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    if launcher.split(|c| !is_part(c)).any(|word| word == "tmux") { escape_format } else { str::to_owned }
+}
+
 /// Fills in a template's fields.
-fn fill(template: &str, known: &KnownAgent, cmd: &str, quoting: Quoting) -> String {
+fn fill(template: &str, known: &KnownAgent, cmd: &str, quoting: Quoting, escape: fn(&str) -> String) -> String {
     let quote = |text: &str| if quoting == Quoting::Shell { word(text) } else { text.to_owned() };
     let fields = [
-        ("{id}", quote(&known.agent.id)),
-        ("{slug}", quote(&known.agent.slug)),
-        ("{path}", quote(&known.worktree.path.to_string_lossy())),
+        ("{id}", quote(&escape(&known.agent.id))),
+        ("{slug}", quote(&escape(&known.agent.slug))),
+        ("{path}", quote(&escape(&known.worktree.path.to_string_lossy()))),
         ("{cmd}", quote(cmd)),
     ];
     // One pass, so that braces in a field's value are not filled in.
@@ -61,10 +67,11 @@ pub fn command(env: &Env, line: &Line, known: &KnownAgent, cmd: &str) -> Result<
         Line::Shell(template) => {
             let template = PRESETS.iter().find(|(name, _)| name == template).map_or(template.as_str(), |(_, t)| t);
             let sh = proc::find(env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
-            Cmd::new(&sh, env).arg("-c").arg(fill(template, known, cmd, Quoting::Shell))
+            Cmd::new(&sh, env).arg("-c").arg(fill(template, known, cmd, Quoting::Shell, escape_of(template)))
         }
         Line::Argv(argv) => {
-            let argv: Vec<String> = argv.iter().map(|arg| fill(arg, known, cmd, Quoting::Plain)).collect();
+            let escape = escape_of(&argv.join(" "));
+            let argv: Vec<String> = argv.iter().map(|arg| fill(arg, known, cmd, Quoting::Plain, escape)).collect();
             let (name, args) = argv.split_first().ok_or_else(|| Failure::malformed("the launcher is empty"))?;
             let found = if name.contains('/') { Some(env.cwd.join(name)) } else { proc::find(env, name) };
             let found = found.ok_or_else(|| Failure::failed(format!("{name} is not on the PATH")))?;
@@ -89,8 +96,24 @@ mod tests {
         let worktree =
             Worktree { path: "/x y".into(), git_dir: "/g".into(), branch: None, is_main: true, is_lost: false };
         let known = KnownAgent::spawned(agent, worktree);
-        let line = fill("go {slug} {id} {path} {x} {cmd}", &known, "run 'it'", Quoting::Shell);
+        let line = fill("go {slug} {id} {path} {x} {cmd}", &known, "run 'it'", Quoting::Shell, str::to_owned);
         assert_eq!(line, r"go '{cmd}' 'a'\''b' '/x y' {x} 'run '\''it'\'''");
-        assert_eq!(fill("{path}", &known, "", Quoting::Plain), "/x y");
+        assert_eq!(fill("{path}", &known, "", Quoting::Plain, str::to_owned), "/x y");
+        // An agent can write its identity.
+        let forged = fill("{slug} {cmd}", &known, "#(x)", Quoting::Plain, |text| escape_format(&format!("#({text})")));
+        assert_eq!(forged, "##({cmd}) #(x)");
+    }
+
+    #[test]
+    fn only_what_speaks_to_tmux_gets_formats_escaped() {
+        for (launcher, shown) in [
+            (PRESETS[0].1, "##(x)"),
+            ("[ -n \"$TMUX\" ] && /usr/bin/tmux split-window -c {path}", "##(x)"),
+            ("tmux;true", "##(x)"),
+            (PRESETS[1].1, "#(x)"),
+            ("tmux-session {slug}", "#(x)"),
+        ] {
+            assert_eq!(escape_of(launcher)("#(x)"), shown, "{launcher}");
+        }
     }
 }

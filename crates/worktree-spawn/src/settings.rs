@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents;
-use shopfloor_core::config::{self, Config, Line, Setting, SettingType, Trust};
+use shopfloor_core::config::{self, Config, Line, Setting, SettingSource, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Home;
@@ -70,6 +70,15 @@ impl Settings {
         if base.trim().is_empty() {
             return Err(Failure::malformed("`worktree_base` is empty")
                 .hint(format!("name a directory, such as `{}`", default("worktree_base"))));
+        }
+        // tmux, shells and terminals meet the base in paths, and may obey other characters.
+        let is_plain = |c: char| c.is_alphanumeric() || "._-/ ".contains(c);
+        let odd = base.strip_prefix('~').unwrap_or(&base).chars().find(|c| !is_plain(*c));
+        let source = config.value("worktree_base").map(|value| &value.source);
+        if let (Some(c), Some(source @ SettingSource::Repository(..))) = (odd, source) {
+            let refused = format!("`worktree_base` may not contain `{}` ({source})", c.escape_default());
+            return Err(Failure::malformed(refused)
+                .hint("use letters, digits, blanks and `._-/`; your own configuration may name any directory"));
         }
         let agents = config.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
         let agents: Vec<_> = agents.collect();

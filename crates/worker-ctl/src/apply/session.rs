@@ -9,7 +9,7 @@ use regex_lite::Regex;
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{escape_format, printable};
 
 use crate::agent::{AgentTable, Delivery, Dialog, KeyedDialog, Menu, regex};
 use crate::apply::launch::{Launch, launch};
@@ -196,7 +196,7 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
     let is_continued = !words.is_empty();
     let launch = launch(site, worker, &agent, words).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let argv = with_text(launch.argv, &agent, text, &file);
-    let path = tmux::escape_format(&worker.worktree_path);
+    let path = escape_format(&worker.worktree_path);
     let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &path];
     let pairs: Vec<String> = launch.variables.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
     for pair in &pairs {

@@ -14,7 +14,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd, Output};
-use shopfloor_core::text::shell_word;
+use shopfloor_core::text::{escape_format, shell_word};
 
 use crate::layout::{self, RootLock};
 use crate::worker::{Session, Worker};
@@ -58,7 +58,6 @@ pub struct Pane {
     pub pid: i32,
     /// How the program ended, or none while it runs. `Down` means that tmux does not know yet.
     pub end: Option<Session>,
-    pub path: String,
     /// The worker whose agent was started in the pane.
     pub worker: String,
     /// The process id of the server.
@@ -215,7 +214,8 @@ impl Tmux {
         if !self.socket.exists() {
             return Ok(Vec::new());
         }
-        let format = "#{session_name}\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}\t#{@worker_ctl}\t#{pid}\t#{pane_current_path}";
+        // Nothing that a program can choose stands here: a directory's name may have line ends, which would forge lines.
+        let format = "#{session_name}\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}\t#{@worker_ctl}\t#{pid}";
         for _ in 0..3 {
             let output = self.run(&["list-panes", "-a", "-F", format])?;
             // The command fails without a server and without sessions, and then there are no panes. A session may start
@@ -226,6 +226,13 @@ impl Tmux {
             }
         }
         Err(Failure::new(Exit::Failed, "tmux", "tmux cannot list its panes"))
+    }
+
+    /// The current directory of a pane's program.
+    pub fn directory(&self, pane: &str) -> Result<String> {
+        let output = self.run(&["display-message", "-p", "-t", pane, "#{pane_current_path}"])?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
     }
 
     /// The person who has just typed into a pane, if anybody has. The text in the input line is theirs.
@@ -268,13 +275,14 @@ impl Tmux {
                 .hint("run `worker-ctl doctor --repair`, which restores the worktree from its branch"));
         }
         let target = ended.map_or_else(|| format!("={}:", worker.session_id), |pane| pane.id.clone());
-        let (path, line) = (escape_format(&worker.worktree_path), log_line(log));
+        let (path, name, line) =
+            (escape_format(&worker.worktree_path), escape_format(&worker.session_id), log_line(log));
         // The session may still exist without the agent's pane, when a person has a window in it.
         let has_session = self.panes()?.iter().any(|pane| pane.session == worker.session_id);
         let mut args = match ended {
             Some(_) => vec!["respawn-pane", "-t", &target, "-c", &path],
             None if has_session => vec!["new-window", "-t", &target, "-c", &path],
-            None => vec!["new-session", "-d", "-s", &worker.session_id, "-x", "500", "-y", "100", "-c", &path],
+            None => vec!["new-session", "-d", "-s", &name, "-x", "500", "-y", "100", "-c", &path],
         };
         let pairs: Vec<String> = vars.iter().map(|(key, value)| format!("{key}={value}")).collect();
         for pair in &pairs {
@@ -306,16 +314,18 @@ impl Tmux {
     /// Waits until a pane's program runs, and requires that it runs in `dir`.
     fn wait_for_directory(&self, worker: &Worker, mut pane: Pane, dir: &Path) -> Result<Pane> {
         let wanted = dir.canonicalize().ok();
+        let mut path = String::new();
         // The process begins as a copy of the server, in the server's directory. Until then tmux reports none.
         for _ in 0..100 {
-            if pane.end.is_some() || Path::new(&pane.path).canonicalize().ok() == wanted {
+            path = self.directory(&pane.id)?;
+            if pane.end.is_some() || Path::new(&path).canonicalize().ok() == wanted {
                 return Ok(pane);
             }
             thread::sleep(Duration::from_millis(20));
             pane = self.pane_of(worker)?.ok_or_else(|| no_session(worker))?;
         }
         self.run(&["kill-pane", "-t", &pane.id])?;
-        Err(Failure::failed(format!("{} started in {} instead", worker.name, pane.path)))
+        Err(Failure::failed(format!("{} started in {path} instead", worker.name)))
     }
 
     /// The screen of a pane, and `lines` lines above it.
@@ -383,11 +393,6 @@ pub fn without_shell(argv: &[String]) -> Vec<&str> {
     shell.iter().copied().chain(argv.iter().map(String::as_str)).collect()
 }
 
-/// Escapes a text where tmux expands formats.
-pub fn escape_format(text: &str) -> String {
-    text.replace('#', "##")
-}
-
 /// The shell command that writes a pane's output to its log.
 pub fn log_line(log: &Path) -> String {
     // tmux expands `%` as a time format here.
@@ -403,8 +408,8 @@ pub fn find<'p>(panes: &'p [Pane], worker: &Worker) -> Option<&'p Pane> {
 }
 
 fn parse(line: &str) -> Option<Pane> {
-    let fields: Vec<&str> = line.splitn(9, '\t').collect();
-    let [session, id, pid, dead, status, signal, worker, server, path] = fields.as_slice() else { return None };
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [session, id, pid, dead, status, signal, worker, server] = fields.as_slice() else { return None };
     let end = match (*dead == "1", status.parse(), signal.parse()) {
         (false, _, _) => None,
         (true, _, Ok(signal)) => Some(Session::Signal(signal)),
@@ -416,7 +421,6 @@ fn parse(line: &str) -> Option<Pane> {
         id: (*id).to_owned(),
         pid: pid.parse().ok()?,
         end,
-        path: (*path).to_owned(),
         server: server.parse().ok()?,
         worker: (*worker).to_owned(),
     })
@@ -436,11 +440,11 @@ mod tests {
     #[test]
     fn panes_are_read_with_how_they_ended() {
         let end = |line: &str| parse(line).unwrap().end;
-        assert_eq!(end("worker-a\t%1\t7\t0\t\t\t0\t1\t/x"), None);
-        assert_eq!(end("worker-a\t%1\t7\t1\t3\t\t0\t1\t/x"), Some(Session::Code(3)));
-        assert_eq!(end("worker-a\t%1\t7\t1\t\t9\t0\t1\t/x"), Some(Session::Signal(9)));
+        assert_eq!(end("worker-a\t%1\t7\t0\t\t\t0\t1"), None);
+        assert_eq!(end("worker-a\t%1\t7\t1\t3\t\t0\t1"), Some(Session::Code(3)));
+        assert_eq!(end("worker-a\t%1\t7\t1\t\t9\t0\t1"), Some(Session::Signal(9)));
         // Dead, and tmux does not know yet how it ended.
-        assert_eq!(end("worker-a\t%1\t7\t1\t\t\t0\t1\t/x y\tz"), Some(Session::Down));
+        assert_eq!(end("worker-a\t%1\t7\t1\t\t\t0\t1"), Some(Session::Down));
         assert_eq!(parse("nonsense"), None);
     }
 }

@@ -138,7 +138,7 @@ pub fn prepare(
     if pane.end.is_some() {
         return Err(Failure::failed("its program has ended"));
     }
-    if pane.path.ends_with(" (deleted)") {
+    if tmux.directory(&pane.id)?.ends_with(" (deleted)") {
         return Err(Failure::failed("its working directory is gone"));
     }
     if worker.pane_pid.is_some_and(|pid| pid != pane.pid) {

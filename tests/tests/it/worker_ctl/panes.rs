@@ -94,11 +94,11 @@ fn a_tilde_in_the_environment_stays_a_tilde() {
     }
 }
 
-/// Both characters have a special meaning in tmux.
+/// Both characters have a special meaning in tmux. It takes `#[` for the beginning of a style.
 #[test]
 fn a_root_may_have_a_hash_and_a_percent_sign_in_its_path() {
     let top = tempfile::tempdir().unwrap();
-    let below = top.path().join("100%done #home #{r}");
+    let below = top.path().join("1%d #h #{r} #[x] ##(y)");
     std::fs::create_dir(&below).unwrap();
     let w = World::below(&below);
     let floor = staff(&w, &["adam"]);
@@ -113,6 +113,26 @@ fn a_root_may_have_a_hash_and_a_percent_sign_in_its_path() {
     assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
     // tmux's own hook finds the root too.
     kill_and_wait(&floor, "adam");
+}
+
+/// The directory of a program may have any name, also one that looks like a line about another worker's pane.
+#[test]
+fn a_directory_with_line_ends_in_its_name_says_nothing_about_another_worker() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    let eve = floor.status("eve");
+    let (pane, pid) = (text(&eve, "/session_id"), &eve["pane_pid"]);
+    let target = format!("={pane}:");
+    let ask = |field: &str| tmux(&floor, &["display-message", "-p", "-t", &target, field]).trim_end().to_owned();
+    let (id, server) = (ask("#{pane_id}"), ask("#{pid}"));
+    let odd = w.home(&format!("a\n{pane}\t{id}\t{pid}\t1\t7\t\teve\t{server}\tz"));
+    std::fs::create_dir(&odd).unwrap();
+    let split = ["split-window", "-d", "-t", "=worker-adam:", "-c", odd.to_str().unwrap(), "sleep", "600"];
+    tmux(&floor, &split);
+    let is_there = || tmux(&floor, &["list-panes", "-a", "-F", "#{pane_current_path}"]).contains("\teve\t");
+    wait_for(is_there);
+    floor.ctl(&["patrol"]).exit(0);
+    assert_eq!(text(&floor.status("eve"), "/status"), "idle");
 }
 
 #[test]

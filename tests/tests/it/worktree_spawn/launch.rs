@@ -91,6 +91,32 @@ fn a_real_tmux_shows_the_agent() {
     assert!(["worker_exited", "worker_died"].contains(&text(&end, "/type")), "{end}");
 }
 
+/// tmux expands formats in the directory and the name of a window, and may run a command for that.
+#[test]
+fn tmux_runs_nothing_that_the_name_of_a_directory_says() {
+    let mut w = World::new();
+    crate::support::world::which("tmux");
+    let socket = w.path("tmp").join("tmux.sock");
+    w.set("TMUX", format!("{},1,0", socket.display()));
+    w.program("claude", "worktree-spawn notify success \"hello from $(pwd)\"; exec sleep 600");
+    let app = w.repo("a #(touch PWNED) #{pane_id} ##b #[c]");
+    let tmux = |args: &[&str]| {
+        let args = [&["-S", socket.to_str().unwrap(), "-f", "/dev/null"], args].concat();
+        app.run("tmux", &args)
+    };
+    tmux(&["new-session", "-d", "-s", "s", "sleep", "600"]).exit(0);
+    for (name, launcher) in [("one", "tmux"), ("two", "[ -n \"$TMUX\" ] && tmux new-window -d -n {id} -c {path} {cmd}")]
+    {
+        let child = subtree(&app, &[name, "--task", "t", "--launcher", launcher]);
+        let event = app.spawn(&["wait", "--timeout", "60s"]).exit(0).json();
+        assert_eq!(text(&event, "/message"), format!("hello from {}", child.path.display()));
+    }
+    tmux(&["kill-server"]).exit(0);
+    let ends = app.spawn(&["wait", "--count", "2", "--timeout", "60s"]).exit(0).json_lines();
+    assert_eq!(ends.len(), 2, "{ends:?}");
+    assert_eq!(w.at(w.home("")).sh("find . -name PWNED").exit(0).stdout, "");
+}
+
 #[test]
 fn without_a_launcher_the_answer_holds_a_warning() {
     let w = World::new();

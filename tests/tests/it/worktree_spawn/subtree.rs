@@ -162,6 +162,30 @@ fn a_base_may_be_anywhere_and_may_change() {
 }
 
 #[test]
+fn a_base_in_the_repositorys_own_file_has_plain_characters_only() {
+    let w = World::new();
+    let app = app(&w);
+    let set =
+        |base: &str| app.write(".shopfloor/config.toml", &format!("[worktree-spawn]\nworktree_base = \"{base}\"\n"));
+    let before = app.git(&["for-each-ref"]);
+    for odd in [".wt/#(touch ~/P)", "a\\u001bb", "a\\u009bb", "a\\u202eb", "a\\nb", "x;y", "$(x)", "`x`", "a~b", "a'b"]
+    {
+        set(odd);
+        for args in [&["subtree", "x"][..], &["worker", "w"]] {
+            let refused = app.spawn(args).exit(2);
+            refused.err_has("`worktree_base` may not contain").err_has(".shopfloor/config.toml:2");
+        }
+    }
+    assert_eq!(app.git(&["for-each-ref"]), before);
+    set("wälder/a b.c-d_1");
+    assert_eq!(subtree(&app, &["x"]).path, app.path.join("wälder/a b.c-d_1/x"));
+    // A person's own configuration may name any directory.
+    app.write(".shopfloor/config.toml", "");
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nworktree_base = \"we#(ird\"\n");
+    assert_eq!(subtree(&app, &["y"]).path, app.path.join("we#(ird/y"));
+}
+
+#[test]
 fn a_base_among_sources_hides_only_the_worktree() {
     let w = World::new();
     let app = app(&w);
