@@ -10,7 +10,7 @@ use shopfloor_core::error::Result;
 
 use crate::commands::{
     accept, add, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject, reset,
-    review, start, status, up, wait,
+    review, root, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
 use crate::store;
@@ -121,6 +121,9 @@ pub enum Command {
     /// config.toml was edited; and with 3 if nobody can be asked.
     #[command(after_help = "Example:\n  worker-ctl deinit --yes")]
     Deinit(deinit::Args),
+    /// Decide which roots are used: those on your own list, which `init` and `deinit` keep
+    #[command(subcommand, after_help = "Example:\n  worker-ctl root trust ~/workers")]
+    Root(root::RootCommand),
     /// Create a worker with a branch, a worktree and a record in the state
     ///
     /// Exits with 1 if there is a worker, a branch or a directory of this name.

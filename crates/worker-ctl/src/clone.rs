@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LONG_DEADLINE, ListedWorktree, failed, private_dir};
+use shopfloor_core::git::{Git, LONG_DEADLINE, ListedWorktree, failed, private_dir, recorded_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
@@ -54,6 +54,14 @@ impl SourceClone {
     /// The initialised submodules of a worktree.
     pub fn inner(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
         self.git_for(worktree)?.inner(worktree)
+    }
+
+    /// The git directory that the clone has recorded for a worktree, for our own files in it. What the worktree's `.git`
+    /// says does not count, because its agent can write that.
+    pub fn git_dir(&self, worktree: &Path) -> Result<PathBuf> {
+        let dir = recorded_dir(&self.root.join(".git"), worktree)?;
+        let dir = dir.ok_or_else(|| Failure::failed(format!("{} is not a worktree", worktree.display())))?;
+        fs::refuse_link(&dir).map(|()| dir)
     }
 
     fn git_for(&self, dir: &Path) -> Result<Git> {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 
@@ -101,25 +103,27 @@ pub fn receipt(root: &Path, worker: &str) -> PathBuf {
 /// The longest path for a socket, with room for what programs append.
 const LONGEST_SOCKET: usize = 96;
 
-/// The path of a socket: below the root, or below `/tmp` if that is too long.
-fn socket(root: &Path, below: &str, name: &str) -> PathBuf {
-    let inside = root.join(below);
-    if inside.as_os_str().len() <= LONGEST_SOCKET {
-        return inside;
-    }
-    let digest = Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
-    PathBuf::from(format!("/tmp/worker-ctl-{}", &digest[..16])).join(name)
-}
-
-/// The socket of the root's tmux server.
+/// The socket of the root's tmux server, unless its path is too long.
 pub fn tmux_socket(root: &Path) -> PathBuf {
-    socket(root, "tmux.sock", "tmux.sock")
+    root.join("tmux.sock")
 }
 
-/// The socket at which a worker's program takes texts.
-pub fn text_socket(root: &Path, worker: &str) -> PathBuf {
-    let name = format!("{worker}.sock");
-    socket(root, &format!("hooks/{name}"), &format!("worker-{name}"))
+pub fn is_short(socket: &Path) -> bool {
+    socket.as_os_str().len() <= LONGEST_SOCKET
+}
+
+/// Whether the root's tmux server can have its socket here: in the root, or, if that path is too long, in a directory of
+/// ours.
+pub fn is_tmux_socket(root: &Path, socket: &Path) -> bool {
+    let inside = tmux_socket(root);
+    if is_short(&inside) { socket == inside } else { socket.parent().is_some_and(fs::is_ours) }
+}
+
+/// The socket at which a worker's program takes texts. It is beside that of tmux.
+pub fn text_socket(tmux_socket: &Path, worker: &str) -> PathBuf {
+    let dir = tmux_socket.with_file_name("hooks");
+    let named = dir.join(format!("{worker}.sock"));
+    if is_short(&named) { named } else { dir.join(&Digest::of(worker.as_bytes()).to_string()[..8]) }
 }
 
 /// The settings or the plugin with hooks that the workers' sessions of a program get.
@@ -164,7 +168,10 @@ pub fn on_event_log(root: &Path) -> PathBuf {
     root.join("logs/on_event.out")
 }
 
-/// Our own directory in a git directory.
-pub fn private(git_dir: &Path) -> PathBuf {
-    git_dir.join("shopfloor").join(TOOL)
+/// Our own directory in a git directory. Agents may be able to write there, so a link on the way is refused.
+pub fn private(git_dir: &Path) -> Result<PathBuf> {
+    let shared = git_dir.join("shopfloor");
+    let own = shared.join(TOOL);
+    [&shared, &own].into_iter().try_for_each(|dir| fs::refuse_link(dir))?;
+    Ok(own)
 }

@@ -14,6 +14,7 @@ use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
 
 use crate::agent::AgentTable;
 use crate::layout;
+use crate::roots;
 use crate::settings::{RootConfig, WorkerTable};
 use crate::worker::Worker;
 
@@ -32,14 +33,21 @@ pub struct WorkerRoot {
 
 impl WorkerRoot {
     /// Finds the root: the one named, the one in `WORKER_CTL_ROOT`, the one above the current directory, or the one
-    /// recorded in the current repository; outside of any repository the default one. Exit 2 when none of them is a
-    /// root.
+    /// recorded in the current repository; outside of any repository the default one. Exit 2 when it is no root, or when
+    /// the user's own list does not name it.
     pub fn find(env: &Env, named: Option<&Path>, flags: &[(&str, Option<&Path>)]) -> Result<WorkerRoot> {
         let path = match named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from)) {
-            Some(named) => require_root(env, &env.cwd.join(expand_home(env, &named.to_string_lossy())))?,
+            Some(named) => {
+                let dir = env.cwd.join(expand_home(env, &named.to_string_lossy()));
+                require_root(env, &dir).map(|_| dir)?
+            }
             None => search(env)?,
         };
-        WorkerRoot::load(env, path.canonicalize().unwrap_or(path), flags)
+        let path = path.canonicalize().unwrap_or(path);
+        match roots::load(env)?.contains_key(&path) {
+            true => WorkerRoot::load(env, path, flags),
+            false => Err(roots::unlisted(Exit::Bad, &path)),
+        }
     }
 
     /// Loads the configuration of the root at `path`, which must be known to be a root.
@@ -153,10 +161,10 @@ pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     }
 }
 
-/// Exit 2 unless the named directory is a root.
-fn require_root(env: &Env, dir: &Path) -> Result<PathBuf> {
+/// The source of a root. Exit 2 unless the directory is one.
+pub fn require_root(env: &Env, dir: &Path) -> Result<PathBuf> {
     match prove(env, dir)? {
-        Proof::Root(_) => Ok(dir.to_path_buf()),
+        Proof::Root(source) => Ok(source),
         Proof::None(why) => Err(no_root(format!("{} is not a root of worker-ctl: {why}", dir.display()))
             .hint("create a root with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")),
     }
@@ -176,7 +184,7 @@ fn search(env: &Env) -> Result<PathBuf> {
         // Here is a repository that git cannot use. Falling back would send work to another repository's source.
         Err(failure) if env.cwd.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok()) => Err(failure),
         Err(failure) if failure.kind != "not_a_repository" => Err(failure),
-        Err(_) => require_root(env, &default),
+        Err(_) => require_root(env, &default).map(|_| default),
     }
 }
 
@@ -199,7 +207,7 @@ fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
 }
 
 /// The root recorded in a repository. It is never another repository's root, because work would land on that
-/// repository.
+/// repository. Exit 3 when no root of the repository is listed: then this one may be from before there was a list.
 fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let here = repo.home.checkout.display();
     let Some(root) = read_record(&repo.home.common_dir)? else {
@@ -212,16 +220,23 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         };
         return Err(failure.hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
     };
+    let (root, own, all) = (real(&root), real(&repo.home.common_dir), roots::load(env)?);
     match prove(env, &root)? {
-        // A copied repository records the root of the original.
-        Proof::Root(source) if is_another(&source, repo) => {
-            let (root, source) = (root.display(), source.display());
-            let why = format!("{root}, the root recorded in the repository {here}, is the root of {source}");
-            Err(no_root(why).hint(
-                "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`",
-            ))
+        Proof::Root(source) => {
+            let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));
+            // A copied repository records the root of the original. A repository that is gone may have moved here.
+            if common.is_dir() && real(&common) != own {
+                let (root, source) = (root.display(), source.display());
+                let why = format!("{root}, the root recorded in the repository {here}, is the root of {source}");
+                return Err(no_root(why).hint(
+                    "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`",
+                ));
+            }
+            match all.contains_key(&root) || all.values().any(|common| real(common) == own) {
+                true => Ok(root),
+                false => Err(roots::unlisted(Exit::Decide, &root)),
+            }
         }
-        Proof::Root(_) => Ok(root),
         Proof::None(why) => {
             let root = root.display();
             Err(no_root(format!("{root}, the root recorded in the repository {here}, is not a root: {why}"))
@@ -230,20 +245,23 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Whether a source exists and is another repository than `repo`.
-fn is_another(source: &Path, repo: &Repo) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    let common = common_dir_of(source).or_else(|| real(source));
-    source.is_dir() && common != real(&repo.home.common_dir) && real(source) != real(&repo.home.common_dir)
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The common directory of a source, or the source itself where no repository is.
+pub fn common_of(env: &Env, source: &Path) -> PathBuf {
+    let found = env.at(source).and_then(|env| Git::find(&env)?.discover());
+    found.map_or_else(|_| source.to_path_buf(), |repo| repo.common_dir)
 }
 
 /// The root that a repository's common directory records, if any.
 pub fn read_record(common_dir: &Path) -> Result<Option<PathBuf>> {
-    let bytes = fs::read(&record_file(common_dir))?;
+    let bytes = fs::read(&record_file(common_dir)?)?;
     Ok(bytes.map(|bytes| PathBuf::from(OsStr::from_bytes(bytes.trim_ascii_end()))).filter(|path| path.is_absolute()))
 }
 
 /// The file in a source's git directory that records which root was cloned from it.
-pub fn record_file(common_dir: &Path) -> PathBuf {
-    layout::private(common_dir).join("root")
+pub fn record_file(common_dir: &Path) -> Result<PathBuf> {
+    Ok(layout::private(common_dir)?.join("root"))
 }

@@ -76,7 +76,28 @@ impl<'a> Site<'a> {
 
     /// The root's tmux.
     pub fn tmux(&self) -> Result<Tmux> {
-        Tmux::find(self.env, &store::load(&self.root.path)?.tmux_socket)
+        Tmux::find(self.env, &self.tmux_socket()?)
+    }
+
+    /// Where the root's tmux listens. Another place is recorded if that one cannot be used: the root was moved, or the
+    /// directory outside of it is gone or another user's.
+    fn tmux_socket(&self) -> Result<PathBuf> {
+        let root = &self.root.path;
+        let recorded = store::load(root)?.tmux_socket;
+        if self.is_dry || layout::is_tmux_socket(root, &recorded) {
+            return Ok(recorded);
+        }
+        store::update(root, |state| {
+            if !layout::is_tmux_socket(root, &state.tmux_socket) {
+                state.tmux_socket = store::new_tmux_socket(self.env, root)?;
+            }
+            Ok(state.tmux_socket.clone())
+        })
+    }
+
+    /// The socket at which a worker's program takes texts.
+    pub fn text_socket(&self, worker: &str) -> Result<PathBuf> {
+        Ok(layout::text_socket(&self.tmux_socket()?, worker))
     }
 
     /// The repository that accepted work lands on.

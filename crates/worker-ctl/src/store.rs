@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
 use crate::layout::{self, RootLock};
@@ -168,6 +170,26 @@ pub fn newest_readable(root: &Path) -> Option<State> {
     let paths = std::iter::once(layout::state(root)).chain((0..BACKUPS).map(|n| layout::backup(root, n)));
     let states = paths.filter_map(|path| State::parse(&fs::read_no_follow(&path).ok()??).ok());
     states.filter(|state| state.version <= VERSION).max_by_key(|state| state.revision)
+}
+
+/// The socket of the root's tmux server, as far as the state or a backup of it can be read.
+pub fn last_tmux_socket(root: &Path) -> PathBuf {
+    let known = newest_readable(root).map(|state| state.tmux_socket);
+    known.filter(|socket| layout::is_tmux_socket(root, socket)).unwrap_or_else(|| layout::tmux_socket(root))
+}
+
+/// A place for that socket. Anybody can create a directory in `/tmp`, but not one whose name nobody knows beforehand.
+pub fn new_tmux_socket(env: &Env, root: &Path) -> Result<PathBuf> {
+    let inside = layout::tmux_socket(root);
+    if layout::is_short(&inside) {
+        return Ok(inside);
+    }
+    let name = format!("worker-ctl-{}/tmux.sock", &Digest::random().to_string()[..16]);
+    let own = env.var("XDG_RUNTIME_DIR").map(Path::new).filter(|dir| dir.is_absolute() && fs::is_ours(dir));
+    let own = own.map(|dir| dir.join(&name)).filter(|socket| layout::is_short(socket));
+    let socket = own.unwrap_or_else(|| Path::new("/tmp").join(&name));
+    fs::create_private_dir(socket.parent().unwrap_or(root))?;
+    Ok(socket)
 }
 
 fn keep_backup(root: &Path) -> Result<()> {

@@ -109,7 +109,10 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
     let is_good = |check: &str| findings.iter().any(|finding| finding["check"] == check && finding["ok"] == true);
     let has_hooks = found.hooked.contains(&"ledger-synth") || !found.has_own_hooks;
     found.has_ledger = is_good("driver") && is_good("attribute") && has_hooks;
-    found.has_root = ask(env, &["worker-ctl", "status"])?.status.success();
+    let root = ask(env, &["worker-ctl", "status"])?;
+    // A root that the user's own list does not name yet is there all the same.
+    let is_unlisted = |record: &Value| record.pointer("/error/kind") == Some(&"unlisted_root".into());
+    found.has_root = root.status.success() || root.records.iter().any(is_unlisted);
     Ok(found)
 }
 

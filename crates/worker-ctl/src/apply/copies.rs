@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
-use shopfloor_core::git::{Git, private_dir};
+use shopfloor_core::git::Git;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::printable;
@@ -25,8 +25,8 @@ pub fn copy_all(site: &Site<'_>, worktree: &Path) -> Result<()> {
     }
     let source = Root::open(&site.source())?;
     let target = Root::open(worktree)?;
-    let private = private_dir(worktree).ok_or_else(|| Failure::failed("the worktree has no git directory"))?;
-    let path = layout::private(&private).join("copies.json");
+    let private = site.clone.git_dir(worktree)?;
+    let path = layout::private(&private)?.join("copies.json");
     let mut copied: CopiedFiles =
         fs::read_own(&path)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     copied.version = 1;
@@ -66,7 +66,7 @@ pub fn copy_all(site: &Site<'_>, worktree: &Path) -> Result<()> {
     }
     let text = serde_json::to_string(&copied)
         .map_err(|e| Failure::failed("cannot write the record of copied files").because(e))?;
-    fs::create_private_dir(&layout::private(&private))?;
+    fs::create_private_dir(path.parent().unwrap_or(&private))?;
     fs::replace(&path, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
 }
 

@@ -8,7 +8,6 @@ use shopfloor_core::agents::{self, AgentProgram, HookWiring, ProjectSettings};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::folder_trust::is_trusted;
 use shopfloor_core::fs::{self, Content, Root, Staging};
-use shopfloor_core::git::private_dir;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
@@ -46,7 +45,7 @@ impl Wires {
             write(file, text)?;
         }
         if self.takes_texts {
-            let socket = layout::text_socket(&site.root.path, &worker.name);
+            let socket = site.text_socket(&worker.name)?;
             fs::create_private_dir(socket.parent().unwrap_or(&socket))?;
         }
         if let Some((project, text)) = &self.project {
@@ -98,10 +97,10 @@ fn place(site: &Site<'_>, worktree: &Path, project: &ProjectSettings, text: &str
         return Ok(());
     }
     let tracked = site.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", project.file])?;
-    let private = private_dir(worktree).ok_or_else(|| Failure::failed("the worktree has no git directory"))?;
+    let private = site.clone.git_dir(worktree)?;
     let path = rel(project.file)?;
     let root = Root::open(worktree)?;
-    let placed = layout::private(&private).join("hooks");
+    let placed = layout::private(&private)?.join("hooks");
     let new = Digest::of(text.as_bytes());
     let ours = fs::read_own(&placed)?;
     let is_ours = |digest: &Digest| ours.as_deref() == Some(digest.to_string().as_bytes());

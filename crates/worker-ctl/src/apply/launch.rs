@@ -7,7 +7,6 @@ use shopfloor_core::hash::Digest;
 
 use crate::agent::AgentTable;
 use crate::apply::hooks::{self, Wires};
-use crate::layout;
 use crate::site::Site;
 use crate::worker::Worker;
 
@@ -34,7 +33,7 @@ pub fn launch(
 ) -> Result<Launch> {
     let wires = hooks::wires(site, agent)?;
     wires.place(site, worker)?;
-    let (mut launch, texts) = launch_with(site, worker, agent, &wires);
+    let (mut launch, texts) = launch_with(site, worker, agent, &wires)?;
     if let Some(TextSocket { path, settings }) = texts {
         launch.variables.push(("WORKER_CTL_SOCKET".to_owned(), path.to_string_lossy().into_owned()));
         launch.variables.push(("WORKER_CTL_SETTINGS".to_owned(), settings));
@@ -51,19 +50,25 @@ pub fn launch(
 /// Where a worker's program takes texts once it runs, if it does that. This writes nothing.
 pub fn text_socket(site: &Site<'_>, worker: &Worker, agent: &AgentTable) -> Result<Option<TextSocket>> {
     let wires = hooks::wires(site, agent)?;
-    Ok(launch_with(site, worker, agent, &wires).1)
+    Ok(launch_with(site, worker, agent, &wires)?.1)
 }
 
-fn launch_with(site: &Site<'_>, worker: &Worker, agent: &AgentTable, wires: &Wires) -> (Launch, Option<TextSocket>) {
+fn launch_with(
+    site: &Site<'_>,
+    worker: &Worker,
+    agent: &AgentTable,
+    wires: &Wires,
+) -> Result<(Launch, Option<TextSocket>)> {
     let argv = site.root.command(worker, agent, &wires.words);
     let mut variables: Vec<(String, String)> = agent.env.clone().into_iter().collect();
     variables.extend(of_worker(site, worker).map(|(name, value)| (name.to_owned(), value)));
     variables.extend(wires.variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-    let texts = wires.takes_texts.then(|| {
+    let mut texts = None;
+    if wires.takes_texts {
         let settings = Digest::of(format!("{argv:?} {variables:?} {:?}", wires.file).as_bytes()).to_string();
-        TextSocket { path: layout::text_socket(&site.root.path, &worker.name), settings }
-    });
-    (Launch { argv, variables }, texts)
+        texts = Some(TextSocket { path: site.text_socket(&worker.name)?, settings });
+    }
+    Ok((Launch { argv, variables }, texts))
 }
 
 /// The variables that tell a worker's programs about the worker.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{failed, private_dir};
 use shopfloor_core::proc::Output;
@@ -82,7 +82,7 @@ pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: 
                 undo(site, worker)?;
                 return Ok(Rebased::LeftAsItIs);
             }
-            fs::remove(&mark_file(Path::new(&worker.worktree_path))?)?;
+            fs::remove(&mark_file(site, Path::new(&worker.worktree_path))?)?;
             record_done(site, worker, base, &work.sha)
         }
     }
@@ -154,7 +154,7 @@ pub fn ask_to_resolve(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, i
     let tree = Path::new(&worker.worktree_path);
     let rebased = run(site, worker, base, sha)?;
     if rebased.status.success() {
-        fs::remove(&mark_file(tree)?)?;
+        fs::remove(&mark_file(site, tree)?)?;
         return record_done(site, worker, base, sha);
     }
     let files = read_conflicts(&site.clone, tree)?;
@@ -165,13 +165,13 @@ pub fn ask_to_resolve(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, i
     let paths = files.iter().map(|file| file.path.clone()).collect();
     let text = prompt::conflicts(&site.clone.branch, site.root.config.repo.validate.as_deref(), &files);
     match deliver::deliver(site, worker, &input(paths), &text) {
-        Ok(_) => fs::remove(&mark_file(tree)?).map(|()| Rebased::Conflicts(files)),
+        Ok(_) => fs::remove(&mark_file(site, tree)?).map(|()| Rebased::Conflicts(files)),
         Err(failure) if typing::is_nothing_typed(&failure) => {
             site.warn_on_failure(name, || undo(site, worker));
             Err(failure)
         }
         // The text may have arrived, and the worker may be resolving the conflicts already.
-        Err(failure) => fs::remove(&mark_file(tree)?).and(Err(failure)),
+        Err(failure) => fs::remove(&mark_file(site, tree)?).and(Err(failure)),
     }
 }
 
@@ -184,7 +184,7 @@ fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output
     site.clone.require_at(worker, sha)?;
     require_clean(worker, &site.clone.dirty(tree)?)?;
     site.clone.ask(&site.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
-    let mark = mark_file(tree)?;
+    let mark = mark_file(site, tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;
     fs::replace(&mark, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
     site.clone.run(tree, &[&ISOLATED[..], &["rebase", "--quiet", "--onto", base, &fork]].concat())
@@ -199,20 +199,18 @@ fn undo(site: &Site<'_>, worker: &Worker) -> Result<()> {
         kept.iter().for_each(|place| site.ui.detail(format!("kept {place}")));
         site.clone.ask(tree, &[&ISOLATED[..], &["rebase", "--abort"]].concat())?;
     }
-    fs::remove(&mark_file(tree)?)
+    fs::remove(&mark_file(site, tree)?)
 }
 
 /// The file that marks a rebase as ours, until it is over or the worker was asked to resolve it.
-fn mark_file(tree: &Path) -> Result<PathBuf> {
-    let private = private_dir(tree);
-    let private = private.ok_or_else(|| Failure::failed(format!("{} is not a worktree", tree.display())))?;
-    Ok(layout::private(&private).join("rebasing"))
+fn mark_file(site: &Site<'_>, tree: &Path) -> Result<PathBuf> {
+    Ok(layout::private(&site.clone.git_dir(tree)?)?.join("rebasing"))
 }
 
 /// Undoes a rebase that a killed command left. The caller holds the worker's lock.
 pub fn finish_open(site: &Site<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
-    match (mark_file(tree), &worker.task) {
+    match (mark_file(site, tree), &worker.task) {
         (Ok(mark), Task::Rebasing { .. }) => fs::remove(&mark),
         (Ok(mark), _) if mark.exists() && is_own(tree, &mark)? => undo(site, worker),
         // The git of a killed command may be about to start the rebase, so a young mark stays.
@@ -234,8 +232,8 @@ fn is_own(tree: &Path, mark: &Path) -> Result<bool> {
 }
 
 /// Whether there is something for [`finish_open`] to do.
-pub fn is_open(worker: &Worker) -> bool {
-    mark_file(Path::new(&worker.worktree_path)).is_ok_and(|mark| mark.exists())
+pub fn is_open(site: &Site<'_>, worker: &Worker) -> bool {
+    mark_file(site, Path::new(&worker.worktree_path)).is_ok_and(|mark| mark.exists())
 }
 
 /// Moves a worktree that is at `landed` to `at`, in place. Returns `false`, with nothing lost, when the worktree is

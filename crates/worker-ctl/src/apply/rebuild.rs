@@ -31,7 +31,7 @@ pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
     }
     let earlier = store::newest_readable(root);
     let logged = log::last_of_each(root)?;
-    let mut state = State::new(&layout::tmux_socket(root));
+    let mut state = State::new(&store::last_tmux_socket(root));
     let newest = logged.values().filter_map(|record| record["revision"].as_u64()).max();
     state.revision = earlier.as_ref().map(|earlier| earlier.revision).max(newest).map_or(0, |revision| revision + 1);
     state.last_reviewed = earlier.as_ref().and_then(|earlier| earlier.last_reviewed.clone());

@@ -50,7 +50,7 @@ fn open_intents(site: &Site<'_>) -> Result<Vec<(String, OpenIntent)>> {
         let intents = [
             (OpenIntent::Send, worker.pending_send.is_some()),
             (OpenIntent::Pins, has_pins(site, worker)),
-            (OpenIntent::Rebase, rebase::is_open(worker)),
+            (OpenIntent::Rebase, rebase::is_open(site, worker)),
         ];
         open.extend(
             intents.into_iter().filter(|(_, is_open)| *is_open).map(|(intent, _)| (worker.name.clone(), intent)),

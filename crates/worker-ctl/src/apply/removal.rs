@@ -45,7 +45,7 @@ pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Str
         publish::drop_journal(&site.clone, &worker.name)?;
         transition::unpin(site, &worker.name)?;
         receipt::remove(dir, &worker.name)?;
-        fs::remove(&layout::text_socket(dir, &worker.name))?;
+        fs::remove(&site.text_socket(&worker.name)?)?;
         typing::remove_text_files(dir, &worker.name)?;
         remove_table(site, &worker.name)?;
         store::update(dir, |state| {

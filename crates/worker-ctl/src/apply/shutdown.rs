@@ -6,7 +6,6 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::ui::printable;
 
 use crate::apply::{session, transition};
-use crate::layout;
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::store;
@@ -37,7 +36,7 @@ pub fn end_all(site: &Site<'_>, is_forced: bool) -> Result<()> {
 /// Ends all sessions of the root's tmux server when the state cannot be read.
 pub fn end_unknown(site: &Site<'_>, is_forced: bool, why: &Failure) -> Result<()> {
     site.ui.warn(why);
-    let tmux = Tmux::find(site.env, &layout::tmux_socket(&site.root.path))?;
+    let tmux = Tmux::find(site.env, &store::last_tmux_socket(&site.root.path))?;
     let _ = tmux.ignore_deaths();
     let names: BTreeSet<String> = session::end_unknown(site, &tmux, is_forced)?;
     tmux.kill()?;

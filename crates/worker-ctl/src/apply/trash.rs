@@ -40,7 +40,7 @@ pub fn run_overlay_pre_remove(site: &Site<'_>, worker: &Worker) -> Result<Farewe
 }
 
 fn before_removal(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Farewell> {
-    let scratch = site.root.path.join(".git/shopfloor/tmp");
+    let scratch = site.root.path.join("locks");
     farewell::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
 }
 

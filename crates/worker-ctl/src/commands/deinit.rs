@@ -18,6 +18,7 @@ use crate::commands::init::config;
 use crate::daemon::{self, Ending};
 use crate::layout::{self, RootLock};
 use crate::root::{read_record, record_file};
+use crate::roots;
 use crate::site::Site;
 use crate::store;
 use crate::worker::{Activity, Task, Worker};
@@ -80,6 +81,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         refuse_busy(site, &worker)?;
         removal::nuke(site, &worker, false)?;
     }
+    let tmux = site.tmux();
     let _state = site.lock_root(RootLock::State)?;
     let left: Vec<Worker> = store::load(root)?.workers.into_values().collect();
     if !left.is_empty() {
@@ -87,7 +89,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
     refuse_loss(site, &[])?;
     // Its socket may lie outside of the root.
-    if let Ok(tmux) = site.tmux() {
+    if let Ok(tmux) = tmux {
         if !tmux.panes()?.is_empty() {
             return Err(refusal(site, "its tmux has sessions").hint("end them with `worker-ctl down`"));
         }
@@ -95,7 +97,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
     hand_over(site)?;
     keep_config(site)?;
-    remove(root, &git_dir)?;
+    remove(site, &git_dir)?;
     if site.ui.is_json() {
         site.ui.json(&DeinitAnswer { root });
     } else {
@@ -124,18 +126,21 @@ fn hand_over(site: &Site<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Removes the root and the record of it. It first goes to another name, so that a killed command leaves no half root.
-fn remove(root: &Path, git_dir: &Path) -> Result<()> {
+/// Removes the root, the record of it and its line in the user's list. It first goes to another name, so that a killed
+/// command leaves no half root.
+fn remove(site: &Site<'_>, git_dir: &Path) -> Result<()> {
+    let root = &site.root.path;
     let mut aside = root.as_os_str().to_owned();
     aside.push(format!(".removed-{:08x}", Digest::random().short() as u32));
     if !fs::rename_new(root, Path::new(&aside))? {
         return Err(Failure::failed(format!("cannot move {} aside", root.display())));
     }
     if read_record(git_dir)?.is_some_and(|recorded| recorded == *root) {
-        let record = record_file(git_dir);
+        let record = record_file(git_dir)?;
         fs::remove(&record)?;
         fs::remove_empty_dir(record.parent().unwrap_or(git_dir));
     }
+    roots::record(site.env, root, None)?;
     fs::remove_tree(Path::new(&aside))
 }
 

@@ -50,7 +50,7 @@ fn check_all(site: &Site<'_>) -> Vec<Finding<Repair>> {
     let is_loaded = loaded.is_ok();
     // Without a readable state the other checks still run, but they must not report each session and branch as one that
     // belongs to no worker.
-    let state = loaded.unwrap_or_else(|_| State::new(&layout::tmux_socket(&site.root.path)));
+    let state = loaded.unwrap_or_else(|_| State::new(&store::last_tmux_socket(&site.root.path)));
     let or_failure = |check: &'static str, findings: Result<Vec<Finding<Repair>>>, fix: &str| {
         findings.unwrap_or_else(|failure| vec![Finding::bad(check, failure.to_string(), fix, None)])
     };

@@ -17,6 +17,7 @@ use crate::clone::PUSH_URL;
 use crate::commands;
 use crate::layout;
 use crate::root::{DEFAULT, Proof, prove, read_record, record_file};
+use crate::roots;
 use crate::store::{self, State};
 
 #[derive(Debug, ClapArgs)]
@@ -65,7 +66,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<E
     new.root = new.root.canonicalize().unwrap_or(new.root);
     make_clone(env, &git, &new)?;
     install_hooks(ui, env, &git, &new.repo, &new.root)?;
-    record_root(&new)?;
+    record_root(env, &new)?;
     let root = new.root.as_path();
     if let Some(before) = &new.recorded {
         let (root, before) = (root.display(), before.display());
@@ -118,6 +119,7 @@ fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot
         }
         (None, None) => default_target(env, &source)?,
     };
+    [&root, &repo.common_dir].into_iter().try_for_each(|path| roots::check(path))?;
     refuse_taken(&git, &root, &source)?;
     let recorded = recorded.map(|(recorded, _)| recorded);
     Ok((git, NewRoot { root, repo, source, branch, recorded }))
@@ -163,17 +165,18 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     Ok(())
 }
 
-/// Writes the state, the repository's record of the root, and the configuration. The configuration comes last, because
-/// it makes the directory a root.
-fn record_root(new: &NewRoot) -> Result<()> {
+/// Writes the state, the repository's record of the root, the line of the user's list, and the configuration. The
+/// configuration comes last, because it makes the directory a root.
+fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
     let NewRoot { root, repo, source, branch, .. } = new;
     for dir in [".worktrees", "logs", "locks"] {
         fs::create_private_dir(&root.join(dir))?;
     }
-    store::create(root, &State::new(&layout::tmux_socket(root)))?;
-    let record = record_file(&repo.common_dir);
+    store::create(root, &State::new(&store::new_tmux_socket(env, root)?))?;
+    let record = record_file(&repo.common_dir)?;
     fs::create_private_dir(record.parent().unwrap_or(&repo.common_dir))?;
     fs::replace(&record, format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
+    roots::record(env, root, Some(&repo.common_dir))?;
     fs::replace(&layout::config(root), config(source, branch).as_bytes(), None)
 }
 

@@ -19,6 +19,7 @@ pub mod rebase;
 pub mod reject;
 pub mod reset;
 pub mod review;
+pub mod root;
 pub mod start;
 pub mod status;
 pub mod up;

@@ -1,12 +1,16 @@
 //! `review`: shows a worker's work and records that it was reviewed.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::proc;
+use shopfloor_core::fs::Temporary;
+use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::proc::{self, Cmd, Status};
+use shopfloor_core::text::{printable_lines, shell_word};
 
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WorkerKeys, look};
@@ -110,7 +114,8 @@ fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface
     run_viewer(site, sha, interface)
 }
 
-/// Runs git, which starts a pager on a terminal, or the program that was chosen.
+/// Runs git or the program that was chosen, and shows its diff without what a terminal would obey: on a terminal, in the
+/// person's pager.
 fn run_viewer(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     let has = |program: &str| proc::find(site.env, program).is_some();
     let interface = interface.unwrap_or(if has("difft") { Interface::Difftastic } else { Interface::Git });
@@ -127,11 +132,51 @@ fn run_viewer(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Resul
     };
     // Run in the clone, not in the worktree, because the agent can write the worktree's attributes and configuration.
     let cmd = site.clone.git.shown(&site.root.path);
-    let is_paged = std::io::stdout().is_terminal();
-    let cmd = if is_paged { cmd } else { cmd.args(["--no-pager", "-c", "color.ui=false", "-c", "color.diff=false"]) };
-    let status = cmd.args(args).foreground()?;
-    match status.success() || is_paged || status.code() == 141 {
-        true => Ok(Exit::Done),
-        false => Err(Failure::failed(format!("the diff viewer failed with {status}")).hint("try `--interface git`")),
+    let failed =
+        |status: Status| Failure::failed(format!("the diff viewer failed with {status}")).hint("try `--interface git`");
+    if interface == Interface::Vscode {
+        let status = cmd.args(args).foreground()?;
+        return if status.success() { Ok(Exit::Done) } else { Err(failed(status)) };
     }
+    let is_paged = std::io::stdout().is_terminal();
+    let cmd = match is_paged {
+        // Colours are as for a pager.
+        true => cmd.var("GIT_PAGER_IN_USE", "true"),
+        false => cmd.args(["-c", "color.ui=false", "-c", "color.diff=false"]),
+    };
+    let diff = cmd.args(args).capture()?;
+    if !diff.status.success() {
+        let stderr = String::from_utf8_lossy(&diff.stderr).trim().to_owned();
+        return Err(failed(diff.status).because(std::io::Error::other(stderr)));
+    }
+    let text = printable_lines(&diff.stdout);
+    match is_paged && !text.is_empty() {
+        true => page(site, &text)?,
+        false => site.ui.answer(&text),
+    }
+    Ok(Exit::Done)
+}
+
+/// Shows a text in the person's pager for diffs, as their own configuration names it.
+fn page(site: &Site<'_>, text: &[u8]) -> Result<()> {
+    let ask = |args: &[&str]| -> Result<String> {
+        let asked = site.clone.git.shown(&site.root.path).args(args.iter().copied()).capture()?;
+        Ok(String::from_utf8_lossy(&asked.stdout).trim().to_owned())
+    };
+    let named = ask(&["config", "--get", "pager.diff"])?;
+    let pager = match named.as_str() {
+        "false" => "cat".to_owned(),
+        "" | "true" => ask(&["var", "GIT_PAGER"])?,
+        _ => named,
+    };
+    let sh = proc::find(site.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
+    let file = Temporary::with(site.env, text)?;
+    let mut cmd = Cmd::new(&sh, site.env).without_vars(LOCAL_VARS).dir(Path::new("/"));
+    // As git does.
+    for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+        if site.env.var(name).is_none() {
+            cmd = cmd.var(name, value);
+        }
+    }
+    cmd.arg("-c").arg(format!("{pager} < {}", shell_word(file.path()))).foreground().map(drop)
 }

@@ -275,6 +275,7 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
 
 fn work(day: &mut Day, floor: &Floor<'_>) {
     let root = &floor.root;
+    day.run_with(root, "worker-ctl root trust", &[root.path.to_str().unwrap(), "--yes"]);
     day.run(root, "worker-ctl add adam");
     day.run(root, "worker-ctl add eve");
     day.run(root, "worker-ctl up adam eve");

@@ -96,6 +96,7 @@ fn workers_of_version_1_are_read() {
     w.at(w.home("")).sh(&copy).exit(0);
     // A fixture holds no clone; this is what makes it a root.
     root.sh("git init -q . && git config shopfloor.source /source-of-it").exit(0);
+    root.run("worker-ctl", &["root", "trust", ".", "--yes"]).succeeds();
     let status = root.run("worker-ctl", &["status", "--json"]).exit(0).json();
     let row = |worker: &serde_json::Value| {
         ["/name", "/status", "/task", "/session"].map(|key| text(worker, key).to_owned()).join(" ")

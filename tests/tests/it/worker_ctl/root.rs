@@ -174,6 +174,7 @@ fn an_unrelated_repository_below_a_root_does_not_belong_to_it() {
     a.run("worker-ctl", &["init", "--target", around.to_str().unwrap()]).exit(1).any_err();
     std::fs::rename(w.home("a-root"), w.home("kept")).unwrap();
     w.at(w.home("")).sh("mv workers/x x && rmdir workers && mv kept workers && mv x workers/x").exit(0);
+    w.at(&around).run("worker-ctl", &["root", "trust", ".", "--yes"]).succeeds();
     w.at(&around).run("worker-ctl", &["status"]).exit(0);
     b.run("worker-ctl", &["status"]).exit(2).err_has("no root of worker-ctl is recorded in the repository");
     b.run("worker-ctl", &["init", "--target", w.home("b-root").to_str().unwrap()]).succeeds();
@@ -201,6 +202,8 @@ fn a_moved_root_creates_nothing_at_its_old_path() {
     let moved = w.at(w.home("moved"));
     std::fs::rename(&floor.root.path, &moved.path).unwrap();
     moved.write(".worktrees/adam/wip", "work\n");
+    moved.run("worker-ctl", &["status"]).exit(2).err_has("is not on your list of roots");
+    moved.run("worker-ctl", &["root", "trust", ".", "--yes"]).succeeds();
     let answer = moved.run("worker-ctl", &["doctor", "--repair", "--yes"]).exit(1);
     answer.out_has("but the root is");
     assert!(!floor.root.path.exists());

@@ -1,14 +1,14 @@
 //! worker-ctl: sessions of agents, how texts reach them, and how their programs end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
 use crate::support::worker::{
-    agent, configure, kill_agent, marked, program, prompts, refused, send_message, table, tmux,
+    agent, configure, kill_agent, marked, program, prompts, refused, send_message, table, tmux, up,
 };
-use crate::support::world::{World, skip, text, wait_for, which, write};
+use crate::support::world::{World, mode, needs_root, skip, text, wait_for, which, write};
 
 /// The content of the file that a line names.
 fn pointed(line: &str) -> String {
@@ -329,4 +329,57 @@ fn a_program_gets_the_environment_of_the_up_that_starts_it() {
     assert!(up("adam", key).contains(&format!("<{key}|||adam>")));
     // The server runs already, with another environment.
     assert!(up("eve", "two").contains("<two|||eve>"));
+}
+
+/// A floor with adam whose root's path is too long for sockets. Sessions have a runtime directory.
+fn long<'w>(w: &'w mut World) -> Floor<'w> {
+    let runtime = w.path("run");
+    std::fs::create_dir(&runtime).unwrap();
+    w.set("XDG_RUNTIME_DIR", runtime.to_str().unwrap());
+    let w = &*w;
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let root = w.at(w.home(&("long/".repeat(20) + "root")));
+    app.run("worker-ctl", &["init", "--target", root.path.to_str().unwrap()]).succeeds();
+    let floor = Floor { app, root };
+    agent(&floor, "other", &[], "");
+    floor.ctl(&["add", "adam", "--agent", "other"]).succeeds();
+    floor
+}
+
+/// The directory of tmux's socket.
+fn socket_dir(floor: &Floor<'_>) -> PathBuf {
+    let status = floor.ctl(&["status", "--json"]).exit(0).json();
+    Path::new(text(&status, "/tmux_socket")).parent().unwrap().to_path_buf()
+}
+
+#[test]
+fn sockets_of_a_long_root_are_in_a_private_directory_that_is_made_anew_when_it_is_gone() {
+    let mut w = World::new();
+    let floor = long(&mut w);
+    let first = socket_dir(&floor);
+    assert_eq!((first.parent().unwrap(), mode(&first)), (floor.root.world.path("run").as_path(), 0o700));
+    up(&floor, &["adam"]);
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    floor.ctl(&["down"]).succeeds();
+    // As after a reboot.
+    std::fs::remove_dir_all(&first).unwrap();
+    up(&floor, &["adam"]);
+    let second = socket_dir(&floor);
+    assert!(second != first && second.join("tmux.sock").exists());
+}
+
+#[test]
+fn another_user_who_has_the_directory_of_the_sockets_does_not_stop_up() {
+    if !needs_root() {
+        return;
+    }
+    let mut w = World::new();
+    let floor = long(&mut w);
+    let first = socket_dir(&floor);
+    std::os::unix::fs::chown(&first, Some(65534), None).unwrap();
+    up(&floor, &["adam"]);
+    assert_ne!(socket_dir(&floor), first);
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    assert_eq!(std::fs::read_dir(&first).unwrap().count(), 0);
 }

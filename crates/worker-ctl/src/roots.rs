@@ -1,0 +1,65 @@
+//! The user's own list of roots. The configuration of a root runs commands, so only the roots that this list names are
+//! used: an agent can make what looks like a root, and a repository's record of it, but cannot write here.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::text::shell_word;
+
+/// The failure kind of a root that the list does not name.
+pub const UNLISTED: &str = "unlisted_root";
+
+/// Reads the list: each root, with the common directory of the repository that it was made for.
+pub fn load(env: &Env) -> Result<BTreeMap<PathBuf, PathBuf>> {
+    let bytes = fs::read_no_follow(&list_file(env)?)?.unwrap_or_default();
+    let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+    let parse = |line: &[u8]| {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        Some((path(&line[..tab]), path(&line[tab + 1..])))
+    };
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(parse).collect())
+}
+
+/// Lists a root as the one of this repository; without one, takes the root out of the list.
+pub fn record(env: &Env, root: &Path, common: Option<&Path>) -> Result<()> {
+    let file = list_file(env)?;
+    let _lock = Lock::take(&file.with_extension("lock"))?;
+    let mut all = load(env)?;
+    all.remove(root);
+    if let Some(common) = common {
+        let common = common.canonicalize().unwrap_or_else(|_| common.to_path_buf());
+        [root, &common].into_iter().try_for_each(check)?;
+        all.insert(root.to_path_buf(), common);
+    }
+    let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
+    let lines = all.iter().flat_map(|(root, common)| [bytes(root), b"\t".into(), bytes(common), b"\n".into()].concat());
+    fs::replace(&file, &lines.collect::<Vec<u8>>(), Some(fs::PRIVATE))
+}
+
+/// Exit 2 for a path that no line of the list can hold.
+pub fn check(path: &Path) -> Result<()> {
+    match path.as_os_str().as_bytes().iter().any(|byte| b"\t\n".contains(byte)) {
+        true => Err(Failure::usage(format!("{} has a tab or a line end in its path", path.display()))
+            .hint("choose a path without them")),
+        false => Ok(()),
+    }
+}
+
+/// The failure of a root that the list does not name.
+pub fn unlisted(exit: Exit, root: &Path) -> Failure {
+    Failure::new(exit, UNLISTED, format!("{} is not on your list of roots, so it is not used", root.display()))
+        .hint(format!("see what it would run, and list it: `worker-ctl root trust {}`", shell_word(root)))
+}
+
+fn list_file(env: &Env) -> Result<PathBuf> {
+    let dir = env.state_home().ok_or_else(|| {
+        Failure::usage("there is no place for the list of roots").hint("set HOME and run the command again")
+    })?;
+    Ok(dir.join("roots"))
+}
