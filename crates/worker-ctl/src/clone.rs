@@ -36,7 +36,7 @@ impl SourceClone {
     pub fn new(git: &Git, root: &WorkerRoot, source: &Path, is_dry: bool) -> Result<SourceClone> {
         let branch = root.config.repo.branch.clone();
         let theirs = if source.is_dir() { source } else { Path::new("/") };
-        let (plain, git) = (git.clone(), git.in_clone(&root.path, theirs)?);
+        let (plain, git) = (git.clone(), git.in_clone(&root.path, &layout::host_git(&root.path), theirs)?);
         Ok(SourceClone { git, plain, root: root.path.clone(), branch, is_dry })
     }
 
@@ -87,7 +87,7 @@ impl SourceClone {
             None => cmd.arg(path).arg(branch),
         };
         let made = cmd.capture()?;
-        if made.status.success() { Ok(()) } else { Err(failed("worktree add", &made)) }
+        if made.status.success() { self.git.look_again() } else { Err(failed("worktree add", &made)) }
     }
 
     /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed; returns what a
@@ -111,7 +111,7 @@ impl SourceClone {
     /// Removes a worktree whose content is kept elsewhere, and git's record of it.
     pub fn remove_worktree(&self, path: &Path) -> Result<()> {
         let removed = self.plain.cmd_alone(&self.root).args(["worktree", "remove", "--force"]).arg(path).capture()?;
-        if removed.status.success() { Ok(()) } else { Err(failed("worktree remove", &removed)) }
+        if removed.status.success() { self.git.look_again() } else { Err(failed("worktree remove", &removed)) }
     }
 
     /// The output of a command; fails when git fails.

@@ -59,6 +59,11 @@ pub fn worker_lock(root: &Path, worker: &str) -> PathBuf {
     root.join("locks").join(format!("worker-{worker}.lock"))
 }
 
+/// What git gets in place of the clone's directory, with a configuration that no agent writes.
+pub fn host_git(root: &Path) -> PathBuf {
+    root.join("git")
+}
+
 pub fn config(root: &Path) -> PathBuf {
     root.join("config.toml")
 }

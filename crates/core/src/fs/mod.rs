@@ -316,7 +316,8 @@ pub fn rename_over(from: &Path, to: &Path) -> Result<()> {
 
 /// Makes a symbolic link of our own, or points it there if it leads elsewhere.
 pub fn point(link: &Path, target: &Path) -> Result<()> {
-    if std::fs::read_link(link).is_ok_and(|leads| leads == target) {
+    let leads_there = || std::fs::read_link(link).is_ok_and(|leads| leads == target);
+    if leads_there() || std::os::unix::fs::symlink(target, link).is_ok() || leads_there() {
         return Ok(());
     }
     let temporary = link.with_file_name(unique_name());

@@ -128,9 +128,11 @@ impl Git {
     /// git for a clone of ours in which agents work, at `root`. No command of it in the clone or, through
     /// [`guarded`](Self::guarded), in a worktree of the clone obeys a filter, a redirection or a helper that the clone's
     /// own configuration names, unless git reads the same in `theirs`, a directory of the person's.
-    pub fn in_clone(&self, root: &Path, theirs: &Path) -> Result<Git> {
+    /// `dir` is the stand-in's place, outside of the clone's own directory.
+    pub fn in_clone(&self, root: &Path, dir: &Path, theirs: &Path) -> Result<Git> {
         let git_dir = root.join(".git");
-        let common_dir = self.stand_in(&git_dir, &Owner::Agents(theirs.to_path_buf()))?;
+        let owner = Owner::Agents { dir: dir.to_path_buf(), theirs: theirs.to_path_buf() };
+        let common_dir = self.stand_in(&git_dir, &owner)?;
         let pinned = Pinned { vars: AS_COMMITTED, ..Pinned::new(root, git_dir, Some(common_dir)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }

@@ -3,7 +3,7 @@
 //! git reads `config` by itself, and each worktree's `config.worktree` if `extensions.worktreeConfig` is set. A filter
 //! or transport that these name runs. An agent may write both, also between our look and git's. So git gets this
 //! directory as `GIT_COMMON_DIR`: its `config` has what we read once and found to run nothing, without that extension.
-//! It lies in the user's own state, where no agent's sandbox lets it write.
+//! It lies where no agent's sandbox lets it write: in a root of ours beside the clone, else in the user's own state.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -76,8 +76,8 @@ pub(super) enum Owner {
     /// The person's: all of it counts.
     Person,
     /// A clone of ours in which agents work: of what runs or redirects something, only what the person's own
-    /// configuration says too, as git reads it in this directory.
-    Agents(PathBuf),
+    /// configuration says too, as git reads it in the directory `theirs`. The stand-in is `dir`.
+    Agents { dir: PathBuf, theirs: PathBuf },
 }
 
 /// A setting as git lists it; without a value it is true.
@@ -86,16 +86,22 @@ type Setting = (String, Option<OsString>);
 impl Git {
     /// Makes the stand-in for a common directory, or brings it up to date.
     pub(super) fn stand_in(&self, common_dir: &Path, owner: &Owner) -> Result<PathBuf> {
-        let home = self.env.state_home().ok_or_else(|| {
-            Failure::usage("there is no place for state: neither XDG_STATE_HOME nor HOME is set").hint("set HOME")
-        })?;
         let real = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
-        let dir = home.join("git").join(Digest::of(real.as_os_str().as_bytes()).to_string());
+        let dir = match owner {
+            Owner::Agents { dir, .. } => dir.clone(),
+            Owner::Person => {
+                let home = self.env.state_home().ok_or_else(|| {
+                    Failure::usage("there is no place for state: neither XDG_STATE_HOME nor HOME is set")
+                        .hint("set HOME")
+                })?;
+                home.join("git").join(Digest::of(real.as_os_str().as_bytes()).to_string())
+            }
+        };
         fs::create_private_dir(&dir)?;
         // A directory that git would make is made in its place first. A file is made through its link.
         ["logs", "info", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
         // Attributes there could hide a change from a review.
-        if matches!(owner, Owner::Agents(_)) {
+        if matches!(owner, Owner::Agents { .. }) {
             fs::create_private_dir(&dir.join("info"))?;
             fs::point(&dir.join("info/exclude"), &real.join("info/exclude"))?;
         } else {
@@ -107,7 +113,7 @@ impl Git {
         link_worktrees(&real, &dir)?;
         let text = match owner {
             Owner::Person => own_config(&self.settings(&real.join("config"))?, &real),
-            Owner::Agents(theirs) => {
+            Owner::Agents { theirs, .. } => {
                 let known: BTreeSet<Setting> = self.settings_in(theirs)?.into_iter().collect();
                 let mut settings = self.settings(&real.join("config"))?;
                 settings.retain(|setting| is_harmless(setting) || known.contains(setting));

@@ -37,12 +37,13 @@ struct DeinitAnswer<'a> {
 }
 
 /// What `init` and the other commands put into a root. Anything else is somebody's.
-const OURS: [&str; 14] = [
+const OURS: [&str; 15] = [
     ".git",
     ".worktrees",
     "accept",
     "agents",
     "config.toml",
+    "git",
     "hooks",
     "locks",
     "logs",

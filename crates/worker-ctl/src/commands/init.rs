@@ -177,6 +177,7 @@ fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
     fs::create_private_dir(record.parent().unwrap_or(&repo.common_dir))?;
     fs::replace(&record, format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
     roots::record(env, root, Some(&repo.common_dir))?;
+    Git::find(env)?.in_clone(root, &layout::host_git(root), source)?;
     fs::replace(&layout::config(root), config(source, branch).as_bytes(), None)
 }
 
@@ -207,7 +208,7 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
         };
     }
     let is_ours = |name: &str| {
-        [".git", ".worktrees", "locks", "logs", "state.json"].contains(&name) || name.starts_with(fs::RESERVED)
+        [".git", ".worktrees", "git", "locks", "logs", "state.json"].contains(&name) || name.starts_with(fs::RESERVED)
     };
     if fs::list(root)?.iter().any(|name| !name.to_str().is_some_and(is_ours)) {
         return refuse(format!("{} is not empty", root.display()), other);

@@ -140,14 +140,12 @@ fn a_pane_that_has_not_yet_changed_its_directory_is_waited_for() {
     floor.ctl(&["add", "adam"]).succeeds();
     let tmux = which("tmux");
     let early = "
-        panes=$('TMUX' \"$@\") || exit
-        if [ -n \"$panes\" ] && [ $(cat ~/asked 2> /dev/null | wc -l) -lt 2 ]; then
-            echo >> ~/asked
-            panes=$(echo \"$panes\" | sed 's|[^\t]*$|/|')
-        fi
-        echo \"$panes\"";
+        if [ $(cat ~/asked 2> /dev/null | wc -l) -lt 2 ]; then echo >> ~/asked; echo /; else exec 'TMUX' \"$@\"; fi";
     let early = early.replace("TMUX", tmux.to_str().unwrap());
-    w.program("tmux", &format!("case \"$*\" in *list-panes*) {early} ;; *) exec '{}' \"$@\" ;; esac", tmux.display()));
+    w.program(
+        "tmux",
+        &format!("case \"$*\" in *pane_current_path*) {early} ;; *) exec '{}' \"$@\" ;; esac", tmux.display()),
+    );
     floor.up();
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
     assert_eq!(w.at(w.home("")).read("asked"), "\n\n");

@@ -23,9 +23,14 @@ fn state(app: &Repo<'_>, below: &str) -> std::path::PathBuf {
 /// Everything that looks at journals, each with any result.
 fn look_at_everything(app: &Repo<'_>) -> String {
     let mut said = String::new();
-    for args in
-        [&["list"][..], &["doctor"], &["subtree", "other", "--unique"], &["gc"], &["repair"], &["wait", "--timeout", "0s"]]
-    {
+    for args in [
+        &["list"][..],
+        &["doctor"],
+        &["subtree", "other", "--unique"],
+        &["gc"],
+        &["repair"],
+        &["wait", "--timeout", "0s"],
+    ] {
         let out = app.spawn(args).any_status().any_out().any_err();
         said += &format!("{}{}", *out.stdout, *out.stderr);
     }
@@ -51,9 +56,7 @@ fn a_forged_removal_deletes_nothing() {
         json!({"v": 1, "agents": [identity(&app, "a")], "path": child.path, "git_dir": record, "gitdir": gitdir,
             "aside": precious, "record_aside": w.home("precious"), "is_final": is_final, "deletes": ["main", "x"], "is_forced": true})
     };
-    let new = |record: &str, name: &str| {
-        json!({"v": 2, "id": "main.a", "record": record, "name": name, "deletes": app.git(&["rev-parse", "main"]).trim()})
-    };
+    let new = |record: &str, name: &str| json!({"v": 2, "id": "main.a", "record": record, "name": name, "deletes": app.git(&["rev-parse", "main"]).trim()});
     for journal in [
         old(true),
         old(false),
