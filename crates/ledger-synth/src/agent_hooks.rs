@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObjectProp, CstRootNode};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::agents::ProjectFiles;
 use shopfloor_core::env::Env;
@@ -98,6 +98,15 @@ impl SetupFile {
             SetupFile::Skill(_) => Ok(text.to_owned()),
         }
     }
+
+    /// Its text without what [`set_up`](SetupFile::set_up) writes; empty if nothing else is in it.
+    pub fn take_out(&self, text: &str) -> Result<String, String> {
+        match self {
+            SetupFile::Hooks(program, _) => without_hooks(text, *program),
+            SetupFile::Skill(_) if text == SKILL || is_old_skill(text) => Ok(String::new()),
+            SetupFile::Skill(_) => Ok(text.to_owned()),
+        }
+    }
 }
 
 /// Whether an earlier ledger-synth wrote the skill and nobody changed it.
@@ -114,12 +123,14 @@ fn hooks(program: HookProgram) -> [(&'static str, String); 2] {
     ]
 }
 
+fn parse(text: &str) -> Result<CstRootNode, String> {
+    let options = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..ParseOptions::default() };
+    CstRootNode::parse(text, &options).map_err(|e| format!("{}: {}", Position::of(text, e.range().start), e.kind()))
+}
+
 /// The settings with our hooks in them. Everything else stays as it is, comments included.
 fn with_hooks(text: &str, program: HookProgram, files: &ProjectFiles) -> Result<String, String> {
-    let options = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..ParseOptions::default() };
-    let text = if text.trim().is_empty() { "{}\n" } else { text };
-    let root = CstRootNode::parse(text, &options)
-        .map_err(|e| format!("{}: {}", Position::of(text, e.range().start), e.kind()))?;
+    let root = parse(if text.trim().is_empty() { "{}\n" } else { text })?;
     let wrong = |what: &str| format!("1:1: {what} is not what {} expects there", program.name());
     let settings = root.object_value().ok_or_else(|| wrong("the document"))?;
     let settings = settings.object_value_or_create("hooks").ok_or_else(|| wrong("`hooks`"))?;
@@ -144,6 +155,40 @@ fn with_hooks(text: &str, program: HookProgram, files: &ProjectFiles) -> Result<
         }
     }
     Ok(root.to_string())
+}
+
+/// The settings without our hooks, and without the lists that held nothing else. The rest stays as it is.
+fn without_hooks(text: &str, program: HookProgram) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Ok(text.to_owned());
+    }
+    let root = parse(text)?;
+    let settings = root.object_value();
+    let Some((settings, all)) = settings.and_then(|own| Some((own.clone(), own.object_value("hooks")?))) else {
+        return Ok(text.to_owned());
+    };
+    for (event, command) in hooks(program) {
+        let Some(list) = all.array_value(event).filter(|list| !list.elements().is_empty()) else { continue };
+        for entry in list.elements() {
+            let commands = entry.as_object().and_then(|entry| entry.array_value("hooks"));
+            let commands = commands.map(|commands| commands.elements()).unwrap_or_default();
+            let is_ours = |hook: &CstNode| hook.to_serde_value().is_some_and(|hook| hook["command"] == command);
+            let (ours, others): (Vec<CstNode>, Vec<CstNode>) = commands.into_iter().partition(is_ours);
+            match (ours.is_empty(), others.is_empty()) {
+                (true, _) => {}
+                (false, true) => entry.remove(),
+                (false, false) => ours.into_iter().for_each(CstNode::remove),
+            }
+        }
+        if list.elements().is_empty() {
+            all.get(event).into_iter().for_each(CstObjectProp::remove);
+        }
+        if all.properties().is_empty() {
+            settings.get("hooks").into_iter().for_each(CstObjectProp::remove);
+        }
+    }
+    let left = root.to_string();
+    Ok(if left.split_whitespace().collect::<String>() == "{}" { String::new() } else { left })
 }
 
 /// The skill, as the programs read it.
@@ -172,6 +217,22 @@ mod tests {
             assert!(fresh.contains(&format!("--from-hook {} --synth --commit", program.name())), "{fresh}");
             assert_eq!(fresh.contains("\"name\""), program == HookProgram::Gemini, "{fresh}");
         }
+    }
+
+    #[test]
+    fn what_is_added_can_be_taken_out_again_and_nothing_else_goes() {
+        let taken = |text: &str| without_hooks(text, HookProgram::Claude).unwrap();
+        assert_eq!(taken(&hooked("", HookProgram::Claude).unwrap()), "");
+        let own = "{\n  // ours\n  \"model\": \"x\"\n}\n";
+        assert_eq!(taken(own), own);
+        let kept = taken(&hooked(own, HookProgram::Claude).unwrap());
+        assert!(kept.contains("// ours") && kept.contains("\"model\"") && !kept.contains("hooks"), "{kept}");
+        let others = r#"{ "hooks": { "SessionEnd": [{ "hooks": [{ "command": "date" }] }], "Stop": [] } }"#;
+        let kept = taken(&hooked(others, HookProgram::Claude).unwrap());
+        let value: serde_json::Value = serde_json::from_str(&kept).unwrap();
+        assert_eq!(value, serde_json::from_str::<serde_json::Value>(others).unwrap());
+        let skill = SetupFile::all(HookProgram::Claude).remove(1);
+        assert_eq!((skill.take_out(SKILL).as_deref(), skill.take_out("mine").as_deref()), (Ok(""), Ok("mine")));
     }
 
     #[test]

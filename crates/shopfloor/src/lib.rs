@@ -7,7 +7,7 @@
 //! - `apply`: runs the steps of a set-up, and takes them back
 //! - `plan`: which steps a repository needs, and what the rows of `status` say
 //! - `facts`: what is there, and what the tools answer
-//! - nouns: `step`, `deed`, `skill`, `tool`
+//! - nouns: `record`, `step`, `skill`, `tool`
 
 mod cli;
 mod commands;
@@ -16,7 +16,7 @@ mod apply;
 mod facts;
 mod plan;
 
-mod deed;
+mod record;
 mod skill;
 mod step;
 mod tool;

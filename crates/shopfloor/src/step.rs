@@ -2,15 +2,27 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use shopfloor_core::text::shell_word;
 
-/// The names of the steps, in their order.
+/// The names of the steps.
 pub const SWEATFILE: &str = "sweatfile";
 pub const OVERLAY: &str = "overlay";
 pub const LEDGER: &str = "ledger";
 pub const SKILLS: &str = "skills";
 pub const WORKERS: &str = "workers";
+
+/// All of them, in their order.
+pub const STEPS: [&str; 5] = [SWEATFILE, OVERLAY, LEDGER, SKILLS, WORKERS];
+
+/// The tool whose git hooks a step may install.
+pub fn hooked(step: &str) -> Option<&'static str> {
+    match step {
+        SWEATFILE => Some("sweatfile-apply"),
+        OVERLAY => Some("overlay-sync"),
+        LEDGER => Some("ledger-synth"),
+        _ => None,
+    }
+}
 
 /// The git settings of the clone that `ledger-synth install` makes.
 pub const LEDGER_SETTINGS: [(&str, &str); 2] = [
@@ -19,8 +31,7 @@ pub const LEDGER_SETTINGS: [(&str, &str); 2] = [
 ];
 
 /// A command and its arguments.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandWords(pub Vec<String>);
 
 impl CommandWords {
@@ -52,12 +63,10 @@ pub struct Step {
     pub hooks: Option<&'static str>,
     /// The files of the main checkout that the commands may write.
     pub files: Vec<&'static str>,
-    /// The git settings of the clone that the commands make.
-    pub settings: &'static [(&'static str, &'static str)],
 }
 
 impl Step {
     pub fn new(name: &'static str, purpose: String) -> Step {
-        Step { name, purpose, commands: Vec::new(), hooks: None, files: Vec::new(), settings: &[] }
+        Step { name, purpose, commands: Vec::new(), hooks: None, files: Vec::new() }
     }
 }

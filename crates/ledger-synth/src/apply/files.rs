@@ -166,17 +166,23 @@ pub fn keep_in(repo: &Repo, bytes: &[u8]) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Replaces or creates a file of the work tree if it still holds what was read.
+/// Replaces or creates a file of the work tree if it still holds what was read. A text that is empty afterwards is no
+/// file, and the directories that are empty then go with it.
 pub fn edit(ledger: &Ledger, worktree: &Root, name: &str, before: &str, after: &str) -> Result<()> {
     let target = RelPath::parse(name).map_err(|why| Failure::failed(why.to_string()))?;
     let staging = staging(ledger, &[])?;
-    let old = worktree.read_whole(&target)?;
-    let staged = staging.file(worktree, &target, after.as_bytes(), old.as_ref().map(|(_, mode)| *mode))?;
-    let is_done = match old {
-        None => staged.place(worktree, &target)?,
-        Some(_) => staged.swap(worktree, &target, &Content::File(Digest::of(before.as_bytes())))?,
+    let expected = Content::File(Digest::of(before.as_bytes()));
+    let write = |mode| staging.file(worktree, &target, after.as_bytes(), mode);
+    let is_done = match worktree.read_whole(&target)? {
+        Some(_) if after.is_empty() => staging.remove(worktree, &target, &expected)?,
+        Some((_, mode)) => write(Some(mode))?.swap(worktree, &target, &expected)?,
+        None => write(None)?.place(worktree, &target)?,
     };
     if is_done {
+        let mut above = target.parent().filter(|_| after.is_empty());
+        while let Some(empty) = above.filter(|dir| worktree.remove_empty_dir(dir).unwrap_or(false)) {
+            above = empty.parent();
+        }
         return Ok(());
     }
     Err(Failure::failed(format!("{} changed in the meantime", worktree.join(&target).display()))
@@ -190,6 +196,16 @@ pub fn untrack_current(ledger: &Ledger) -> Result<()> {
     let cmd = cmd.args(["--force", "--ignore-unmatch", "--"]).arg(prefix.as_path().join(CURRENT).as_os_str());
     let output = cmd.capture()?;
     if output.status.success() { Ok(()) } else { Err(git::failed("rm", &output)) }
+}
+
+/// Takes a setting out of the clone's configuration. `false`: it is set elsewhere.
+pub fn unset_git_setting(ledger: &Ledger, name: &str) -> Result<bool> {
+    let output = ledger.git.cmd(ledger.top.path()).args(["config", "--local", "--unset", name]).capture()?;
+    match output.status.code() {
+        0 => Ok(true),
+        5 => Ok(false),
+        _ => Err(git::failed("config", &output)),
+    }
 }
 
 /// Sets a setting in the clone's configuration.

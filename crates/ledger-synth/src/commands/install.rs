@@ -39,6 +39,10 @@ pub struct Args {
     /// What is in git: `page` (events and `current.md`) or `events` alone
     #[arg(long, value_name = "WHAT", value_parser = Tracked::WORDS)]
     tracked: Option<String>,
+    /// Take out again what `install` wrote; exit 1 if a skill was edited, which stays. The git hooks stay too:
+    /// `ledger-synth hook uninstall`
+    #[arg(long, conflicts_with = "tracked")]
+    undo: bool,
 }
 
 impl Args {
@@ -47,6 +51,13 @@ impl Args {
             [(self.claude, HookProgram::Claude), (self.codex, HookProgram::Codex), (self.gemini, HookProgram::Gemini)];
         all.into_iter().filter_map(|(is_wanted, program)| is_wanted.then_some(program)).collect()
     }
+}
+
+/// A file or setting that was taken out, or edited so that nothing of ours is in it.
+#[derive(Serialize)]
+struct UndoAnswer<'a> {
+    removed: &'a str,
+    done: bool,
 }
 
 /// A file or setting that was written.
@@ -62,6 +73,9 @@ const IGNORE: &str = ".gitignore";
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let effect = Effect::of(ui);
+    if args.undo {
+        return undo(ui, &ledger, effect, &args.programs());
+    }
     let before = ledger.page.tracked;
     let tracked = match args.tracked.as_deref().and_then(Tracked::of) {
         Some(tracked) => tracked,
@@ -113,18 +127,7 @@ pub fn configure(ledger: &Ledger, effect: Effect, tracked: Tracked, programs: &[
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
     // A file that cannot be edited is found before anything is written.
     let mut edits = page_edits(ledger, &worktree, tracked)?;
-    for file in programs.iter().flat_map(|program| SetupFile::all(*program)) {
-        let name = file.name();
-        if edits.iter().any(|edit| edit.name == name) {
-            continue;
-        }
-        edits.extend(FileEdit::new(&worktree, name.clone(), |before| {
-            file.set_up(before).map_err(|why| {
-                Failure::malformed(format!("{}:{why}", worktree.path().join(&name).display()))
-                    .hint("fix the file and run the same command again")
-            })
-        })?);
-    }
+    edits.extend(program_edits(&worktree, programs, SetupFile::set_up)?);
     for FileEdit { name, before, after } in &edits {
         if !effect.is_dry() {
             files::edit(ledger, &worktree, name, before, after)?;
@@ -133,6 +136,65 @@ pub fn configure(ledger: &Ledger, effect: Effect, tracked: Tracked, programs: &[
     let files = edits.into_iter().map(|edit| edit.name).collect();
     let settings = if tracked == Tracked::Page { set_driver(ledger, effect)? } else { Vec::new() };
     Ok(Configured { files, settings })
+}
+
+/// Takes out what [`configure`] writes. What somebody has changed stays: exit 1 if that is a skill, which is then named.
+fn undo(ui: &Ui, ledger: &Ledger, effect: Effect, programs: &[HookProgram]) -> Result<Exit> {
+    let worktree = Root::open(ledger.repo.require_worktree()?)?;
+    let mut edits = Vec::new();
+    for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, clone::ignore_line(ledger)?)] {
+        edits.extend(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
+    }
+    edits.extend(program_edits(&worktree, programs, SetupFile::take_out)?);
+    let tell = |would: &str, did: &str, name: &str| match ui.is_json() {
+        true => ui.json(&UndoAnswer { removed: name, done: !effect.is_dry() }),
+        false => ui.line(format!("{} {}", if effect.is_dry() { would } else { did }, printable(name))),
+    };
+    for FileEdit { name, before, after } in &edits {
+        if !effect.is_dry() {
+            files::edit(ledger, &worktree, name, before, after)?;
+        }
+        match after.is_empty() {
+            true => tell("would remove", "removed", name),
+            false => tell("would edit", "edited", name),
+        }
+    }
+    // The order in which they were set, backwards.
+    for (name, value) in DRIVER.into_iter().rev() {
+        if git_setting(ledger, name)?.as_deref() == Some(value)
+            && (effect.is_dry() || files::unset_git_setting(ledger, name)?)
+        {
+            tell("would unset", "unset", name);
+        }
+    }
+    let skills = programs.iter().flat_map(|program| SetupFile::all(*program));
+    let skills = skills.filter(|file| matches!(file, SetupFile::Skill(_))).map(|file| file.name());
+    let is_left = |name: &String| worktree.path().join(name).exists() && edits.iter().all(|edit| edit.name != *name);
+    let left: Vec<String> = skills.filter(is_left).collect();
+    left.iter().for_each(|name| ui.warn(format!("{} was edited and stays", printable(name))));
+    Ok(if left.is_empty() { Exit::Done } else { Exit::No })
+}
+
+/// What `edit` makes of the files of these programs.
+fn program_edits(
+    worktree: &Root,
+    programs: &[HookProgram],
+    edit: impl Fn(&SetupFile, &str) -> Result<String, String>,
+) -> Result<Vec<FileEdit>> {
+    let mut edits: Vec<FileEdit> = Vec::new();
+    for file in programs.iter().flat_map(|program| SetupFile::all(*program)) {
+        let name = file.name();
+        if edits.iter().any(|edit| edit.name == name) {
+            continue;
+        }
+        edits.extend(FileEdit::new(worktree, name.clone(), |before| {
+            edit(&file, before).map_err(|why| {
+                Failure::malformed(format!("{}:{why}", worktree.path().join(&name).display()))
+                    .hint("fix the file and run the same command again")
+            })
+        })?);
+    }
+    Ok(edits)
 }
 
 /// A file of the work tree that is to change.

@@ -9,9 +9,9 @@ use shopfloor_core::proc::map_parallel;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::deed::Record;
 use crate::facts::answers::{Answer, ask, command};
 use crate::facts::repository;
+use crate::record::Record;
 use crate::tool::{TOOLS, record_file};
 
 /// Show what the doctors of the five tools find, and their versions: exit 0 if nothing is wrong, 1 if something is
@@ -117,7 +117,7 @@ fn show_hooks(ui: &Ui, env: &Env, tool: &str, record: &Record) -> Result<bool> {
     }
     let answer = ask(env, &[tool, "hook", "status"])?;
     let is_installed = answer.status.success();
-    let is_wanted = record.deeds.iter().any(|deed| deed.hooks.as_deref() == Some(tool));
+    let is_wanted = record.has_hooks(tool);
     let chained = answer.records.iter().find_map(|hook| hook["chained"].as_str().map(str::to_owned));
     let detail = match (is_installed, chained) {
         (true, Some(other)) => format!("installed; {other} runs too"),

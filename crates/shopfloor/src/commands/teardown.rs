@@ -7,8 +7,9 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::teardown::undo;
-use crate::deed::{Deed, Record};
 use crate::facts::repository;
+use crate::record::Record;
+use crate::step::STEPS;
 use crate::tool::{lock_file, record_file};
 
 /// Take back what `setup` did in this repository
@@ -31,46 +32,45 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let here = env.at(&repository.main)?;
     let file = record_file(&repository.repo.common_dir);
-    if ui.is_dry() {
-        let mut is_whole = true;
-        for deed in Record::load(&file)?.deeds.iter().rev() {
-            let stays = undo(ui, &here, &repository, deed)?;
-            is_whole &= stays.is_empty();
-            report(ui, deed, &stays);
-        }
-        return Ok(if is_whole { Exit::Done } else { Exit::No });
-    }
-    let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
+    let _lock = match ui.is_dry() {
+        true => None,
+        false => Some(Lock::take(&lock_file(&repository.repo.common_dir))?),
+    };
     let mut record = Record::load(&file)?;
-    if record.deeds.is_empty() {
+    if record.steps.is_empty() {
         ui.nothing_to_do();
     }
-    let has_undone = !record.deeds.is_empty();
-    let mut left = Vec::new();
-    while let Some(deed) = record.deeds.pop() {
-        let stays = undo(ui, &here, &repository, &deed)?;
-        report(ui, &deed, &stays);
-        if !stays.is_empty() {
-            left.insert(0, deed);
+    let (had, mut is_whole) = (!record.steps.is_empty(), true);
+    for step in STEPS.into_iter().rev() {
+        if !record.has(step) {
+            continue;
         }
-        // Save after each step, so that a killed command goes on where it stopped.
-        let deeds = record.deeds.iter().chain(&left).cloned().collect();
-        Record::of(deeds).save(&file)?;
+        let stays = undo(ui, &here, &repository, &record, step)?;
+        report(ui, step, &stays);
+        is_whole &= stays.is_empty();
+        if stays.is_empty() && !ui.is_dry() {
+            // Saved after each step, so that a killed command goes on where it stopped.
+            record.remove(step);
+            record.save(&file)?;
+        }
+    }
+    if ui.is_dry() {
+        return Ok(if is_whole { Exit::Done } else { Exit::No });
     }
     let changed = repository.git.cmd(&repository.main).args(["status", "--porcelain", "-uno"]).capture()?;
-    if has_undone && !changed.stdout.is_empty() {
+    if had && !changed.stdout.is_empty() {
         ui.note("commit what `git status` shows");
     }
-    if !left.is_empty() {
+    if !is_whole {
         ui.note("run `shopfloor teardown` again when you have dealt with that");
     }
-    Ok(if left.is_empty() { Exit::Done } else { Exit::No })
+    Ok(if is_whole { Exit::Done } else { Exit::No })
 }
 
 /// Says what of a step stays.
-fn report(ui: &Ui, deed: &Deed, stays: &[String]) {
-    stays.iter().for_each(|line| ui.warn(format!("{} stays: {line}", deed.step)));
+fn report(ui: &Ui, step: &str, stays: &[String]) {
+    stays.iter().for_each(|line| ui.warn(format!("{step} stays: {line}")));
     if ui.is_json() {
-        ui.json(&UndoneAnswer { step: &deed.step, stays: stays.to_vec() });
+        ui.json(&UndoneAnswer { step, stays: stays.to_vec() });
     }
 }

@@ -1,4 +1,4 @@
-//! What is left of what a set-up made.
+//! What is left of what a set-up made, as the tools tell it.
 
 use std::path::Path;
 
@@ -7,43 +7,60 @@ use shopfloor_core::env::Env;
 use shopfloor_core::fs;
 
 use super::answers::ask;
-use crate::deed::Deed;
-use crate::step::SWEATFILE;
+use crate::step::{OVERLAY, SWEATFILE, WORKERS};
 
-/// What is left of a deed.
+/// What is left of a step. If a tool cannot be asked, something may be left.
 #[derive(Clone, Debug, Default)]
 pub struct Remains {
-    /// Whether its overlay is there, or on a disk that is away.
+    /// Whether the overlay is there, or something is wrong with it.
     pub has_overlay: bool,
-    /// Whether the overlay has files, or may have some on that disk.
-    pub has_overlay_files: bool,
-    /// Whether its root is there.
+    /// The overlay, if it has files.
+    pub overlay_with_files: Option<String>,
+    /// Whether there is a root, or something is wrong with it.
     pub has_root: bool,
-    /// Whether only a part of the root was made.
-    pub has_half_root: bool,
+    /// The root of which only a part was made.
+    pub half_root: Option<String>,
     /// The agents whose worktrees need lines in `info/exclude`.
     pub agents: Vec<String>,
 }
 
-/// Looks at what is left of a deed.
-pub fn read(env: &Env, deed: &Deed) -> Remains {
-    let overlay = deed.overlay.as_deref().map(Path::new);
-    // An overlay that was deleted leaves the directories above it; a disk that is away takes them along.
-    let is_away = overlay.is_some_and(|overlay| !overlay.ancestors().take(4).any(Path::exists));
-    let files = overlay.map(|overlay| fs::list(overlay).unwrap_or_default()).unwrap_or_default();
-    let root = deed.root.as_deref().map(Path::new);
-    let has_root = root.is_some_and(|root| root.join("config.toml").exists());
-    let agents = match deed.step == SWEATFILE {
-        true => ask(env, &["worktree-spawn", "list"]).map(|answer| answer.records).unwrap_or_default(),
-        false => Vec::new(),
-    };
-    let is_made = |agent: &&Value| agent["managed"] == true && agent["kind"] != "root";
-    let ids = agents.iter().filter(is_made).filter_map(|agent| agent["id"].as_str().map(str::to_owned));
-    Remains {
-        has_overlay: is_away || overlay.is_some_and(Path::exists),
-        has_overlay_files: is_away || files.iter().any(|name| name != ".overlay-sync"),
-        has_root,
-        has_half_root: !has_root && root.is_some_and(Path::exists),
-        agents: ids.collect(),
+/// Looks at what is left of a step.
+pub fn read(env: &Env, step: &str) -> Remains {
+    match step {
+        SWEATFILE => Remains { agents: agents(env), ..Remains::default() },
+        OVERLAY => overlay(env),
+        WORKERS => root(env),
+        _ => Remains::default(),
     }
+}
+
+fn agents(env: &Env) -> Vec<String> {
+    let all = ask(env, &["worktree-spawn", "list"]).map(|answer| answer.records).unwrap_or_default();
+    let is_made = |agent: &&Value| agent["managed"] == true && agent["kind"] != "root";
+    all.iter().filter(is_made).filter_map(|agent| agent["id"].as_str().map(str::to_owned)).collect()
+}
+
+fn overlay(env: &Env) -> Remains {
+    let findings = ask(env, &["overlay-sync", "doctor"]).map(|answer| answer.records).unwrap_or_default();
+    let finding = findings.iter().find(|finding| finding["check"] == "overlay" && finding["ok"] == true);
+    // Its detail is the directory, or says that there is none.
+    let dir = finding.and_then(|finding| finding["detail"].as_str()).filter(|dir| Path::new(dir).is_dir());
+    let has_files =
+        |dir: &&str| fs::list(Path::new(dir)).is_ok_and(|all| all.iter().any(|name| name != ".overlay-sync"));
+    Remains {
+        has_overlay: finding.is_none() || dir.is_some(),
+        overlay_with_files: dir.filter(has_files).map(str::to_owned),
+        ..Remains::default()
+    }
+}
+
+fn root(env: &Env) -> Remains {
+    let is_none = |record: &Value| record.pointer("/error/kind").is_some_and(|kind| kind == "not_initialised");
+    let status = ask(env, &["worker-ctl", "status"]);
+    if !status.is_ok_and(|answer| answer.records.iter().any(is_none)) {
+        return Remains { has_root: true, ..Remains::default() };
+    }
+    let planned = ask(env, &["worker-ctl", "init", "-n"]).map(|answer| answer.records).unwrap_or_default();
+    let half = planned.iter().find_map(|answer| answer["root"].as_str()).filter(|root| Path::new(root).exists());
+    Remains { half_root: half.map(str::to_owned), ..Remains::default() }
 }

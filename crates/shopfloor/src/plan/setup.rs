@@ -2,7 +2,7 @@
 
 use crate::facts::surroundings::Surroundings;
 use crate::skill;
-use crate::step::{CommandWords, LEDGER, LEDGER_SETTINGS, OVERLAY, SKILLS, SWEATFILE, Step, WORKERS};
+use crate::step::{CommandWords, LEDGER, OVERLAY, SKILLS, SWEATFILE, Step, WORKERS};
 
 /// The file of the skill that `ledger-synth install --claude` writes.
 const SKILL: &str = ".claude/skills/synthesize-ledgers/SKILL.md";
@@ -96,7 +96,6 @@ fn ledger(found: &Surroundings) -> Option<Step> {
     step.commands.push(if has_claude { install.with(["--claude".to_owned()]) } else { install });
     step.files.push(".gitattributes");
     step.files.extend([".claude/settings.json", SKILL].into_iter().filter(|_| has_claude));
-    step.settings = &LEDGER_SETTINGS;
     // Hooks that were there before are not this step's.
     step.hooks = Some("ledger-synth").filter(|tool| !found.hooked.contains(tool));
     Some(step)

@@ -262,6 +262,33 @@ fn install_and_doctor_agree_and_uninstall_leaves_nothing() {
     assert!(!app.has(".git/hooks/pre-push") && !app.has(".git/hooks/post-merge"));
 }
 
+/// What somebody changed since is theirs.
+#[test]
+fn install_undo_takes_out_what_install_wrote_and_nothing_else() {
+    let w = World::new();
+    let app = w.app();
+    app.ledger(&["install", "--claude", "--codex"]).succeeds();
+    app.ledger(&["hook", "uninstall"]).succeeds();
+    let before = app.snapshot();
+    app.ledger(&["install", "--undo", "--claude", "--codex", "-n"]).exit(0).out_has("would remove .gitattributes");
+    app.assert_untouched_since(&before);
+    let out = app.ledger(&["install", "--undo", "--claude", "--codex"]).exit(0);
+    out.out_has("removed .gitattributes").out_has("unset merge.ledger-synth.driver");
+    assert!(!app.has(".gitattributes") && !app.has(".claude") && !app.has(".codex") && !app.has(".agents"));
+    app.run("git", &["config", "--get-regexp", "ledger-synth"]).exit(1);
+    app.write(".claude/settings.json", "{ // mine\n  \"model\": \"x\"\n}\n");
+    app.write(".gitattributes", "*.png binary\n");
+    app.ledger(&["install", "--claude"]).succeeds();
+    app.git(&["config", "merge.ledger-synth.name", "mine"]);
+    app.write(".claude/skills/synthesize-ledgers/SKILL.md", "mine\n");
+    let out = app.ledger(&["install", "--undo", "--claude"]).exit(1);
+    out.out_has("edited .claude/settings.json").err_has("synthesize-ledgers/SKILL.md was edited and stays");
+    assert_eq!(app.read(".gitattributes"), "*.png binary\n");
+    let settings = app.read(".claude/settings.json");
+    assert!(settings.contains("// mine") && settings.contains("model") && !settings.contains("ledger"), "{settings}");
+    assert_eq!(app.git(&["config", "--get-regexp", "ledger-synth"]), "merge.ledger-synth.name mine\n");
+}
+
 #[test]
 fn a_commit_that_fails_leaves_the_index_as_it_was() {
     let w = World::new();

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use shopfloor_core::hash::Digest;
 
 use crate::support::world::{Repo, World, project, text, write};
 
@@ -193,7 +194,7 @@ fn what_a_person_changed_since_stays_and_is_named() {
     let out = app.shopfloor(&["teardown"]).exit(1).any_out();
     out.err_has("sweatfile stays: sweatfile is not as `setup` left it");
     out.err_has("ledger stays: the git setting merge.ledger-synth.name was changed");
-    out.err_has("adam has work that is nowhere else").err_has("workers stays: `worker-ctl --root");
+    out.err_has("adam has work that is nowhere else").err_has("workers stays: `worker-ctl deinit");
     assert_eq!(app.read("sweatfile"), sweatfile);
     assert_eq!(app.read(".gitattributes"), "*.png binary\n");
     assert_eq!(app.git(&["config", "merge.ledger-synth.name"]), "mine\n");
@@ -214,10 +215,10 @@ fn a_killed_setup_can_be_taken_back() {
     let app = app(&w);
     let before = told(&app);
     kill_setup(&app);
-    // What the killed command wrote into files could not be recorded.
     let out = app.shopfloor(&["teardown"]).exit(1).any_out();
-    out.err_has("has files").err_has("ledger stays: .gitattributes was written by a set-up that was killed");
-    assert!(!app.has("sweatfile"));
+    assert_eq!(out.stderr.lines().filter(|line| line.contains("stays")).count(), 1, "{out}");
+    out.err_has("has files");
+    assert!(!app.has("sweatfile") && !app.has(".gitattributes") && !app.has(".claude/settings.json"));
     assert_eq!(told(&app), before);
 }
 
@@ -300,8 +301,8 @@ fn what_a_killed_setup_wrote_is_taken_back_after_the_next_one() {
     let app = app(&w);
     let before = told(&app);
     kill_setup(&app);
-    let left = app.shopfloor(&["teardown", "-n"]).any_status().any_out();
-    left.err_has("was written by a set-up that was killed");
+    let left = app.shopfloor(&["teardown", "-n"]).any_status().any_err();
+    left.out_has("would run ledger-synth install --undo");
     app.sh("git config --unset merge.ledger-synth.name; git config --unset merge.ledger-synth.driver").exit(0);
     app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
     let out = app.shopfloor(&["teardown"]).exit(1).any_out();
@@ -372,21 +373,66 @@ fn what_others_made_is_neither_approved_nor_removed() {
     assert!(!out.stdout.contains("hook install") && !out.stdout.contains("ledger-synth"), "{out}");
 }
 
-/// The record is a file that agents may be able to write.
+/// The record is a file that agents may be able to write: whatever it says, only what is ours by its text goes.
 #[test]
-fn no_command_of_the_record_is_run() {
+fn a_forged_record_deletes_writes_and_runs_nothing_of_a_person() {
     let w = World::new();
     let app = app(&w);
-    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
-    let record = app.read(".git/shopfloor/setup.json");
-    let other = w.repo("other");
-    other.run("worker-ctl", &["init", "--target", w.home("theirs").to_str().unwrap()]).exit(0).any_out();
-    write(&w.home("theirs/notes"), "mine");
-    let hostile = record.replace("\"sweatfile-apply\"", "\"touch\"").replace("home/workers", "home/theirs");
-    assert_ne!(hostile, record);
-    app.write(".git/shopfloor/setup.json", &hostile);
-    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("notes in it is not from worker-ctl");
-    assert!(w.home("theirs/notes").exists() && !app.has("hook") && w.home("workers").exists());
+    let mine = [
+        ("sweatfile", "[env]\nX = \"1\"\n"),
+        (".gitattributes", "*.png binary\n"),
+        (".claude/settings.json", "{ \"model\": \"x\" }\n"),
+        (".claude/skills/worker-ctl/SKILL.md", "mine\n"),
+    ];
+    mine.iter().for_each(|(name, text)| app.commit(name, text));
+    let (other, theirs) = (w.repo("other"), w.home("theirs"));
+    other.run("worker-ctl", &["init", "--target", theirs.to_str().unwrap()]).exit(0).any_out();
+    let seen = || {
+        let files = mine.iter().map(|(name, _)| *name).chain([".env"]);
+        (told(&app), files.map(|name| app.read(name)).collect::<Vec<_>>())
+    };
+    let hash = |name: &str| Digest::of(&std::fs::read(app.path.join(name)).unwrap()).to_string();
+    let (before, evil) = (seen(), "[core]\n\tfsmonitor = touch hook\n");
+    let old = json!({
+        "step": "ledger",
+        "commands": [["touch", "hook"]],
+        "hooks": "touch",
+        "files": [
+            { "path": ".env", "before": null, "after": hash(".env") },
+            { "path": "sweatfile", "before": "evil", "after": hash("sweatfile") },
+        ],
+        "settings": ["merge.ledger-synth.name"],
+        "config": { "path": "config", "before": evil, "after": hash(".git/config") },
+        "overlay": "/",
+        "root": theirs,
+    });
+    app.write(".git/shopfloor/setup.json", &json!({ "v": 1, "deeds": [old] }).to_string());
+    app.shopfloor(&["teardown"]).any_status().any_out().any_err();
+    assert_eq!(seen(), before);
+    let names = ["sweatfile", "overlay", "ledger", "skills", "workers", "../x"];
+    let hooks = ["sweatfile-apply", "overlay-sync", "ledger-synth", "touch"];
+    let all = json!({ "v": 2, "steps": names, "hooks": hooks, "config": Digest::of(evil.as_bytes()).to_string() });
+    app.write(".git/shopfloor/setup.json", &all.to_string());
+    let out = app.shopfloor(&["teardown"]).exit(1).any_out();
+    out.err_has("sweatfile stays: sweatfile is not as").err_has("worker-ctl/SKILL.md is not as `setup` left it");
+    assert_eq!(seen(), before);
+    assert!(theirs.join("config.toml").exists() && !app.has("hook"));
+}
+
+/// Steps that an earlier version recorded, with texts and paths that count for nothing now, are taken back too.
+#[test]
+fn a_record_of_version_1_is_read_for_its_steps() {
+    let w = World::new();
+    let app = w.repo("app");
+    let before = told(&app);
+    app.shopfloor(&["setup", "--yes"]).succeeds().any_err();
+    let old =
+        |step: &str, hooks: &str| json!({ "step": step, "commands": [], "hooks": hooks, "files": [], "settings": [] });
+    let old = [old("sweatfile", "sweatfile-apply"), old("ledger", "ledger-synth")];
+    app.write(".git/shopfloor/setup.json", &json!({ "v": 1, "deeds": old }).to_string());
+    app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert_eq!(told(&app), before);
+    assert!(!app.has("sweatfile") && !app.has(".gitattributes") && !app.has(".git/shopfloor/setup.json"));
 }
 
 /// A worktree that has a file of its own keeps it.

@@ -242,6 +242,7 @@ fn keep(day: &mut Day, app: &Repo<'_>) {
     day.run(app, "ledger-synth hook install");
     day.run(app, "ledger-synth hook status");
     day.run(app, "ledger-synth hook uninstall");
+    day.run(app, "ledger-synth install --undo");
 }
 
 fn spawn(day: &mut Day, app: &Repo<'_>) {
