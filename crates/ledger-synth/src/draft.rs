@@ -7,9 +7,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs;
+use shopfloor_core::fs::{self, Root};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
 
 use crate::event_file::LIMIT;
 use crate::instant::EventTime;
@@ -23,6 +24,9 @@ pub struct SessionDraft {
     pub text: String,
     _lock: Option<Lock>,
 }
+
+/// The directory of drafts below the git directory that all worktrees share.
+pub const DRAFTS: &str = "shopfloor/ledger-synth/drafts";
 
 /// The longest name of a session.
 const NAME: usize = 64;
@@ -65,6 +69,16 @@ fn lock_of(draft: &Path) -> PathBuf {
     draft.with_extension("lock")
 }
 
+/// The git directory that a draft is in, and its path below that. No link is followed from there, because whoever can
+/// write there could lead us to a file of a person's.
+fn anchored(draft: &Path) -> Result<(Root, RelPath)> {
+    let drafts = draft.ancestors().find(|dir| dir.ends_with(DRAFTS));
+    let git_dir = drafts.and_then(|dir| dir.ancestors().nth(3)).unwrap_or(draft);
+    let below = RelPath::parse_os(draft.strip_prefix(git_dir).unwrap_or(draft).as_os_str());
+    let below = below.map_err(|why| Failure::failed(format!("{}: {why}", draft.display())))?;
+    Ok((Root::open(git_dir)?, below))
+}
+
 /// What the frontmatter of an event needs at most.
 const ROOM: usize = 16 << 10;
 
@@ -90,9 +104,15 @@ impl SessionDraft {
         paths.map(|path| SessionDraft::open_for(path, effect)).collect()
     }
 
+    /// The bytes of a draft; none if there is no draft.
+    pub fn bytes(path: &Path) -> Result<Vec<u8>> {
+        let (git_dir, below) = anchored(path)?;
+        Ok(git_dir.read(&below)?.unwrap_or_default())
+    }
+
     /// Reads a draft without locking it.
     pub fn read(path: &Path) -> Result<String> {
-        let bytes = fs::read_no_follow(path)?.unwrap_or_default();
+        let bytes = SessionDraft::bytes(path)?;
         // Only damage makes it something other than text, and the rest is still worth keeping.
         Ok(String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}"))
     }
@@ -119,7 +139,8 @@ impl SessionDraft {
 
     /// Removes it, and its lock.
     pub fn remove(&self) -> Result<()> {
-        fs::remove(&self.file)?;
+        let (git_dir, below) = anchored(&self.file)?;
+        git_dir.unlink(&below)?;
         fs::remove(&lock_of(&self.file))
     }
 }

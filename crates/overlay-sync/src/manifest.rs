@@ -239,6 +239,11 @@ impl Workspace {
         Workspace::staging_in(&self.git_dir)
     }
 
+    /// Refuses links on the way to its state: whoever can write there could lead us anywhere with one.
+    pub fn refuse_links(&self) -> Result<()> {
+        self.staging().ancestors().take(3).try_for_each(fs::refuse_link)
+    }
+
     /// Whether its private git directory still holds the id, wherever its files are now.
     pub fn is_marked(&self) -> Result<bool> {
         let id = fs::read_no_follow(&self.mark())?;
@@ -248,6 +253,7 @@ impl Workspace {
     /// Writes the id and the overlay's path into the worktree's private git directory.
     pub fn write_mark(&self, overlay: &Path) -> Result<()> {
         let dir = Workspace::state_in(&self.git_dir);
+        self.refuse_links()?;
         fs::create_private_dir(&dir)?;
         fs::replace(&dir.join("overlay"), overlay.as_os_str().as_bytes(), Some(fs::PRIVATE))?;
         fs::replace(&self.mark(), self.id.to_string().as_bytes(), Some(fs::PRIVATE))

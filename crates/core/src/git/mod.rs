@@ -270,9 +270,11 @@ impl Git {
             return Ok(worktree.to_path_buf());
         }
         let remembered = fs::read(&common_dir.join(MEMORY))?.map(|b| PathBuf::from(OsString::from_vec(b)));
-        // The note counts only if that checkout leads back here: an agent can write it.
-        let common = common_dir.canonicalize().ok();
-        if let Some(checkout) = remembered.filter(|checkout| private_dir(checkout) == common) {
+        // An agent may be able to write that file, so the checkout has to lead back here, and not from a worktree of ours.
+        let own = common_dir.canonicalize().ok();
+        let leads_here = |dir: &Path| own.is_some() && private_dir(dir) == own;
+        let is_inside = |dir: &Path| dir.ancestors().skip(1).any(|above| own.is_some() && common_dir_of(above) == own);
+        if let Some(checkout) = remembered.filter(|checkout| leads_here(checkout) && !is_inside(checkout)) {
             return Ok(checkout);
         }
         let parent = common_dir.parent().unwrap_or(common_dir);
@@ -427,6 +429,24 @@ impl Repo {
     /// The directory for state that all worktrees of the repository share.
     pub fn shared_state(&self, tool: &str) -> PathBuf {
         self.common_dir.join("shopfloor").join(tool)
+    }
+
+    /// Refuses links in a tool's state, where no tool makes any: whoever can write there could lead us anywhere with one.
+    /// Exit 4, kind `tampered`.
+    pub fn refuse_state_links(&self, tool: &str) -> Result<()> {
+        let home = self.home.common_dir.join("shopfloor").join(tool);
+        for dir in [home, self.shared_state(tool), self.worktree_state(tool)] {
+            let below = walkdir::WalkDir::new(&dir).follow_root_links(false).max_depth(3);
+            let links =
+                below.into_iter().flatten().filter(|entry| entry.path_is_symlink()).map(|entry| entry.into_path());
+            let above = dir.parent().filter(|above| above.is_symlink()).map(Path::to_path_buf);
+            if let Some(link) = above.into_iter().chain(links).next() {
+                let why = format!("{} is a symbolic link, and our state has none", link.display());
+                let rm = format!("ask what made it, then remove it: `rm {}`", crate::text::shell_word(&link));
+                return Err(Failure::new(Exit::Failed, "tampered", why).hint(rm));
+            }
+        }
+        Ok(())
     }
 
     /// The contents of `info/exclude`, which the main checkout and all worktrees share; empty if there is no such file.

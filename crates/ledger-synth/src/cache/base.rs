@@ -35,7 +35,7 @@ pub struct Base {
 impl Base {
     /// Loads a base. None: there is none that can be used.
     pub fn load(path: &Path) -> Option<Base> {
-        let mut bytes = fs::read_own(path).ok()??;
+        let mut bytes = fs::read_no_follow(path).ok()??;
         let (body, sum) = bytes.strip_prefix(MAGIC)?.split_last_chunk()?;
         if body.chunks(BLOCK).fold(0, next_sum) != u64::from_le_bytes(*sum) {
             return None;

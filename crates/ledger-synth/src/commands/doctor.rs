@@ -237,7 +237,7 @@ fn look_at_drafts(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
 fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<()> {
     let draft = SessionDraft::open(left.path.clone())?;
     let entries = body::parse(&draft.text, Grammar::Event);
-    let bytes = fs::read_no_follow(&left.path)?.unwrap_or_default();
+    let bytes = SessionDraft::bytes(&left.path)?;
     if entries.is_empty() && !bytes.is_empty() || draft.text.as_bytes() != bytes {
         let kept = files::keep_edited(ledger, &bytes)?;
         ui.note(format!("not all of {} could be read; it is kept in {}", left.path.display(), kept.display()));

@@ -17,7 +17,7 @@ use shopfloor_core::ui::Ui;
 
 use super::below::below;
 use super::sparse;
-use crate::draft::DraftDirs;
+use crate::draft::{DRAFTS, DraftDirs};
 use crate::page_settings::PageSettings;
 use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, Settings};
 use crate::tool::TOOL;
@@ -55,6 +55,7 @@ impl Ledger {
     }
 
     pub fn in_repo(ui: &Ui, env: &Env, args: &LedgerArgs, git: Git, repo: Repo) -> Result<Ledger> {
+        repo.refuse_state_links(TOOL)?;
         let settings = Settings::load(env, &repo, args)?;
         settings.warnings.iter().for_each(|warning| ui.warn(warning));
         let (top, rel) = match &settings.root {
@@ -117,7 +118,7 @@ impl Ledger {
     /// Where the drafts of this worktree are, and those of the others. It is not the worktree's own state directory,
     /// because git removes that together with the worktree.
     pub fn drafts(&self) -> DraftDirs {
-        DraftDirs::new(&self.repo.shared_state(TOOL).join("drafts"), &self.repo.common_dir, &self.repo.git_dir)
+        DraftDirs::new(&self.repo.common_dir.join(DRAFTS), &self.repo.common_dir, &self.repo.git_dir)
     }
 
     /// A short hash of the directory, for the names of files about it.

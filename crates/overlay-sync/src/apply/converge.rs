@@ -323,7 +323,7 @@ impl<'a> SyncRun<'a> {
                 }
                 continue;
             }
-            let note = match late::take(ground, self.now, workspace, &text)? {
+            let note = match late::take(ground, self.settings, self.now, workspace, &text)? {
                 Taken::Waits => continue,
                 Taken::Done(note) => {
                     ground.is_taken(&text)?;

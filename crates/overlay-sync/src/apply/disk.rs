@@ -142,6 +142,7 @@ impl<'a> Disk<'a> {
         {
             return Ok(here.clone());
         }
+        workspace.refuse_links()?;
         let here = Rc::new(OpenWorkspace { root: Root::open(&workspace.root)?, staging: OnceCell::new() });
         *self.here.borrow_mut() = Some((workspace.id, here.clone()));
         Ok(here)
@@ -234,6 +235,7 @@ impl Ground for Disk<'_> {
     }
 
     fn sweep(&self, workspace: &Workspace) -> Result<()> {
+        workspace.refuse_links()?;
         let staging = workspace.staging();
         let was_empty = self.first_look.borrow().get(&workspace.id).is_some_and(|look| look.has_empty_staging);
         if was_empty || self.rescue(&staging)? && staging.is_dir() {

@@ -13,7 +13,9 @@ use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
 use crate::ground::{Ground, LateText, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing};
+use crate::plan::{Look, Step, decide};
 use crate::rule::SyncRule;
+use crate::settings::{Policy, Settings};
 use crate::store::RESERVED;
 
 /// Every displaced file below `root`: in the directory for temporary files, or beside its target in one of `dirs`.
@@ -124,8 +126,15 @@ pub enum Taken {
 }
 
 /// Brings a late text of a workspace back there.
-pub fn take(ground: &impl Ground, now: &str, workspace: &mut Workspace, late: &LateText) -> Result<Taken> {
-    let (note, present) = match bring(ground, now, Side::Here(workspace), late)? {
+pub fn take(
+    ground: &impl Ground,
+    settings: &Settings,
+    now: &str,
+    workspace: &mut Workspace,
+    late: &LateText,
+) -> Result<Taken> {
+    let waits = |path: &RelPath, present: &[u8], text: &[u8]| waits(settings, workspace, path, present, text);
+    let (note, present) = match bring(ground, now, Side::Here(workspace), late, waits)? {
         Brought::Waits => return Ok(Taken::Waits),
         Brought::Nothing { note, present } => (note, present),
         Brought::Written { note, path, before, after } => {
@@ -141,7 +150,7 @@ pub fn take(ground: &impl Ground, now: &str, workspace: &mut Workspace, late: &L
 
 /// Brings a late text of the overlay's own file back there. It is then an edit of the overlay like any other.
 pub fn take_in_overlay(ground: &impl Ground, now: &str, late: &LateText) -> Result<Taken> {
-    Ok(match bring(ground, now, Side::Overlay, late)? {
+    Ok(match bring(ground, now, Side::Overlay, late, |_, _, _| false)? {
         Brought::Waits => Taken::Waits,
         Brought::Nothing { note, .. } | Brought::Written { note, .. } => Taken::Done(note),
     })
@@ -164,9 +173,38 @@ enum Brought {
     },
 }
 
-/// Merges a late text into the present one. A text that conflicts with the present one is recorded as a conflict. So
-/// is, after a day, a text whose file is missing.
-fn bring(ground: &impl Ground, now: &str, side: Side<'_>, late: &LateText) -> Result<Brought> {
+/// Whether a text would wait for a person if it were an edit. Late texts of a workspace are in git's directory, where an
+/// agent of another workspace may be able to write one, and nobody looks at what comes back here.
+fn waits(settings: &Settings, workspace: &Workspace, path: &RelPath, present: &[u8], text: &[u8]) -> bool {
+    let policy = Policy { is_down: false, ..settings.policy(path) };
+    let decision = decide(&Look {
+        base: Some((Digest::of(present), Some(present))),
+        overlay: Some(present),
+        here: Some(text),
+        accepted: workspace.accepted.get(path).unwrap_or(&BTreeSet::new()),
+        deleted: None,
+        kind: FileType::from_path(path.as_path()),
+        policy: &policy,
+        arrivals: &[],
+        is_whole: true,
+        removed: &BTreeSet::new(),
+        is_declared: false,
+        is_retired: false,
+        command: None,
+        intent: None,
+    });
+    decision.part.is_some() || matches!(decision.step, Step::Hold(..))
+}
+
+/// Merges a late text into the present one. A text that conflicts with the present one, or that `waits` for a person, is
+/// recorded as a conflict. So is, after a day, a text whose file is missing.
+fn bring(
+    ground: &impl Ground,
+    now: &str,
+    side: Side<'_>,
+    late: &LateText,
+    waits: impl Fn(&RelPath, &[u8], &[u8]) -> bool,
+) -> Result<Brought> {
     let here = ground.keep(&late.bytes)?;
     if here == late.before || late.path.is_none() && late.is_overdue {
         return Ok(Brought::Nothing { note: None, present: None });
@@ -180,12 +218,15 @@ fn bring(ground: &impl Ground, now: &str, side: Side<'_>, late: &LateText) -> Re
     let present = file.as_ref().map(|file| file.sha256);
     let base = ground.content(&late.before)?;
     let merged = file.as_ref().and_then(|file| merged(path, base.as_deref(), &file.bytes, &late.bytes));
+    let both = file.as_ref().zip(merged.as_ref());
+    let must_wait = both.is_some_and(|(file, merged)| waits(path, &file.bytes, &merged.bytes));
     let note = match &merged {
-        Some(merged) if merged.conflicts.is_empty() => None,
+        Some(merged) if merged.conflicts.is_empty() && !must_wait => None,
         _ => Some(record(ground, now, side, late, file.as_ref(), merged.as_ref())?),
     };
     if let Some((file, merged)) = file.zip(merged)
         && merged.bytes != *file.bytes
+        && !must_wait
     {
         let (before, after) = (ground.keep(&file.bytes)?, ground.keep(&merged.bytes)?);
         let is_put = ground.put(side, path, Some(before), &merged.bytes, file.mode)?;

@@ -16,10 +16,17 @@ use crate::refusal::Refusal;
 /// Syncs what only the worktree has. The worktree stays attached, because its removal may still be called off. Exit 1
 /// when something in it was not synced, or a whole file is held; gives back, in words, which parts are kept.
 pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: &Repo) -> Result<Vec<String>> {
-    // The worktree may be attached to another overlay than the configured one, or to none.
     let Some(own) = Workspace::overlay_of(&repo.git_dir)? else { return Ok(Vec::new()) };
-    let flags = &OverlayFlags { overlay: flags.overlay.clone().or(Some(own)), ..flags.clone() };
     let overlay = Overlay::find_with(ui, env, flags, git)?;
+    // An agent may be able to write there, and could name an overlay of its own that knows all other worktrees.
+    if own != overlay.dir {
+        let (root, own) = (repo.require_worktree()?, own.as_path());
+        let what = format!("{} says that it is attached to {}", root.display(), own.display());
+        let detach = format!("overlay-sync --overlay {} detach {}", shell_word(own), shell_word(root));
+        return Err(Refusal::Unknown
+            .failure(format!("{what}, and the overlay here is {}", overlay.dir.display()))
+            .hint(format!("if you attached it there, run `{detach}`; else remove it with `--force`")));
+    }
     overlay.require()?;
     let find = || -> Result<Option<Workspace>> {
         let all = Workspace::load_all(&overlay.store.workspaces())?;

@@ -9,6 +9,7 @@ mod current_md;
 mod event_files;
 mod event_format;
 mod faults;
+mod forged;
 mod git;
 mod handoffs;
 mod history;

@@ -5,6 +5,7 @@ mod conflicts;
 mod deletions;
 mod drop;
 mod failures;
+mod forged;
 mod held;
 mod late;
 mod merge;

@@ -4,6 +4,7 @@ mod answers;
 mod command_line;
 mod completion;
 mod docs;
+mod forged;
 mod guard;
 mod leaving;
 mod recipes;

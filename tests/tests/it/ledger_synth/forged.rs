@@ -1,0 +1,77 @@
+//! State below `.git` that somebody else wrote: it is input, and nothing of a person's is deleted or shown for it.
+
+use crate::support::ledger::{CURRENT, EVENTS, event, synth};
+use crate::support::world::{Repo, World, write};
+
+/// Puts a link to a directory of a person's in the place of a directory of our state.
+fn link(app: &Repo<'_>, below: &str, to: &str) {
+    app.sh(&format!("mkdir -p $(dirname {below}) && rm -rf {below} && ln -s {to} {below}")).exit(0);
+}
+
+/// `doctor --repair` writes drafts that were left as events, and the end of a session writes its own; both delete them.
+#[test]
+fn drafts_behind_a_link_are_neither_written_as_events_nor_deleted() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: a\n");
+    synth(&app);
+    let notes = w.home("notes");
+    for name in ["plan.md", "draft.md", "session-s.md"] {
+        write(&notes.join(name), "now: my secret\n");
+    }
+    app.sh("touch -d '3 days ago' ~/notes/*").exit(0);
+    let (before, events) = (w.at(&notes).snapshot(), std::fs::read_dir(app.path.join(EVENTS)).unwrap().count());
+    for below in ["drafts", "drafts/worktrees/gone-1"] {
+        let below = format!(".git/shopfloor/ledger-synth/{below}");
+        link(&app, &below, "~/notes");
+        let out = app.ledger(&["doctor", "--repair", "--yes"]).exit(4);
+        out.err_has("is a symbolic link, and our state has none").err_has("then remove it: `rm");
+        let end = "echo '{\"session_id\":\"s\"}' | ledger-synth add --from-hook claude";
+        app.sh(end).exit(0).err_has("is a symbolic link");
+        app.ledger(&["add", "--draft", "--done", "x"]).exit(4).err_has("is a symbolic link");
+        w.at(&notes).assert_untouched_since(&before);
+        app.sh(&format!("rm {below}")).exit(0);
+    }
+    assert_eq!(std::fs::read_dir(app.path.join(EVENTS)).unwrap().count(), events);
+    app.ledger(&["doctor"]).any_status().any_err().out_has("no session left a draft behind");
+}
+
+/// The list of sessions is cut when it is long, and the cache replaces files.
+#[test]
+fn no_directory_of_the_state_may_be_a_link() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: a\n");
+    synth(&app);
+    write(&w.home("mine/sessions"), &"mine\n".repeat(500));
+    let before = w.at(w.home("mine")).snapshot();
+    for below in ["", "/ledger-synth", "/ledger-synth/cache", "/ledger-synth/edited"] {
+        let below = format!(".git/shopfloor{below}");
+        app.sh(&format!("rm -rf kept && cp -r .git/shopfloor kept 2>/dev/null; rm -rf {below}")).any_status();
+        link(&app, &below, "~/mine");
+        app.ledger(&["add", "--done", "x"]).exit(4).err_has(&format!("{below} is a symbolic link"));
+        app.sh(&format!("rm {below}; rm -rf .git/shopfloor && mv kept .git/shopfloor")).exit(0);
+        w.at(w.home("mine")).assert_untouched_since(&before);
+    }
+}
+
+/// What is remembered between runs can say that nothing has changed. It can do no more.
+#[test]
+fn a_forged_cache_is_no_reason_to_fail() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: a\n");
+    synth(&app);
+    event(&app, "b", "2026-01-03T00:00:00Z", "b", "now: b\n");
+    synth(&app);
+    let cache = app.path.join(".git/shopfloor/ledger-synth/cache");
+    let forgeries = ["truncate -s 100G", "sh -c 'echo forged > \"$1\"' sh", "sh -c 'rm \"$1\"; mkfifo \"$1\"' sh"];
+    for (at, forge) in forgeries.into_iter().enumerate() {
+        app.sh(&format!("for file in {}/*; do {forge} \"$file\"; done", cache.display())).exit(0);
+        event(&app, "c", "2026-01-04T00:00:00Z", "c", &format!("now: forgery number {at}\n"));
+        app.ledger(&["--no-confirm"]).succeeds();
+        assert!(app.read(CURRENT).contains(&format!("forgery number {at}")), "{forge}");
+        app.sh(&format!("rm -rf {}", cache.display())).exit(0);
+        synth(&app);
+    }
+}
