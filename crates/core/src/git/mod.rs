@@ -431,16 +431,17 @@ impl Repo {
         self.common_dir.join("shopfloor").join(tool)
     }
 
-    /// Refuses links in a tool's state, where no tool makes any: whoever can write there could lead us anywhere with one.
-    /// Exit 4, kind `tampered`.
+    /// Refuses links in a tool's state, where no tool leaves any: whoever can write there could lead us anywhere with
+    /// one. Exit 4, kind `tampered`.
     pub fn refuse_state_links(&self, tool: &str) -> Result<()> {
         let home = self.home.common_dir.join("shopfloor").join(tool);
         for dir in [home, self.shared_state(tool), self.worktree_state(tool)] {
-            let below = walkdir::WalkDir::new(&dir).follow_root_links(false).max_depth(3);
-            let links =
-                below.into_iter().flatten().filter(|entry| entry.path_is_symlink()).map(|entry| entry.into_path());
+            let below = walkdir::WalkDir::new(&dir).follow_root_links(false).max_depth(3).into_iter().flatten();
+            // A link of ours that is not placed yet is not followed.
+            let is_staged = |name: &OsStr| name.as_bytes().starts_with(fs::RESERVED.as_bytes());
+            let mut links = below.filter(|entry| entry.path_is_symlink() && !is_staged(entry.file_name()));
             let above = dir.parent().filter(|above| above.is_symlink()).map(Path::to_path_buf);
-            if let Some(link) = above.into_iter().chain(links).next() {
+            if let Some(link) = above.or_else(|| links.next().map(walkdir::DirEntry::into_path)) {
                 let why = format!("{} is a symbolic link, and our state has none", link.display());
                 let rm = format!("ask what made it, then remove it: `rm {}`", crate::text::shell_word(&link));
                 return Err(Failure::new(Exit::Failed, "tampered", why).hint(rm));

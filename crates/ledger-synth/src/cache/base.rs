@@ -122,6 +122,9 @@ fn next_sum(sum: u64, block: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -141,6 +144,23 @@ mod tests {
             assert!(Base::load(&path).is_none(), "byte {at}");
             fs::replace(&path, &whole[..at], None).unwrap();
             assert!(Base::load(&path).is_none(), "{at} bytes");
+        }
+    }
+
+    proptest! {
+        /// The checksum is no secret, so whoever can write the file can forge one.
+        #[test]
+        fn a_base_of_any_bytes_is_read_or_refused(start in any::<bool>(), rest in vec(any::<u8>(), 0..200)) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("join");
+            // Four empty lists lead to the events.
+            let lists: &[u8] = if start { &[0; 4] } else { &[] };
+            let body = [lists, &rest[..]].concat();
+            let sum = body.chunks(BLOCK).fold(0, next_sum).to_le_bytes();
+            fs::replace(&path, &[MAGIC, &body[..], &sum[..]].concat(), None).unwrap();
+            if let Some(base) = Base::load(&path) {
+                prop_assert!(base.count() <= rest.len() && base.events.said().count() <= base.events.parts().count());
+            }
         }
     }
 }
