@@ -157,9 +157,9 @@ fn with_hooks(text: &str, program: HookProgram, files: &ProjectFiles) -> Result<
     Ok(root.to_string())
 }
 
-/// The settings without our hooks, and without the lists that held nothing else. The rest stays as it is.
+/// The settings without our hooks, and without the lists that are empty then. The rest stays as it is.
 fn without_hooks(text: &str, program: HookProgram) -> Result<String, String> {
-    if text.trim().is_empty() {
+    if !hooks(program).iter().any(|(_, command)| text.contains(command)) {
         return Ok(text.to_owned());
     }
     let root = parse(text)?;
@@ -168,25 +168,19 @@ fn without_hooks(text: &str, program: HookProgram) -> Result<String, String> {
         return Ok(text.to_owned());
     };
     for (event, command) in hooks(program) {
-        let Some(list) = all.array_value(event).filter(|list| !list.elements().is_empty()) else { continue };
+        let Some(list) = all.array_value(event) else { continue };
+        let is_ours = |hook: &CstNode| hook.to_serde_value().is_some_and(|hook| hook["command"] == command);
         for entry in list.elements() {
-            let commands = entry.as_object().and_then(|entry| entry.array_value("hooks"));
-            let commands = commands.map(|commands| commands.elements()).unwrap_or_default();
-            let is_ours = |hook: &CstNode| hook.to_serde_value().is_some_and(|hook| hook["command"] == command);
-            let (ours, others): (Vec<CstNode>, Vec<CstNode>) = commands.into_iter().partition(is_ours);
-            match (ours.is_empty(), others.is_empty()) {
-                (true, _) => {}
-                (false, true) => entry.remove(),
-                (false, false) => ours.into_iter().for_each(CstNode::remove),
+            let Some(commands) = entry.as_object().and_then(|entry| entry.array_value("hooks")) else { continue };
+            let (ours, others): (Vec<CstNode>, Vec<CstNode>) = commands.elements().into_iter().partition(is_ours);
+            match others.is_empty() && !ours.is_empty() {
+                true => entry.remove(),
+                false => ours.into_iter().for_each(CstNode::remove),
             }
         }
-        if list.elements().is_empty() {
-            all.get(event).into_iter().for_each(CstObjectProp::remove);
-        }
-        if all.properties().is_empty() {
-            settings.get("hooks").into_iter().for_each(CstObjectProp::remove);
-        }
+        all.get(event).filter(|_| list.elements().is_empty()).into_iter().for_each(CstObjectProp::remove);
     }
+    settings.get("hooks").filter(|_| all.properties().is_empty()).into_iter().for_each(CstObjectProp::remove);
     let left = root.to_string();
     Ok(if left.split_whitespace().collect::<String>() == "{}" { String::new() } else { left })
 }

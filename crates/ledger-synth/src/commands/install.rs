@@ -39,8 +39,7 @@ pub struct Args {
     /// What is in git: `page` (events and `current.md`) or `events` alone
     #[arg(long, value_name = "WHAT", value_parser = Tracked::WORDS)]
     tracked: Option<String>,
-    /// Take out again what `install` wrote; exit 1 if a skill was edited, which stays. The git hooks stay too:
-    /// `ledger-synth hook uninstall`
+    /// Take out again what `install` wrote and nobody has edited; `ledger-synth hook uninstall` takes out the git hooks
     #[arg(long, conflicts_with = "tracked")]
     undo: bool,
 }
@@ -138,15 +137,14 @@ pub fn configure(ledger: &Ledger, effect: Effect, tracked: Tracked, programs: &[
     Ok(Configured { files, settings })
 }
 
-/// Takes out what [`configure`] writes. What somebody has changed stays: exit 1 if that is a skill, which is then named.
+/// Takes out what [`configure`] writes. A skill that somebody has edited stays.
 fn undo(ui: &Ui, ledger: &Ledger, effect: Effect, programs: &[HookProgram]) -> Result<Exit> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
-    let mut edits = Vec::new();
+    let mut edits = program_edits(&worktree, programs, SetupFile::take_out)?;
     for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, clone::ignore_line(ledger)?)] {
         edits.extend(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
     }
-    edits.extend(program_edits(&worktree, programs, SetupFile::take_out)?);
-    let tell = |would: &str, did: &str, name: &str| match ui.is_json() {
+    let tell = |[would, did]: [&str; 2], name: &str| match ui.is_json() {
         true => ui.json(&UndoAnswer { removed: name, done: !effect.is_dry() }),
         false => ui.line(format!("{} {}", if effect.is_dry() { would } else { did }, printable(name))),
     };
@@ -154,25 +152,16 @@ fn undo(ui: &Ui, ledger: &Ledger, effect: Effect, programs: &[HookProgram]) -> R
         if !effect.is_dry() {
             files::edit(ledger, &worktree, name, before, after)?;
         }
-        match after.is_empty() {
-            true => tell("would remove", "removed", name),
-            false => tell("would edit", "edited", name),
-        }
+        tell(if after.is_empty() { ["would remove", "removed"] } else { ["would edit", "edited"] }, name);
     }
     // The order in which they were set, backwards.
     for (name, value) in DRIVER.into_iter().rev() {
-        if git_setting(ledger, name)?.as_deref() == Some(value)
-            && (effect.is_dry() || files::unset_git_setting(ledger, name)?)
-        {
-            tell("would unset", "unset", name);
+        let is_ours = git_setting(ledger, name)?.as_deref() == Some(value);
+        if is_ours && (effect.is_dry() || files::unset_git_setting(ledger, name)?) {
+            tell(["would unset", "unset"], name);
         }
     }
-    let skills = programs.iter().flat_map(|program| SetupFile::all(*program));
-    let skills = skills.filter(|file| matches!(file, SetupFile::Skill(_))).map(|file| file.name());
-    let is_left = |name: &String| worktree.path().join(name).exists() && edits.iter().all(|edit| edit.name != *name);
-    let left: Vec<String> = skills.filter(is_left).collect();
-    left.iter().for_each(|name| ui.warn(format!("{} was edited and stays", printable(name))));
-    Ok(if left.is_empty() { Exit::Done } else { Exit::No })
+    Ok(Exit::Done)
 }
 
 /// What `edit` makes of the files of these programs.

@@ -29,7 +29,11 @@ pub fn commands(step: &str, has_hooks: bool, remains: &Remains) -> Vec<CommandWo
 pub fn files(step: &str) -> Vec<(&'static str, &'static str)> {
     match step {
         SWEATFILE => vec![("sweatfile", STARTER)],
-        SKILLS => skill::SKILLS.iter().map(|skill| (skill.file, skill.text)).collect(),
+        // `ledger-synth` leaves its skill if it was edited, and does not name it.
+        SKILLS | LEDGER => {
+            let is_its = |skill: &&skill::Skill| step == SKILLS || skill.name == "synthesize-ledgers";
+            skill::SKILLS.iter().filter(is_its).map(|skill| (skill.file, skill.text)).collect()
+        }
         _ => Vec::new(),
     }
 }
