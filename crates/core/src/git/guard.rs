@@ -75,7 +75,9 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
 /// can write: state that is read, written or removed there would be somebody else's files.
 pub fn refuse_linked_state(git_dir: &Path) -> Result<()> {
     let state = walkdir::WalkDir::new(git_dir.join("shopfloor")).max_depth(3);
-    match state.into_iter().filter_map(Result::ok).find(|entry| entry.path_is_symlink()) {
+    // A link that a tool is about to place in a worktree is not followed.
+    let is_staged = |entry: &walkdir::DirEntry| entry.file_name().as_bytes().starts_with(fs::RESERVED.as_bytes());
+    match state.into_iter().filter_map(Result::ok).find(|entry| entry.path_is_symlink() && !is_staged(entry)) {
         None => Ok(()),
         Some(link) => Err(tampered(format!("{} is a symbolic link, and nothing of ours is", link.path().display()))
             .hint(format!("look where it leads, and remove it: `rm {}`", crate::text::shell_word(link.path())))),

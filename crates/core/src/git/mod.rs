@@ -162,7 +162,8 @@ impl Git {
     /// directory stays in use (`pinned`).
     pub fn discover(&mut self) -> Result<Repo> {
         let found = self.find_repo()?;
-        [&found.common_dir, &found.git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
+        let dirs = [&found.common_dir, &found.git_dir, &found.home.common_dir];
+        dirs.into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
         Ok(found)
     }
 
@@ -429,25 +430,6 @@ impl Repo {
     /// The directory for state that all worktrees of the repository share.
     pub fn shared_state(&self, tool: &str) -> PathBuf {
         self.common_dir.join("shopfloor").join(tool)
-    }
-
-    /// Refuses links in a tool's state, where no tool leaves any: whoever can write there could lead us anywhere with
-    /// one. Exit 4, kind `tampered`.
-    pub fn refuse_state_links(&self, tool: &str) -> Result<()> {
-        let home = self.home.common_dir.join("shopfloor").join(tool);
-        for dir in [home, self.shared_state(tool), self.worktree_state(tool)] {
-            let below = walkdir::WalkDir::new(&dir).follow_root_links(false).max_depth(3).into_iter().flatten();
-            // A link of ours that is not placed yet is not followed.
-            let is_staged = |name: &OsStr| name.as_bytes().starts_with(fs::RESERVED.as_bytes());
-            let mut links = below.filter(|entry| entry.path_is_symlink() && !is_staged(entry.file_name()));
-            let above = dir.parent().filter(|above| above.is_symlink()).map(Path::to_path_buf);
-            if let Some(link) = above.or_else(|| links.next().map(walkdir::DirEntry::into_path)) {
-                let why = format!("{} is a symbolic link, and our state has none", link.display());
-                let rm = format!("ask what made it, then remove it: `rm {}`", crate::text::shell_word(&link));
-                return Err(Failure::new(Exit::Failed, "tampered", why).hint(rm));
-            }
-        }
-        Ok(())
     }
 
     /// The contents of `info/exclude`, which the main checkout and all worktrees share; empty if there is no such file.

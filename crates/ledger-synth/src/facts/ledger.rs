@@ -55,7 +55,6 @@ impl Ledger {
     }
 
     pub fn in_repo(ui: &Ui, env: &Env, args: &LedgerArgs, git: Git, repo: Repo) -> Result<Ledger> {
-        repo.refuse_state_links(TOOL)?;
         let settings = Settings::load(env, &repo, args)?;
         settings.warnings.iter().for_each(|warning| ui.warn(warning));
         let (top, rel) = match &settings.root {

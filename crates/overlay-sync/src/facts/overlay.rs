@@ -48,7 +48,6 @@ impl Overlay {
     }
 
     fn of(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Result<Overlay> {
-        repo.refuse_state_links(TOOL)?;
         let config = load_config(env, &repo, flags)?;
         config.warnings.iter().for_each(|warning| ui.warn(warning));
         if config.unapproved {

@@ -55,8 +55,8 @@ pub fn blocks(remains: &Remains) -> Vec<String> {
 /// The text that git's settings of the clone had before, if nothing but the settings of the ledger has come since. git
 /// itself leaves traces where a setting comes and goes.
 pub fn config_before(now: &str, before: &Digest) -> Option<String> {
-    let key = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
-    let lines: String = LEDGER_SETTINGS.iter().map(|(name, value)| format!("\t{} = {value}\n", key(name))).collect();
+    let line = |(name, value): (&str, &str)| format!("\t{} = {value}\n", name.rsplit('.').next().unwrap_or_default());
+    let lines: String = LEDGER_SETTINGS.into_iter().map(line).collect();
     let section = format!("[merge \"ledger-synth\"]\n{lines}");
     // The last line had no end, or the section was there and empty.
     let cuts = [section.clone(), format!("\n{section}"), lines];
