@@ -287,7 +287,7 @@ impl SourceClone {
 pub const PUSH_URL: &str = "/dev/null/worker-ctl-agents-do-not-push";
 
 /// Options for a diff that no setting and no attribute changes.
-const PLAIN: [&str; 15] = [
+pub const PLAIN: [&str; 15] = [
     "--no-color",
     "--no-textconv",
     "--no-ext-diff",

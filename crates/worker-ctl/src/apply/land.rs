@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
-use crate::apply::{publish, rebase, transition};
+use crate::apply::{attached, publish, rebase, transition};
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::standing::Standing;
 use crate::layout::RootLock;
@@ -26,7 +26,11 @@ pub enum Landed {
 /// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this.
 pub fn plan(site: &Site<'_>, worker: &Worker, options: AcceptOptions) -> Result<Accept> {
     require_review(worker)?;
-    accept(&Standing::read(site, worker)?, &site.clone.branch, options)
+    let plan = accept(&Standing::read(site, worker)?, &site.clone.branch, options)?;
+    if let Landing::Commit { tree } = &plan.landing {
+        attached::read(site, worker, &plan.base, tree)?;
+    }
+    Ok(plan)
 }
 
 /// Says so when nobody has reviewed the work that is about to land.
@@ -73,6 +77,8 @@ fn publish_commit(
     tree: &str,
     message: Option<&str>,
 ) -> Result<Landed> {
+    // A checkout of the branch needs the objects as soon as the branch moves.
+    attached::copy(site, &attached::read(site, worker, &plan.base, tree)?)?;
     let new = publish::commit(site, worker, plan, tree, message)?;
     publish::publish(&site.clone, &site.source(), plan, &new)?;
     close_task(site, worker, &plan.sha, &new)?;

@@ -1,5 +1,6 @@
 //! Everything that makes changes: to the state, worktrees, terminals and the source.
 
+pub mod attached;
 pub mod bring_up;
 pub mod copies;
 pub mod deliver;

@@ -22,7 +22,9 @@ pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     let (commit, files) = snapshot(site, worker, &losses)?;
     let name = format!("refs/shopfloor/trash/{}/{}", worker.name, site.stamp());
     site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
-    if Losses::read(&site.clone, worker)? != losses || write_tree(site, worker, &losses)? != files {
+    // The stashes are kept now, and stay in git's list.
+    let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&site.clone, worker)? };
+    if again != losses || write_tree(site, worker, &losses)? != files {
         return Err(Failure::new(Exit::No, "changed", format!("the worktree of {} is still changing", worker.name))
             .hint(format!("run the same command again; the work up to now is kept as {name}")));
     }
@@ -44,11 +46,12 @@ fn before_removal(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Fa
     farewell::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
 }
 
-/// Creates one commit with the worktree's files. Its parents are all tips that would be lost, and a commit of the
-/// staged files. Returns the commit and its tree.
+/// Creates one commit with the worktree's files. Its parents are all tips that would be lost, the stashes, and a commit
+/// of the staged files. Returns the commit and its tree.
 fn snapshot(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<(String, String)> {
     let tree = Path::new(&worker.worktree_path);
-    let mut parents = losses.tips.clone();
+    let stashes = losses.stashes.iter().map(|(sha, _)| sha);
+    let mut parents: Vec<String> = losses.tips.iter().chain(stashes).cloned().collect();
     let root = &site.root.path;
     let make = |snapshot: &str, parents: &[String], message: &str| -> Result<String> {
         let identity = ["-c", "user.name=worker-ctl", "-c", "user.email=worker-ctl@localhost"];

@@ -12,7 +12,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::ACCEPTED;
-use crate::apply::removal;
+use crate::apply::{attached, removal};
 use crate::commands;
 use crate::commands::init::config;
 use crate::daemon::{self, Ending};
@@ -107,9 +107,10 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Gives the source the original commits of work that landed as one commit. Of a single commit the landed one has
-/// everything.
+/// Gives the source the git-lfs objects, and the original commits of work that landed as one commit. Of a single commit
+/// the landed one has everything.
 fn hand_over(site: &Site<'_>) -> Result<()> {
+    attached::copy_all(site)?;
     let (root, source) = (&site.root.path, site.source());
     let refs = site.clone.ask(root, &["for-each-ref", "--format=%(refname)", ACCEPTED])?;
     for name in refs.lines() {

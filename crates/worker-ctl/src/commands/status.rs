@@ -14,6 +14,7 @@ use shopfloor_core::ui::printable;
 use crate::bell::Bell;
 use crate::commands::board::{self, Screen};
 use crate::daemon;
+use crate::facts::losses::stashes;
 use crate::note::{Fault, Note};
 use crate::site::Site;
 use crate::store::{self, State};
@@ -88,7 +89,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if site.ui.is_json() {
         site.ui.json(&answer(site, &state)?);
     } else {
-        table(&state).iter().for_each(|line| site.ui.line(line));
+        table(site, &state).iter().for_each(|line| site.ui.line(line));
     }
     Ok(Exit::Done)
 }
@@ -104,7 +105,7 @@ fn watch(site: &Site<'_>) -> Result<Exit> {
         let shown = match site.ui.is_json() {
             true => vec![site.ui.render(&answer(site, &state)?)],
             false if is_screen => board(site, &state)?,
-            false => table(&state),
+            false => table(site, &state),
         };
         if last.as_ref() != Some(&shown) {
             if is_screen {
@@ -149,12 +150,12 @@ fn answer<'a>(site: &Site<'_>, state: &'a State) -> Result<StatusAnswer<'a>> {
     Ok(StatusAnswer { v: 1, workers, daemon, tmux_socket: &state.tmux_socket })
 }
 
-fn table(state: &State) -> Vec<String> {
+fn table(site: &Site<'_>, state: &State) -> Vec<String> {
     let width = state.workers.keys().map(String::len).max().unwrap_or(0);
-    state.workers.values().map(|worker| line(worker, width)).collect()
+    state.workers.values().map(|worker| line(site, worker, width)).collect()
 }
 
-fn line(worker: &Worker, width: usize) -> String {
+fn line(site: &Site<'_>, worker: &Worker, width: usize) -> String {
     let mut parts = vec![worker.status().to_owned()];
     if worker.status() != worker.task.word() {
         parts.push(format!("task {}", worker.task.word()));
@@ -165,11 +166,18 @@ fn line(worker: &Worker, width: usize) -> String {
     if let Some(pending) = &worker.pending_send {
         parts.push(format!("a {} text is being typed, or a command was killed while typing it", pending.purpose));
     }
-    parts.extend(worker.notes.iter().map(Note::to_string));
+    parts.extend(notes(site, worker));
     let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let prompt: String = prompt.chars().take(60).collect();
     let line = format!("{:width$}  {}  {}", worker.name, printable(&parts.join(", ")), printable(&prompt));
     line.trim_end().to_owned()
+}
+
+/// The notes of a worker, and one about its stashes.
+fn notes(site: &Site<'_>, worker: &Worker) -> Vec<String> {
+    let count = stashes(&site.clone, worker).len();
+    let stashed = (count > 0).then(|| format!("it has {count} in `git stash list`, which all workers share"));
+    worker.notes.iter().map(Note::to_string).chain(stashed).collect()
 }
 
 /// What the program does. A note tells of a program that does not know its task.
@@ -223,7 +231,7 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
         activity: worker.activity.word(),
         activity_at: worker.activity_at.as_deref(),
         activity_text: worker.activity_text.as_deref(),
-        notes: worker.notes.iter().map(Note::to_string).collect(),
+        notes: notes(site, worker),
         pending: worker.pending_send.as_ref(),
     }
 }

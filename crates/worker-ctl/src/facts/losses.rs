@@ -17,6 +17,8 @@ pub struct Losses {
     pub tips: Vec<String>,
     /// The commits of these histories, for a person.
     pub commits: Vec<String>,
+    /// Stashes of the worker that no removal has kept yet.
+    pub stashes: Vec<Stash>,
     /// Files with changes, and untracked files.
     pub files: Vec<String>,
     /// Repositories nested in the worktree, whose commits may be nowhere else.
@@ -24,6 +26,9 @@ pub struct Losses {
     /// Whether the worktree has submodules, which may have commits of their own too.
     pub has_modules: bool,
 }
+
+/// A stash: its commit, and what `git stash list` shows of it.
+pub type Stash = (String, String);
 
 impl Losses {
     pub fn read(clone: &SourceClone, worker: &Worker) -> Result<Losses> {
@@ -36,6 +41,12 @@ impl Losses {
             }
         }
         losses.commits.dedup();
+        for stash in stashes(clone, worker) {
+            let kept = ["for-each-ref", "--contains", &stash.0, "refs/shopfloor/trash/"];
+            if clone.commit(&clone.root, &stash.0)?.is_some() && clone.ask(&clone.root, &kept)?.is_empty() {
+                losses.stashes.push(stash);
+            }
+        }
         if tree.is_dir() {
             let (nested, files) = clone.dirty(tree)?.into_iter().partition(|path| path.ends_with('/'));
             (losses.nested, losses.files) = (nested, files);
@@ -46,14 +57,28 @@ impl Losses {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.tips.is_empty() && self.files.is_empty() && self.nested.is_empty()
+        self.tips.is_empty() && self.stashes.is_empty() && self.files.is_empty() && self.nested.is_empty()
     }
 
     /// One line per loss, for a person.
     pub fn lines(&self) -> Vec<String> {
         let commits = self.commits.iter().map(|line| format!("  commit {line}"));
-        commits.chain(self.nested.iter().chain(&self.files).map(|path| format!("  {path}"))).collect()
+        let stashes = self.stashes.iter().map(|(_, message)| format!("  stash {message}"));
+        commits.chain(stashes).chain(self.nested.iter().chain(&self.files).map(|path| format!("  {path}"))).collect()
     }
+}
+
+/// The stashes that were made on a worker's branch. All worktrees of a clone share one list of stashes, and agents write
+/// it, so it is read as a plain file. No removal deletes from it, so nothing is lost if it cannot be read.
+pub fn stashes(clone: &SourceClone, worker: &Worker) -> Vec<Stash> {
+    let log = fs::read_no_follow(&clone.root.join(".git/logs/refs/stash")).ok().flatten().unwrap_or_default();
+    let begins = ["WIP on", "On"].map(|on| format!("{on} {}: ", worker.branch));
+    let stash = |line: &str| {
+        let (about, message) = line.split_once('\t')?;
+        let is_own = begins.iter().any(|begin| message.starts_with(begin));
+        Some((about.split(' ').nth(1)?.to_owned(), message.to_owned())).filter(|_| is_own)
+    };
+    String::from_utf8_lossy(&log).lines().filter_map(stash).collect()
 }
 
 /// Every commit that may be reachable only through this worker: its branch, its worktree's HEAD, and where it was

@@ -25,6 +25,7 @@ pub fn task(surroundings: &Surroundings<'_>, prompt: &str) -> String {
         lines.push(format!("Before you commit, run `{validate}` and fix what fails."));
     }
     lines.push("Make a single commit of your work when you are done. Do not push.".to_owned());
+    lines.push("Do not use `git stash`: all workers share its list. Make a commit instead.".to_owned());
     if !role.trim().is_empty() {
         lines.push(role.trim_end().to_owned());
     }

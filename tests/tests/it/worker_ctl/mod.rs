@@ -2,6 +2,7 @@
 
 mod accept;
 mod activity;
+mod attached;
 mod conflicts;
 mod daemon;
 mod delivery;

@@ -1,0 +1,149 @@
+//! What landing work names outside of git's own objects: objects of git-lfs, and commits of submodules. git carries
+//! neither along.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs::{self, Content, Root, Staging};
+use shopfloor_core::git::private_dir;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::{printable, shell_word};
+
+use crate::clone::PLAIN;
+use crate::facts::losses::admin_dir;
+use crate::site::Site;
+use crate::worker::Worker;
+
+/// The git-lfs objects that `tree` names, `base` does not and the source lacks. Exit 1 when the clone lacks one too, or
+/// when only the worker has a commit of a submodule: nobody could check such work out.
+pub fn read(site: &Site<'_>, worker: &Worker, base: &str, tree: &str) -> Result<Vec<Digest>> {
+    let settings = ["-c", "core.quotePath=false", "-c", "core.attributesFile=/dev/null", "diff"];
+    let only = ["-G^(oid sha256:|Subproject commit )", base, tree];
+    let diff = site.clone.ask(&site.root.path, &[&settings[..], &PLAIN, &only].concat())?;
+    if diff.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (own, there) = stores(site)?;
+    let (mut path, mut oids) = ("", Vec::new());
+    for line in diff.lines() {
+        if let Some(name) = line.strip_prefix("+++ ") {
+            // git quotes odd names, and puts a tab after a name with blanks.
+            let name = name.trim_end_matches('\t').trim_matches('"');
+            path = name.strip_prefix("b/").unwrap_or(name);
+        } else if let Some(sha) = line.strip_prefix("+Subproject commit ") {
+            refuse_lone(site, worker, path, sha)?;
+        } else if let Some(oid) = line.strip_prefix("+oid sha256:").and_then(Digest::parse)
+            && !has(&there, &oid)?
+        {
+            if has(&own, &oid)? {
+                oids.push(oid);
+            } else if !diff.contains(&format!("\n-oid sha256:{oid}\n")) {
+                // The base does not have it under another name.
+                refuse_lost(site, worker, path)?;
+            }
+        }
+    }
+    Ok(oids)
+}
+
+/// Exit 1 when git-lfs handles the file. Another file may look like a pointer and be none.
+fn refuse_lost(site: &Site<'_>, worker: &Worker, path: &str) -> Result<()> {
+    let asked = ["check-attr", "-z", "filter", "--", path];
+    if !site.clone.ask(Path::new(&worker.worktree_path), &asked)?.ends_with("\0lfs\0") {
+        return Ok(());
+    }
+    let why = format!("neither the clone nor the source has the git-lfs object of {}", printable(path));
+    let hint = "run `git lfs fetch --all` in the source if a server has it, or have the file's content committed again";
+    Err(Failure::new(Exit::No, "lfs", why).hint(hint))
+}
+
+/// Exit 1 when the worker has a commit of a submodule that none of its remotes and not the source has.
+fn refuse_lone(site: &Site<'_>, worker: &Worker, path: &str, sha: &str) -> Result<()> {
+    let (clone, tree) = (&site.clone, Path::new(&worker.worktree_path));
+    // A submodule that was taken out of the worktree again leaves its repository.
+    let left = admin_dir(clone, tree)?.map(|dir| dir.join("modules").join(path)).filter(|dir| dir.is_dir());
+    let Some(own) = private_dir(&tree.join(path)).or(left) else { return Ok(()) };
+    // An agent writes its submodules' configuration. So git reads only objects there, and refs as a fetch does.
+    let finds = |git_dir: &Path, revisions: &[&str]| -> Result<bool> {
+        let cmd = clone.cmd(&clone.root)?.var("GIT_OBJECT_DIRECTORY", git_dir.join("objects"));
+        let output = cmd.args(["rev-list", "-n1"]).args(revisions.iter().copied()).capture()?;
+        Ok(output.status.success() && !output.stdout.is_empty())
+    };
+    let listed = clone.ask(&clone.root, &["ls-remote", "--quiet", &own.to_string_lossy(), "refs/remotes/*"])?;
+    let tips: Vec<&str> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.0)).collect();
+    let there = site.source().join(path);
+    let is_sha = sha.bytes().all(|b| b.is_ascii_hexdigit());
+    if !is_sha
+        || !finds(&own, &[&[sha, "--not"], &tips[..]].concat())?
+        || private_dir(&there).map(|dir| finds(&dir, &["--no-walk", sha])).transpose()? == Some(true)
+    {
+        return Ok(());
+    }
+    let (name, branch) = (&worker.name, &worker.branch);
+    let why = format!("only {name} has the commit {sha} of the submodule {}", printable(path));
+    let next = match private_dir(&there) {
+        Some(_) => format!("git -C {} fetch {} {sha}:refs/heads/{branch}", shell_word(&there), shell_word(&own)),
+        None => format!("git -C {} submodule update --init", shell_word(&site.source())),
+    };
+    Err(Failure::new(Exit::No, "submodule", why)
+        .hint(format!("run `{next}`, or ask {name} to push that commit; then run the same command again")))
+}
+
+/// The stores of git-lfs: the clone's, which agents write to, and the source's, which a person may have put elsewhere.
+fn stores(site: &Site<'_>) -> Result<(PathBuf, PathBuf)> {
+    let (own, source) = (site.root.path.join(".git/lfs"), site.source());
+    fs::refuse_link(&own)?;
+    let common_dir = site.clone.ask(&source, &["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+    let storage = ["config", "--type=path", "--default", "lfs", "--get", "lfs.storage"];
+    Ok((own, Path::new(&common_dir).join(site.clone.ask(&source, &storage)?)))
+}
+
+/// The path of an object in a store.
+fn path_of(oid: &Digest) -> Result<RelPath> {
+    let hex = oid.to_string();
+    RelPath::parse(&format!("objects/{}/{}/{hex}", &hex[..2], &hex[2..4])).map_err(|e| Failure::failed(e.0))
+}
+
+fn has(store: &Path, oid: &Digest) -> Result<bool> {
+    Ok(store.is_dir() && Root::open(store)?.open_regular(&path_of(oid)?)?.is_some())
+}
+
+/// Copies these objects of the clone to the source. Exit 1 at one that is not what its name says.
+pub fn copy(site: &Site<'_>, oids: &[Digest]) -> Result<()> {
+    if oids.is_empty() {
+        return Ok(());
+    }
+    let (own, there) = stores(site)?;
+    fs::create_dir(&there)?;
+    let (from, to, staging) = (Root::open(&own)?, Root::open(&there)?, Staging::beside());
+    for oid in oids {
+        let path = path_of(oid)?;
+        let damaged = || {
+            Failure::new(Exit::No, "lfs", format!("{} is damaged", from.join(&path).display()))
+                .hint("move it away, and have the file's content committed again")
+        };
+        let (mut file, _) = from.open_regular(&path)?.ok_or_else(damaged)?;
+        staging.sweep_beside(&to, std::iter::once(&path))?;
+        let staged = staging.file_in_pieces(&to, &path, None, |out| io::copy(&mut file, out).map(drop))?;
+        if staged.written() != Some(&Content::File(*oid)) {
+            return Err(damaged());
+        }
+        staged.place(&to, &path)?;
+    }
+    Ok(())
+}
+
+/// Copies all objects of the clone that the source lacks.
+pub fn copy_all(site: &Site<'_>) -> Result<()> {
+    let (own, there) = stores(site)?;
+    let files = if own.is_dir() { Root::open(&own)?.files(&[])?.files } else { Vec::new() };
+    let mut oids = Vec::new();
+    for oid in files.iter().filter_map(|file| Digest::parse(file.name().to_str()?)) {
+        if has(&own, &oid)? && !has(&there, &oid)? {
+            oids.push(oid);
+        }
+    }
+    copy(site, &oids)
+}
