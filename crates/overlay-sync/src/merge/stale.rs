@@ -303,14 +303,17 @@ impl<'l> LineChanges<'l> {
         for (before, after) in arrivals {
             let (before, after): (Vec<_>, Vec<_>) = (lines::split(before).collect(), lines::split(after).collect());
             let mut came = vec![Came::Not; after.len()];
+            let (known, left): (HashSet<&[u8]>, HashSet<&[u8]>) =
+                (before.iter().copied().collect(), after.iter().copied().collect());
             for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
                 if !matches!(op, DiffOp::Equal { .. }) {
+                    // Only new lines replace others, and only lines that are gone were replaced: the rest was moved.
                     // More lines than were replaced were added.
-                    let (old, new) = (op.old_range(), op.new_range());
-                    let instead = new.start..new.end.min(new.start + old.len());
-                    came[new].fill(Came::Added);
-                    came[instead].fill(Came::Instead);
-                    before[op.old_range()].iter().for_each(|line| *changes.went.entry(*line).or_default() += 1);
+                    let (old, new) = (&before[op.old_range()], op.new_range());
+                    let gone = old.iter().filter(|line| !left.contains(*line)).count();
+                    came[new.clone()].fill(Came::Added);
+                    new.filter(|at| !known.contains(&after[*at])).take(gone).for_each(|at| came[at] = Came::Instead);
+                    old.iter().for_each(|line| *changes.went.entry(*line).or_default() += 1);
                 }
             }
             for op in capture_diff_slices(Algorithm::Myers, &after, base) {

@@ -1,5 +1,7 @@
 //! Old views, in all types of files.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn stale(kind: FileType, base: &str, here: &str, arrivals: &[(&str, &str)]) -> (String, Vec<String>) {
@@ -109,4 +111,50 @@ fn variables_are_known_by_their_names() {
     assert_eq!(env("B=1\nC=1\nA=3\n").1, Vec::<String>::new());
     assert_eq!(env("A=3\nB=1\nC=1\n").1, Vec::<String>::new());
     assert_eq!(env("A=2\nC=1\n").1, Vec::<String>::new());
+}
+
+/// What an arrival does to lines: which it moves where, and where it adds new ones.
+fn moves_and_additions() -> impl Strategy<Value = (Vec<(u8, u8)>, Vec<u8>)> {
+    (prop::collection::vec(any::<(u8, u8)>(), 0..3), prop::collection::vec(any::<u8>(), 0..3))
+}
+
+proptest! {
+    /// Whatever was moved when a line arrived, and whatever an old view moves, edits and adds.
+    #[test]
+    fn no_line_that_arrived_is_lost_to_an_old_view(
+        count in 1..6usize,
+        arrivals in prop::collection::vec(moves_and_additions(), 1..4),
+        view in any::<prop::sample::Index>(),
+        edits in prop::collection::vec(any::<(u8, bool)>(), 0..4),
+    ) {
+        let place = |at: u8, lines: &[String]| usize::from(at) % (lines.len() + 1);
+        let mut lines: Vec<String> = (0..count).map(|n| format!("line {n}")).collect();
+        let mut texts = vec![lines.clone()];
+        for (n, (moves, adds)) in arrivals.iter().enumerate() {
+            for (from, to) in moves {
+                let line = lines.remove(usize::from(*from) % lines.len());
+                lines.insert(place(*to, &lines), line);
+            }
+            for (m, to) in adds.iter().enumerate() {
+                lines.insert(place(*to, &lines), format!("new {n}.{m}"));
+            }
+            texts.push(lines.clone());
+        }
+        let known = &texts[view.index(arrivals.len())];
+        let mut here = known.clone();
+        for (n, (at, is_edit)) in edits.iter().enumerate() {
+            let at = place(*at, &here);
+            if *is_edit && at < here.len() {
+                here.remove(at);
+            }
+            here.insert(at, format!("own {n}"));
+        }
+        let spelled = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let all: Vec<String> = texts.iter().map(|lines| spelled(lines)).collect();
+        let pairs: Vec<(&str, &str)> = all.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
+        let (fresh, _) = stale(FileType::Text, &spelled(&lines), &spelled(&here), &pairs);
+        for line in lines.iter().filter(|line| !known.contains(line)) {
+            prop_assert!(fresh.lines().any(|other| other == line), "{line} is lost: {pairs:?}, {here:?}: {fresh:?}");
+        }
+    }
 }

@@ -104,6 +104,18 @@ fn accept_lets_the_difference_through_and_reject_drops_it() {
     }
 }
 
+#[test]
+fn a_line_that_came_with_a_moved_line_is_not_lost() {
+    let w = World::new();
+    let s = arrived(&w, ".claude/x.md", "a\nb\n", "b\na\nX\n");
+    s.a.write(".claude/x.md", "a\nb\nc\n");
+    s.sync(0).err_has("was written from an old view").err_has("lets the difference through");
+    for text in [s.text(".claude/x.md"), s.a.read(".claude/x.md"), s.b.read(".claude/x.md")] {
+        assert!(text.contains("X\n") && text.contains("c\n"), "{text}");
+    }
+    assert_eq!(s.held().len(), 1);
+}
+
 /// The old text itself, with nothing of its own.
 #[test]
 fn a_text_that_was_there_before_is_no_edit() {
