@@ -38,6 +38,14 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, k)| k)
 }
 
+/// Whether a text is like one of these patterns, which blanks separate. One `*` in a pattern stands for anything.
+pub fn is_like(text: &str, patterns: &str) -> bool {
+    patterns.split_ascii_whitespace().any(|pattern| match pattern.split_once('*') {
+        Some((head, tail)) => text.strip_prefix(head).is_some_and(|rest| rest.ends_with(tail)),
+        None => text == pattern,
+    })
+}
+
 /// A path as one word of a command line that can be pasted into `sh`.
 pub fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();

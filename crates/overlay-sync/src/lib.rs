@@ -3,7 +3,8 @@
 //! Rooms, top to bottom; each imports only from those below it: `cli`, `commands`, `apply` (the only room that writes
 //! into overlays and workspaces), `plan` (the pure decision about one file), `facts` (what is read), then the nouns:
 //! `ground` (the two sides, on disk or in memory), `declared` (files), `quiet` (a cache), `settings`, `store` (what the
-//! overlay remembers), `manifest` (a workspace), `conflict`, `rule`, `merge` (three texts into one), `watch`, `flags`, `refusal`, `tool`.
+//! overlay remembers), `manifest` (a workspace), `conflict`, `rule`, `merge` (three texts into one), `programs`
+//! (what they run), `watch`, `flags`, `refusal`, `tool`.
 
 mod cli;
 mod commands;
@@ -20,6 +21,7 @@ mod flags;
 mod ground;
 mod manifest;
 pub mod merge;
+mod programs;
 mod quiet;
 mod refusal;
 mod rule;

@@ -55,6 +55,7 @@ const PER_PATH: &[Setting] = &[
     Setting::new("delete", "", SettingType::Choice(&["keep", "propagate"]), Trust::Open),
     Setting::new("local", "", SettingType::List, Trust::Open),
     Setting::new("send", "", SettingType::Truth, Trust::Approved),
+    Setting::new("review", "", SettingType::Truth, Trust::Approved),
 ];
 
 /// What decides a conflict.
@@ -93,13 +94,13 @@ pub struct Settings {
     /// The size up to which a glob takes a file, and what it does not take.
     pub paths_max: u64,
     pub paths_except: Vec<Glob>,
-    /// The keys below which additions wait for a person.
+    /// The keys below which additions wait for a person. If there are none, nothing waits because of what programs do.
     pub review: Vec<String>,
     pub per_path: Vec<PathRule>,
 }
 
 /// What a table of the setting `path` says of the files that match. `None` is not said.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathRule {
     pub glob: Glob,
     pub grow: Option<Grow>,
@@ -107,16 +108,17 @@ pub struct PathRule {
     pub spreads_deletions: Option<bool>,
     pub local: Option<Vec<String>>,
     pub is_sent: Option<bool>,
+    pub is_reviewed: Option<bool>,
 }
 
 impl PathRule {
     /// A rule that says nothing of the files that match.
     pub fn of(glob: Glob) -> PathRule {
-        PathRule { glob, grow: None, is_down: None, spreads_deletions: None, local: None, is_sent: None }
+        PathRule { glob, ..PathRule::default() }
     }
 
     fn from_row(row: &Row) -> Result<Option<PathRule>> {
-        let source = ["policy", "direction", "delete", "local", "send"].iter().find_map(|name| row.value(name));
+        let source = PER_PATH.iter().find_map(|setting| row.value(setting.name));
         let Some(source) = source.map(|value| &value.source) else { return Ok(None) };
         row.value("local").map_or(Ok(()), |value| readable("local", value))?;
         let is = |name, word: &str| row.value(name).map(|value| value.text == word);
@@ -126,6 +128,7 @@ impl PathRule {
             spreads_deletions: is("delete", "propagate"),
             local: row.value("local").map(|value| value.items.clone()),
             is_sent: is("send", "true"),
+            is_reviewed: is("review", "true"),
             ..PathRule::of(glob(&row.name, "path", source)?)
         }))
     }
@@ -144,11 +147,13 @@ pub struct Policy {
     /// Whether the merge command may see the file although it looks private.
     pub is_sent: bool,
     pub review: Vec<EntryPath>,
+    /// The path by which programs know the file; `None` if what they do with the file makes nothing wait.
+    pub reviewed: Option<RelPath>,
     pub on_conflict: OnConflict,
 }
 
 /// A pattern for paths. As in `.gitignore`, a pattern without a slash matches a name in any directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Glob {
     pattern: Pattern,
     /// The pattern as it was written.
@@ -262,15 +267,20 @@ impl Settings {
         let kind = FileType::from_path(path.as_path());
         let mut policy = Policy { on_conflict: self.on_conflict, ..Policy::default() };
         let entry = |text: &String| EntryPath::parse(kind, text);
-        policy.review = self.review.iter().filter_map(entry).collect();
+        let mut is_reviewed = !self.review.is_empty();
         for rule in self.per_path.iter().filter(|rule| rule.glob.matches(path.as_path())) {
             policy.grow = rule.grow.unwrap_or(policy.grow);
             policy.is_down = rule.is_down.unwrap_or(policy.is_down);
             policy.spreads_deletions = rule.spreads_deletions.unwrap_or(policy.spreads_deletions);
             policy.is_sent = rule.is_sent.unwrap_or(policy.is_sent);
+            is_reviewed = rule.is_reviewed.unwrap_or(is_reviewed);
             if let Some(local) = &rule.local {
                 policy.local = local.iter().filter_map(entry).collect();
             }
+        }
+        if is_reviewed {
+            policy.review = self.review.iter().filter_map(entry).collect();
+            policy.reviewed = Some(path.clone());
         }
         policy
     }

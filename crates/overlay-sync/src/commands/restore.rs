@@ -29,7 +29,8 @@ use crate::tool::TOOL;
 /// Exits with 1 if nothing has this hash or id, or if the file of --to exists already.
 ///
 /// Without --to it replaces the file in the current workspace, as an edit like any other. The text
-/// that is there is kept. Newer entries that it takes away are named, and on a terminal you are asked first.
+/// that is there is kept. Newer entries that it takes away are named, and you are asked first: without a
+/// terminal and without --yes nothing is restored, and the exit code is 3.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync restore 3f2a9c --to settings.old.json")]
 pub struct Args {
@@ -129,19 +130,25 @@ fn require_ignored(disk: &Disk<'_>, workspace: &Workspace, path: &RelPath) -> Re
     }
 }
 
-/// Says which newer entries the text takes away. On a terminal a person agrees first; otherwise exit 3.
+/// Says which newer entries the text takes away. A person must agree to that, or it is exit 3.
 fn confirm(ui: &Ui, disk: &Disk<'_>, workspace: &Workspace, path: &RelPath, args: &Args, bytes: &[u8]) -> Result<()> {
-    let Ok(Some(here)) = disk.read(Side::Here(workspace), path)? else { return Ok(()) };
-    let what = changes(FileType::from_path(path.as_path()), &here.bytes, bytes);
-    let lost = Changes { adds: Vec::new(), ..what };
+    let here = disk.read(Side::Here(workspace), path)?.ok().flatten();
+    // In place of a file that is missing here, the text is an edit of the one that all others have.
+    let Some(now) = here.or(disk.read(Side::Overlay, path)?.ok().flatten()) else { return Ok(()) };
+    let lost = Changes { adds: Vec::new(), ..changes(FileType::from_path(path.as_path()), &now.bytes, bytes) };
     if lost == Changes::default() {
         return Ok(());
     }
-    ui.note(format!("this text of {path} {lost}"));
-    if args.yes || ui.is_dry() || !ui.can_ask() || ui.confirm("Put it back?") {
+    let what = format!("this text of {path} {lost}");
+    if args.yes || ui.is_dry() {
+        ui.note(what);
         return Ok(());
     }
-    Err(Failure::new(Exit::Decide, "undecided", "nothing was restored").hint("run the command with `--yes`"))
+    if ui.can_ask() && ui.confirm(&format!("{}. Put it back?", printable(&what))) {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Decide, "undecided", format!("nothing was restored: {what}"))
+        .hint("a person must decide: run the command on a terminal, or with `--yes`"))
 }
 
 /// The paths under which conflicts and the log know a text.

@@ -2,13 +2,15 @@
 //! array), a variable, or a line. They are found, taken out, and put back as another text has them, and the rest of the
 //! text stays untouched.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
 use super::file_type::FileType;
 use super::texts::{MergeInput, Rule};
-use super::tree::{ItemSet, Tree, join};
+use super::tree::{ItemSet, Members, Tree, join, member, members};
 use super::{env, lines};
+use crate::programs;
 
 /// The path of an entry: the parts of a key path, or a single part that is a variable or a whole line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -243,12 +245,52 @@ fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
             is_more(tree, &known, depth - 1)
         }),
         Tree::Array(items) if depth > 0 => {
-            let set = |other: &&Tree| if let Tree::Array(items) = other { Some(ItemSet::of(items)) } else { None };
-            let known: Vec<ItemSet> = known.iter().filter_map(set).collect();
-            items.iter().any(|item| !known.iter().any(|known| known.has(item)))
+            !items.is_empty()
+                && !known.iter().any(|other| {
+                    // In another order the words of a command are another command.
+                    let Tree::Array(other) = other else { return false };
+                    let mut rest = other.iter();
+                    items.iter().all(|item| rest.any(|known| known.same(item)))
+                })
         }
         _ => true,
     }
+}
+
+/// The outermost entries in these texts of an agent program's settings under which nothing is harmless. `None` if one of
+/// the texts has no entries, or they have too many to be settings.
+pub fn unsafe_entries(kind: FileType, texts: &[&[u8]]) -> Option<Vec<EntryPath>> {
+    let texts = texts.iter().filter(|bytes| !bytes.trim_ascii().is_empty());
+    let trees = texts.map(|bytes| kind.tree(bytes)).collect::<Option<Vec<Rc<Tree>>>>()?;
+    let mut found = Vec::new();
+    let is_object = trees.iter().all(|tree| matches!(**tree, Tree::Object(_)));
+    find_unsafe(&mut Vec::new(), &trees.iter().map(|tree| &**tree).collect::<Vec<_>>(), &mut found);
+    (is_object && found.len() < 1000).then_some(found)
+}
+
+/// Finds them among what the trees have at a path; `true` if something there is harmless.
+fn find_unsafe(path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPath>) -> bool {
+    let (spelled, before) = (path.join("."), found.len());
+    if programs::is_harmless(&spelled) {
+        return true;
+    }
+    if programs::has_harmless(&spelled) && trees.iter().all(|tree| matches!(tree, Tree::Object(_))) {
+        let all: Vec<Members<'_>> = trees.iter().map(|tree| members(Some(*tree))).collect();
+        let keys: BTreeSet<&str> = all.iter().flat_map(|members| members.keys().copied()).collect();
+        let mut is_mixed = path.is_empty();
+        for key in keys {
+            let below: Vec<&Tree> = all.iter().filter_map(|members| member(members, key)).collect();
+            path.push(key.to_owned());
+            is_mixed |= find_unsafe(path, &below, found);
+            path.pop();
+        }
+        if is_mixed {
+            return true;
+        }
+        found.truncate(before);
+    }
+    found.push(EntryPath(path.clone()));
+    false
 }
 
 /// The paths of everything in a tree: elements of arrays and leaves.

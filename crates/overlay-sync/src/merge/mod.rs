@@ -26,7 +26,7 @@ mod yaml_text;
 
 pub use self::answer::{check, limit};
 pub use self::changes::{Changes, changes};
-pub use self::entry::{EntryPath, additions, donate, strip};
+pub use self::entry::{EntryPath, additions, donate, strip, unsafe_entries};
 pub use self::file_type::{FileType, is_binary};
 pub use self::grow::{Grow, Grown, entries, grown};
 pub use self::stale::{Arrival, Freshness, StalePlace, freshness};

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use shopfloor_core::hash::Digest;
 
 use super::decision::{Decision, Look, Part, Question, QuestionId, StaleText, Step, WriteStep};
-use super::view::{INSEPARABLE, SharedView, has_accepted_part};
-use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeConflict, MergeInput, Rule, is_binary};
+use super::view::{INSEPARABLE, SharedView, SideText, side_text, why_new};
+use crate::merge::{self, EntryPath, FileType, Freshness, MergeConflict, MergeInput, Rule, is_binary};
 use crate::rule::SyncRule;
 use crate::settings::{OnConflict, Policy};
 
@@ -199,45 +199,6 @@ fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     }))
 }
 
-/// The workspace's text as it goes into the merge.
-struct SideText {
-    bytes: Vec<u8>,
-    /// How many entries that only grow were put back.
-    grown: usize,
-    stale: Option<StaleText>,
-}
-
-/// Puts back the entries that the workspace cannot remove, and those that its text lacks only because of an old view.
-/// The error says why they cannot be put back.
-fn side_text(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<SideText, String> {
-    let plain = SideText { bytes: here.to_vec(), grown: 0, stale: None };
-    let is_accepted = look.accepted.contains(&Digest::of(here)) || has_accepted_part(look);
-    let Some(base) = base.filter(|_| !is_accepted) else { return Ok(plain) };
-    let mut side = match merge::grown(look.kind, look.policy.grow, base, here) {
-        Grown::Same => plain,
-        Grown::Back(bytes, grown) => SideText { bytes, grown, stale: None },
-        Grown::Cannot => {
-            return Err("it removes entries from lists that only grow, and they cannot be put back".into());
-        }
-    };
-    if look.policy.is_down {
-        return Ok(side);
-    }
-    // A text in which entries in dispute wait may look like an old text.
-    let is_whole = look.is_whole && look.policy.on_conflict != OnConflict::Hold;
-    match merge::freshness(look.kind, base, &side.bytes, look.arrivals, is_whole) {
-        Freshness::Fresh => {}
-        Freshness::Stale(fresh, places) => {
-            let here = std::mem::replace(&mut side.bytes, fresh.clone());
-            side.stale = Some(StaleText { here, fresh, places });
-        }
-        Freshness::Cannot => {
-            return Err("it was written from an old view, and what arrived meanwhile cannot be put back".into());
-        }
-    }
-    Ok(side)
-}
-
 /// A merged text, and how it was made.
 struct SideMerge {
     bytes: Vec<u8>,
@@ -316,8 +277,7 @@ fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
     if (has_structure || !is_binary(here)) && !look.kind.parses(here) {
         return Some("it does not parse".into());
     }
-    let adds = !merge::additions(look.kind, here, &look.policy.review, &[]).is_empty();
-    adds.then(|| "it is new and adds something that runs code in every workspace".into())
+    why_new(look, here)
 }
 
 /// Why the workspace's text must not spread yet. In a text that was written from an old view, only the entries that its

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use shopfloor_core::path::RelPath;
+
 use super::*;
 use crate::merge::Grow;
 
@@ -178,6 +180,36 @@ fn additions_that_run_code_wait_while_the_rest_is_synced() {
     };
     assert_eq!(value(&write.here.unwrap()), serde_json::json!({"hooks": {"Stop": ["rm"]}, "a": 2}));
     assert_eq!((write.overlay, value(&write.base)), (None, serde_json::json!({"a": 2})));
+}
+
+#[test]
+fn only_what_is_harmless_in_the_settings_of_an_agent_does_not_wait() {
+    let at = |path: &str| Policy { reviewed: RelPath::parse(path).ok(), ..Policy::default() };
+    let agent = |base, overlay, here| Case { policy: at(".claude/settings.json"), ..json(base, overlay, here) };
+    let waits = |case: Case<'_>| case.decide().part.map(|part| part.why);
+    for (base, here, why) in [
+        ("{}", r#"{"permissions": {"allow": ["a"]}, "model": "x"}"#, None),
+        ("{}", r#"{"x": 1}"#, Some("it adds to `x` (perhaps a program), which may run code in every workspace")),
+        (r#"{"x": 1, "y": 1}"#, r#"{"y": 1}"#, Some("it takes away from `x` (perhaps a program)")),
+        (r#"{"notify": ["a", "b"]}"#, r#"{"notify": ["b", "a"]}"#, Some("it adds to `notify` (a hook), which")),
+        (r#"{"hooks": {"A": ["x"]}}"#, r#"{"hooks": {"A": ["x"]}, "theme": "t"}"#, None),
+    ] {
+        let told = waits(agent(base, base, here));
+        assert_eq!(told.is_some(), why.is_some(), "{here}: {told:?}");
+        assert!(told.unwrap_or_default().starts_with(why.unwrap_or_default()), "{here}");
+    }
+    // Nothing is left behind of an object that is new, and what the overlay has given up is not taken away again.
+    assert!(agent("{}", "{}", r#"{"env": {"PATH": "/x"}}"#).outcome().starts_with("nothing; waits: it adds to `env`"));
+    assert_eq!(waits(agent(r#"{"x": 1, "m": 1}"#, r#"{"m": 1}"#, r#"{"m": 1}"#)), None);
+    // Without a base nobody took anything away.
+    let first = Case { base: None, ..agent("", r#"{"x": 1}"#, r#"{"model": "y"}"#) };
+    assert_eq!(waits(first), None);
+    let broken = Case { base: None, kind: FileType::Toml, ..agent("", "a = 1\n", "a = [") };
+    assert!(broken.outcome().contains("nobody can tell"), "{}", broken.outcome());
+    let script = Case { policy: at("notes"), ..case(Some("#!/bin/sh\n"), Some("#!/bin/sh\n"), Some("evil\n")) };
+    assert_eq!(script.outcome(), "hold programs run this file (a program)");
+    let empty = Case { policy: at(".envrc"), ..case(Some("a"), Some("a"), Some("")) };
+    assert_eq!(empty.outcome(), "hold it is empty");
 }
 
 #[test]

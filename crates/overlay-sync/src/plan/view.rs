@@ -5,9 +5,14 @@
 use std::collections::BTreeSet;
 
 use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
 
-use super::decision::{Look, Part, Step};
-use crate::merge::{EntryPath, FileType, Grow, additions, donate, entries, strip};
+use super::decision::{Look, Part, StaleText, Step};
+use crate::merge::{
+    EntryPath, FileType, Freshness, Grow, Grown, additions, donate, entries, freshness, grown, strip, unsafe_entries,
+};
+use crate::programs;
+use crate::settings::OnConflict;
 
 /// Why a file is held whose own entries cannot be separated.
 pub const INSEPARABLE: &str = "its own entries cannot be told from the others";
@@ -127,12 +132,50 @@ impl SharedView {
     }
 }
 
+/// The workspace's text as it goes into the merge.
+pub struct SideText {
+    pub bytes: Vec<u8>,
+    /// How many entries that only grow were put back.
+    pub grown: usize,
+    pub stale: Option<StaleText>,
+}
+
+/// Puts back the entries that the workspace cannot remove, and those that its text lacks only because of an old view.
+/// The error says why they cannot be put back.
+pub fn side_text(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<SideText, String> {
+    let plain = SideText { bytes: here.to_vec(), grown: 0, stale: None };
+    let is_accepted = look.accepted.contains(&Digest::of(here)) || has_accepted_part(look);
+    let Some(base) = base.filter(|_| !is_accepted) else { return Ok(plain) };
+    let mut side = match grown(look.kind, look.policy.grow, base, here) {
+        Grown::Same => plain,
+        Grown::Back(bytes, grown) => SideText { bytes, grown, stale: None },
+        Grown::Cannot => {
+            return Err("it removes entries from lists that only grow, and they cannot be put back".into());
+        }
+    };
+    if look.policy.is_down {
+        return Ok(side);
+    }
+    // A text in which entries in dispute wait may look like an old text.
+    let is_whole = look.is_whole && look.policy.on_conflict != OnConflict::Hold;
+    match freshness(look.kind, base, &side.bytes, look.arrivals, is_whole) {
+        Freshness::Fresh => {}
+        Freshness::Stale(fresh, places) => {
+            let here = std::mem::replace(&mut side.bytes, fresh.clone());
+            side.stale = Some(StaleText { here, fresh, places });
+        }
+        Freshness::Cannot => {
+            return Err("it was written from an old view, and what arrived meanwhile cannot be put back".into());
+        }
+    }
+    Ok(side)
+}
+
 /// Whether a person has accepted the additions of this text.
-pub fn has_accepted_part(look: &Look<'_>) -> bool {
+fn has_accepted_part(look: &Look<'_>) -> bool {
     let none = BTreeSet::new();
-    let unaccepted = Look { accepted: &none, ..*look };
-    let part = waiting(&unaccepted).ok().and_then(|(_, part)| part);
-    !look.accepted.is_empty() && part.is_some_and(|part| look.accepted.contains(&part.digest))
+    let part = || waiting(&Look { accepted: &none, ..*look }).ok().and_then(|(_, part)| part);
+    !look.accepted.is_empty() && part().is_some_and(|part| look.accepted.contains(&part.digest))
 }
 
 /// The additions that wait for a person, and why.
@@ -141,20 +184,21 @@ fn waiting(look: &Look<'_>) -> Result<(Vec<EntryPath>, Option<Part>), String> {
     let Some(here) = look.here else { return none };
     let is_managed = look.overlay.is_some() || look.base.is_some() && !look.is_retired;
     let is_same = look.overlay == Some(here) || look.base.is_some_and(|(digest, _)| digest == Digest::of(here));
-    if !is_managed || is_same || look.policy.is_down {
+    // The gate holds an empty text.
+    if !is_managed || is_same || here.is_empty() || look.policy.is_down {
         return none;
     }
     let base = look.base.and_then(|(_, bytes)| bytes);
-    if look.kind.is_tree() && !here.is_empty() && !look.kind.parses(here) {
+    if look.kind.is_tree() && !look.kind.parses(here) {
         // The gate holds a text whose base parsed. Without such a base it must be held here.
         let is_gated = base.is_some_and(|base| look.kind.parses(base));
-        if !is_gated && (look.kind == FileType::Json || may_contain(here, &look.policy.review)) {
+        let may_add = || may_contain(here, &look.policy.review) || started(look, here, &[], false).is_err();
+        if !is_gated && (look.kind == FileType::Json || may_add()) {
             return Err("it does not parse, so nobody can tell what it adds".into());
         }
         return none;
     }
-    let known: Vec<&[u8]> = base.into_iter().chain(look.overlay).collect();
-    Ok(reviewed(look, here, &known))
+    reviewed(look, base, here)
 }
 
 /// Whether a text that does not parse may contain one of these keys in any spelling.
@@ -163,14 +207,68 @@ fn may_contain(text: &[u8], keys: &[EntryPath]) -> bool {
     text.contains('\\') || text.contains('\0') || keys.iter().any(|key| text.contains(&key.first().to_lowercase()))
 }
 
-/// The additions of a text that parses which wait for a person.
-fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<EntryPath>, Option<Part>) {
-    let mut waiting = additions(look.kind, here, &look.policy.review, known);
-    let mut why: Vec<String> = Vec::new();
-    if !waiting.is_empty() {
-        let keys: Vec<String> = waiting.iter().map(|entry| format!("`{entry}`")).collect();
-        why.push(format!("it adds to {}, which may run code in every workspace", keys.join(" and ")));
+/// What of a text programs may start from: the entries to which it adds, and those from which it takes. The error says
+/// why all of the text waits.
+fn started(look: &Look<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> Result<[Vec<EntryPath>; 2], String> {
+    let review = &look.policy.review;
+    let mut found = [additions(look.kind, text, review, known), Vec::new()];
+    let Some(path) = look.policy.reviewed.as_ref().map(RelPath::as_path) else { return Ok(found) };
+    let texts = [known, &[text]].concat();
+    let runs = "programs run this file (a program)";
+    if programs::is_run(path) || texts.iter().any(|text| text.starts_with(b"#!")) {
+        return Err(runs.into());
     }
+    if programs::holds_settings(path) {
+        let mut entries = unsafe_entries(look.kind, &texts).ok_or(runs)?;
+        let own = review.iter().filter(|key| !entries.contains(key));
+        found[0] = additions(look.kind, text, &entries.iter().chain(own).cloned().collect::<Vec<_>>(), known);
+        let less: Vec<_> = known.iter().map(|known| additions(look.kind, known, &entries, &[text])).collect();
+        entries.retain(|entry| !found[0].contains(entry) && less.iter().all(|less| less.contains(entry)));
+        found[1].extend(entries.into_iter().filter(|_| is_edit));
+    }
+    if look.kind == FileType::Env {
+        let names = |text: &[u8]| programs::starting(text, known);
+        found[0].extend(names(text).iter().filter_map(|name| EntryPath::parse(look.kind, name)));
+        // A reader may find a variable where no entry is, so a line of it would stay behind.
+        if !found[0].is_empty() && strip(look.kind, text, &found[0]).is_none_or(|left| !names(&left).is_empty()) {
+            return Err(format!("it {}", adds(&found[0])));
+        }
+    }
+    Ok(found)
+}
+
+fn adds(entries: &[EntryPath]) -> String {
+    format!("adds to {}, which may run code in every workspace", named(entries))
+}
+
+/// Entries in words, each with what it is about.
+fn named(entries: &[EntryPath]) -> String {
+    let names = entries.iter().map(|entry| format!("`{entry}` ({})", programs::kind(&entry.to_string())));
+    names.collect::<Vec<_>>().join(" and ")
+}
+
+/// Why a file that no side knows waits; `None` if nothing starts from it.
+pub fn why_new(look: &Look<'_>, here: &[u8]) -> Option<String> {
+    match started(look, here, &[], false) {
+        Ok([added, _]) => (!added.is_empty()).then(|| format!("it is new and {}", adds(&added))),
+        Err(why) => Some(format!("it is new, and {why}")),
+    }
+}
+
+/// The changes of a text that parses which wait for a person.
+fn reviewed(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<(Vec<EntryPath>, Option<Part>), String> {
+    let known: Vec<&[u8]> = base.into_iter().chain(look.overlay).collect();
+    let mut found = started(look, here, &known, base.is_some())?;
+    if found.iter().any(|entries| !entries.is_empty()) {
+        // What the text only lacks or reverts because of an old view is put back, and waits for nobody.
+        let side = side_text(&Look { accepted: &BTreeSet::new(), ..*look }, base, here)?;
+        found = started(look, &side.bytes, &known, base.is_some())?;
+    }
+    let [added, taken] = &found;
+    let mut why: Vec<String> = Vec::new();
+    why.extend((!added.is_empty()).then(|| format!("it {}", adds(added))));
+    why.extend((!taken.is_empty()).then(|| format!("it takes away from {}", named(taken))));
+    let mut waiting = found.concat();
     if !look.removed.is_empty() {
         let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(look.kind, Grow::All, bytes)).collect();
         let back: Vec<EntryPath> = entries(look.kind, Grow::All, here)
@@ -186,11 +284,11 @@ fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<EntryPath>, O
         }
     }
     if waiting.is_empty() {
-        return (waiting, None);
+        return Ok((waiting, None));
     }
     let part = Part::new(look.kind, here, &waiting, why.join("; "));
     if look.accepted.contains(&part.digest) {
-        return (Vec::new(), None);
+        return Ok((Vec::new(), None));
     }
-    (waiting, Some(part))
+    Ok((waiting, Some(part)))
 }

@@ -8,14 +8,14 @@ use crate::support::world::{World, text};
 fn a_conflict_is_decided_and_the_losing_text_can_be_restored() {
     let w = World::new();
     let s = scene(&w);
-    s.put(".claude/settings.json", "{\"model\": \"x\", \"k\": 1}");
+    s.put(SETTINGS, "{\"model\": \"x\", \"k\": 1}");
     s.attach();
-    s.a.write(".claude/settings.json", "{\"model\": \"a\", \"k\": 1}");
-    s.b.write(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
+    s.a.write(SETTINGS, "{\"model\": \"a\", \"k\": 1}");
+    s.b.write(SETTINGS, "{\"model\": \"b\", \"k\": 2}");
     s.sync(1).err_has("a conflict was decided by rule");
-    s.all_are(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
+    s.all_are(SETTINGS, "{\"model\": \"b\", \"k\": 2}");
     let conflict = &s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines()[0];
-    assert_eq!((text(conflict, "/path"), conflict["places"][0].as_str()), (".claude/settings.json", Some("model")));
+    assert_eq!((text(conflict, "/path"), conflict["places"][0].as_str()), (SETTINGS, Some("model")));
     assert_ne!(text(conflict, "/overlay"), text(conflict, "/here"));
     let id = text(conflict, "/id");
     assert_eq!(s.app.overlay(&["show", id]).exit(0).stdout, "{\"model\": \"a\", \"k\": 1}");
@@ -26,20 +26,20 @@ fn a_conflict_is_decided_and_the_losing_text_can_be_restored() {
     s.app.overlay(&["show", "ffffffff"]).exit(1).any_err();
     s.sync(0).any_err();
     // The result may be neither side's text: the loser is the side whose value was not taken.
-    s.a.write(".claude/settings.json", "{\"model\": \"p\", \"k\": 2, \"pa\": 1}");
-    s.b.write(".claude/settings.json", "{\"qb\": 1, \"model\": \"q\", \"k\": 2}");
+    s.a.write(SETTINGS, "{\"model\": \"p\", \"k\": 2, \"pa\": 1}");
+    s.b.write(SETTINGS, "{\"qb\": 1, \"model\": \"q\", \"k\": 2}");
     s.sync(1).any_err();
-    assert!(s.text(".claude/settings.json").contains("\"q\"") && s.text(".claude/settings.json").contains("\"pa\""));
+    assert!(s.text(SETTINGS).contains("\"q\"") && s.text(SETTINGS).contains("\"pa\""));
     let newest = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines().pop().unwrap();
     assert_eq!(text(&newest, "/winner"), "workspace");
     assert!(s.app.overlay(&["show", text(&newest, "/id")]).exit(0).stdout.contains("\"p\""));
     // With the other rule the overlay wins.
-    s.a.write(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
+    s.a.write(SETTINGS, "{\"model\": \"b\", \"k\": 2}");
     s.sync(0).any_err();
-    s.a.write(".claude/settings.json", "{\"model\": \"a2\", \"k\": 2}");
-    s.put(".claude/settings.json", "{\"model\": \"o\", \"k\": 2}");
+    s.a.write(SETTINGS, "{\"model\": \"a2\", \"k\": 2}");
+    s.put(SETTINGS, "{\"model\": \"o\", \"k\": 2}");
     s.app.overlay(&["sync", "--on-conflict", "overlay"]).exit(1).any_out().any_err();
-    s.all_are(".claude/settings.json", "{\"model\": \"o\", \"k\": 2}");
+    s.all_are(SETTINGS, "{\"model\": \"o\", \"k\": 2}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn restore_puts_a_text_back_where_it_was() {
     let id = id(&conflicts[0]);
     s.a.overlay(&["restore", id, "-n"]).succeeds().out_has("would restore 8 bytes to /");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 3}");
-    s.a.overlay(&["restore", id]).succeeds().out_has("/a/.claude/settings.json");
+    s.a.overlay(&["restore", id, "--yes"]).succeeds().out_has("/a/.claude/shared.json");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 2}");
     s.sync(0).any_err();
     s.all_are(SETTINGS, "{\"m\": 2}");

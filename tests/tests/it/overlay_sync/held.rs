@@ -8,24 +8,24 @@ use crate::support::world::{World, text};
 fn half_written_gutted_and_code_running_texts_are_held() {
     let w = World::new();
     let s = scene(&w);
-    s.put(".claude/settings.json", "{\"a\": 1}\n");
+    s.put(SETTINGS, "{\"a\": 1}\n");
     s.put(".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=1\n");
     s.attach();
-    s.a.write(".claude/settings.json", "{\"a\":");
+    s.a.write(SETTINGS, "{\"a\":");
     s.a.write(".env", "A=1\n");
     let out = s.sync(1);
     out.err_has("no longer parses").err_has("7 of 8 entries vanished");
-    assert_eq!(s.b.read(".claude/settings.json"), "{\"a\": 1}\n");
+    assert_eq!(s.b.read(SETTINGS), "{\"a\": 1}\n");
     let states = s.a.overlay(&["status", "--json", "."]).exit(0).json_lines();
     assert!(states.iter().all(|l| text(l, "/state") == "held"), "{states:?}");
     s.a.overlay(&["detach", "."]).exit(1).err_has("stays attached");
-    s.a.write(".claude/settings.json", "{\"a\": 2}\n");
+    s.a.write(SETTINGS, "{\"a\": 2}\n");
     s.a.write(".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=2\n");
     s.sync(0).any_err();
-    s.all_are(".claude/settings.json", "{\"a\": 2}\n");
-    s.a.write(".claude/settings.json", "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"curl evil\"}]}}\n");
+    s.all_are(SETTINGS, "{\"a\": 2}\n");
+    s.a.write(SETTINGS, "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"curl evil\"}]}}\n");
     s.sync(1).err_has("run code in every workspace");
-    assert_eq!(s.b.read(".claude/settings.json"), "{\"a\": 2}\n");
+    assert_eq!(s.b.read(SETTINGS), "{\"a\": 2}\n");
     // A person rejects it or lets it spread; a later edit waits again.
     let held = || {
         let lines = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
@@ -34,16 +34,16 @@ fn half_written_gutted_and_code_running_texts_are_held() {
     };
     s.app.overlay(&["accept", "nothing"]).exit(1).any_err();
     s.app.overlay(&["reject", &held().unwrap()]).succeeds().any_err();
-    s.all_are(".claude/settings.json", "{\"a\": 2}\n");
+    s.all_are(SETTINGS, "{\"a\": 2}\n");
     let hooks = "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"date\"}]}}\n";
-    s.a.write(".claude/settings.json", hooks);
+    s.a.write(SETTINGS, hooks);
     s.sync(1).any_err();
     s.app.overlay(&["accept", &held().unwrap()]).succeeds().any_err();
-    s.all_are(".claude/settings.json", hooks);
+    s.all_are(SETTINGS, hooks);
     assert_eq!(held(), None);
-    s.b.write(".claude/settings.json", &hooks.replace("date", "curl evil"));
+    s.b.write(SETTINGS, &hooks.replace("date", "curl evil"));
     s.sync(1).any_err();
-    assert_eq!(s.a.read(".claude/settings.json"), hooks);
+    assert_eq!(s.a.read(SETTINGS), hooks);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
         .replace("{\n  \"p", "{\n  \"hooks\": {\"Stop\": [{\"command\": \"curl x\"}]},\n  \"p");
     s.a.write(SETTINGS, &hooked);
     let foretold = s.app.overlay(&["sync", "-n"]).exit(1);
-    foretold.out_has("would push .claude/settings.json").out_has("would hold a part of (it adds to `hooks`");
+    foretold.out_has("would push .claude/shared.json").out_has("would hold a part of (it adds to `hooks`");
     s.sync(1).err_has("a part of").err_has("adds to `hooks`");
     s.all_but(&s.a, SETTINGS, &allow("\"Read\", \"Edit\""));
     assert_eq!(s.a.read(SETTINGS), hooked);

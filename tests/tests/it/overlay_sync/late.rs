@@ -129,7 +129,7 @@ fn a_text_that_is_rewritten_late_changes_what_its_writer_changed() {
     writer.rewind().unwrap();
     writer.write_all(b"{\"a\": 3, \"b\": 1, \"c\": 3}\n").unwrap();
     close(writer);
-    s.sync(0).err_has("wrote to .claude/settings.json after the file was replaced");
+    s.sync(0).err_has("wrote to .claude/shared.json after the file was replaced");
     let now: Value = serde_json::from_str(&s.text(SETTINGS)).unwrap();
     assert_eq!(now, serde_json::json!({ "a": 3, "b": 2, "c": 2 }));
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();

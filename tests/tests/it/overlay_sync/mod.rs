@@ -12,6 +12,7 @@ mod merge;
 mod merge_command;
 mod merging;
 mod policy;
+mod programs;
 mod quiet;
 mod stale;
 mod state;

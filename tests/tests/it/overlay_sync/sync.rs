@@ -1,6 +1,6 @@
 //! `sync` keeps files in step between an overlay and real worktrees.
 
-use crate::support::overlay::{OVERLAY, configure, id, scene};
+use crate::support::overlay::{OVERLAY, SETTINGS, configure, id, scene};
 use crate::support::world::{Repo, World, skip, text, write};
 
 /// Case 3 of the design.
@@ -26,22 +26,22 @@ fn a_file_that_cannot_be_read_does_not_stop_the_others() {
 fn an_edit_reaches_every_workspace_and_a_second_sync_writes_nothing() {
     let w = World::new();
     let s = scene(&w);
-    s.put(".claude/settings.json", "{\n  \"a\": 1\n}\n");
+    s.put(SETTINGS, "{\n  \"a\": 1\n}\n");
     s.attach();
-    s.a.write(".claude/settings.json", "{\n  \"a\": 2\n}\n");
+    s.a.write(SETTINGS, "{\n  \"a\": 2\n}\n");
     let lines = s.app.overlay(&["sync", "--json"]).exit(0).json_lines();
     let rules: Vec<_> = lines.iter().map(|l| text(l, "/rule")).collect();
     assert_eq!(rules, ["push", "propagate"]);
-    s.all_are(".claude/settings.json", "{\n  \"a\": 2\n}\n");
-    s.a.sh("touch .claude/settings.json").exit(0);
+    s.all_are(SETTINGS, "{\n  \"a\": 2\n}\n");
+    s.a.sh("touch .claude/shared.json").exit(0);
     let before = (s.a.snapshot(), s.b.snapshot(), w.at(s.overlay("")).snapshot());
     assert_eq!(s.sync(0).stdout, "");
     s.a.assert_untouched_since(&before.0);
     s.b.assert_untouched_since(&before.1);
     w.at(s.overlay("")).assert_untouched_since(&before.2);
-    s.put(".claude/settings.json", "{\"by\": \"hand\"}");
+    s.put(SETTINGS, "{\"by\": \"hand\"}");
     s.sync(0).any_err();
-    s.all_are(".claude/settings.json", "{\"by\": \"hand\"}");
+    s.all_are(SETTINGS, "{\"by\": \"hand\"}");
 }
 
 /// Case 4 of the design.

@@ -137,7 +137,7 @@ fn undo_knows_the_text_that_a_change_made_and_keeps_what_was_changed_since() {
 }
 
 #[test]
-fn restore_says_what_it_takes_away_and_asks_on_a_terminal() {
+fn restore_says_what_it_takes_away_and_needs_a_yes() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=1\n");
@@ -151,7 +151,24 @@ fn restore_says_what_it_takes_away_and_asks_on_a_terminal() {
     s.a.on_terminal(&format!("overlay-sync restore {old}"), "y\n").succeeds();
     assert_eq!(s.a.read(".env"), "A=1\n");
     s.a.write(".env", "A=2\nNEW=1\n");
-    s.a.overlay(&["restore", &old]).succeeds().err_has("removes NEW; changes A");
+    s.sync(0).any_err();
+    // Where nobody can be asked, nothing changes; so where the file is missing and the text would take its place.
+    let before = s.a.snapshot();
+    for args in [&["restore", old.as_str()][..], &["-q", "restore", old.as_str()]] {
+        s.a.overlay(args).exit(3).err_has("removes NEW; changes A").err_has("--yes");
+    }
+    s.a.assert_untouched_since(&before);
+    s.a.sh("rm .env").exit(0);
+    s.a.overlay(&["restore", &old]).exit(3).err_has("removes NEW; changes A");
+    assert!(!s.a.has(".env"));
+    s.a.overlay(&["restore", &old, "--yes"]).succeeds().err_has("removes NEW; changes A");
     s.sync(0).any_err();
     s.all_are(".env", "A=1\n");
+    // What takes nothing away needs no yes.
+    s.a.write(".env", "A=1\nNEW=1\n");
+    s.sync(0).any_err();
+    let longer = text(log(&s, ".env").iter().rev().find(|r| text(r, "/rule") == "push").unwrap(), "/to").to_owned();
+    s.put(".env", "A=1\n");
+    s.sync(0).any_err();
+    s.a.overlay(&["restore", &longer]).exit(0).out_has("restored");
 }

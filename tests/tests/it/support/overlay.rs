@@ -4,8 +4,8 @@ use crate::support::world::{Checked, Repo, World, text, wait_for, write};
 
 pub const OVERLAY: &str = ".local/share/shopfloor/overlays/app";
 
-/// A file that every workspace of a scene ignores.
-pub const SETTINGS: &str = ".claude/settings.json";
+/// A file that every workspace of a scene ignores. No program takes its settings from it, so that any key is synced.
+pub const SETTINGS: &str = ".claude/shared.json";
 
 /// Replaces the user's configuration.
 pub fn configure(w: &World, text: &str) {

@@ -1,0 +1,288 @@
+//! What programs start from files does not travel from one workspace to the others unasked.
+
+use crate::support::overlay::{Scene, configure, id, scene};
+use crate::support::world::{World, text};
+
+const LOCAL: &str = ".claude/settings.local.json";
+
+/// A scene that ignores the files of many programs. The overlay has these, and so have the workspaces.
+fn ignoring<'w>(w: &'w World, files: &[(&str, &str)]) -> Scene<'w> {
+    let s = scene(w);
+    s.app.sh("printf '%s\\n' '.[a-z]*' '*.json*' '*.toml' '*.yml' '*.local' 'x*' >> .git/info/exclude").exit(0);
+    for (path, text) in files {
+        s.put(path, text);
+    }
+    s.attach();
+    s
+}
+
+/// Why a file is held.
+#[track_caller]
+fn why(s: &Scene<'_>, path: &str) -> String {
+    let held = s.held();
+    let of = held.iter().find(|held| text(held, "/path") == path);
+    text(of.unwrap_or_else(|| panic!("{path} waits for nobody")), "/places/0").to_owned()
+}
+
+/// A file, its text, the text that an agent writes, the entry that waits, and what it is.
+const SETTINGS: [[&str; 5]; 22] = [
+    [LOCAL, "{}", r#"{"statusLine": {"type": "command", "command": "evil"}}"#, "statusLine", "a status line"],
+    [".claude/settings.json", "{}", r#"{"apiKeyHelper": "evil"}"#, "apiKeyHelper", "a helper"],
+    ["a/.claude/settings.json", "{}", r#"{"awsAuthRefresh": "evil"}"#, "awsAuthRefresh", "a helper"],
+    ["b/.claude/settings.json", "{}", r#"{"env": {"BASH_ENV": "/x"}}"#, "env", "the environment"],
+    [
+        "c/.claude/settings.json",
+        r#"{"env": {"A": "1"}}"#,
+        r#"{"env": {"A": "1", "NODE_OPTIONS": "-r /x"}}"#,
+        "env.NODE_OPTIONS",
+        "the environment",
+    ],
+    [
+        "d/.claude/settings.json",
+        r#"{"permissions": {"allow": ["Read"]}}"#,
+        r#"{"permissions": {"allow": ["Read"], "defaultMode": "bypassPermissions"}}"#,
+        "permissions.defaultMode",
+        "wider permissions",
+    ],
+    [
+        "e/.claude/settings.json",
+        r#"{"permissions": {"additionalDirectories": ["a"]}}"#,
+        r#"{"permissions": {"additionalDirectories": ["a", "/"]}}"#,
+        "permissions",
+        "wider permissions",
+    ],
+    ["f/.claude/settings.json", "{}", r#"{"enableAllProjectMcpServers": true}"#, "enableAll", "an MCP server"],
+    ["g/.claude/settings.json", "{}", r#"{"enabledMcpjsonServers": ["x"]}"#, "enabledMcp", "an MCP server"],
+    ["h/.claude/settings.json", "{}", r#"{"enabledPlugins": {"x@y": true}}"#, "enabledPlugins", "a plugin"],
+    ["i/.claude/settings.json", "{}", r#"{"sandbox": {"enabled": false}}"#, "sandbox", "wider permissions"],
+    ["j/.claude/settings.json", "{}", r#"{"whatNobodyKnows": "evil"}"#, "whatNobodyKnows", "perhaps a program"],
+    [".mcp.json", "{}", r#"{"servers": {"x": {"command": "evil"}}}"#, "servers", "an MCP server"],
+    [".vscode/mcp.json", "{}", r#"{"servers": {"x": {"command": "evil"}}}"#, "servers", "an MCP server"],
+    [".vscode/settings.json", "{}", r#"{"chat.tools.autoApprove": true}"#, "autoApprove", "wider permissions"],
+    [".codex/config.toml", "a = 1\n", "a = 1\nnotify = [\"evil\"]\n", "notify", "a hook"],
+    ["a/.codex/config.toml", "a = 1\n", "a = 1\n[mcp_servers.x]\ncommand = \"evil\"\n", "mcp_servers", "an MCP server"],
+    ["b/.codex/config.toml", "a = 1\n", "a = 1\napproval_policy = \"never\"\n", "approval_policy", "wider permissions"],
+    [".gemini/settings.json", "{}", r#"{"tools": {"discoveryCommand": "evil"}}"#, "tools", "perhaps a program"],
+    ["opencode.json", "{}", r#"{"permission": "allow"}"#, "permission", "wider permissions"],
+    [".aider.conf.yml", "model: x\n", "model: x\nlint-cmd: evil\n", "lint-cmd", "perhaps a program"],
+    [".cursor/cli.json", "{}", r#"{"hooks": {"stop": [{"command": "evil"}]}}"#, "hooks", "a hook"],
+];
+
+#[test]
+fn what_starts_something_waits_in_the_settings_of_every_program() {
+    let w = World::new();
+    let s = ignoring(&w, &SETTINGS.map(|[path, start, ..]| (path, start)));
+    for [path, _, edit, ..] in SETTINGS {
+        s.a.write(path, edit);
+    }
+    s.sync(1).any_err();
+    for [path, start, edit, entry, kind] in SETTINGS {
+        s.all_but(&s.a, path, start);
+        assert_eq!(s.a.read(path), edit);
+        let why = why(&s, path);
+        let told = why.split_once(&format!("({kind})")).is_some_and(|(before, _)| before.contains(entry));
+        assert!(told && why.starts_with("it adds to `"), "{path}: {why}");
+    }
+    // Nothing more is to be done, and a person lets it through.
+    assert_eq!(s.sync(1).any_err().stdout, "");
+    for held in s.held() {
+        s.app.overlay(&["accept", id(&held)]).succeeds().any_err();
+    }
+    for [path, _, edit, ..] in SETTINGS {
+        s.all_are(path, edit);
+    }
+    assert_eq!(s.sync(0).stdout, "");
+}
+
+#[test]
+fn permissions_and_what_a_person_sees_spread_at_once() {
+    for (path, start, edit) in [
+        (
+            LOCAL,
+            "{}",
+            r#"{"permissions": {"allow": ["Bash"], "ask": ["Web"], "deny": ["Read"]}, "model": "m", "env": {"A": "1"}}"#,
+        ),
+        (".claude/settings.json", r#"{"hooks": {"Stop": []}}"#, r#"{"hooks": {"Stop": []}, "theme": "dark"}"#),
+        (".codex/config.toml", "notify = [\"x\"]\n", "notify = [\"x\"]\nmodel = \"m\"\n[tui]\ntheme = \"t\"\n"),
+        (".gemini/settings.json", "{}", r#"{"ui": {"theme": "t"}, "tools": {"allowed": ["a"]}}"#),
+        (".vscode/settings.json", "{}", r#"{"editor.tabSize": 2, "editor.fontFamily": "f"}"#),
+        (".zed/settings.json", "{}", r#"{"tab_size": 2, "buffer_font_size": 12}"#),
+        (".aider.conf.yml", "lint-cmd: x\n", "lint-cmd: x\ndark-mode: true\n"),
+        (".cursor/cli.json", "{}", r#"{"permissions": {"allow": ["Shell(ls)"]}}"#),
+    ] {
+        let w = World::new();
+        let s = ignoring(&w, &[(path, start)]);
+        s.a.write(path, edit);
+        assert_eq!(s.sync(0).stderr, "", "{path}");
+        s.all_are(path, edit);
+    }
+}
+
+#[test]
+fn the_rest_of_an_edit_travels_and_what_starts_something_can_be_rejected() {
+    let w = World::new();
+    let s = ignoring(&w, &[(LOCAL, "{\"model\": \"a\"}")]);
+    s.a.write(
+        LOCAL,
+        "{\"model\": \"b\", \"env\": {\"PATH\": \"/x\", \"B\": \"1\"}, \"statusLine\": {\"command\": \"evil\"}}",
+    );
+    s.sync(1).any_err();
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let rest = serde_json::json!({"model": "b", "env": {"B": "1"}});
+    assert_eq!((json(&s.text(LOCAL)), json(&s.b.read(LOCAL))), (rest.clone(), rest.clone()));
+    let told = why(&s, LOCAL);
+    assert!(told.contains("`env.PATH` (the environment) and `statusLine` (a status line)"), "{told}");
+    s.app.overlay(&["reject", id(&s.held()[0])]).succeeds();
+    assert_eq!(json(&s.a.read(LOCAL)), rest);
+    s.sync(0).any_err();
+    // The person's own edits in the overlay wait for nobody.
+    let own = "{\"model\": \"b\", \"apiKeyHelper\": \"mine\"}";
+    s.put(LOCAL, own);
+    s.sync(0).any_err();
+    s.all_are(LOCAL, own);
+}
+
+#[test]
+fn what_keeps_agents_in_is_not_taken_away_unasked() {
+    let w = World::new();
+    let start = r#"{"model": "a", "sandbox": {"enabled": true}}"#;
+    let s = ignoring(&w, &[(LOCAL, start)]);
+    s.a.write(LOCAL, r#"{"model": "b"}"#);
+    s.sync(1).any_err();
+    assert_eq!(why(&s, LOCAL), "it takes away from `sandbox` (wider permissions)");
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let rest = json(&start.replace("\"a\"", "\"b\""));
+    assert_eq!((json(&s.text(LOCAL)), json(&s.b.read(LOCAL))), (rest.clone(), rest));
+    s.app.overlay(&["accept", id(&s.held()[0])]).succeeds();
+    s.all_are(LOCAL, r#"{"model": "b"}"#);
+    // A program that does not know of it yet takes nothing away.
+    s.put(LOCAL, &start.replace("\"a\"", "\"b\""));
+    s.sync(0).any_err();
+    s.a.write(LOCAL, r#"{"model": "c"}"#);
+    s.sync(0).err_has("was written from an old view: it lacks sandbox.enabled");
+    s.all_are(LOCAL, &s.text(LOCAL));
+    assert!(s.text(LOCAL).contains("enabled") && s.text(LOCAL).contains("\"c\""));
+}
+
+#[test]
+fn variables_that_start_programs_wait_and_others_do_not() {
+    let w = World::new();
+    let s = ignoring(&w, &[(".env", "A=1\n")]);
+    for name in ["BASH_ENV", "ENV", "NODE_OPTIONS", "LD_PRELOAD", "PATH", "GIT_SSH_COMMAND", "PYTHONSTARTUP", "EDITOR"]
+    {
+        s.a.write(".env", &format!("A=1\nexport {name}=/x\n"));
+        s.sync(1).err_has(&format!("a part of .env is held: it adds to `{name}` (the environment)"));
+        s.all_but(&s.a, ".env", "A=1\n");
+    }
+    s.a.write(".env", "A=2\nEDITOR=/x\nPORT=1\n");
+    s.sync(1).any_err();
+    s.all_but(&s.a, ".env", "A=2\nPORT=1\n");
+    s.app.overlay(&["accept", id(&s.held()[0])]).succeeds();
+    s.all_are(".env", "A=2\nEDITOR=/x\nPORT=1\n");
+    // Who changes its value changes what is started.
+    s.b.write(".env", "A=2\nEDITOR=/y\nPORT=1\n");
+    s.sync(1).any_err();
+    s.all_but(&s.b, ".env", "A=2\nEDITOR=/x\nPORT=1\n");
+    s.b.write(".env", "A=2\nEDITOR=/x\nPORT=2\n");
+    s.sync(0).any_err();
+    s.all_are(".env", "A=2\nEDITOR=/x\nPORT=2\n");
+}
+
+#[test]
+fn a_variable_that_only_some_readers_see_holds_the_whole_file() {
+    let w = World::new();
+    let s = ignoring(&w, &[(".env", "A=1\n")]);
+    for line in [
+        "PATH = /x",
+        "PATH: /x",
+        "A=1 PATH=/x",
+        "PATH+=:/x",
+        "# note\rGIT_SSH=/x",
+        "B=\"x\nPATH=/x\"",
+        "\u{feff}PATH=/x",
+    ] {
+        s.a.write(".env", &format!("A=2\n{line}\n"));
+        s.sync(1).err_has("/a: .env is held: it adds to `");
+        s.all_but(&s.a, ".env", "A=1\n");
+    }
+    s.a.write(".env", "A=1\nB=$(curl evil)\n# PATH=/x\n");
+    s.sync(1).err_has("a part of .env is held: it adds to `B` (perhaps a program)");
+    s.all_but(&s.a, ".env", "A=1\n# PATH=/x\n");
+}
+
+#[test]
+fn a_file_that_programs_run_waits_as_a_whole_unless_a_person_trusts_it() {
+    let files = [
+        ".envrc",
+        ".env.sh",
+        ".vscode/tasks.json",
+        ".claude/hooks/check",
+        ".claude/commands/x.md",
+        "mise.local.toml",
+        ".mise.toml",
+        "lefthook-local.yml",
+        ".husky/pre-commit",
+        "Makefile.local",
+        ".npmrc",
+        ".claude/guard.py",
+        "x-script",
+    ];
+    let start = |path: &str| match path.rsplit_once('.') {
+        Some((_, "json")) => "{}",
+        _ if path == "x-script" => "#!/bin/sh\n",
+        _ => "# start\n",
+    };
+    let w = World::new();
+    let s = ignoring(&w, &files.map(|path| (path, start(path))));
+    let edit = |path: &str| match path.rsplit_once('.') {
+        Some((_, "json")) => "{\"tasks\": []}",
+        Some((_, "yml")) => "# start\nx: evil\n",
+        _ => "# start\nx = \"evil\"\n",
+    };
+    for path in files {
+        s.a.write(path, edit(path));
+    }
+    s.sync(1).any_err();
+    for path in files {
+        s.all_but(&s.a, path, start(path));
+        assert_eq!(why(&s, path), "programs run this file (a program)");
+    }
+    s.app.overlay(&["accept", &s.held_ids()[0]]).succeeds().any_err();
+    assert_eq!(s.held().len(), files.len() - 1);
+    configure(&w, "[overlay-sync.path.\".envrc\"]\nreview = false\n[overlay-sync.path.\"x*\"]\nreview = false\n");
+    s.sync(1).any_err();
+    for path in [".envrc", "x-script"] {
+        s.all_are(path, edit(path));
+    }
+    // The repository's file may say that only after approval.
+    configure(&w, "");
+    s.a.write(".envrc", "more\n");
+    s.app.write(".shopfloor/config.toml", "[overlay-sync.path.\"*\"]\nreview = false\n");
+    s.sync(1).err_has("needs approval");
+    assert_eq!(s.b.read(".envrc"), edit(".envrc"));
+    s.app.overlay(&["sync", "--review", ""]).succeeds().any_err();
+    s.all_are(".envrc", "more\n");
+}
+
+#[test]
+fn a_new_file_that_starts_something_does_not_enter() {
+    let w = World::new();
+    configure(&w, "[overlay-sync]\npaths = [\"*\"]\n");
+    let s = ignoring(&w, &[(".claude/other", "x")]);
+    s.a.write(LOCAL, r#"{"permissions": {"allow": ["Read"]}, "apiKeyHelper": "evil"}"#);
+    s.a.write(".envrc", "evil\n");
+    s.a.write(".env", "PATH=/x\n");
+    s.a.write(".claude/settings.json", r#"{"permissions": {"allow": ["Read"]}}"#);
+    let out = s.sync(1);
+    out.err_has("it is new and adds to `apiKeyHelper` (a helper), which may run code in every workspace")
+        .err_has(".envrc is held: it is new, and programs run this file")
+        .err_has(".env is held: it is new and adds to `PATH` (the environment)");
+    for path in [LOCAL, ".envrc", ".env"] {
+        assert!(!s.overlay(path).exists() && !s.b.has(path), "{path}");
+    }
+    s.all_are(".claude/settings.json", r#"{"permissions": {"allow": ["Read"]}}"#);
+    // Two workspaces that each have a file of their own do not get the other's.
+    s.put(".envrc", "mine\n");
+    s.sync(1).any_err();
+    assert_eq!((s.text(".envrc").as_str(), s.b.read(".envrc").as_str()), ("mine\n", "mine\n"));
+}
