@@ -84,7 +84,7 @@ pub fn kind(path: &str) -> &'static str {
     let is_about = |parts: &str| parts.split(' ').any(|part| name.contains(part));
     match KINDS.iter().find(|(parts, _)| is_about(parts)) {
         _ if starts_programs(path) => "the environment",
-        Some((_, kind)) => *kind,
+        Some((_, kind)) => kind,
         None => "perhaps a program",
     }
 }
