@@ -8,8 +8,8 @@ use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::git::{Git, LOCAL_VARS, Repo};
-use crate::hash::Digest;
 use crate::lock::Lock;
+use crate::own_files;
 use crate::proc::{Cmd, Status};
 use crate::text::shell_word;
 
@@ -125,8 +125,9 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
     };
     tools.push(tool.to_owned());
     let changed = write_stub(&path, hook, tools, text.as_deref(), dry_run)?;
-    if !dry_run {
-        note_chained(git.env(), &chained_path(&path))?;
+    let before = chained_path(&path);
+    if let Some(bytes) = fs::read(&before)?.filter(|_| !dry_run) {
+        own_files::note(git.env(), &before, &bytes)?;
     }
     Ok(Installed::Stub { status: status(repo, hook)?, changed })
 }
@@ -172,8 +173,7 @@ pub fn refuse_changed(env: &Env, hook: &str, path: &Path) -> Result<()> {
     let Some(tools) = tools_of(&String::from_utf8_lossy(&text)) else { return Ok(()) };
     refuse_edited(path, hook, &tools, &text)?;
     let before = chained_path(path);
-    let Some(line) = chained_line(&before)? else { return Ok(()) };
-    if chained_hooks(env)?.contains(&line) {
+    if fs::read(&before)?.is_none_or(|bytes| own_files::is_listed(env, &before, &bytes)) {
         return Ok(());
     }
     let tool = tools.first().cloned().unwrap_or_default();
@@ -194,32 +194,6 @@ pub fn refuse_foreign(hook: &str, path: &Path) -> Result<()> {
     };
     let why = format!("{} is not the hook that we installed", odd.display());
     Err(Failure::new(Exit::No, "edited", why).hint(format!("look at it and remove it: `rm {}`", shell_word(odd))))
-}
-
-/// The digests of the hooks that ours run first, a line each, in the user's own state: below `.git` an agent could
-/// write them.
-fn chained_hooks(env: &Env) -> Result<Vec<String>> {
-    let Some(file) = env.state_home().map(|home| home.join("hooks")) else { return Ok(Vec::new()) };
-    let text = fs::read_no_follow(&file)?.unwrap_or_default();
-    Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
-}
-
-/// The line of a hook as it is now; none if there is no such hook.
-fn chained_line(before: &Path) -> Result<Option<String>> {
-    let bytes = fs::read(before)?;
-    Ok(bytes.map(|bytes| format!("{}\t{}", Digest::of(&bytes), before.display())))
-}
-
-/// Notes the digest of the hook that runs before ours.
-fn note_chained(env: &Env, before: &Path) -> Result<()> {
-    let (Some(line), Some(home)) = (chained_line(before)?, env.state_home()) else { return Ok(()) };
-    fs::create_private_dir(&home)?;
-    let _lock = Lock::take(&home.join("hooks.lock"))?;
-    let mut lines = chained_hooks(env)?;
-    let end = format!("\t{}", before.display());
-    lines.retain(|other| !other.ends_with(&end));
-    lines.push(line);
-    fs::replace(&home.join("hooks"), format!("{}\n", lines.join("\n")).as_bytes(), Some(fs::PRIVATE))
 }
 
 /// Runs a post-checkout hook in a new worktree at `sha` as `git worktree add` does. Its output goes through `scratch` to

@@ -65,7 +65,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Some(Command::Approvals(args)) => commands::approvals::run(ui, env, dirs, &args),
         Some(Command::Revoke(args)) => commands::revoke::run(ui, env, &args),
         Some(Command::Env(command)) => commands::env::run(ui, env, dirs, &command),
-        Some(Command::Remove(args)) => commands::remove::run(ui, env, &args),
+        Some(Command::Remove(args)) => commands::remove::run(ui, env, dirs, &args),
         Some(Command::Doctor(args)) => commands::doctor::run(ui, env, dirs, &args),
         Some(Command::Hook(command)) => commands::hook::run(ui, env, dirs, command),
         Some(Command::Config(args)) => commands::config::run(ui, env, dirs, &args),

@@ -31,7 +31,10 @@ impl PortTable {
         let Some(bytes) = fs::read_no_follow(&path)? else {
             return Ok(PortTable { v: VERSION, worktrees: BTreeMap::new() });
         };
-        state::parse(&path, &bytes, VERSION, "new ports are then assigned")
+        let mut table: PortTable = state::parse(&path, &bytes, VERSION, "new ports are then assigned")?;
+        // No port that was not assigned here counts: an agent can write the file.
+        table.worktrees.values_mut().for_each(|own| own.retain(|_, port| (FIRST..FIRST + COUNT).contains(&*port)));
+        Ok(table)
     }
 
     /// Gives `worktree` a port for each name that has none yet. The search starts at a number computed from both

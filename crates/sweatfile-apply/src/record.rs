@@ -1,5 +1,6 @@
 //! The record of what apply did in a worktree, kept in its private git directory. It lets the next apply tell
-//! its own work from a person's, and `remove` take back only what apply placed.
+//! its own work from a person's, and `remove` take back only what apply placed. An agent can write it: what is not in the
+//! user's own list counts only as far as the sweatfiles confirm it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,11 +10,13 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content};
 use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::own_files;
 use shopfloor_core::path::RelPath;
 
 use crate::env_file::{EnvFile, VarValue};
 use crate::layer::LayerName;
 use crate::state;
+use crate::worktree::OpenWorktree;
 
 const VERSION: u32 = 1;
 
@@ -37,6 +40,9 @@ pub struct Record {
     pub env_pending: BTreeMap<String, String>,
     /// The command list that ran to its end.
     pub setup: Option<Digest>,
+    /// Whether the user's own list has this record.
+    #[serde(skip)]
+    pub is_listed: bool,
 }
 
 /// A file that apply placed, or was about to place when it was killed.
@@ -72,6 +78,7 @@ impl Default for Record {
             env: BTreeMap::new(),
             env_pending: BTreeMap::new(),
             setup: None,
+            is_listed: false,
         }
     }
 }
@@ -98,27 +105,26 @@ impl Record {
     }
 
     /// Loads the record of this worktree; a missing one is empty.
-    pub fn load(repo: &Repo) -> Result<Record> {
-        Ok(Record::load_from(&repo.git_dir)?.unwrap_or_default())
+    pub fn load(worktree: &OpenWorktree) -> Result<Record> {
+        let path = state::record(&worktree.repo.git_dir);
+        let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(Record::default()) };
+        let record: Record = parse(&path, &bytes)?;
+        Ok(Record { is_listed: own_files::is_listed(&worktree.env, &path, &bytes), ..record })
     }
 
-    /// Loads the record of the worktree with this private git directory, if apply ran there.
-    pub fn load_from(git_dir: &Path) -> Result<Option<Record>> {
-        let path = state::record(git_dir);
-        let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(None) };
-        state::parse(&path, &bytes, VERSION, "what was placed then counts as yours").map(Some)
-    }
-
-    /// Saves the record unless it equals `on_disk`.
-    pub fn save(&self, repo: &Repo, on_disk: &Record) -> Result<()> {
+    /// Saves the record unless it equals `on_disk`. One that was loaded unlisted stays unlisted.
+    pub fn save(&self, worktree: &OpenWorktree, on_disk: &Record) -> Result<()> {
         if self == on_disk {
             return Ok(());
         }
-        let path = state::record(&repo.git_dir);
-        fs::create_private_dir(&state::worktree_dir(repo))?;
+        let path = state::record(&worktree.repo.git_dir);
+        fs::create_private_dir(&state::worktree_dir(&worktree.repo))?;
         let text = serde_json::to_string_pretty(self)
             .map_err(|e| Failure::failed(format!("cannot write {}", path.display())).because(e))?;
-        fs::replace(&path, text.as_bytes(), Some(fs::PRIVATE))
+        match self.is_listed {
+            true => own_files::write(&worktree.env, &path, text.as_bytes()),
+            false => fs::replace(&path, text.as_bytes(), Some(fs::PRIVATE)),
+        }
     }
 
     /// Deletes the record of this worktree.
@@ -140,7 +146,14 @@ pub fn excludes_used(repo: &Repo) -> Result<BTreeSet<String>> {
 fn excludes_of<'d>(git_dirs: impl Iterator<Item = &'d PathBuf>) -> Result<BTreeSet<String>> {
     let mut used = BTreeSet::new();
     for git_dir in git_dirs {
-        used.extend(Record::load_from(git_dir)?.map(|record| record.excludes).unwrap_or_default());
+        let path = state::record(git_dir);
+        if let Some(bytes) = fs::read_no_follow(&path)? {
+            used.extend(parse(&path, &bytes)?.excludes);
+        }
     }
     Ok(used)
+}
+
+fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
+    state::parse(path, bytes, VERSION, "what was placed then counts as yours")
 }

@@ -61,6 +61,7 @@ pub fn keep(repo: &Repo, worktree: &Path, before: &EnvFile, now: &EnvFile, time:
     let about = RemovedAbout { v: VERSION, worktree, git_dir, time };
     let text = serde_json::to_string(&about)
         .map_err(|e| Failure::failed("cannot save the variables of the removed worktree").because(e))?;
+    fs::refuse_link(&dir)?;
     fs::create_private_dir(&dir)?;
     fs::replace(&dir.join("before.env"), &before.to_bytes(), Some(fs::PRIVATE))?;
     fs::replace(&dir.join("now.env"), &now.to_bytes(), Some(fs::PRIVATE))?;
@@ -92,7 +93,7 @@ pub fn load_all(repo: &Repo) -> Result<Vec<RemovedWorktree>> {
         let id = name.to_string_lossy().into_owned();
         let dir = state::removed_dir(repo).join(&name);
         let path = dir.join("about.json");
-        let Some(bytes) = fs::read_no_follow(&path)?.filter(|_| is_id(&id)) else { continue };
+        let Some(bytes) = fs::read_no_follow(&path)?.filter(|_| is_id(&id) && !dir.is_symlink()) else { continue };
         let about: RemovedAbout = state::parse(&path, &bytes, VERSION, "the files beside it stay")?;
         let mark = fs::read_no_follow(&state::worktree_id(&about.git_dir)).ok().flatten();
         let still_exists = mark.as_deref() == Some(id.as_bytes());

@@ -3,27 +3,36 @@
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::Repo;
+use shopfloor_core::own_files;
 
 use crate::env_file::EnvFile;
 use crate::state;
+use crate::worktree::OpenWorktree;
 
 /// Loads the snapshot, if one was taken and its review has not ended.
-pub fn load(repo: &Repo) -> Result<Option<EnvFile>> {
-    Ok(fs::read_no_follow(&state::snapshot(repo))?.map(|bytes| EnvFile::parse(&bytes)))
+pub fn load(worktree: &OpenWorktree) -> Result<Option<EnvFile>> {
+    Ok(fs::read_no_follow(&state::snapshot(&worktree.repo))?.map(|bytes| EnvFile::parse(&bytes)))
+}
+
+/// Loads the snapshot if the user's own list has it. Another one may be an agent's.
+pub fn load_listed(worktree: &OpenWorktree) -> Result<Option<EnvFile>> {
+    let path = state::snapshot(&worktree.repo);
+    let bytes = fs::read_no_follow(&path)?.filter(|bytes| own_files::is_listed(&worktree.env, &path, bytes));
+    Ok(bytes.map(|bytes| EnvFile::parse(&bytes)))
 }
 
 /// Saves the snapshot, or deletes it for `None`. The caller holds the worktree's lock.
-pub fn save(repo: &Repo, file: Option<&EnvFile>) -> Result<()> {
-    let Some(file) = file else { return fs::remove(&state::snapshot(repo)) };
-    fs::create_private_dir(&state::worktree_dir(repo))?;
-    fs::replace(&state::snapshot(repo), &file.to_bytes(), Some(fs::PRIVATE))
+pub fn save(worktree: &OpenWorktree, file: Option<&EnvFile>) -> Result<()> {
+    let path = state::snapshot(&worktree.repo);
+    let Some(file) = file else { return fs::remove(&path) };
+    fs::create_private_dir(&state::worktree_dir(&worktree.repo))?;
+    own_files::write(&worktree.env, &path, &file.to_bytes())
 }
 
 /// Applies apply's own changes to the snapshot too, so that a review does not show them. A variable that a person
 /// changed before keeps its snapshot value.
-pub fn follow(repo: &Repo, before: &EnvFile, after: &EnvFile) -> Result<()> {
-    let Some(old) = load(repo)? else { return Ok(()) };
+pub fn follow(worktree: &OpenWorktree, before: &EnvFile, after: &EnvFile) -> Result<()> {
+    let Some(old) = load_listed(worktree)? else { return Ok(()) };
     let mut snapshot = old.clone();
     for (key, value) in after.vars().filter(|(key, value)| before.value(key) != Some(value)) {
         if old.value(key) == before.value(key) {
@@ -35,5 +44,5 @@ pub fn follow(repo: &Repo, before: &EnvFile, after: &EnvFile) -> Result<()> {
             snapshot.unset(key);
         }
     }
-    if snapshot == old { Ok(()) } else { save(repo, Some(&snapshot)) }
+    if snapshot == old { Ok(()) } else { save(worktree, Some(&snapshot)) }
 }

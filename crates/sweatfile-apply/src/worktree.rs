@@ -12,6 +12,7 @@ use crate::state;
 
 /// A worktree with its repository, opened so that no link in it is followed.
 pub struct OpenWorktree {
+    pub env: Env,
     pub git: Git,
     pub repo: Repo,
     pub path: PathBuf,
@@ -23,13 +24,14 @@ impl OpenWorktree {
     pub fn find(env: &Env) -> Result<OpenWorktree> {
         let mut git = Git::find(env)?;
         let repo = git.discover()?;
-        OpenWorktree::open(git, repo)
+        OpenWorktree::open(env, git, repo)
     }
 
-    pub fn open(git: Git, repo: Repo) -> Result<OpenWorktree> {
+    pub fn open(env: &Env, git: Git, repo: Repo) -> Result<OpenWorktree> {
         let path = repo.require_worktree()?.to_path_buf();
         let root = Root::open(&path)?;
-        Ok(OpenWorktree { git, repo, path, root })
+        state::refuse_links(&repo)?;
+        Ok(OpenWorktree { env: env.clone(), git, repo, path, root })
     }
 
     /// Takes the lock that every command holds while it writes to this worktree.

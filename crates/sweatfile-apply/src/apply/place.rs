@@ -69,7 +69,7 @@ fn try_place(
 ) -> Result<Option<Failure>> {
     worktree.repo.remember_main_checkout()?;
     let intent = intent(worktree, plan, before)?;
-    intent.save(&worktree.repo, before)?;
+    intent.save(worktree, before)?;
     let mut record = intent.clone();
 
     // The file is read again under its lock: another worktree may have just removed a line.
@@ -81,7 +81,7 @@ fn try_place(
         let staging = open_staging(worktree, &record)?;
         place_files(worktree, &staging, plan, before, (&mut record, report, progress));
         let written = execute(worktree, &staging, &plan.env.operation);
-        let written = written.and_then(|()| snapshot::follow(&worktree.repo, &plan.env.before, &plan.env.after));
+        let written = written.and_then(|()| snapshot::follow(worktree, &plan.env.before, &plan.env.after));
         if let Err(failure) = written {
             report.env.action = ItemAction::Failed;
             report.env.why = Some(failure.to_string());
@@ -93,13 +93,13 @@ fn try_place(
         record.env_pending.clear();
     }
     record.layers = plan.layers.clone();
-    record.save(&worktree.repo, &intent)?;
+    record.save(worktree, &intent)?;
     Ok(placing_failure(report))
 }
 
 /// The record with everything that is about to be placed: a kill may leave any of it, and all of it is ours.
 fn intent(worktree: &OpenWorktree, plan: &Plan, before: &Record) -> Result<Record> {
-    let mut record = before.clone();
+    let mut record = Record { is_listed: true, ..before.clone() };
     record.excludes.extend(plan.excludes.iter().map(|e| e.pattern.clone()));
     for step in &plan.files {
         let replaces = match &step.operation {

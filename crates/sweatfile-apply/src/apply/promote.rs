@@ -32,7 +32,7 @@ pub fn write_promotion(env: &Env, worktree: &OpenWorktree, dir: &Path, plan: &Pr
 
 /// Updates the record of the worktree that variables were promoted from, in which they are already applied.
 pub fn follow_promotion(worktree: &OpenWorktree, plan: &PromotionPlan, changes: &[&Change]) -> Result<()> {
-    let on_disk = Record::load(&worktree.repo)?;
+    let on_disk = Record::load(worktree)?;
     let mut record = on_disk.clone();
     if record.layers.get(&LayerName::Repo) != Some(&plan.digest_before()) {
         return Ok(());
@@ -40,5 +40,5 @@ pub fn follow_promotion(worktree: &OpenWorktree, plan: &PromotionPlan, changes: 
     record.layers.insert(LayerName::Repo, Digest::of(plan.after.as_bytes()));
     let values = changes.iter().filter_map(|c| Some((c.key.clone(), c.new.text()?.to_owned())));
     record.env.extend(values.filter(|(_, value)| !value.is_empty()));
-    record.save(&worktree.repo, &on_disk)
+    record.save(worktree, &on_disk)
 }

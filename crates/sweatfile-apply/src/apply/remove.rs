@@ -38,7 +38,7 @@ impl RemovedItems {
 pub fn remove(worktree: &OpenWorktree, plan: &RemovePlan, record: &Record) -> Result<RemovedItems> {
     let mut done = RemovedItems { left: plan.left.clone(), ..RemovedItems::default() };
     let staging = open_staging(worktree, record)?;
-    let mut rest = record.clone();
+    let mut rest = Record { is_listed: true, ..record.clone() };
     remove_files(worktree, &staging, plan, &mut rest, &mut done);
     for dir in &plan.dirs {
         if let Err(failure) = worktree.root.remove_empty_dir(dir) {
@@ -57,7 +57,7 @@ pub fn remove(worktree: &OpenWorktree, plan: &RemovePlan, record: &Record) -> Re
     if rest.files.is_empty() && done.failed.is_empty() {
         Record::delete(&worktree.repo)?;
     } else {
-        rest.save(&worktree.repo, record)?;
+        rest.save(worktree, record)?;
     }
     Ok(done)
 }

@@ -56,7 +56,7 @@ fn try_setup(
     };
     // A run that was killed may have left its output file.
     fs::sweep_temporaries(&state::setup_output(&worktree.repo))?;
-    if plan.run == SetupRun::Now && Record::load(&worktree.repo)?.setup == Some(plan.digest) {
+    if plan.run == SetupRun::Now && Record::load(worktree)?.setup == Some(plan.digest) {
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Unchanged);
         return Ok(None);
     }
@@ -97,8 +97,8 @@ fn record_setup(worktree: &OpenWorktree, setup: Option<Digest>) -> Result<()> {
         return Err(Failure::failed(format!("the worktree {} was removed meanwhile", worktree.path.display())));
     }
     let _lock = worktree.lock()?;
-    let before = Record::load(&worktree.repo)?;
-    Record { setup, ..before.clone() }.save(&worktree.repo, &before)
+    let before = Record::load(worktree)?;
+    Record { setup, ..before.clone() }.save(worktree, &before)
 }
 
 fn run_command(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, index: usize) -> Result<Status> {

@@ -142,7 +142,7 @@ fn read_and_plan(
     let request = options.setup_request();
     let layers = facts::load_layers(env, &worktree.repo, dirs, options.load_options())?;
     let (counting, merged) = layers.counting()?;
-    let facts = facts::read(env, worktree, &merged, request)?;
-    let plan = plan::plan(&counting, &merged, &facts, request);
+    let mut facts = facts::read(env, worktree, &merged, request)?;
+    let plan = plan::plan(&counting, &merged, &mut facts, request);
     Ok((layers, plan, facts))
 }

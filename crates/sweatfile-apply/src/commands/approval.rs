@@ -33,7 +33,7 @@ impl ApprovalLine {
 pub fn find_all(env: &Env, git: &Git, repo: &Repo, dirs: &LayerDirs, layers: &Layers) -> Result<Vec<Approvable>> {
     let mut files = layers.approvable(&repo.home);
     if repo.worktree.is_some() {
-        let worktree = OpenWorktree::open(git.clone(), repo.clone())?;
+        let worktree = OpenWorktree::open(env, git.clone(), repo.clone())?;
         files.extend(holding_setup(env, &worktree, dirs, SetupRequest::Again)?);
     }
     Ok(files)

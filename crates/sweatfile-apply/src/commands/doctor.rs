@@ -49,7 +49,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
 
 fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
     let repo = &worktree.repo;
-    let mut findings = vec![match Record::load(repo) {
+    let mut findings = vec![match Record::load(worktree) {
         Err(failure) => unreadable("record", &failure),
         Ok(record) if record.is_unfinished() => Finding::bad(
             "record",
@@ -68,7 +68,7 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
         Ok(count) => Finding::good("approvals", format!("{count} of this clone")),
         Err(failure) => unreadable("approvals", &failure),
     });
-    findings.push(match snapshot::load(repo) {
+    findings.push(match snapshot::load(worktree) {
         Ok(Some(_)) => Finding::good("snapshot", "there is one; `sweatfile-apply env review` ends it"),
         Ok(None) => Finding::good("snapshot", "there is none"),
         Err(failure) => unreadable("snapshot", &failure),

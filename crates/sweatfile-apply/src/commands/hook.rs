@@ -26,7 +26,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, command: HookCommand) -> Result
 
 fn after_creation(ui: &Ui, env: &Env, dirs: &LayerDirs, mut git: Git) -> Result<Option<Failure>> {
     let repo = git.discover()?;
-    let worktree = OpenWorktree::open(git, repo)?;
+    let worktree = OpenWorktree::open(env, git, repo)?;
     let applied = set_up(ui, env, &worktree, dirs, &ApplyOptions::default())?;
     applied.report.warnings.iter().for_each(|warning| ui.warn(warning));
     if let (Some(_), Some(unapproved)) = (&applied.failure, &applied.unapproved) {
@@ -37,19 +37,21 @@ fn after_creation(ui: &Ui, env: &Env, dirs: &LayerDirs, mut git: Git) -> Result<
 
 /// Keeps the variables that neither a sweatfile nor a review put into the worktree.
 fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
-    let worktree = OpenWorktree::open(git, repo)?;
+    let worktree = OpenWorktree::open(env, git, repo)?;
     let now = match facts::read_env_file(&worktree.root)? {
         CurrentEnvFile::Unusable(why) => return without_env_file(&worktree, &why),
         current => current.variables(),
     };
-    let (record, snapshot) = (Record::load(&worktree.repo)?, snapshot::load(&worktree.repo)?);
+    let (record, snapshot) = (Record::load(&worktree)?, snapshot::load_listed(&worktree)?);
     let is_tracked = || worktree.git.ls_files(&worktree.path, &["--".into(), env_file::FILE.into()]);
     if record == Record::default() && snapshot.is_none() && (now.is_empty() || !is_tracked()?.is_empty()) {
         return Ok(Vec::new());
     }
     let applied = || {
         let mut file = EnvFile::default();
-        record.env.iter().for_each(|(key, value)| file.set(key, &VarValue::Text(value.clone())));
+        // What an agent may have written hides no variable.
+        let applied = record.env.iter().filter(|_| record.is_listed);
+        applied.for_each(|(key, value)| file.set(key, &VarValue::Text(value.clone())));
         file
     };
     let before = snapshot.unwrap_or_else(applied);

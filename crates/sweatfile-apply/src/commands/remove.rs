@@ -9,9 +9,10 @@ use shopfloor_core::ui::Ui;
 use crate::apply::{self, RemovedItems};
 use crate::env_file;
 use crate::excludes;
-use crate::facts;
-use crate::plan::EnvOperation;
+use crate::facts::{self, LayerDirs, LoadOptions, SetupRequest};
 use crate::plan::removal::{self, Leftover, RemovePlan};
+use crate::plan::{self, EnvOperation};
+use crate::record::Record;
 use crate::worktree::OpenWorktree;
 
 /// Remove what apply placed and nobody changed since
@@ -32,10 +33,16 @@ struct RemoveItemsAnswer<'a> {
     error: Option<serde_json::Value>,
 }
 
-pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     let _lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let mut facts = facts::removal::read(&worktree)?;
+    if !facts.record.is_listed && facts.record != Record::default() {
+        let merged = facts::load_layers(env, &worktree.repo, dirs, LoadOptions::default())?.merged()?;
+        let known = plan::known_record(&merged, &facts::read(env, &worktree, &merged, SetupRequest::Skip)?);
+        facts.unknown = facts.record.files.into_keys().filter(|path| !known.files.contains_key(path)).collect();
+        facts.record = known;
+    }
     let staying = removal::staying(&facts);
     facts.patterns_needed = facts::removal::patterns_needed(&worktree, &facts.record, staying)?;
     let plan = removal::plan(&facts);

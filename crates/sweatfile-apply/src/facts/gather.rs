@@ -67,7 +67,7 @@ pub struct Facts {
 /// found the repository.
 pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest) -> Result<Facts> {
     let mut facts =
-        Facts { record: Record::load(&worktree.repo)?, exclude: worktree.repo.read_exclude()?, ..Facts::default() };
+        Facts { record: Record::load(worktree)?, exclude: worktree.repo.read_exclude()?, ..Facts::default() };
     facts.needs_reserved = worktree.stages_beside()?;
     (facts.placeholders, facts.ports) = read_placeholders(worktree, merged)?;
     let cleared = merged.cleared.keys().filter(|path| facts.record.files.contains_key(*path));

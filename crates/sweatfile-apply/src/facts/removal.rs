@@ -16,6 +16,8 @@ use crate::worktree::OpenWorktree;
 #[derive(Debug, Default)]
 pub struct RemovalFacts {
     pub record: Record,
+    /// The paths of which only an unlisted record says that apply placed them.
+    pub unknown: BTreeSet<RelPath>,
     /// Each recorded path as it is.
     pub current: BTreeMap<RelPath, CurrentFile>,
     /// The copies whose originals still have the same content.
@@ -29,7 +31,7 @@ pub struct RemovalFacts {
 
 /// Reads everything but the patterns needed by what stays, which a plan has to decide first.
 pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
-    let record = Record::load(&worktree.repo)?;
+    let record = Record::load(worktree)?;
     let mut current = BTreeMap::new();
     let mut originals_alive = BTreeSet::new();
     for (path, placed) in &record.files {
@@ -41,7 +43,7 @@ pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
     }
     let env = read_env_file(&worktree.root)?;
     let patterns_elsewhere = record::excludes_used_elsewhere(&worktree.repo)?;
-    Ok(RemovalFacts { record, current, originals_alive, env, patterns_needed: BTreeSet::new(), patterns_elsewhere })
+    Ok(RemovalFacts { record, current, originals_alive, env, patterns_elsewhere, ..RemovalFacts::default() })
 }
 
 /// The patterns by which git ignores the files that stay: the recorded ones in `staying`, and whatever setup commands

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
 
 use super::env::{self, EnvOperation, EnvStep};
 use super::files::{self, FileOperation, FileStep};
@@ -12,6 +13,7 @@ use crate::excludes;
 use crate::facts::{Facts, SetupRequest};
 use crate::layer::{Layer, LayerName, MergedLayers};
 use crate::ports::PortReservation;
+use crate::record::Record;
 
 /// Every step of one apply, in the order in which they are taken.
 #[derive(Debug)]
@@ -35,8 +37,10 @@ pub struct ExcludeStep {
     pub add: bool,
 }
 
-/// Makes the plan. `layers` are the layers that count.
-pub fn plan(layers: &[Layer], merged: &MergedLayers, facts: &Facts, request: SetupRequest) -> Plan {
+/// Makes the plan. `layers` are the layers that count. Of the record, only what is known to be ours stays in `facts`.
+pub fn plan(layers: &[Layer], merged: &MergedLayers, facts: &mut Facts, request: SetupRequest) -> Plan {
+    facts.record = known_record(merged, facts);
+    let facts = &*facts;
     let patterns = excludes::wanted(merged, facts.needs_reserved);
     let missing = excludes::missing(&facts.exclude, &patterns);
     let excludes =
@@ -56,6 +60,26 @@ pub fn plan(layers: &[Layer], merged: &MergedLayers, facts: &Facts, request: Set
     plan.warnings = warnings(&plan, merged, facts);
     plan.drift = drift(&plan, layers, facts);
     plan
+}
+
+/// The part of the record that is known to be ours. An agent can write one that is not in the user's own list; of that,
+/// only what today's sweatfiles would write counts.
+pub fn known_record(merged: &MergedLayers, facts: &Facts) -> Record {
+    let mut record = facts.record.clone();
+    if record.is_listed {
+        return record;
+    }
+    let desired = |path: &RelPath| files::desired_content(path, merged.files.get(path)?, facts);
+    record.files.retain(|path, placed| {
+        placed.replaces = None;
+        desired(path).as_ref() == Some(&placed.content)
+    });
+    let known = &record.files;
+    record.dirs.retain(|dir| known.keys().any(|path| dir.is_parent_of(path)));
+    let wanted = env::wanted(merged, facts);
+    record.env.retain(|key, value| wanted.get(key) == Some(value));
+    record.env_pending.clear();
+    record
 }
 
 fn warnings(plan: &Plan, merged: &MergedLayers, facts: &Facts) -> Vec<String> {

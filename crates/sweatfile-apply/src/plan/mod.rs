@@ -11,7 +11,7 @@ mod report;
 pub mod review;
 mod setup;
 
-pub use self::apply::{Plan, plan};
+pub use self::apply::{Plan, known_record, plan};
 pub use self::approval::unapproved;
 pub use self::env::EnvOperation;
 pub use self::files::{FileOperation, FileStep, FileToPlace};

@@ -72,6 +72,8 @@ pub fn plan(facts: &RemovalFacts) -> RemovePlan {
             }
         }
     }
+    let unknown = facts.unknown.iter().filter(|path| !is_gone(facts, path));
+    removal.left.extend(unknown.map(|path| Leftover::path(path.to_string(), "nothing shows that apply placed it")));
     removal.dirs = facts.record.dirs.iter().rev().cloned().collect();
     plan_env(facts, &mut removal);
     for pattern in &facts.record.excludes {
@@ -177,6 +179,7 @@ mod tests {
         let seen = ReadEnvFile { file: env, private: true, content: file("seen") };
         let removal = plan(&RemovalFacts {
             record,
+            unknown: BTreeSet::new(),
             current,
             originals_alive: BTreeSet::new(),
             env: CurrentEnvFile::File(seen.clone()),

@@ -9,6 +9,7 @@ mod env_file;
 mod errors;
 mod faults;
 mod files;
+mod forged_state;
 mod held_setup;
 mod hook;
 mod init;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::env_file::{self, EnvFile, VarValue};
@@ -13,6 +13,7 @@ use crate::failure::FailureKind;
 use crate::plan::review::Answer;
 use crate::review::{Change, ChangeKind};
 use crate::snapshot;
+use crate::state;
 use crate::variable;
 use crate::worktree::OpenWorktree;
 
@@ -84,9 +85,18 @@ pub fn require_usable(worktree: &OpenWorktree) -> Result<CurrentEnvFile> {
 
 /// Loads the snapshot; exit 1 when there is none.
 pub fn require_snapshot(worktree: &OpenWorktree) -> Result<EnvFile> {
-    snapshot::load(&worktree.repo)?.ok_or_else(|| {
+    snapshot::load(worktree)?.ok_or_else(|| {
         Failure::not_found("there is no snapshot to compare with")
             .hint("run `sweatfile-apply env snapshot` before work in the worktree begins")
+    })
+}
+
+/// Loads the snapshot that old values are restored from; exit 4 when an agent may have written it.
+pub fn require_own_snapshot(worktree: &OpenWorktree) -> Result<EnvFile> {
+    let path = state::snapshot(&worktree.repo);
+    snapshot::load_listed(worktree)?.ok_or_else(|| {
+        Failure::failed(format!("{} is not as it was taken", path.display()))
+            .hint(format!("`rm {}`, then take another with `sweatfile-apply env snapshot`", shell_word(&path)))
     })
 }
 

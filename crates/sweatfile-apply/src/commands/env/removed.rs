@@ -40,7 +40,8 @@ pub fn diff(ui: &Ui, env: &Env, worktree: &OpenWorktree, selected: Option<&Path>
             if ui.is_json() {
                 ui.json(&ChangeLine::new(&change, Some(from), values));
             } else {
-                ui.line(format!("{} ({}, {})", describe(&change, values), printable(from.worktree), from.time));
+                let (path, time) = (printable(from.worktree), printable(from.time));
+                ui.line(format!("{} ({path}, {time})", describe(&change, values)));
             }
         }
     }

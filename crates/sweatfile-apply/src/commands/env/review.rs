@@ -7,7 +7,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
-use super::change::{Values, ask, describe, print_answer, require_snapshot, require_usable};
+use super::change::{Values, ask, describe, print_answer, require_own_snapshot, require_snapshot, require_usable};
 use super::{promotion, removed};
 use crate::apply;
 use crate::facts::LayerDirs;
@@ -61,20 +61,20 @@ pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, args: 
     if let Some(selected) = &args.removed {
         return removed::review(ui, env, worktree, dirs, selected.as_deref(), &given);
     }
-    if given.is_empty() && snapshot::load(&worktree.repo)?.is_none() {
+    if given.is_empty() && snapshot::load(worktree)?.is_none() {
         ui.detail("there is no snapshot, so there is nothing to review");
         return Ok(Exit::Done);
     }
     let answers = collect_answers(ui, worktree, &given)?;
     let lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
-    let plan = plan::plan(&require_snapshot(worktree)?, &require_usable(worktree)?, &answers);
+    let plan = plan::plan(&require_own_snapshot(worktree)?, &require_usable(worktree)?, &answers);
     // Promoting comes first because it can be refused. After a kill the rest is simply asked again.
     if let Some(promotion) = promotion::promote(ui, env, worktree, dirs, &plan.promoted())? {
         apply::follow_promotion(worktree, &promotion, &plan.promoted())?;
     }
     if lock.is_some() {
         apply::write_env_file(worktree, &plan.env)?;
-        snapshot::save(&worktree.repo, plan.snapshot.as_ref())?;
+        snapshot::save(worktree, plan.snapshot.as_ref())?;
     }
     for (change, answer) in &plan.decided {
         print_answer(ui, change, *answer, None);

@@ -25,11 +25,11 @@ struct SnapshotAnswer {
 pub fn run(ui: &Ui, worktree: &OpenWorktree, _args: &Args) -> Result<Exit> {
     let dry_run = ui.is_dry();
     let _lock = if dry_run { None } else { Some(worktree.lock()?) };
-    let is_kept = snapshot::load(&worktree.repo)?.is_some();
+    let is_kept = snapshot::load(worktree)?.is_some();
     if is_kept {
         ui.note("the earlier snapshot stays until `sweatfile-apply env review` has finished with it");
     } else if !dry_run {
-        snapshot::save(&worktree.repo, Some(&require_usable(worktree)?.variables()))?;
+        snapshot::save(worktree, Some(&require_usable(worktree)?.variables()))?;
     }
     let took = if dry_run { "would take" } else { "took" };
     if ui.is_json() {

@@ -1,0 +1,60 @@
+//! The user's own list of the files that we wrote below git directories. An agent can write there, but not to the list,
+//! so a file that decides what is deleted, overwritten or trusted counts in full only if its digest is listed.
+
+use std::path::{Path, PathBuf};
+
+use crate::env::Env;
+use crate::error::Result;
+use crate::fs;
+use crate::hash::Digest;
+use crate::lock::Lock;
+
+/// How many earlier versions of a file stay listed, because a kill may leave one of them.
+const EARLIER: usize = 3;
+
+/// Whether we wrote these bytes to `path`.
+pub fn is_listed(env: &Env, path: &Path, bytes: &[u8]) -> bool {
+    let text = list(env).and_then(|list| fs::read_no_follow(&list).ok().flatten()).unwrap_or_default();
+    let line = line(path, bytes);
+    String::from_utf8_lossy(&text).lines().any(|listed| listed == line)
+}
+
+/// Replaces a file of our own state, 0600, and lists it before that. Where the user's state cannot be written, as in an
+/// agent's sandbox, the file stays unlisted.
+pub fn write(env: &Env, path: &Path, bytes: &[u8]) -> Result<()> {
+    match note(env, path, bytes) {
+        Err(failure) if !failure.is_write_refused() => Err(failure),
+        _ => fs::replace(path, bytes, Some(fs::PRIVATE)),
+    }
+}
+
+/// Lists a file as it is.
+pub fn note(env: &Env, path: &Path, bytes: &[u8]) -> Result<()> {
+    list(env).map_or(Ok(()), |list| add(&list, &line(path, bytes)))
+}
+
+fn list(env: &Env) -> Option<PathBuf> {
+    Some(env.state_home()?.join("own-files"))
+}
+
+/// The digest of a file and its path, without links.
+fn line(path: &Path, bytes: &[u8]) -> String {
+    let dir = path.parent().and_then(|dir| dir.canonicalize().ok()).unwrap_or_default();
+    format!("{} {}", Digest::of(bytes), dir.join(path.file_name().unwrap_or_default()).display())
+}
+
+fn file(line: &str) -> &str {
+    line.split_once(' ').map_or("", |(_, file)| file)
+}
+
+/// Adds a line, and drops those of files that are gone.
+fn add(list: &Path, line: &str) -> Result<()> {
+    let _lock = Lock::take(&list.with_extension("lock"))?;
+    let text = fs::read_no_follow(list)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let others = text.lines().filter(|other| *other != line && Path::new(file(other)).exists());
+    let (earlier, mut lines): (Vec<&str>, Vec<&str>) = others.partition(|other| file(other) == file(line));
+    lines.extend(&earlier[earlier.len().saturating_sub(EARLIER)..]);
+    lines.push(line);
+    fs::replace(list, format!("{}\n", lines.join("\n")).as_bytes(), Some(fs::PRIVATE))
+}

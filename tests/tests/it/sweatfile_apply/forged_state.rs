@@ -1,0 +1,224 @@
+//! An agent can write everything below the repository's git directory. What it forges there makes nothing of a person's
+//! disappear, and runs nothing.
+
+use serde_json::{Value, json};
+use shopfloor_core::hash::Digest;
+
+use crate::support::world::{Repo, World, write};
+
+const STATE: &str = ".git/shopfloor/sweatfile-apply";
+const HEX: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/// A record that claims these files, each with the layer it is said to come from and its text, and these variables.
+fn record(files: &[(&str, &str, &str)], env: &[(&str, &str)]) -> String {
+    let file = |(path, layer, text): &(&str, &str, &str)| {
+        let content = json!({ "file": Digest::of(text.as_bytes()).to_string() });
+        ((*path).to_owned(), json!({ "layer": layer, "content": content }))
+    };
+    let files: serde_json::Map<String, Value> = files.iter().map(file).collect();
+    let env: serde_json::Map<String, Value> = env.iter().map(|(k, v)| ((*k).to_owned(), json!(v))).collect();
+    let record =
+        json!({ "v": 1, "layers": {}, "excludes": [], "files": files, "dirs": ["d"], "env": env, "setup": null });
+    record.to_string()
+}
+
+fn forge(app: &Repo<'_>, file: &str, text: &str) {
+    app.write(&format!("{STATE}/{file}"), text);
+}
+
+#[test]
+fn remove_takes_nothing_that_only_a_forged_record_names() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n[files.a]\ncontent = \"a\"\n[files.b]\ncontent = \"b\"\n");
+    for (path, text) in [("notes", "mine"), ("d/x", "mine"), (".a", "a"), (".b", "mine")] {
+        app.write(path, text);
+    }
+    app.write(".sweatshop-env", "A=1\nTOKEN=mine\n");
+    let files = [("notes", "area", "mine"), ("d/x", "repo", "mine"), (".a", "area", "a"), (".b", "area", "mine")];
+    forge(&app, "record.json", &record(&files, &[("A", "1"), ("TOKEN", "mine")]));
+    for args in [&["remove", "-n"][..], &["remove"]] {
+        let out = app.apply(args).exit(0);
+        for path in ["notes", "d/x", ".b"] {
+            out.out_has(&format!("left {path} (nothing shows that apply placed it)"));
+        }
+        out.out_has("set by hand: TOKEN");
+    }
+    assert_eq!((app.read("notes"), app.read("d/x"), app.read(".b")), ("mine".into(), "mine".into(), "mine".into()));
+    // What the sweatfiles would write now is known all the same.
+    assert!(!app.has(".a"));
+    assert_eq!(app.read(".sweatshop-env"), "TOKEN=mine\n");
+}
+
+#[test]
+fn apply_overwrites_and_removes_nothing_that_only_a_forged_record_claims() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"area\"\n[files.a]\ncontent = \"area\"\n[files.b]\ncontent = \"area\"\n");
+    app.approved("[files.a]\ncontent = \"repo\"\n[files.b]\nsource = \"\"\n");
+    app.write(".a", "mine");
+    app.write(".b", "mine");
+    app.write(".sweatshop-env", "A=mine\nTOKEN=mine\n");
+    let files = [(".a", "area", "mine"), (".b", "area", "mine")];
+    forge(&app, "record.json", &record(&files, &[("A", "mine"), ("TOKEN", "mine")]));
+    app.apply(&[]).exit(0).any_err().out_has("kept .a");
+    assert_eq!((app.read(".a"), app.read(".b")), ("mine".into(), "mine".into()));
+    assert_eq!(app.read(".sweatshop-env"), "A=mine\nTOKEN=mine\n");
+}
+
+#[test]
+fn a_genuine_record_that_an_agent_edits_or_moves_claims_nothing_more() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n[files.a]\ncontent = \"a\"\n");
+    app.apply(&[]).succeeds().any_err();
+    let wt = app.worktree("wt");
+    wt.apply(&[]).succeeds().any_err();
+    app.sh("echo TOKEN=mine >> .sweatshop-env; echo mine > notes").exit(0);
+    let mut edited: Value = serde_json::from_str(&app.read(&format!("{STATE}/record.json"))).unwrap();
+    edited["env"]["TOKEN"] = json!("mine");
+    edited["files"]["notes"] = json!({ "layer": "area", "content": { "file": Digest::of(b"mine\n").to_string() } });
+    forge(&app, "record.json", &edited.to_string());
+    app.apply(&[]).succeeds();
+    app.apply(&["remove"]).exit(0).out_has("removed .a").out_has("set by hand: TOKEN");
+    assert_eq!((app.read("notes"), app.read(".sweatshop-env")), ("mine\n".into(), "TOKEN=mine\n".into()));
+    // Another worktree's record is not this one's.
+    app.write(".a", "a");
+    w.area("");
+    let others = app.read(".git/worktrees/wt/shopfloor/sweatfile-apply/record.json");
+    forge(&app, "record.json", &others);
+    app.apply(&["remove"]).exit(0).out_has("left .a (nothing shows that apply placed it)");
+    assert_eq!(app.read(".a"), "a");
+    // The genuine one knows what it placed although no sweatfile names it any more.
+    wt.apply(&["remove"]).exit(0).out_has("removed .a");
+}
+
+#[test]
+fn a_forged_snapshot_restores_nothing() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    app.apply(&[]).succeeds();
+    app.apply(&["env", "snapshot"]).succeeds();
+    app.sh("sed -i s/A=1/A=2/ .sweatshop-env").exit(0);
+    let taken = app.read(&format!("{STATE}/snapshot.env"));
+    forge(&app, "snapshot.env", "A=evil\n");
+    let out = app.apply(&["env", "review", "--discard", "A"]).exit(4);
+    out.err_has("snapshot.env is not as it was taken").err_has("env snapshot");
+    assert_eq!(app.read(".sweatshop-env"), "A=2\n");
+    // A forged one is not made genuine by an apply.
+    w.area("[env]\nA = \"1\"\nB = \"1\"\n");
+    app.apply(&[]).succeeds();
+    app.apply(&["env", "review", "--discard", "A"]).exit(4).err_has("snapshot.env");
+    forge(&app, "snapshot.env", &taken);
+    app.apply(&["env", "review", "--discard", "A", "--keep", "B"]).succeeds();
+    assert_eq!(app.read(".sweatshop-env"), "A=1\nB=1\n");
+}
+
+#[test]
+fn variables_that_a_forged_record_calls_applied_are_kept_when_the_worktree_goes() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    let wt = app.worktree("wt");
+    wt.apply(&[]).succeeds();
+    wt.sh("echo MINE=1 >> .sweatshop-env").exit(0);
+    let state = ".git/worktrees/wt/shopfloor/sweatfile-apply";
+    app.write(&format!("{state}/record.json"), &record(&[], &[("A", "1"), ("MINE", "1")]));
+    app.write(&format!("{state}/snapshot.env"), "A=1\nMINE=1\n");
+    app.apply(&["hook", "run", "pre-remove", "../wt"]).exit(0).err_has("MINE");
+    app.git(&["worktree", "remove", "--force", "../wt"]);
+    app.apply(&["env", "diff", "--removed"]).exit(0).out_has("added MINE");
+}
+
+#[test]
+fn a_state_directory_that_is_a_link_is_refused_and_nothing_behind_it_changes() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n[files.a]\ncontent = \"a\"\n");
+    let wt = app.worktree("wt");
+    wt.apply(&[]).succeeds().any_err();
+    write(&w.home(&format!("store/{HEX}/precious")), "mine");
+    let store = w.at(w.home("store"));
+    let before = store.snapshot();
+    app.write(".git/worktrees/wt/shopfloor/sweatfile-apply/id", HEX);
+    app.sh(&format!("mkdir -p {STATE} && ln -s ~/store {STATE}/removed")).exit(0);
+    app.apply(&["hook", "run", "pre-remove", "../wt"]).exit(1).err_has("removed is a symbolic link");
+    wt.apply(&[]).exit(4).err_has("removed is a symbolic link");
+    app.sh(&format!("rm {STATE}/removed; rm -r {STATE}; ln -s ~/store {STATE}")).exit(0);
+    for args in [&[][..], &["remove"], &["init"], &["env", "snapshot"], &["env", "review", "--removed"]] {
+        app.apply(args).exit(4).err_has("sweatfile-apply is a symbolic link");
+    }
+    store.assert_untouched_since(&before);
+    // One that was kept cannot be a link either.
+    app.sh(&format!("rm {STATE}; mkdir -p {STATE}/removed; ln -s ~/store/{HEX} {STATE}/removed/{HEX}")).exit(0);
+    wt.sh("echo MINE=1 >> .sweatshop-env").exit(0);
+    app.apply(&["hook", "run", "pre-remove", "../wt"]).exit(1).err_has("is a symbolic link");
+    store.assert_untouched_since(&before);
+}
+
+#[test]
+fn a_lock_that_is_a_link_is_not_followed() {
+    let w = World::new();
+    let app = w.app();
+    w.area("template = true\nsetup = [\"true\"]\n[env]\nP = \"{port}\"\n");
+    write(&w.home("precious"), "mine");
+    for lock in ["lock", "ports.lock", "setup.lock"] {
+        app.sh(&format!("mkdir -p {STATE} && ln -s ~/precious {STATE}/{lock}")).exit(0);
+        app.apply(&[]).exit(4).any_out().err_has(lock);
+        app.sh(&format!("rm {STATE}/{lock}")).exit(0);
+    }
+    assert_eq!(std::fs::read_to_string(w.home("precious")).unwrap(), "mine");
+    app.apply(&[]).succeeds();
+}
+
+#[test]
+fn what_is_remembered_of_the_exclude_file_deletes_no_line_of_others() {
+    let w = World::new();
+    let app = w.app();
+    app.write(".git/info/exclude", "mine\n");
+    app.write(".git/shopfloor/exclude.made", "");
+    app.write(".git/shopfloor/exclude.cut", "forged");
+    w.area("[env]\nA = \"1\"\n");
+    app.apply(&[]).succeeds();
+    app.apply(&["remove"]).succeeds();
+    assert_eq!(app.read(".git/info/exclude"), "mine\n");
+}
+
+#[test]
+fn an_id_that_is_no_id_names_no_directory() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    let wt = app.worktree("wt");
+    wt.apply(&[]).succeeds();
+    write(&w.home("precious/file"), "mine");
+    app.write(".git/worktrees/wt/shopfloor/sweatfile-apply/id", w.home("precious").to_str().unwrap());
+    app.apply(&["hook", "run", "pre-remove", "../wt"]).exit(0);
+    wt.sh("echo MINE=1 >> .sweatshop-env").exit(0);
+    app.apply(&["hook", "run", "pre-remove", "../wt"]).exit(0).err_has("MINE");
+    assert_eq!(std::fs::read_dir(w.home("precious")).unwrap().count(), 1);
+}
+
+#[test]
+fn what_is_kept_of_a_removed_worktree_is_shown_escaped() {
+    let w = World::new();
+    let app = w.app();
+    let about = json!({ "v": 1, "worktree": "/x\u{1b}[2J", "git_dir": "/x", "time": "now\u{1b}[2J" });
+    forge(&app, &format!("removed/{HEX}/about.json"), &about.to_string());
+    forge(&app, &format!("removed/{HEX}/now.env"), "A=1\n");
+    let out = app.apply(&["env", "diff", "--removed", "--reveal"]).exit(0);
+    assert!(out.stdout.contains("added A: 1") && !out.stdout.contains('\u{1b}'), "{}", out.stdout);
+}
+
+#[test]
+fn a_forged_port_outside_of_the_range_is_not_used() {
+    let w = World::new();
+    let app = w.app();
+    w.area("template = true\n[env]\nP = \"{port}\"\n");
+    forge(&app, "ports.json", &json!({ "v": 1, "worktrees": { "": { "": 22 } } }).to_string());
+    app.apply(&[]).succeeds();
+    let port: u16 = app.read(".sweatshop-env").trim().strip_prefix("P=").unwrap().parse().unwrap();
+    assert!((20_000..30_000).contains(&port), "{port}");
+    app.apply(&["check"]).exit(0);
+}
