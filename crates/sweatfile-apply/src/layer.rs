@@ -74,8 +74,8 @@ pub struct MergedLayers {
     pub setup: Vec<String>,
     /// How many setup commands, counted from the front, are the area's.
     pub area_setup: usize,
-    /// Whether an existing layer was left out because it is not approved. Whatever it brought while it counted is
-    /// then left alone.
+    /// Whether an existing layer was left out, because it is not approved or others can change it. Whatever it brought
+    /// while it counted is then left alone.
     pub left_out: bool,
 }
 

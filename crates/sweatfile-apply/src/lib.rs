@@ -6,8 +6,8 @@
 //! - `apply`: the only room that writes into worktrees
 //! - `plan`: the pure decisions
 //! - `facts`: everything that is read
-//! - nouns: `sweatfile`, `layer`, `env_file` and `env_reader`, `variable`, `excludes`, `template`, `ports`, `approvable`,
-//!   `review`, `snapshot`, `removed`, `record`, `report`, `worktree`, `failure`, `state`
+//! - nouns: `sweatfile`, `layer`, `env_file` and `env_reader`, `variable`, `excludes`, `template`, `ports`, `reads`,
+//!   `approvable`, `review`, `snapshot`, `removed`, `record`, `report`, `worktree`, `failure`, `state`
 
 mod cli;
 mod commands;
@@ -23,6 +23,7 @@ pub mod excludes;
 mod failure;
 mod layer;
 mod ports;
+mod reads;
 mod record;
 mod removed;
 mod report;

@@ -1,6 +1,7 @@
 //! Files, written so that a reader sees the old or the new whole at every instant, and reached so
 //! that no link leads outside the directory they are meant for.
 
+mod access;
 mod dir;
 mod displaced;
 mod mount;
@@ -25,6 +26,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, FileType, OFlags, RenameFlags, linkat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
+pub use self::access::open_to_others;
 pub use self::dir::Bytes;
 pub use self::displaced::{DisplacedFile, Writers, is_displaced};
 pub use self::mount::below as mounts_below;

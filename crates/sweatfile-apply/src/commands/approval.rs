@@ -48,7 +48,7 @@ fn holding_setup(
 ) -> Result<Vec<Approvable>> {
     let layers = facts::load_layers(env, &worktree.repo, dirs, LoadOptions::default())?;
     let (_, merged) = layers.counting()?;
-    if merged.area_setup == 0 {
+    if merged.setup.is_empty() {
         return Ok(Vec::new());
     }
     let facts = facts::read(env, worktree, &merged, request)?;

@@ -49,7 +49,7 @@ pub struct Facts {
     pub is_env_exposed: bool,
     /// The patterns that match tracked files, each with one of these files.
     pub patterns_matching_tracked: Vec<(String, String)>,
-    /// Tracked files that the area's setup commands would use. They are read only if these commands are about to run.
+    /// Tracked files that the setup commands would use. They are read only if these commands are about to run.
     pub tracked: BTreeMap<RelPath, TrackedFile>,
     /// The text of the `.envrc` that direnv will load, if it can be read.
     pub envrc: Option<String>,
@@ -75,7 +75,7 @@ pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: Se
         facts.current.insert(path.clone(), read_current(worktree, path, &facts.record));
     }
     let is_finished = facts.record.setup == Some(merged.setup_digest()) && setup != SetupRequest::Again;
-    if merged.area_setup > 0 && !is_finished {
+    if !merged.setup.is_empty() && !is_finished {
         facts.tracked = tracked::read(env, worktree, merged, &facts.current)?;
     }
     read_originals(env, worktree, merged, &mut facts);

@@ -57,6 +57,8 @@ pub struct Layers {
     pub config: Config,
     /// Warnings about settings, and about a sweatfile that was left out.
     pub notices: Vec<String>,
+    /// Whether the area's sweatfile was left out because others can change it.
+    pub is_area_open: bool,
 }
 
 /// Loads the settings in force.
@@ -71,10 +73,16 @@ pub fn load(env: &Env, repo: &Repo, dirs: &LayerDirs, options: LoadOptions) -> R
     let config = load_settings(env, repo, dirs, options)?;
     let mut notices = config.warnings.clone();
     let mut layers = Vec::new();
+    let mut is_area_open = false;
     if let Some(dir) = area::find(env, repo, &config, &mut notices)? {
         let path = dir.join(FILE);
-        let text = read(&path)?;
-        layers.push(Layer { name: LayerName::Area, path, text, approval: ApprovalStatus::None });
+        if let Some(why) = fs::open_to_others(&path, env.home()) {
+            is_area_open = path.symlink_metadata().is_ok();
+            notices.extend(is_area_open.then(|| format!("{} is left out: {why}", path.display())));
+        } else {
+            let text = read(&path)?;
+            layers.push(Layer { name: LayerName::Area, path, text, approval: ApprovalStatus::None });
+        }
     }
     let root = dirs.repo_root(env, repo);
     let path = root.join(FILE);
@@ -87,7 +95,7 @@ pub fn load(env: &Env, repo: &Repo, dirs: &LayerDirs, options: LoadOptions) -> R
     };
     layers.push(Layer { name: LayerName::Repo, path, text, approval });
     check(&layers, options)?;
-    Ok(Layers { layers, config, notices })
+    Ok(Layers { layers, config, notices, is_area_open })
 }
 
 impl Layers {
@@ -95,7 +103,7 @@ impl Layers {
     pub fn counting(&self) -> Result<(Vec<Layer>, MergedLayers)> {
         let counting: Vec<Layer> = self.layers.iter().filter(|l| l.counts()).cloned().collect();
         let mut merged = merged(&counting)?;
-        merged.left_out = self.layers.iter().any(|l| l.text.is_some() && !l.counts());
+        merged.left_out = self.is_area_open || self.layers.iter().any(|l| l.text.is_some() && !l.counts());
         Ok((counting, merged))
     }
 

@@ -1,22 +1,26 @@
-//! Tracked files that the area's setup commands would use: content that a branch brings, not the area.
+//! Tracked files that setup commands would use: content that a branch brings, and that neither the area nor a person
+//! vouches for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use shopfloor_core::approval::{ApprovalStatus, Approvals};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT};
+use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT, Root};
 use shopfloor_core::path::RelPath;
 
 use super::files::{CurrentFile, content_of};
 use crate::approvable;
 use crate::env_file;
 use crate::layer::{LayerName, MergedLayers};
+use crate::reads;
 use crate::worktree::OpenWorktree;
 
-/// The files from which direnv runs commands or loads variables after `direnv allow`. A tracked one counts wherever
-/// it lies.
+/// The files from which direnv runs commands or loads variables after `direnv allow`. For the area a tracked one counts
+/// wherever it lies, whatever the commands are.
 const LOADED: [&str; 2] = [".envrc", env_file::FILE];
 
 /// A tracked file as it is.
@@ -28,62 +32,115 @@ pub struct TrackedFile {
     pub is_approved: bool,
 }
 
-/// Reads every tracked `.envrc`, and every tracked file at a destination of the area. This takes one git process.
+/// Reads the tracked files that the setup commands would use: any that the area's commands use, and those for the
+/// repository's that differ from the main checkout's. This takes two git processes, in the main checkout up to four.
 pub fn read(
     env: &Env,
     worktree: &OpenWorktree,
     merged: &MergedLayers,
     current: &BTreeMap<RelPath, CurrentFile>,
 ) -> Result<BTreeMap<RelPath, TrackedFile>> {
+    // Submodules count too: a branch chooses the commit they are at.
+    let args = [OsString::from("--recurse-submodules")];
+    let mut listed = worktree.git.ls_files(&worktree.path, &args)?;
+    let checkout = &worktree.repo.home.checkout;
+    if *checkout != worktree.path {
+        // An agent can take a file out of its own index. A bare repository has none.
+        listed.extend(worktree.git.ls_files(checkout, &args).unwrap_or_default());
+    }
+    let listed: Vec<RelPath> = listed.iter().filter_map(|file| RelPath::parse_os(file.as_os_str()).ok()).collect();
+    let users = users(merged, current, &listed);
     let mut tracked = BTreeMap::new();
-    let paths = paths(worktree, merged, current)?;
-    if paths.is_empty() {
+    if users.is_empty() {
         return Ok(tracked);
     }
-    let approvals = Approvals::load(env)?;
-    for path in paths {
-        let content = worktree.root.content(&path).ok().flatten();
-        // Nothing can use a file that was deleted in the worktree.
-        if matches!(worktree.root.look(&path), Ok(Found::Missing)) {
+    let (approvals, main) = (Approvals::load(env)?, MainCheckout::read(worktree)?);
+    for (path, user) in users {
+        match worktree.root.look(path) {
+            // Nothing can use a file that was deleted in the worktree, or a submodule that is not checked out.
+            Ok(Found::Missing) => continue,
+            Ok(Found::Dir) if !merged.files.contains_key(path) => continue,
+            _ => {}
+        }
+        let content = worktree.root.content(path).ok().flatten();
+        let shown = shown(&worktree.root, path, content.as_ref());
+        if user == LayerName::Repo && content.is_some() && main.has(&worktree.root, path, &shown) {
             continue;
         }
-        let shown = shown(worktree, &path, content.as_ref());
-        let name = approvable::tracked_name(&path);
+        let name = approvable::tracked_name(path);
         let status = approvals.status(&worktree.repo.home.common_dir, &name, shown.as_bytes())?;
-        let is_approved = status == ApprovalStatus::Approved;
-        tracked.insert(path, TrackedFile { content, shown, is_approved });
+        // The description of what cannot be read is no approval of what it may become.
+        let is_approved = content.is_some() && status == ApprovalStatus::Approved;
+        tracked.insert(path.clone(), TrackedFile { content, shown, is_approved });
     }
     Ok(tracked)
 }
 
-fn paths(
-    worktree: &OpenWorktree,
-    merged: &MergedLayers,
+/// The tracked files that setup commands use, each with the layer of the commands. The area's layer comes first: its
+/// commands also use what lies where the area places files.
+fn users<'p>(
+    merged: &'p MergedLayers,
     current: &BTreeMap<RelPath, CurrentFile>,
-) -> Result<Vec<RelPath>> {
+    listed: &'p [RelPath],
+) -> BTreeMap<&'p RelPath, LayerName> {
+    let (area, repo) = merged.setup.split_at(merged.area_setup);
+    let mut users: BTreeMap<_, _> = reads::used(repo, listed).into_iter().map(|path| (path, LayerName::Repo)).collect();
+    if area.is_empty() {
+        return users;
+    }
     let is_there = |path: &RelPath| !matches!(current[path].found, Found::Missing | Found::Blocked(_));
-    let wanted = merged.files.iter().filter(|(path, entry)| entry.layer == LayerName::Area && is_there(path));
-    let wanted: Vec<&RelPath> = wanted.map(|(path, _)| path).collect();
-    let literal = wanted.iter().map(|path| format!(":(top,literal){path}").into());
-    // Submodules count too: a branch chooses the commit they are at.
-    let args = ["--recurse-submodules", "--"].map(Into::into).into_iter();
-    let args = args.chain(LOADED.map(|name| format!(":(top,glob)**/{name}").into())).chain(literal);
-    let listed = worktree.git.ls_files(&worktree.path, &args.collect::<Vec<_>>())?;
-    let is_below = |path: &RelPath| listed.iter().any(|file| file.starts_with(path.as_path()));
-    let loaded = listed
-        .iter()
-        .filter(|file| LOADED.iter().any(|name| file.ends_with(name)))
-        .filter_map(|f| RelPath::parse_os(f.as_os_str()).ok());
-    Ok(loaded.chain(wanted.into_iter().filter(|path| is_below(path)).cloned()).collect())
+    let is_below = |path: &RelPath| listed.iter().any(|file| file == path || path.is_parent_of(file));
+    let places = merged.files.iter().filter(|(path, entry)| entry.layer == LayerName::Area && is_there(path));
+    let places = places.map(|(path, _)| path).filter(|path| is_below(path));
+    let loaded = listed.iter().filter(|path| LOADED.iter().any(|name| path.name() == OsStr::new(name)));
+    let used = reads::used(area, listed).into_iter().chain(places).chain(loaded);
+    users.extend(used.map(|path| (path, LayerName::Area)));
+    users
+}
+
+/// What a person has in hand of the repository.
+struct MainCheckout {
+    /// The main checkout, in which no agent writes, if it is not this worktree.
+    elsewhere: Option<Root>,
+    /// If it is: the files in which no default branch is the same.
+    changed: BTreeSet<PathBuf>,
+}
+
+impl MainCheckout {
+    fn read(worktree: &OpenWorktree) -> Result<MainCheckout> {
+        let checkout = &worktree.repo.home.checkout;
+        if *checkout != worktree.path {
+            return Ok(MainCheckout { elsewhere: Some(Root::open(checkout)?), changed: BTreeSet::new() });
+        }
+        let mut changed: Option<BTreeSet<PathBuf>> = None;
+        for branch in ["refs/heads/main", "refs/heads/master", "refs/remotes/origin/HEAD"] {
+            let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", branch, "HEAD"];
+            let output = worktree.git.cmd(&worktree.path).args(args).capture()?;
+            let names = output.stdout.split(|byte| *byte == 0).map(|name| checkout.join(OsStr::from_bytes(name)));
+            if output.status.success() {
+                changed = Some(names.filter(|name| changed.as_ref().is_none_or(|all| all.contains(name))).collect());
+            }
+        }
+        Ok(MainCheckout { elsewhere: None, changed: changed.unwrap_or_default() })
+    }
+
+    /// Whether the file is the same there, and what lies behind links too.
+    fn has(&self, root: &Root, path: &RelPath, as_shown: &str) -> bool {
+        let (here, behind) = (root.join(path), root.join(path).canonicalize().unwrap_or_default());
+        match &self.elsewhere {
+            Some(main) => shown(main, path, main.content(path).ok().flatten().as_ref()) == as_shown,
+            None => !self.changed.contains(&here) && !self.changed.contains(&behind),
+        }
+    }
 }
 
 /// The text of a file; for anything else a description that identifies it. Approvals contain a hash of this text, so
 /// its wording must not change.
-fn shown(worktree: &OpenWorktree, path: &RelPath, content: Option<&Content>) -> String {
-    let whole: PathBuf = worktree.root.join(path);
+fn shown(root: &Root, path: &RelPath, content: Option<&Content>) -> String {
+    let whole: PathBuf = root.join(path);
     let text = || {
         let is_small = whole.metadata().is_ok_and(|meta| meta.len() <= PARSE_LIMIT);
-        let bytes = is_small.then(|| worktree.root.read(path).ok().flatten()).flatten()?;
+        let bytes = is_small.then(|| root.read(path).ok().flatten()).flatten()?;
         String::from_utf8(bytes).ok()
     };
     match content {

@@ -34,7 +34,7 @@ pub enum SetupRun {
     Held,
 }
 
-/// A tracked file that the area's setup commands would use, and that differs from what the area places there.
+/// A tracked file that setup commands would use, and that nobody vouches for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldFile {
     pub path: RelPath,
@@ -57,8 +57,8 @@ pub fn plan(merged: &MergedLayers, facts: &Facts, request: SetupRequest, env: BT
     SetupPlan { commands: merged.setup.clone(), digest, run, held, env }
 }
 
-/// The tracked files that nobody approved and that differ from what the area places there. The area's commands are
-/// trusted, but a branch's files are not: `direnv allow` would let an `.envrc` run that nobody has read.
+/// The tracked files that nobody approved and that differ from what the area places there. The commands are trusted, but
+/// a branch's files are not: `direnv allow` would let an `.envrc` run that nobody has read, and so would `./setup.sh`.
 pub fn held_files(merged: &MergedLayers, facts: &Facts) -> Vec<HeldFile> {
     let is_areas = |path: &RelPath, tracked: &TrackedFile| {
         let entry = merged.files.get(path).filter(|entry| entry.layer == LayerName::Area);

@@ -94,6 +94,23 @@ fn a_genuine_record_that_an_agent_edits_or_moves_claims_nothing_more() {
 }
 
 #[test]
+fn without_its_record_setup_runs_again_but_no_file_that_an_agent_changed() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("setup.sh", "echo good >> log\n");
+    app.approved("setup = [\"sh ./setup.sh\"]\n");
+    let wt = app.worktree("wt");
+    wt.apply(&[]).succeeds();
+    wt.sh("rm \"$(git rev-parse --git-dir)/shopfloor/sweatfile-apply/record.json\"").exit(0);
+    wt.write("setup.sh", "echo evil >> log\n");
+    wt.apply(&[]).exit(3).any_out().err_has("setup.sh is tracked");
+    // Nor if it takes the file out of its index.
+    wt.git(&["rm", "-q", "--cached", "setup.sh"]);
+    wt.apply(&[]).exit(3).any_out().err_has("setup.sh is tracked");
+    assert_eq!(wt.read("log"), "good\n");
+}
+
+#[test]
 fn a_forged_snapshot_restores_nothing() {
     let w = World::new();
     let app = w.app();
@@ -221,4 +238,25 @@ fn a_forged_port_outside_of_the_range_is_not_used() {
     let port: u16 = app.read(".sweatshop-env").trim().strip_prefix("P=").unwrap().parse().unwrap();
     assert!((20_000..30_000).contains(&port), "{port}");
     app.apply(&["check"]).exit(0);
+}
+
+#[test]
+fn a_forged_main_checkout_is_not_used() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("Makefile", "all:\n\techo good >> log\n");
+    app.approved("setup = [\"make\"]\n");
+    w.program("make", "cat Makefile >> ~/made");
+    let agent = app.worktree("agent");
+    agent.commit(".gitignore", ".env\n");
+    agent.commit("Makefile", "all:\n\techo evil >> log\n");
+    agent.write(".env", "BASH_ENV=evil\n");
+    agent.write(".worktreeinclude", ".env\n");
+    agent.write("sweatfile", "setup = [\"make\"]\n");
+    app.write(".git/shopfloor/main-checkout", agent.path.to_str().unwrap());
+    agent.git(&["checkout", "-q", "-b", "next"]);
+    let next = w.at(app.path.with_file_name("next-wt"));
+    app.git(&["worktree", "add", "-q", next.path.to_str().unwrap(), "agent"]);
+    next.apply(&[]).exit(3).any_out().err_has("Makefile is tracked");
+    assert!(!next.has(".env") && !w.home("made").exists());
 }

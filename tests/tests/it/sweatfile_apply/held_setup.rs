@@ -1,4 +1,5 @@
-//! The area's setup commands do not use tracked files that nobody has approved.
+//! Setup commands use no file of a branch that nobody has read: the area's none that is tracked and not approved, the
+//! repository's none that differs from the main checkout's.
 
 use crate::support::world::{Repo, World, text, write};
 
@@ -168,4 +169,177 @@ fn a_tracked_env_file_holds_setup_back_too() {
     area(&w, "[files.envrc]\ncontent = \"dotenv_if_exists .sweatshop-env\\n\"\n");
     app.commit(".sweatshop-env", "PATH=.x:/usr/bin\n");
     assert_held(&app, ".sweatshop-env");
+}
+
+#[test]
+fn the_areas_commands_use_no_file_of_an_unread_branch_whatever_program_reads_it() {
+    let w = World::new();
+    let cases = [
+        ("mise trust", "mise.toml"),
+        ("mise trust --all", ".config/mise/conf.d/x.toml"),
+        ("asdf install", ".tool-versions"),
+        ("npm install", "web/package.json"),
+        ("pnpm install", "pnpm-lock.yaml"),
+        ("lefthook install", ".lefthook.toml"),
+        ("uv sync", "pyproject.toml"),
+        ("pip install -e .", "setup.py"),
+        ("poetry install", "poetry.lock"),
+        ("make setup", "GNUmakefile"),
+        ("just setup", "Justfile"),
+        ("bundle", "Gemfile"),
+        ("cargo build", "tools/build.rs"),
+        ("cd tools && ./x", "tools/x"),
+        ("for f in setup.d/*; do . ./$f; done", "setup.d/1"),
+    ];
+    for (number, (command, file)) in cases.into_iter().enumerate() {
+        w.program(command.split(' ').next().unwrap(), "echo ran >> ~/ran");
+        w.area(&format!("setup = [{command:?}]\n"));
+        let app = w.repo(&format!("eng/repos/app{number}"));
+        app.commit(file, "echo ran >> ~/ran\n");
+        app.sh(&format!("chmod +x {file} && git commit -qam x")).any_status().any_out().any_err();
+        app.apply(&[]).exit(3).any_out().err_has(&format!("{file} is tracked")).err_has("setup was held back");
+        app.apply(&["check"]).exit(1).out_has(&format!("setup is held back by {file}"));
+        assert!(!w.home("ran").exists(), "{command} ran with {file}");
+        app.apply(&["approve", "--yes"]).succeeds();
+        app.apply(&[]).succeeds();
+        std::fs::remove_file(w.home("ran")).unwrap();
+    }
+}
+
+/// Commits a file and approves a set-up, and returns a worktree whose branch has another text in it.
+fn changed<'w>(app: &Repo<'w>, setup: &str, file: &str) -> Repo<'w> {
+    app.commit(file, "echo good >> log\n");
+    app.approved(&format!("setup = [{setup:?}]\n"));
+    let name = format!("{}-wt", app.path.file_name().unwrap().to_str().unwrap());
+    let wt = app.worktree(&name);
+    wt.commit(file, "echo evil >> log\n");
+    wt
+}
+
+#[test]
+fn an_approved_setup_runs_no_file_that_a_branch_has_changed() {
+    let w = World::new();
+    let app = w.app();
+    let agent = changed(&app, "sh scripts/setup.sh", "scripts/setup.sh");
+    // A branch that does not touch the file is set up.
+    let plain = app.worktree("plain");
+    plain.commit("other", "x");
+    plain.apply(&[]).succeeds();
+    assert_eq!(plain.read("log"), "good\n");
+    let held = agent.apply(&[]).exit(3);
+    held.err_has("scripts/setup.sh is tracked").err_has("app-wt approve").out_has("skipped setup");
+    agent.apply(&["--yes"]).exit(3).any_out().err_has("scripts/setup.sh");
+    agent.apply(&["check"]).exit(1).out_has("setup is held back by scripts/setup.sh");
+    // In a hook the problem is a notice.
+    app.apply(&["hook", "install"]).succeeds();
+    app.git(&["branch", "again", "app-wt"]);
+    let added = app.run("git", &["worktree", "add", "-q", "../again", "again"]).exit(0);
+    added.err_has("scripts/setup.sh is tracked");
+    let again = w.at(app.path.with_file_name("again"));
+    assert!(!agent.has("log") && !again.has("log"));
+    // A person reads and approves this text, for every worktree.
+    agent.apply(&["approve"]).exit(3).err_has("echo evil >> log");
+    agent.apply(&["approve", "--yes"]).succeeds();
+    agent.apply(&[]).succeeds();
+    again.apply(&[]).succeeds();
+    assert_eq!((agent.read("log"), again.read("log")), ("evil\n".into(), "evil\n".into()));
+    again.write("scripts/setup.sh", "echo worse >> log\n");
+    again.apply(&["--setup-again"]).exit(3).any_out().err_has("scripts/setup.sh");
+}
+
+#[test]
+fn a_file_is_held_however_an_approved_setup_uses_it() {
+    let w = World::new();
+    for program in ["make", "npm", "yarn", "bun", "just", "uv", "poetry"] {
+        w.program(program, "echo evil >> log");
+    }
+    let cases = [
+        ("bash ./x", "x"),
+        ("sh a/../x.sh", "x.sh"),
+        ("cd tools && ./x", "tools/x"),
+        ("D=tools; sh \"$D/x.sh\"", "tools/x.sh"),
+        ("sh < 'tools/set up.sh'", "tools/set up.sh"),
+        ("for f in tools/*.sh; do . ./$f; done", "tools/x.sh"),
+        ("make", "Makefile"),
+        ("make -C sub", "sub/rules.mk"),
+        ("npm ci", "package.json"),
+        ("npm ci", ".npmrc"),
+        ("yarn", ".yarn/releases/yarn.cjs"),
+        ("bun install", "bunfig.toml"),
+        ("just setup", "justfile"),
+        ("uv sync", "pyproject.toml"),
+        ("poetry install", "poetry.lock"),
+    ];
+    for (number, (command, file)) in cases.into_iter().enumerate() {
+        let app = w.repo(&format!("eng/repos/app{number}"));
+        let wt = changed(&app, command, file);
+        wt.apply(&[]).exit(3).any_out().err_has(&format!("{file} is tracked"));
+        assert!(!wt.has("log"), "{command} ran with {file}");
+    }
+}
+
+#[test]
+fn links_are_followed_to_the_file_that_a_branch_has_changed() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("real/one", "echo good >> log\n");
+    app.sh("ln -s real/one two; ln -s two three; git add two three; git commit -qm links").exit(0);
+    app.approved("setup = [\"sh ./three\"]\n");
+    let (same, agent, moved) = (app.worktree("same"), app.worktree("agent"), app.worktree("moved"));
+    same.apply(&[]).succeeds();
+    agent.commit("real/one", "echo evil >> log\n");
+    agent.apply(&[]).exit(3).any_out().err_has("three is tracked");
+    agent.apply(&["approve"]).exit(3).err_has("echo evil >> log");
+    // A directory that became a link to another one.
+    app.approved("setup = [\"sh real/one\"]\n");
+    moved.sh("git mv real evil && echo 'echo evil >> log' > evil/one && ln -s evil real && git add -A").exit(0);
+    moved.apply(&[]).exit(3).any_out().err_has("is tracked");
+    assert!(same.has("log") && !agent.has("log") && !moved.has("log"));
+}
+
+#[test]
+fn moving_the_default_branch_does_not_make_its_files_read() {
+    let w = World::new();
+    let app = w.app();
+    let agent = changed(&app, "sh ./setup.sh", "setup.sh");
+    agent.git(&["update-ref", "refs/heads/main", "HEAD"]);
+    let next = app.worktree("next");
+    assert_eq!(next.read("setup.sh"), "echo evil >> log\n");
+    next.apply(&[]).exit(3).any_out().err_has("setup.sh is tracked");
+    assert!(!next.has("log"));
+}
+
+#[test]
+fn in_the_main_checkout_an_approved_setup_runs_the_default_branchs_files() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("setup.sh", "echo good >> log\n");
+    app.sh("ln -s setup.sh link; git add link; git commit -qm link").exit(0);
+    app.approved("setup = [\"sh ./link\"]\n");
+    app.git(&["checkout", "-q", "-b", "agent"]);
+    app.commit("setup.sh", "echo evil >> log\n");
+    app.apply(&[]).exit(3).any_out().err_has("link is tracked");
+    app.git(&["checkout", "-q", "main"]);
+    app.git(&["checkout", "-q", "-b", "other"]);
+    app.commit("other", "x");
+    // A person's own edit, not yet committed.
+    app.write("setup.sh", "echo mine >> log\n");
+    app.apply(&[]).succeeds();
+    assert_eq!(app.read("log"), "mine\n");
+}
+
+#[test]
+fn a_workers_clone_is_compared_with_its_source() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("setup.sh", "echo good >> log\n");
+    app.approved("setup = [\"sh ./setup.sh\"]\n");
+    for (name, text, code) in [("same", "echo good >> log\n", 0), ("changed", "echo evil >> log\n", 3)] {
+        w.at(w.home("")).git(&["clone", "-q", "eng/repos/app", name]);
+        let clone = w.at(w.home(name));
+        clone.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
+        clone.write("setup.sh", text);
+        clone.apply(&[]).exit(code).any_out().any_err();
+        assert_eq!(clone.has("log"), code == 0, "{name}");
+    }
 }

@@ -368,3 +368,78 @@ fn an_empty_source_clears_the_entry_and_makes_no_directory() {
     app.apply(&[]).succeeds();
     assert!(!app.has(".claude"));
 }
+
+#[test]
+fn an_area_that_others_can_write_does_not_count() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["hook", "install"]).succeeds();
+    w.area("setup = [\"touch ~/ran\"]\n[env]\nA = \"1\"\n");
+    let left_out = |open: &str, close: &str, named: &str| {
+        app.sh(open).exit(0);
+        let reason = format!("others can write to {}", w.home(named).display());
+        let out = app.apply(&[]).exit(0).any_out();
+        out.err_has("/sweatfile is left out").err_has(reason.trim_end_matches('/')).err_has("chmod go-w");
+        for args in [&["check"][..], &["show"], &["approve", "--yes"]] {
+            app.apply(args).any_status().any_out().err_has("is left out");
+        }
+        let added = app.run("git", &["worktree", "add", "-q", "--detach", "../wt"]).exit(0);
+        added.err_has("is left out");
+        app.git(&["worktree", "remove", "--force", "../wt"]);
+        assert!(!w.home("ran").exists() && !app.has(".sweatshop-env"), "{open}");
+        app.sh(close).exit(0);
+    };
+    left_out("chmod 1777 ~/eng", "chmod 755 ~/eng", "eng");
+    left_out("chmod 775 ~/eng", "chmod 755 ~/eng", "eng");
+    left_out("chmod 646 ~/eng/sweatfile", "chmod 644 ~/eng/sweatfile", "eng/sweatfile");
+    left_out("chmod 757 ~", "chmod 755 ~", "");
+    // A link counts as what it leads to, and as the directories on the way.
+    let back = "rm ~/eng/sweatfile; mv ~/open/sweatfile ~/eng; rmdir ~/open";
+    left_out("mkdir -m 777 ~/open; mv ~/eng/sweatfile ~/open; ln -s ../open/sweatfile ~/eng", back, "open");
+    left_out(
+        "mv ~/eng ~/real; chmod 777 ~/real; ln -s real ~/eng",
+        "rm ~/eng; mv ~/real ~/eng; chmod 755 ~/eng",
+        "real",
+    );
+    app.apply(&[]).succeeds();
+    assert!(w.home("ran").exists());
+    // What it brought while it counted stays.
+    app.sh("chmod 777 ~/eng").exit(0);
+    app.apply(&[]).exit(0).any_out().err_has("is left out");
+    assert_eq!(app.read(".sweatshop-env"), "A=1\n");
+}
+
+#[test]
+fn a_named_area_that_others_can_write_does_not_count_either() {
+    let w = World::new();
+    let app = w.app();
+    write(&w.home("shared/own/sweatfile"), "setup = [\"touch ~/ran\"]\n");
+    app.sh("chmod 1777 ~/shared").exit(0);
+    write(&w.home(".config/shopfloor/config.toml"), &format!("[sweatfile-apply]\narea = {:?}\n", w.home("shared/own")));
+    app.apply(&[]).exit(0).any_out().err_has("shared/own/sweatfile is left out: others can write to");
+    assert!(!w.home("ran").exists());
+}
+
+#[test]
+fn an_area_of_another_user_does_not_count() {
+    if !crate::support::world::needs_root() {
+        return;
+    }
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"touch ~/ran\"]\n");
+    write(&w.home("own"), "setup = [\"touch ~/ran\"]\n");
+    for theirs in [
+        "chown 65534 ~/eng/sweatfile",
+        "chown -h 65534 ~/eng",
+        "ln -sf ~/own ~/eng/sweatfile; chown -h 65534 ~/eng/sweatfile",
+    ] {
+        app.sh(theirs).exit(0);
+        let out = app.apply(&[]).exit(0).any_out();
+        out.err_has("is left out").err_has("belongs to another user").err_has("sudo chown -h 0");
+        assert!(!w.home("ran").exists(), "{theirs}");
+        app.sh("chown -h 0 ~/eng ~/eng/sweatfile").exit(0);
+    }
+    app.apply(&[]).succeeds();
+    assert!(w.home("ran").exists());
+}
