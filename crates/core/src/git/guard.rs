@@ -74,13 +74,13 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
 /// Fails with the kind `tampered` if a link is among the directories of our state below a git directory, where an agent
 /// can write: state that is read, written or removed there would be somebody else's files.
 pub fn refuse_linked_state(git_dir: &Path) -> Result<()> {
-    let state = walkdir::WalkDir::new(git_dir.join("shopfloor")).max_depth(3);
+    let state = walkdir::WalkDir::new(git_dir.join("shopfloor")).max_depth(4);
     // A link that a tool is about to place in a worktree is not followed.
     let is_staged = |entry: &walkdir::DirEntry| entry.file_name().as_bytes().starts_with(fs::RESERVED.as_bytes());
     match state.into_iter().filter_map(Result::ok).find(|entry| entry.path_is_symlink() && !is_staged(entry)) {
         None => Ok(()),
-        Some(link) => Err(tampered(format!("{} is a symbolic link, and nothing of ours is", link.path().display()))
-            .hint(format!("look where it leads, and remove it: `rm {}`", crate::text::shell_word(link.path())))),
+        Some(link) => Err(tampered(format!("{} is a symbolic link, and our state has none", link.path().display()))
+            .hint(format!("ask what made it, then remove it: `rm {}`", crate::text::shell_word(link.path())))),
     }
 }
 

@@ -98,23 +98,31 @@ impl Git {
             }
         };
         fs::create_private_dir(&dir)?;
-        // A directory that git would make is made in its place first. A file is made through its link.
-        ["logs", "info", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
         // Attributes there could hide a change from a review.
         if matches!(owner, Owner::Agents { .. }) {
+            // A directory that git would make is made in its place first. A file is made through its link.
+            ["logs", "info", "lfs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
             fs::create_private_dir(&dir.join("info"))?;
             fs::point(&dir.join("info/exclude"), &real.join("info/exclude"))?;
         } else {
             fs::point(&dir.join("info"), &real.join("info"))?;
         }
         for name in LINKED.iter().filter(|name| FILES.contains(name) || real.join(name).exists()) {
-            fs::point(&dir.join(name), &real.join(name))?;
+            let link = dir.join(name);
+            // What a program has made here before the directory was there stays.
+            if link.is_symlink() || !link.is_dir() {
+                fs::point(&link, &real.join(name))?;
+            }
         }
         link_worktrees(&real, &dir)?;
         let text = match owner {
             Owner::Person => own_config(&self.settings(&real.join("config"))?, &real),
             Owner::Agents { theirs, .. } => {
-                let known: BTreeSet<Setting> = self.settings_in(theirs)?.into_iter().collect();
+                let mut known: BTreeSet<Setting> = self.settings_in(theirs)?.into_iter().collect();
+                // The clone is one of that directory: git-lfs fetches from there.
+                for key in ["remote.origin.url", "shopfloor.source"] {
+                    known.insert((key.into(), Some(theirs.clone().into_os_string())));
+                }
                 let mut settings = self.settings(&real.join("config"))?;
                 settings.retain(|setting| is_harmless(setting) || known.contains(setting));
                 written(&settings)

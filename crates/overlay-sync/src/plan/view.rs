@@ -258,17 +258,16 @@ pub fn why_new(look: &Look<'_>, here: &[u8]) -> Option<String> {
 /// The changes of a text that parses which wait for a person.
 fn reviewed(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<(Vec<EntryPath>, Option<Part>), String> {
     let known: Vec<&[u8]> = base.into_iter().chain(look.overlay).collect();
-    let mut found = started(look, here, &known, base.is_some())?;
-    if found.iter().any(|entries| !entries.is_empty()) {
-        // What the text only lacks or reverts because of an old view is put back, and waits for nobody.
+    let [added, mut taken] = started(look, here, &known, base.is_some())?;
+    if !taken.is_empty() {
+        // What the text only lacks because of an old view is put back, and waits for nobody.
         let side = side_text(&Look { accepted: &BTreeSet::new(), ..*look }, base, here)?;
-        found = started(look, &side.bytes, &known, base.is_some())?;
+        [_, taken] = started(look, &side.bytes, &known, base.is_some())?;
     }
-    let [added, taken] = &found;
     let mut why: Vec<String> = Vec::new();
-    why.extend((!added.is_empty()).then(|| format!("it {}", adds(added))));
-    why.extend((!taken.is_empty()).then(|| format!("it takes away from {}", named(taken))));
-    let mut waiting = found.concat();
+    why.extend((!added.is_empty()).then(|| format!("it {}", adds(&added))));
+    why.extend((!taken.is_empty()).then(|| format!("it takes away from {}", named(&taken))));
+    let mut waiting = [added, taken].concat();
     if !look.removed.is_empty() {
         let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(look.kind, Grow::All, bytes)).collect();
         let back: Vec<EntryPath> = entries(look.kind, Grow::All, here)

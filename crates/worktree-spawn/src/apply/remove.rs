@@ -270,8 +270,11 @@ fn recover_one(
 ) -> Result<RecoveredRemoval> {
     let unplaced = Moves::of(place, &open, Path::new(""));
     let is_final = unplaced.record_aside.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-    let Some(at) = recorded_path(if is_final { &unplaced.record_aside } else { &unplaced.record })? else {
-        return open.close().map(|()| RecoveredRemoval::NotBegun);
+    let at = match recorded_path(if is_final { &unplaced.record_aside } else { &unplaced.record })? {
+        // Half of the record may be deleted already; then the files are gone, too.
+        None if is_final => unplaced.record_aside.clone(),
+        None => return open.close().map(|()| RecoveredRemoval::NotBegun),
+        Some(at) => at,
     };
     let moves = Moves::of(place, &open, &at.with_file_name(&open.entry.name));
     if is_final {

@@ -150,7 +150,7 @@ pub fn has_ended(liveness: Liveness) -> std::result::Result<(), String> {
 pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> {
     let agent = &condition.known.agent;
     has_ended(condition.liveness)?;
-    if agent.kind == AgentKind::Root {
+    if agent.kind == AgentKind::Root || (condition.known.worktree.is_main && agent.kind == AgentKind::Subtree) {
         return Err("it was not spawned".into());
     }
     if condition.known.worktree.is_lost {

@@ -45,7 +45,7 @@ fn a_forged_late_text_brings_nothing_that_waits_for_a_person() {
         plain.replace("\n}\n", ",\n  \"hooks\": { \"Stop\": [{ \"hooks\": [{ \"command\": \"evil\" }] }] }\n}\n");
     forge("1-1-1", &evil);
     let out = s.app.overlay(&["sync"]).any_status().any_out();
-    out.err_has("a program wrote to .claude/settings.json after the file was replaced");
+    out.err_has("a program wrote to .claude/shared.json after the file was replaced");
     s.all_are(SETTINGS, &plain);
     // It is kept, and a text that an edit could have spread is not lost either.
     let kept = &s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines()[0];

@@ -132,7 +132,7 @@ fn the_rest_of_an_edit_travels_and_what_starts_something_can_be_rejected() {
     assert_eq!((json(&s.text(LOCAL)), json(&s.b.read(LOCAL))), (rest.clone(), rest.clone()));
     let told = why(&s, LOCAL);
     assert!(told.contains("`env.PATH` (the environment) and `statusLine` (a status line)"), "{told}");
-    s.app.overlay(&["reject", id(&s.held()[0])]).succeeds();
+    s.app.overlay(&["reject", id(&s.held()[0])]).succeeds().any_err();
     assert_eq!(json(&s.a.read(LOCAL)), rest);
     s.sync(0).any_err();
     // The person's own edits in the overlay wait for nobody.
@@ -153,7 +153,7 @@ fn what_keeps_agents_in_is_not_taken_away_unasked() {
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
     let rest = json(&start.replace("\"a\"", "\"b\""));
     assert_eq!((json(&s.text(LOCAL)), json(&s.b.read(LOCAL))), (rest.clone(), rest));
-    s.app.overlay(&["accept", id(&s.held()[0])]).succeeds();
+    s.app.overlay(&["accept", id(&s.held()[0])]).succeeds().any_err();
     s.all_are(LOCAL, r#"{"model": "b"}"#);
     // A program that does not know of it yet takes nothing away.
     s.put(LOCAL, &start.replace("\"a\"", "\"b\""));
@@ -177,7 +177,7 @@ fn variables_that_start_programs_wait_and_others_do_not() {
     s.a.write(".env", "A=2\nEDITOR=/x\nPORT=1\n");
     s.sync(1).any_err();
     s.all_but(&s.a, ".env", "A=2\nPORT=1\n");
-    s.app.overlay(&["accept", id(&s.held()[0])]).succeeds();
+    s.app.overlay(&["accept", id(&s.held()[0])]).succeeds().any_err();
     s.all_are(".env", "A=2\nEDITOR=/x\nPORT=1\n");
     // Who changes its value changes what is started.
     s.b.write(".env", "A=2\nEDITOR=/y\nPORT=1\n");

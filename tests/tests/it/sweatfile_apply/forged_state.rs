@@ -70,10 +70,12 @@ fn apply_overwrites_and_removes_nothing_that_only_a_forged_record_claims() {
 fn a_genuine_record_that_an_agent_edits_or_moves_claims_nothing_more() {
     let w = World::new();
     let app = w.app();
-    w.area("[env]\nA = \"1\"\n[files.a]\ncontent = \"a\"\n");
-    app.apply(&[]).succeeds().any_err();
+    let area = "[env]\nA = \"1\"\n[files.a]\ncontent = \"a\"\n";
+    w.area(&format!("{area}[files.b]\ncontent = \"b\"\n"));
     let wt = app.worktree("wt");
     wt.apply(&[]).succeeds().any_err();
+    w.area(area);
+    app.apply(&[]).succeeds().any_err();
     app.sh("echo TOKEN=mine >> .sweatshop-env; echo mine > notes").exit(0);
     let mut edited: Value = serde_json::from_str(&app.read(&format!("{STATE}/record.json"))).unwrap();
     edited["env"]["TOKEN"] = json!("mine");
