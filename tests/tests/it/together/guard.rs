@@ -443,6 +443,36 @@ fn what_stands_in_a_worktrees_place_is_neither_removed_nor_written_to() {
 }
 
 #[test]
+fn a_configuration_that_is_swapped_in_meanwhile_runs_nothing() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let evil = evil(&w);
+    work(&floor, "adam", "COMMIT README.md mine Change it");
+    let adam = tree(&floor, "adam");
+    adam.git(&["config", "extensions.worktreeConfig", "true"]);
+    let app = w.app();
+    let child = w.at(app.spawn(&["subtree", "x"]).exit(0).stdout.trim_end());
+    child.git(&["config", "extensions.worktreeConfig", "true"]);
+    for (tree, dir) in
+        [(&adam, floor.root.path.join(".git/worktrees/adam")), (&child, app.path.join(".git/worktrees/x"))]
+    {
+        write(&dir.join("evil"), &configuration(&evil));
+        write(&tree.path.join(".gitattributes"), "* filter=evil\n");
+        write(&tree.path.join("README.md"), "touched\n");
+        let swap = "while sleep 0.001; do cp evil t && mv t config.worktree; rm -f config.worktree; done";
+        let mut swapper = w.command("sh").args(["-c", swap]).current_dir(&dir).spawn().unwrap();
+        for _ in 0..10 {
+            floor.ctl(&["accept", "adam"]).any_status().any_out().any_err();
+            app.spawn(&["list", "--status"]).any_status().any_out().any_err();
+            app.spawn(&["remove", "x"]).any_status().any_out().any_err();
+        }
+        swapper.kill().unwrap();
+        swapper.wait().unwrap();
+        assert_unmarked(&w, "a configuration that comes and goes");
+    }
+}
+
+#[test]
 fn what_is_no_file_where_git_reads_one_is_told_and_not_waited_for() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);

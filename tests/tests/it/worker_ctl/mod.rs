@@ -9,6 +9,7 @@ mod delivery;
 mod doctor;
 mod events;
 mod handover;
+mod hostile;
 mod init;
 mod killed_accept;
 mod killed_commands;

@@ -6,6 +6,35 @@ use crate::support::spawn::{app, subtree};
 use crate::support::world::{Repo, World, mode, text, write};
 
 #[test]
+fn a_hook_that_was_changed_since_it_was_installed_is_left_out() {
+    let w = World::new();
+    let app = app(&w);
+    let path = app.path.join(".git/hooks/post-checkout");
+    let put = |path: &std::path::Path, body: &str| {
+        write(path, &format!("#!/bin/sh\n{body}\n"));
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    put(&path, "touch theirs");
+    app.apply(&["hook", "install"]).exit(0).any_out().any_err();
+    assert!(subtree(&app, &["a"]).has("theirs"));
+    // The person's own hook, which ours runs first, is another one now.
+    let before = path.with_file_name("post-checkout.before-shopfloor");
+    put(&before, "touch evil");
+    let made = app.spawn(&["subtree", "b"]).exit(0);
+    made.err_has("post-checkout.before-shopfloor has changed since `hook install` saw it").err_has("hook install");
+    assert!(!w.at(made.stdout.trim_end()).has("evil"));
+    // To install it again is to accept it.
+    app.apply(&["hook", "install"]).exit(0).any_out().any_err();
+    assert!(subtree(&app, &["c"]).has("evil"));
+    // Our own is known by its text.
+    let ours = std::fs::read_to_string(&path).unwrap();
+    write(&path, &ours.replace("status=0", "status=0; touch worse"));
+    let made = app.spawn(&["subtree", "d"]).exit(0);
+    made.err_has("was edited since it was installed");
+    assert!(!w.at(made.stdout.trim_end()).has("worse"));
+}
+
+#[test]
 fn hooks_run_as_under_git_and_their_failure_is_a_warning() {
     let w = World::new();
     let app = app(&w);
