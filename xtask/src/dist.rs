@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::install;
 use crate::registry;
-use crate::run::{TOOLS, build, find, project, run as program};
+use crate::run::{Build, TOOLS, build, find, project, run as program};
 
 const CARGO_DEB: &str = "3.8.0";
 
@@ -56,7 +56,7 @@ fn target() -> Result<String> {
 
 /// Puts every file of the packages below one directory.
 fn tree(dist: &Path, unoptimised: bool) -> Result<PathBuf> {
-    let built = build(!unoptimised)?;
+    let built = build(if unoptimised { Build::Reference } else { Build::Dist })?;
     let tree = dist.join("tree");
     if tree.exists() {
         fs::remove_dir_all(&tree).with_context(|| format!("cannot empty {}", tree.display()))?;

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::generate;
-use crate::generate::ZSH;
-use crate::run::{TOOLS, build, find};
+use crate::generate::{self, ZSH};
+use crate::run::{Build, TOOLS, build, find};
 
 pub fn run(prefix: &str) -> Result<()> {
     let prefix = absolute(prefix)?;
-    for path in put_all(&build(true)?, &prefix)? {
+    for path in put_all(&build(Build::Release)?, &prefix)? {
         println!("{}", path.display());
     }
     let bin = prefix.join("bin");
@@ -33,8 +32,9 @@ pub fn put_all(built: &Path, prefix: &Path) -> Result<Vec<PathBuf>> {
         paths.push(prefix.join("bin").join(tool));
         put(&prefix.join("bin").join(tool), &binary, 0o755)?;
     }
-    for (path, bytes) in texts() {
-        put(&prefix.join(&path), &bytes, 0o644)?;
+    let texts = generate::texts(built)?;
+    for path in generate::files_below(texts.path()).into_iter().filter(|path| path.starts_with("share")) {
+        put(&prefix.join(&path), &fs::read(texts.path().join(&path))?, 0o644)?;
         paths.push(prefix.join(path));
     }
     Ok(paths)
@@ -43,8 +43,22 @@ pub fn put_all(built: &Path, prefix: &Path) -> Result<Vec<PathBuf>> {
 /// Deletes every file that `run` writes. Directories stay: others may use them.
 pub fn undo(prefix: &str) -> Result<()> {
     let prefix = absolute(prefix)?;
-    let binaries = TOOLS.iter().map(|tool| Path::new("bin").join(tool));
-    for path in binaries.chain(texts().into_iter().map(|(path, _)| path)).map(|path| prefix.join(path)) {
+    let mut paths: Vec<PathBuf> = TOOLS.iter().map(|tool| prefix.join("bin").join(tool)).collect();
+    for tool in TOOLS {
+        let completions = [
+            "share/bash-completion/completions/@",
+            "share/zsh/site-functions/_@",
+            "share/fish/vendor_completions.d/@.fish",
+        ];
+        paths.extend(completions.map(|path| prefix.join(path.replace('@', tool))));
+        let man = prefix.join("share/man/man1");
+        let is_its =
+            |name: &str| name == format!("{tool}.1") || (name.starts_with(&format!("{tool}-")) && name.ends_with(".1"));
+        paths.extend(
+            generate::files_below(&man).into_iter().filter(|f| f.to_str().is_some_and(is_its)).map(|f| man.join(f)),
+        );
+    }
+    for path in paths {
         match fs::remove_file(&path) {
             Ok(()) => println!("{}", path.display()),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
@@ -52,13 +66,6 @@ pub fn undo(prefix: &str) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The man pages and completions, with their paths below the prefix.
-fn texts() -> Vec<(PathBuf, Vec<u8>)> {
-    let man = generate::man_pages().into_iter().map(|(file, bytes)| (Path::new("share/man/man1").join(file), bytes));
-    let completions = generate::completions().into_iter();
-    man.chain(completions.map(|(dir, file, bytes)| (Path::new(dir).join(file), bytes))).collect()
 }
 
 fn absolute(prefix: &str) -> Result<PathBuf> {

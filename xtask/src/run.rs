@@ -65,17 +65,37 @@ pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| project().join("target"), |dir| project().join(dir))
 }
 
+/// What is built, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// The tools and what the tests run, as the tests build them: nothing is compiled twice.
+    Debug,
+    /// The same with what `gen` needs.
+    Reference,
+    /// The tools and the reference for a person who builds them.
+    Release,
+    /// The same for packages: slower to build, smaller and faster.
+    Dist,
+}
+
 /// Builds the tools. Returns the directory of the binaries.
-pub fn build(release: bool) -> Result<PathBuf> {
-    let mut args = vec!["build"];
-    for tool in TOOLS {
-        args.extend(["--package", tool]);
-    }
-    if release {
-        args.push("--release");
-    }
+pub fn build(what: Build) -> Result<PathBuf> {
+    let profile = match what {
+        Build::Debug => {
+            cargo(&["build", "--workspace", "--exclude", "reference", "--bins"])?;
+            return Ok(target_dir().join("debug"));
+        }
+        Build::Reference => {
+            cargo(&["build", "--workspace", "--bins"])?;
+            return Ok(target_dir().join("debug"));
+        }
+        Build::Release => "release",
+        Build::Dist => "dist",
+    };
+    let mut args = vec!["build", "--profile", profile, "--package", "reference"];
+    args.extend(TOOLS.iter().flat_map(|tool| ["--package", tool]));
     cargo(&args)?;
-    Ok(target_dir().join(if release { "release" } else { "debug" }))
+    Ok(target_dir().join(profile))
 }
 
 /// The path of a program on the PATH.

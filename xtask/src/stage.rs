@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::kills::Kills;
 use crate::registry::recipe_programs;
-use crate::run::{TOOLS, cargo, cargo_program, find, project, target_dir};
+use crate::run::{Build, TOOLS, build, cargo_program, find, project, target_dir};
 use crate::test::{SKIPPED, Skipped, open_dir, threads};
 
 /// The user that is created for the suite.
@@ -75,7 +75,7 @@ pub struct Stage {
 impl Stage {
     /// Builds everything and copies it into place.
     pub fn new() -> Result<Stage> {
-        cargo(&["build", "--workspace", "--bins"])?;
+        build(Build::Debug)?;
         let built = built_tests()?;
         let dir = tempfile::Builder::new().prefix("shopfloor-tests-").tempdir_in(open_dir()?)?;
         open(dir.path())?;
@@ -200,7 +200,8 @@ fn is_it(path: &Path) -> bool {
 
 /// The test binaries, each with the manifest of its package.
 fn built_tests() -> Result<Vec<(PathBuf, PathBuf)>> {
-    let args = ["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
+    let args =
+        ["test", "--workspace", "--exclude", "reference", "--no-run", "--message-format=json-render-diagnostics"];
     eprintln!("xtask: cargo {}", args.join(" "));
     let output = Command::new(cargo_program()).args(args).current_dir(project()).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::kills::Kills;
 use crate::registry::recipe_programs;
-use crate::run::{Missing, cargo, cargo_with, find};
+use crate::run::{Build, Missing, build, cargo_with, find};
 
 /// The variable with the path of the file that lists skipped tests.
 pub const SKIPPED: &str = "SHOPFLOOR_SKIPPED";
@@ -22,14 +22,14 @@ pub fn run(args: &[String]) -> Result<()> {
 pub fn run_with(kills: Kills, args: &[String]) -> Result<()> {
     require_programs()?;
     // The smoke tests run the binaries that ship.
-    cargo(&["build", "--workspace", "--bins"])?;
+    build(Build::Debug)?;
     let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
     let skipped = dir.path().join("skipped");
     let threads = threads();
     // Go on after the first failure.
     let mut line = match find("cargo-nextest") {
-        Some(_) => vec!["nextest", "run", "--workspace", "--no-fail-fast"],
-        None => vec!["test", "--workspace", "--no-fail-fast"],
+        Some(_) => vec!["nextest", "run", "--workspace", "--exclude", "reference", "--no-fail-fast"],
+        None => vec!["test", "--workspace", "--exclude", "reference", "--no-fail-fast"],
     };
     line.extend(args.iter().map(String::as_str));
     let (name, value) = kills.variable();

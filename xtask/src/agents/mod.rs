@@ -5,6 +5,10 @@ mod model;
 mod programs;
 mod rounds;
 mod speech;
+/// The programs that the tools know. Only this file of the tools is compiled here: `xtask` links none of them.
+#[expect(dead_code, reason = "the tools use the rest")]
+#[path = "../../../crates/core/src/agents.rs"]
+mod table;
 
 use std::path::Path;
 
@@ -14,7 +18,7 @@ use self::lab::Lab;
 use self::model::Model;
 use self::programs::Trial;
 use self::rounds::{ROUNDS, Round};
-use crate::run::build;
+use crate::run::{Build, build};
 use crate::stage::{is_root, ordinary_user};
 use crate::test::require_programs;
 
@@ -58,7 +62,7 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(unknown) = args.programs.iter().find(|name| trials.iter().all(|trial| trial.name() != *name)) {
         bail!("there is no program {unknown}; name one of {}", names(&trials).join(", "));
     }
-    let tools = build(false)?;
+    let tools = build(Build::Debug)?;
     let is_wanted = |trial: &&Trial| args.programs.is_empty() || args.programs.iter().any(|name| name == trial.name());
     let mut columns = Vec::new();
     for trial in trials.iter().filter(is_wanted) {

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::table::{self as agents, AgentProgram};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use shopfloor_core::agents::{self, AgentProgram};
 
 use crate::registry;
 use crate::run::target_dir;

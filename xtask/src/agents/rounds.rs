@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::table::{HookWiring, ProgramHooks};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
-use shopfloor_core::agents::{HookWiring, ProgramHooks};
 
 use super::lab::Lab;
 use super::speech::Turn;

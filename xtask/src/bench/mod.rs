@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{build, isolated};
+use crate::run::{Build, build, isolated};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -50,7 +50,7 @@ impl Row {
 type Measure = fn(&Bench) -> Result<Vec<Row>>;
 
 pub fn run(args: &Args) -> Result<()> {
-    let bin = build(true)?;
+    let bin = build(Build::Dist)?;
     let dir = tempfile::tempdir_in(&args.dir).with_context(|| format!("cannot work in {}", args.dir.display()))?;
     let bench = Bench { dir: dir.path().to_path_buf(), bin, runs: args.runs };
     let benches: [(&str, Measure); 5] = [

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{self, Missing, TOOLS, build, find, isolated};
+use crate::run::{self, Build, Missing, TOOLS, build, find, isolated};
 pub use picture::picture;
 use story::{AGENT, BEFORE, STEPS};
 
@@ -162,7 +162,7 @@ impl Stage {
     fn new(agent: Option<String>) -> Result<Stage> {
         require("git")?;
         require("tmux")?;
-        let built = build(false)?;
+        let built = build(Build::Debug)?;
         let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
         let (home, bin) = (dir.path().join("home"), dir.path().join("bin"));
         for new in [&home, &bin] {
