@@ -173,8 +173,12 @@ pub fn refuse_changed(env: &Env, hook: &str, path: &Path) -> Result<()> {
     let Some(tools) = tools_of(&String::from_utf8_lossy(&text)) else { return Ok(()) };
     refuse_edited(path, hook, &tools, &text)?;
     let before = chained_path(path);
-    if fs::read(&before)?.is_none_or(|bytes| own_files::is_listed(env, &before, &bytes)) {
+    let Some(bytes) = fs::read(&before)?.filter(|bytes| !own_files::is_listed(env, &before, bytes)) else {
         return Ok(());
+    };
+    // One that was there before the list, or whose repository was moved, is taken as it is once.
+    if !own_files::is_known(env, &before) {
+        return own_files::note(env, &before, &bytes);
     }
     let tool = tools.first().cloned().unwrap_or_default();
     Err(Failure::new(Exit::No, "edited", format!("{} has changed since `hook install` saw it", before.display()))

@@ -12,6 +12,13 @@ use crate::lock::Lock;
 /// How many earlier versions of a file stay listed, because a kill may leave one of them.
 const EARLIER: usize = 3;
 
+/// Whether any version of `path` is listed.
+pub fn is_known(env: &Env, path: &Path) -> bool {
+    let text = list(env).and_then(|list| fs::read_no_follow(&list).ok().flatten()).unwrap_or_default();
+    let wanted = line(path, b"");
+    String::from_utf8_lossy(&text).lines().any(|listed| file(listed) == file(&wanted))
+}
+
 /// Whether we wrote these bytes to `path`.
 pub fn is_listed(env: &Env, path: &Path, bytes: &[u8]) -> bool {
     let text = list(env).and_then(|list| fs::read_no_follow(&list).ok().flatten()).unwrap_or_default();

@@ -156,8 +156,8 @@ pub fn load(shared: &Path, id: &str) -> Result<Option<AgentRun>> {
 }
 
 fn load_file(path: &Path) -> Result<Option<AgentRun>> {
-    let Some(bytes) = fs::read_no_follow(path)? else { return Ok(None) };
-    // A record that cannot be understood says nothing; the lock does.
+    // A record that cannot be read or understood says nothing; the lock does. It stops nobody else.
+    let Some(bytes) = fs::read_no_follow(path).ok().flatten() else { return Ok(None) };
     let run = serde_json::from_slice::<AgentRun>(&bytes).ok().filter(|run| run.v <= VERSION);
     Ok(run.filter(|run| run.is_sound() && path.ends_with(format!("{}.json", encoded(&run.agent.id)))))
 }

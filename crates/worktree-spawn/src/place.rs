@@ -29,7 +29,10 @@ impl Worktree {
     /// A git that works on what the repository has recorded of this worktree, because an agent may have rewritten the
     /// worktree's `.git` file and configuration (exit 4, kind `tampered`).
     pub fn git(&self, git: &Git, place: &Place) -> Result<Git> {
-        if self.is_main { Ok(git.clone()) } else { git.guarded(&place.common_dir, &self.path) }
+        match self.is_main {
+            true => git.guarded_main(&place.common_dir, &self.path),
+            false => git.guarded(&place.common_dir, &self.path),
+        }
     }
 }
 

@@ -230,8 +230,12 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<bool> {
 }
 
 /// Removes a directory that is ours with everything in it; links in it are removed, not followed. Nothing
-/// there is nothing to do.
+/// there is nothing to do. Fails if something is mounted in it, which would be emptied.
 pub fn remove_tree(dir: &Path) -> Result<()> {
+    if let Some(mount) = mount::below(dir).first() {
+        return Err(Failure::failed(format!("something is mounted at {}", mount.display()))
+            .hint(format!("unmount it first: `umount {}`", crate::text::shell_word(mount))));
+    }
     match std::fs::remove_dir_all(dir) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).at("remove", dir),
         _ => Ok(()),

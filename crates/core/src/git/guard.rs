@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::stand_in::Owner;
@@ -45,7 +45,7 @@ impl Pinned {
 const EXTENSION: &[u8] = b"worktreeconfig";
 
 /// The files of a worktree's record that git reads before anything else, and the most bytes they have.
-const READ_FIRST: ([&str; 4], u64) = (["HEAD", "gitdir", "commondir", "config.worktree"], 1 << 20);
+const READ_FIRST: ([&str; 6], u64) = (["HEAD", "gitdir", "commondir", "config.worktree", "logs", "refs"], 1 << 20);
 
 /// Fails with the kind `tampered` unless everything in a worktree's private git directory is a plain file or directory.
 /// git would wait for ever on a pipe, and follow a link.
@@ -60,11 +60,14 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
     // Submodules have repositories of their own there, and the tools their state.
     let is_gits = |entry: &walkdir::DirEntry| !["modules", "shopfloor"].iter().any(|name| entry.file_name() == *name);
     for entry in walkdir::WalkDir::new(git_dir).min_depth(1).into_iter().filter_entry(is_gits).filter_map(Result::ok) {
-        let (kind, first) = (entry.file_type(), READ_FIRST.0.iter().any(|name| entry.file_name() == *name));
-        if !kind.is_dir() && !kind.is_file() {
+        let (kind, is_top) = (entry.file_type(), entry.depth() == 1);
+        let is_read = is_top && READ_FIRST.0.iter().any(|name| entry.file_name() == *name);
+        // Programs keep sockets and links of their own there.
+        let is_odd = kind.is_fifo() || kind.is_block_device() || kind.is_char_device();
+        if is_odd || (is_read && !kind.is_file() && !kind.is_dir()) {
             return odd(entry.path(), "is not a file");
         }
-        if entry.depth() == 1 && first && entry.metadata().is_ok_and(|meta| meta.len() > READ_FIRST.1) {
+        if is_read && kind.is_file() && entry.metadata().is_ok_and(|meta| meta.len() > READ_FIRST.1) {
             return odd(entry.path(), "is too large");
         }
     }
@@ -74,10 +77,22 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
 /// Fails with the kind `tampered` if a link is among the directories of our state below a git directory, where an agent
 /// can write: state that is read, written or removed there would be somebody else's files.
 pub fn refuse_linked_state(git_dir: &Path) -> Result<()> {
+    // What is to be deleted there was somebody's worktree, which may have links.
+    let is_ours = |entry: &walkdir::DirEntry| {
+        entry.depth() < 3
+            || !["gone", "undone"]
+                .iter()
+                .any(|name| entry.path().ancestors().nth(entry.depth() - 2).is_some_and(|dir| dir.ends_with(name)))
+    };
     let state = walkdir::WalkDir::new(git_dir.join("shopfloor")).max_depth(4);
     // A link that a tool is about to place in a worktree is not followed.
     let is_staged = |entry: &walkdir::DirEntry| entry.file_name().as_bytes().starts_with(fs::RESERVED.as_bytes());
-    match state.into_iter().filter_map(Result::ok).find(|entry| entry.path_is_symlink() && !is_staged(entry)) {
+    match state
+        .into_iter()
+        .filter_entry(is_ours)
+        .filter_map(Result::ok)
+        .find(|entry| entry.path_is_symlink() && !is_staged(entry))
+    {
         None => Ok(()),
         Some(link) => Err(tampered(format!("{} is a symbolic link, and our state has none", link.path().display()))
             .hint(format!("ask what made it, then remove it: `rm {}`", crate::text::shell_word(link.path())))),
@@ -118,13 +133,35 @@ impl Git {
         let reads_own = shared.windows(EXTENSION.len()).any(|part| part == EXTENSION);
         let (stand_in, vars) = match &self.pinned {
             Some(clone) if clone.git_dir == common_dir => (clone.common_dir.clone(), clone.vars),
-            _ if reads_own => (Some(self.stand_in(common_dir, &Owner::Person)?), &[][..]),
+            _ if reads_own => (self.stand_in_of(common_dir, &git_dir)?, &[][..]),
             _ => (None, &[][..]),
         };
         let settings = if reads_own { self.own_settings(&git_dir)? } else { Vec::new() };
         let common_dir = stand_in.unwrap_or_else(|| common_dir.to_path_buf());
         let pinned = Pinned { settings, vars, ..Pinned::new(worktree, git_dir, Some(common_dir)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
+    }
+
+    /// The same for the main checkout of a repository, whose `config.worktree` an agent may be able to write, too.
+    pub fn guarded_main(&self, common_dir: &Path, checkout: &Path) -> Result<Git> {
+        let shared = fs::read_text(&common_dir.join("config"))?.unwrap_or_default().to_ascii_lowercase();
+        if !shared.windows(EXTENSION.len()).any(|part| part == EXTENSION) {
+            return Ok(self.clone());
+        }
+        let stand_in = self.stand_in_of(common_dir, common_dir)?;
+        let settings = self.own_settings(common_dir)?;
+        let pinned = Pinned { settings, ..Pinned::new(checkout, common_dir.to_path_buf(), stand_in) };
+        Ok(Git { pinned: Some(pinned), ..self.clone() })
+    }
+
+    /// The stand-in for a person's common directory. Where the user's state cannot be written, as in an agent's sandbox,
+    /// there is none, and a worktree whose own configuration could run something is refused.
+    fn stand_in_of(&self, common_dir: &Path, git_dir: &Path) -> Result<Option<PathBuf>> {
+        match self.stand_in(common_dir, &Owner::Person) {
+            Ok(dir) => Ok(Some(dir)),
+            Err(failure) if failure.is_write_refused() => self.refuse_own_programs(git_dir).map(|()| None),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// git for a clone of ours in which agents work, at `root`. No command of it in the clone or, through
@@ -211,14 +248,12 @@ impl Git {
         if !listed.status.success() {
             return Err(failed("ls-files", &listed));
         }
-        let is_hidden = |entry: &&[u8]| entry.first().is_some_and(|tag| *tag == b'S' || tag.is_ascii_lowercase());
-        let paths = nul_fields(&listed.stdout).filter(is_hidden).filter_map(|entry| entry.get(2..));
-        let is_there = |path: &&[u8]| worktree.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
-        let hidden: Vec<&[u8]> = paths.filter(is_there).collect();
+        let hidden = hidden_files(worktree, &listed.stdout);
         let index = private_dir(worktree).filter(|_| !hidden.is_empty()).map(|dir| dir.join("index"));
         let Some(own) = index.map_or(Ok(None), |index| fs::read_own(&index))? else { return Ok(Vec::new()) };
         let index = scratch.join("unhidden-index");
         fs::create_private_dir(scratch)?;
+        fs::remove(&index.with_extension("lock"))?;
         fs::replace(&index, &own, Some(fs::PRIVATE))?;
         let found = self.unhidden(worktree, &index, &hidden);
         fs::remove(&index)?;
@@ -259,11 +294,15 @@ impl Git {
             return Ok(Some(format!("sets `{key}`, which may run a program, so git is not asked about it")));
         }
         let status = ask(&["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"])?;
+        let listed = ask(&["ls-files", "-v", "-z"])?;
         let loose = ask(&["rev-list", "-n1", "--all", "--not", "--remotes"])?;
         let stashed = ask(&["rev-parse", "--quiet", "--verify", "refs/stash"])?;
         Ok(match () {
             () if !status.status.success() => Some(format!("cannot be looked at: {}", super::git_said(&status))),
             () if !status.stdout.is_empty() => Some("has changes of its own".into()),
+            () if !hidden_files(place, &listed.stdout).is_empty() => {
+                Some("has files that git was told not to look at".into())
+            }
             () if !loose.status.success() || !loose.stdout.is_empty() => {
                 Some("has commits that are nowhere else".into())
             }
@@ -271,6 +310,13 @@ impl Git {
             () => None,
         })
     }
+}
+
+/// The files that are there although the index says not to look at them, from what `git ls-files -v -z` lists.
+fn hidden_files<'l>(worktree: &Path, listed: &'l [u8]) -> Vec<&'l [u8]> {
+    let is_hidden = |entry: &&[u8]| entry.first().is_some_and(|tag| *tag == b'S' || tag.is_ascii_lowercase());
+    let paths = nul_fields(listed).filter(is_hidden).filter_map(|entry| entry.get(2..));
+    paths.filter(|path| worktree.join(OsStr::from_bytes(path)).symlink_metadata().is_ok()).collect()
 }
 
 /// The directories of a worktree that are repositories of their own; none if a directory cannot be read.
@@ -314,12 +360,12 @@ pub fn recorded_path(record: &Path) -> Result<Option<PathBuf>> {
     Ok(dot_git.parent().map(Path::to_path_buf))
 }
 
-/// Whether a worktree is a directory whose `.git` is a plain file that names this record, and nothing on the way to it
-/// is a link. The record need not exist any more.
+/// Whether a worktree is a directory, and no link, whose `.git` is a plain file that names this record. The record need
+/// not exist any more.
 pub fn leads_back(worktree: &Path, record: &Path) -> bool {
     let dot_git = worktree.join(".git");
-    let is_plain = dot_git.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.nlink() == 1)
-        && worktree.canonicalize().is_ok_and(|real| real == worktree);
+    let is_plain = dot_git.symlink_metadata().is_ok_and(|meta| meta.is_file())
+        && worktree.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     let says = fs::read_no_follow(&dot_git).ok().flatten().filter(|_| is_plain).unwrap_or_default();
     let named =
         says.strip_prefix(b"gitdir: ").map(|named| clean(&worktree.join(OsStr::from_bytes(named.trim_ascii_end()))));

@@ -106,7 +106,9 @@ impl Git {
     /// A git command in `dir` that ignores inherited repository variables. It has no pager, no prompt, no optional
     /// locks, no translations and no stdin.
     pub fn cmd(&self, dir: &Path) -> Cmd {
-        let cmd = self.inherited(dir).without_vars(LOCAL_VARS);
+        // What an agent may have written beside its commits changes no history that we judge by.
+        let cmd = self.inherited(dir).without_vars(LOCAL_VARS).var("GIT_NO_REPLACE_OBJECTS", "1");
+        let cmd = cmd.var("GIT_GRAFT_FILE", "/dev/null");
         let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
         match self.pinned_at(dir) {
             Some(_) => self.pin(cmd, dir).within(DEADLINE),

@@ -193,10 +193,12 @@ fn finish(
         fs::rename_new(&moves.record, &moves.record_aside)?;
     }
     // First the files, which the record tells where they are.
-    if leads_back(&moves.aside, &moves.record)
-        && let Err(failure) = fs::remove_tree(&moves.aside)
-    {
-        done.notes.push(format!("{failure}; remove what is left there by hand"));
+    let is_its = decided == Decided::Here || leads_back(&moves.aside, &moves.record);
+    let removed = if is_its { fs::remove_tree(&moves.aside) } else { Ok(()) };
+    if moves.aside.symlink_metadata().is_ok() {
+        let why =
+            removed.err().map_or_else(|| format!("{} stays", moves.aside.display()), |failure| failure.to_string());
+        done.notes.push(format!("{why}; remove what is left there by hand"));
     }
     if let Some(tip) = &open.entry.deletes {
         delete_branch(place, git, &open.entry.id, tip, decided, done)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git};
+use shopfloor_core::git::{self, Git, LONG_DEADLINE};
 use shopfloor_core::proc::Output;
 
 use crate::facts::history::commit_cmd;
@@ -58,8 +58,11 @@ fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
     fs::create_private_dir(&private)?;
     let index = private.join("trash-index");
     fs::remove(&index)?;
-    let with_index =
-        |args: &[&str]| git.cmd_alone(dir).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture();
+    fs::remove(&index.with_extension("lock"))?;
+    let with_index = |args: &[&str]| {
+        let cmd = git.cmd_alone(dir).within(LONG_DEADLINE).var("GIT_INDEX_FILE", &index);
+        cmd.args(args.iter().copied()).capture()
+    };
     let write = || -> Result<String> {
         stdout("read-tree", with_index(&["read-tree", "HEAD"])?)?;
         // git must not enter repositories inside, because an agent may have written their configuration.

@@ -66,7 +66,7 @@ fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecor
         let dir = admin.join(name);
         let text = fs::read_no_follow(&dir.join("HEAD")).unwrap_or_default().unwrap_or_default();
         let on_branch = String::from_utf8_lossy(&text).trim() == head || place.has_ref_storage;
-        let Some(path) = recorded_path(&dir)?.filter(|_| on_branch) else { continue };
+        let Some(path) = recorded_path(&dir).ok().flatten().filter(|_| on_branch) else { continue };
         let is_linked = leads_back(&path, &dir);
         let is_bare = || fs::list(&path).is_ok_and(|names| names.iter().all(|name| name == ".git"));
         let is_its = match Agent::load(&layout::identity_file(&dir)) {
@@ -119,7 +119,9 @@ pub fn recover(
             }
             // The index is written last, so if it is there all files are.
             let is_whole = entry.dir.join("index").exists() && !entry.dir.join("index.lock").exists();
-            match is_whole && !has_ignored(git, &entry.path)? {
+            // The task is a person's text.
+            let has_task = entry.path.join(TASK_FILE).symlink_metadata().is_ok();
+            match is_whole && !has_task && !has_ignored(git, &entry.path)? {
                 // It holds only what git and this tool made.
                 true => fs::remove_tree(&entry.path)?,
                 false if is_whole => {
@@ -168,7 +170,11 @@ fn is_in_use(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRec
     let has_seats = !fs::list(&layout::seats_dir(&entry.dir))?.is_empty();
     let runs = agent_run::load(&shared, &spawn.id)?.is_some_and(|run| run.ended.is_none());
     let is_moved = !spawn.name.is_empty() && entry.path.file_name() != Some(OsStr::new(&spawn.name));
-    if is_here || is_nested || has_seats || runs || is_moved {
+    // A journal may be forged: what anybody has used stays.
+    let is_used = agent_run::load(&shared, &spawn.id)?.is_some()
+        || entry.dir.join("locked").exists()
+        || !fs::mounts_below(&entry.path).is_empty();
+    if is_here || is_nested || has_seats || runs || is_moved || is_used {
         return Ok(true);
     }
     if !entry.dir.join("index").exists() || entry.dir.join("index.lock").exists() {
