@@ -283,7 +283,11 @@ impl Cmd {
                 return Ok(collect(output));
             }
             is_over = true;
-            end_groups(&handle.pids(), Signal::KILL);
+            // git removes its locks when it is asked to end.
+            end_groups(&handle.pids(), Signal::TERM);
+            if handle.wait_timeout(GRACE)?.is_none() {
+                end_groups(&handle.pids(), Signal::KILL);
+            }
             handle.wait().map(collect)
         })?;
         if !is_over {

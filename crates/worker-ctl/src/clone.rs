@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LONG_DEADLINE, ListedWorktree, failed, private_dir, recorded_dir};
+use shopfloor_core::git::{Git, ListedWorktree, failed, private_dir, recorded_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
@@ -81,6 +81,7 @@ impl SourceClone {
     /// Makes a worktree without files at `path` for a branch, which is made first if `new` names a commit for it. This
     /// git obeys the clone's own configuration, which names nothing that runs before a file is written.
     pub fn add_worktree(&self, path: &Path, branch: &str, new: Option<&str>) -> Result<()> {
+        self.plain.require_sound_records(&self.root.join(".git"))?;
         let cmd = self.plain.cmd_alone(&self.root).args(["worktree", "add", "--quiet", "--no-checkout"]);
         let cmd = match new {
             Some(at) => cmd.args(["--no-track", "-b", branch]).arg(path).arg(at),
@@ -93,25 +94,33 @@ impl SourceClone {
     /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed; returns what a
     /// person should know about that.
     pub fn fill_worktree(&self, path: &Path) -> Result<Option<String>> {
-        let written = self.cmd(path)?.within(LONG_DEADLINE).args(["reset", "--quiet", "--hard"]).capture()?;
+        let written = self.cmd(path)?.args(["reset", "--quiet", "--hard"]).capture()?;
         if !written.status.success() {
             return Err(failed("reset", &written));
         }
-        let hook = self.root.join(".git/hooks/post-checkout");
-        if let Err(failure) = hook::refuse_foreign("post-checkout", &hook) {
+        // A person's own hooks directory counts, and none that the clone names.
+        let asked = self.git.cmd(&self.root).args(["config", "--type=path", "--get", "core.hooksPath"]).capture()?;
+        let named = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
+        let own = self.root.join(".git/hooks/post-checkout");
+        let hook = if named.is_empty() { own } else { path.join(&named).join("post-checkout") };
+        if named.is_empty()
+            && let Err(failure) = hook::refuse_foreign("post-checkout", &hook)
+        {
             return Ok(Some(format!("left out the hook: {failure}; {}", failure.hints.join("; "))));
         }
         let sha = self.ask(path, &["rev-parse", "HEAD"])?;
-        let scratch = fs::scratch(&self.root.join(".git/shopfloor/tmp"))?;
+        let scratch = fs::scratch(&self.root.join("locks"))?;
         let ended = hook::run_post_checkout(&self.plain, (&hook, path, &sha), scratch, |_| {})?;
         let failed = ended.filter(|status| !status.success());
         Ok(failed.map(|status| format!("a hook failed with {status} while {} was created", path.display())))
     }
 
-    /// Removes a worktree whose content is kept elsewhere, and git's record of it.
+    /// Removes a worktree whose content is kept elsewhere, and git's record of it. git itself would read all records.
     pub fn remove_worktree(&self, path: &Path) -> Result<()> {
-        let removed = self.plain.cmd_alone(&self.root).args(["worktree", "remove", "--force"]).arg(path).capture()?;
-        if removed.status.success() { self.git.look_again() } else { Err(failed("worktree remove", &removed)) }
+        let record = recorded_dir(&self.root.join(".git"), path)?;
+        fs::remove_tree(path)?;
+        record.map_or(Ok(()), |record| fs::remove_tree(&record))?;
+        self.git.look_again()
     }
 
     /// The output of a command; fails when git fails.
@@ -128,7 +137,7 @@ impl SourceClone {
         let _lock = Lock::take(&layout::lock(&self.root, RootLock::Fetch))?;
         let options = ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow"];
         // Where the source is, the root says, and not the clone, in which agents can write.
-        let cmd = self.cmd(&self.root)?.within(LONG_DEADLINE).arg("fetch").args(options).arg("--no-auto-maintenance");
+        let cmd = self.cmd(&self.root)?.arg("fetch").args(options).arg("--no-auto-maintenance");
         let fetched = cmd.arg(source).arg("+refs/heads/*:refs/remotes/origin/*").capture()?;
         if fetched.status.success() { Ok(()) } else { Err(failed("fetch", &fetched)) }
     }
@@ -245,6 +254,12 @@ impl SourceClone {
             1 => Ok(MergeResult::Conflict),
             _ => Err(failed("merge-tree", &merged)),
         }
+    }
+
+    /// The files with changes that git was told not to look at.
+    pub fn hidden(&self, worktree: &Path) -> Result<Vec<String>> {
+        let hidden = self.git_for(worktree)?.hidden_changes(worktree, &self.root.join("locks"))?;
+        Ok(hidden.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
     /// Paths with uncommitted changes, and untracked files. A nested repository ends in `/`.

@@ -153,12 +153,6 @@ impl OpenJournal<SpawnJournal> {
         self.entry.makes_branch = false;
         self.save()
     }
-
-    /// Notes that other processes made these directories.
-    pub fn disown_dirs(&mut self, dirs: &[PathBuf]) -> Result<()> {
-        self.entry.makes_dirs.retain(|dir| !dirs.contains(dir));
-        self.save()
-    }
 }
 
 impl<J: Journaled> OpenJournal<J> {

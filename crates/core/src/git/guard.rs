@@ -9,9 +9,10 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::stand_in::Owner;
-use super::{Git, failed, nul_fields, private_dir};
+use super::{Git, LOCAL_VARS, failed, nul_fields, private_dir};
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
+use crate::proc::Cmd;
 
 /// What turns off the programs that git runs by itself, in every command of ours.
 pub(super) const NO_PROGRAMS: [&str; 2] = ["-c", "core.fsmonitor=false"];
@@ -159,7 +160,9 @@ impl Git {
     fn stand_in_of(&self, common_dir: &Path, git_dir: &Path) -> Result<Option<PathBuf>> {
         match self.stand_in(common_dir, &Owner::Person) {
             Ok(dir) => Ok(Some(dir)),
-            Err(failure) if failure.is_write_refused() => self.refuse_own_programs(git_dir).map(|()| None),
+            Err(failure) if failure.is_write_refused() || self.env.state_home().is_none() => {
+                self.refuse_own_programs(git_dir).map(|()| None)
+            }
             Err(failure) => Err(failure),
         }
     }
@@ -174,6 +177,31 @@ impl Git {
         let common_dir = self.stand_in(&git_dir, &owner)?;
         let pinned = Pinned { vars: AS_COMMITTED, ..Pinned::new(root, git_dir, Some(common_dir)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
+    }
+
+    fn pinned_at(&self, dir: &Path) -> Option<&Pinned> {
+        self.pinned.as_ref().filter(|pinned| pinned.worktree == dir)
+    }
+
+    /// A git command for a person: in the foreground, with their pager, where there is no deadline.
+    pub fn shown(&self, dir: &Path) -> Cmd {
+        self.pin(Cmd::new(&self.program, &self.env).dir(dir).without_vars(LOCAL_VARS).args(NO_PROGRAMS), dir)
+    }
+
+    /// Names the git directory to use in a pinned work tree.
+    pub(super) fn pin(&self, cmd: Cmd, dir: &Path) -> Cmd {
+        let Some(pinned) = self.pinned_at(dir) else { return cmd };
+        let cmd = cmd.var("GIT_DIR", &pinned.git_dir).var("GIT_WORK_TREE", &pinned.worktree);
+        let cmd = pinned.vars.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, *value));
+        let cmd = pinned.settings.iter().fold(cmd, |cmd, setting| cmd.arg("-c").arg(setting));
+        pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
+    }
+
+    /// Fails with the kind `tampered`, naming the file, if git would wait for ever on the record of a worktree: `git
+    /// worktree add` reads all of them.
+    pub fn require_sound_records(&self, common_dir: &Path) -> Result<()> {
+        let all = common_dir.join("worktrees");
+        fs::list(&all)?.iter().try_for_each(|name| require_plain(&all.join(name)))
     }
 
     /// Looks again which worktrees of the clone git can read, for programs that keep running.
@@ -196,7 +224,7 @@ impl Git {
     }
 
     /// What would be lost with the repositories inside a worktree, if anything: changes, or commits that are nowhere
-    /// else. Of one whose own configuration could make git run a program nobody can tell, and so it is said.
+    /// else.
     pub fn inner_losses(&self, worktree: &Path) -> Result<Option<String>> {
         let mut places: Vec<PathBuf> = self.inner(worktree)?.into_iter().map(|path| worktree.join(path)).collect();
         let mut seen = BTreeSet::new();
@@ -278,21 +306,23 @@ impl Git {
     }
 
     fn inner_loss(&self, place: &Path) -> Result<Option<String>> {
-        let ask = |args: &[&str]| {
-            let cmd = self.cmd_alone(place).var("GIT_NO_LAZY_FETCH", "1");
-            cmd.args(args.iter().copied()).capture()
+        let (Some(git_dir), Some(common_dir)) = (private_dir(place), super::common_dir_of(place)) else {
+            return Ok(Some("cannot be looked at".into()));
         };
-        let listed = ask(&["config", "--show-scope", "--name-only", "-z", "--list"])?;
-        if !listed.status.success() {
-            return Ok(Some(format!("cannot be looked at: {}", super::git_said(&listed))));
-        }
-        let fields: Vec<&[u8]> = nul_fields(&listed.stdout).collect();
-        let own = fields.chunks(2).filter(|pair| matches!(pair.first(), Some(&b"local" | &b"worktree")));
-        let runs = |key: &[u8]| RUN_BY_LOOKING.iter().any(|part| key.starts_with(part.0) && key.ends_with(part.1));
-        if let Some(key) = own.filter_map(|pair| pair.get(1)).find(|key| runs(key)) {
-            let key = String::from_utf8_lossy(key);
-            return Ok(Some(format!("sets `{key}`, which may run a program, so git is not asked about it")));
-        }
+        // Whoever put it there wrote its configuration, of which only what runs nothing counts.
+        let dir = self.own_place(&common_dir)?.with_extension("inner");
+        let owner = Owner::Agents { dir: dir.clone(), theirs: PathBuf::from("/") };
+        let looked = require_plain(&git_dir).and_then(|()| self.stand_in(&common_dir, &owner)).and_then(|stand_in| {
+            let pinned = Pinned { vars: AS_COMMITTED, ..Pinned::new(place, git_dir, Some(stand_in)) };
+            Git { pinned: Some(pinned), ..self.clone() }.what_only_it_has(place)
+        });
+        fs::remove_tree(&dir)?;
+        Ok(looked.unwrap_or_else(|failure| Some(format!("cannot be looked at: {failure}"))))
+    }
+
+    /// What only this repository has, if anything: changes, commits, a stash.
+    fn what_only_it_has(&self, place: &Path) -> Result<Option<String>> {
+        let ask = |args: &[&str]| self.cmd_alone(place).args(args.iter().copied()).capture();
         let status = ask(&["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"])?;
         let listed = ask(&["ls-files", "-v", "-z"])?;
         let loose = ask(&["rev-list", "-n1", "--all", "--not", "--remotes"])?;
@@ -318,35 +348,6 @@ fn hidden_files<'l>(worktree: &Path, listed: &'l [u8]) -> Vec<&'l [u8]> {
     let paths = nul_fields(listed).filter(is_hidden).filter_map(|entry| entry.get(2..));
     paths.filter(|path| worktree.join(OsStr::from_bytes(path)).symlink_metadata().is_ok()).collect()
 }
-
-/// The directories of a worktree that are repositories of their own; none if a directory cannot be read.
-pub fn repositories_inside(worktree: &Path) -> Option<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut entries = walkdir::WalkDir::new(worktree).min_depth(1).into_iter();
-    while let Some(entry) = entries.next() {
-        let entry = entry.ok()?;
-        if entry.file_name() == ".git" {
-            if entry.file_type().is_dir() {
-                entries.skip_current_dir();
-            }
-            if entry.depth() > 1 {
-                found.extend(entry.path().parent().map(Path::to_path_buf));
-            }
-        }
-    }
-    Some(found)
-}
-
-/// How keys begin and end by which a look at a repository runs a program; file monitors and hooks are off anyway.
-const RUN_BY_LOOKING: [(&[u8], &[u8]); 6] = [
-    (b"filter.", b".clean"),
-    (b"filter.", b".smudge"),
-    (b"filter.", b".process"),
-    // Missing objects are fetched, by any command that a remote names.
-    (b"extensions.partialclone", b""),
-    (b"remote.", b".promisor"),
-    (b"remote.", b".partialclonefilter"),
-];
 
 pub(super) fn tampered(why: String) -> Failure {
     Failure::new(Exit::Failed, "tampered", why)

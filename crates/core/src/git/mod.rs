@@ -17,7 +17,7 @@ use crate::lock::Lock;
 use crate::proc::{self, Cmd, Output};
 
 use self::guard::{NO_HOOKS, NO_PROGRAMS, Pinned};
-pub use self::guard::{leads_back, recorded_dir, recorded_path, refuse_linked_state, repositories_inside};
+pub use self::guard::{leads_back, recorded_dir, recorded_path, refuse_linked_state};
 pub use self::worktrees::ListedWorktree;
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.
@@ -42,11 +42,8 @@ pub const LOCAL_VARS: &[&str] = &[
     "GIT_COMMON_DIR",
 ];
 
-/// How long a command in a worktree that an agent writes to may take: it may have put a pipe where git reads a file.
-const DEADLINE: Duration = Duration::from_secs(60);
-
-/// The same for a command that writes many files or fetches.
-pub const LONG_DEADLINE: Duration = Duration::from_secs(1800);
+/// How long a command may take: an agent may have put a pipe where git reads a file.
+const DEADLINE: Duration = Duration::from_secs(600);
 
 /// The git program and the environment it is called in.
 #[derive(Clone, Debug)]
@@ -110,28 +107,7 @@ impl Git {
         let cmd = self.inherited(dir).without_vars(LOCAL_VARS).var("GIT_NO_REPLACE_OBJECTS", "1");
         let cmd = cmd.var("GIT_GRAFT_FILE", "/dev/null");
         let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
-        match self.pinned_at(dir) {
-            Some(_) => self.pin(cmd, dir).within(DEADLINE),
-            None => cmd,
-        }
-    }
-
-    fn pinned_at(&self, dir: &Path) -> Option<&Pinned> {
-        self.pinned.as_ref().filter(|pinned| pinned.worktree == dir)
-    }
-
-    /// A git command for a person: in the foreground, with their pager, where there is no deadline.
-    pub fn shown(&self, dir: &Path) -> Cmd {
-        self.pin(Cmd::new(&self.program, &self.env).dir(dir).without_vars(LOCAL_VARS).args(NO_PROGRAMS), dir)
-    }
-
-    /// Names the git directory to use in a pinned work tree.
-    fn pin(&self, cmd: Cmd, dir: &Path) -> Cmd {
-        let Some(pinned) = self.pinned_at(dir) else { return cmd };
-        let cmd = cmd.var("GIT_DIR", &pinned.git_dir).var("GIT_WORK_TREE", &pinned.worktree);
-        let cmd = pinned.vars.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, *value));
-        let cmd = pinned.settings.iter().fold(cmd, |cmd, setting| cmd.arg("-c").arg(setting));
-        pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
+        self.pin(cmd, dir).within(DEADLINE)
     }
 
     /// Like `cmd`, but runs no hooks and does not touch submodules.
@@ -306,7 +282,7 @@ impl Git {
         if !text.split(|b| *b == b'\n').any(|line| line.trim_ascii().starts_with(b"[shopfloor]")) {
             return Ok(None);
         }
-        let cmd = self.cmd(git_dir).args(["config", "--file"]).arg(&file);
+        let cmd = self.cmd(Path::new("/")).args(["config", "--file"]).arg(&file);
         let output = cmd.args(["--no-includes", "-z", "--get", "shopfloor.source"]).capture()?;
         let value = output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsString::from_vec(v.to_vec())));
         Ok(value.filter(|value| output.status.success() && !value.as_os_str().is_empty()))

@@ -15,6 +15,7 @@ use super::{Git, git_said, nul_fields};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::hash::Digest;
+use crate::text::is_like;
 
 /// What the stand-in has links to.
 const LINKED: [&str; 10] =
@@ -24,43 +25,13 @@ const LINKED: [&str; 10] =
 const FILES: [&str; 3] = ["HEAD", "packed-refs", "shallow"];
 
 /// Keys that decide what files and commits look like, and run nothing. `git sparse-checkout` writes some of them.
-const HARMLESS: [&str; 31] = [
-    "core.sparsecheckout",
-    "core.sparsecheckoutcone",
-    "core.autocrlf",
-    "core.bare",
-    "core.commentchar",
-    "core.compression",
-    "core.eol",
-    "core.filemode",
-    "core.ignorecase",
-    "core.logallrefupdates",
-    "core.longpaths",
-    "core.precomposeunicode",
-    "core.quotepath",
-    "core.repositoryformatversion",
-    "core.safecrlf",
-    "core.sharedrepository",
-    "core.symlinks",
-    "core.untrackedcache",
-    "diff.algorithm",
-    "diff.colormoved",
-    "diff.renames",
-    "extensions.compatobjectformat",
-    "extensions.noop",
-    "extensions.objectformat",
-    "extensions.preciousobjects",
-    "extensions.refstorage",
-    "gc.auto",
-    "i18n.commitencoding",
-    "merge.conflictstyle",
-    "merge.renames",
-    "submodule.recurse",
-];
-
-/// Sections of which every key is harmless.
-const HARMLESS_SECTIONS: [&str; 10] =
-    ["advice.", "branch.", "color.", "commit.", "index.", "pull.", "push.", "rerere.", "status.", "user."];
+const HARMLESS: &str = "advice.* branch.* color.* commit.* index.* pull.* push.* rerere.* status.* \
+    core.autocrlf core.bare core.commentchar core.compression core.eol core.filemode core.ignorecase \
+    core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion \
+    core.safecrlf core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.symlinks core.untrackedcache \
+    diff.algorithm diff.colormoved diff.renames extensions.compatobjectformat extensions.noop extensions.objectformat \
+    extensions.preciousobjects extensions.refstorage gc.auto i18n.commitencoding merge.conflictstyle merge.renames \
+    submodule.recurse";
 
 /// What `git lfs install` writes: it names the program and no other.
 const LFS: [(&str, &str); 4] = [
@@ -89,19 +60,15 @@ impl Git {
         let real = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
         let dir = match owner {
             Owner::Agents { dir, .. } => dir.clone(),
-            Owner::Person => {
-                let home = self.env.state_home().ok_or_else(|| {
-                    Failure::usage("there is no place for state: neither XDG_STATE_HOME nor HOME is set")
-                        .hint("set HOME")
-                })?;
-                home.join("git").join(Digest::of(real.as_os_str().as_bytes()).to_string())
-            }
+            Owner::Person => self.own_place(common_dir)?,
         };
         fs::create_private_dir(&dir)?;
         // Attributes there could hide a change from a review.
         if matches!(owner, Owner::Agents { .. }) {
+            require_no_way_out(&real)?;
+            fs::create_private_dir(&dir.join("logs"))?;
             // A directory that git would make is made in its place first. A file is made through its link.
-            ["logs", "info", "lfs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
+            ["info", "lfs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
             fs::create_private_dir(&dir.join("info"))?;
             fs::point(&dir.join("info/exclude"), &real.join("info/exclude"))?;
         } else {
@@ -135,6 +102,15 @@ impl Git {
         Ok(dir)
     }
 
+    /// Where a stand-in lies in the user's own state.
+    pub(super) fn own_place(&self, common_dir: &Path) -> Result<PathBuf> {
+        let real = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
+        let home = self.env.state_home().ok_or_else(|| {
+            Failure::usage("there is no place for state: neither XDG_STATE_HOME nor HOME is set").hint("set HOME")
+        })?;
+        Ok(home.join("git").join(Digest::of(real.as_os_str().as_bytes()).to_string()))
+    }
+
     /// The harmless settings of a worktree's own configuration, from one read.
     pub(super) fn own_settings(&self, git_dir: &Path) -> Result<Vec<OsString>> {
         let mut settings = self.settings(&git_dir.join("config.worktree"))?;
@@ -165,8 +141,7 @@ impl Git {
         let Some(text) = fs::read_no_follow(file)?.filter(|text| !text.trim_ascii().is_empty()) else {
             return Ok(Vec::new());
         };
-        let dir = file.parent().unwrap_or(file);
-        let cmd = self.cmd(dir).args(["config", "--file", "-", "--no-includes", "-z", "--list"]);
+        let cmd = self.cmd(Path::new("/")).args(["config", "--file", "-", "--no-includes", "-z", "--list"]);
         let output = cmd.input(text).capture()?;
         match output.status.success() {
             true => Ok(parse(&output.stdout)),
@@ -182,13 +157,30 @@ impl Git {
     }
 }
 
+/// Fails with the kind `tampered` if a link is among a clone's refs, through which git would write elsewhere, or if
+/// something other than a file lies where git reads one. The stand-in has logs of its own.
+fn require_no_way_out(real: &Path) -> Result<()> {
+    let refs = walkdir::WalkDir::new(real.join("refs")).into_iter().filter_map(Result::ok);
+    let links = refs.filter(|entry| !entry.file_type().is_dir() && !entry.file_type().is_file());
+    let files =
+        ["HEAD", "packed-refs", "shallow", "info/exclude", "objects/info/alternates"].map(|name| real.join(name));
+    let odd = files.into_iter().filter(|file| file.symlink_metadata().is_ok_and(|meta| !meta.is_file()));
+    match links.map(walkdir::DirEntry::into_path).chain(odd).next() {
+        None => Ok(()),
+        Some(path) => Err(tampered(format!("{} is not a file", path.display()))
+            .hint(format!("look at it and move it away: `ls -l {}`", crate::text::shell_word(&path)))),
+    }
+}
+
 /// Links to the records of those worktrees that git can read without waiting for ever.
 pub(super) fn link_worktrees(real: &Path, dir: &Path) -> Result<()> {
     let (records, links) = (real.join("worktrees"), dir.join("worktrees"));
     fs::create_private_dir(&links)?;
-    let sound: Vec<OsString> =
-        fs::list(&records)?.into_iter().filter(|name| require_plain(&records.join(name)).is_ok()).collect();
-    for name in fs::list(&links)?.into_iter().filter(|name| !sound.contains(name)) {
+    // First the links: one that is made meanwhile stays.
+    let linked = fs::list(&links)?;
+    let is_sound = |name: &OsString| require_plain(&records.join(name)).is_ok();
+    let sound: Vec<OsString> = fs::list(&records)?.into_iter().filter(is_sound).collect();
+    for name in linked.iter().filter(|name| !sound.contains(name)) {
         fs::remove(&links.join(name))?;
     }
     sound.iter().try_for_each(|name| fs::point(&links.join(name), &records.join(name)))
@@ -204,9 +196,7 @@ fn parse(listed: &[u8]) -> Vec<Setting> {
 }
 
 fn is_harmless((key, value): &Setting) -> bool {
-    HARMLESS.contains(&key.as_str())
-        || HARMLESS_SECTIONS.iter().any(|section| key.starts_with(section))
-        || LFS.iter().any(|(known, text)| known == key && value.as_deref() == Some(OsStr::new(text)))
+    is_like(key, HARMLESS) || LFS.iter().any(|(known, text)| known == key && value.as_deref() == Some(OsStr::new(text)))
 }
 
 fn pair(key: &str, value: Option<&OsStr>) -> OsString {
@@ -269,7 +259,7 @@ mod tests {
     #[test]
     fn a_filter_counts_only_as_git_lfs_writes_it() {
         let is = |key: &str, value: &str| is_harmless(&(key.into(), Some(value.into())));
-        assert!(is("filter.lfs.clean", "git-lfs clean -- %f") && is("user.name", "a"));
+        assert!(is("filter.lfs.clean", "git-lfs clean -- %f") && is("core.eol", "lf"));
         assert!(!is("filter.lfs.clean", "git-lfs clean -- %f; evil") && !is("filter.x.clean", "git-lfs clean -- %f"));
         assert!(!is("extensions.worktreeconfig", "true") && !is("remote.origin.uploadpack", "evil"));
     }

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{Git, Repo, failed, private_dir};
+use super::stand_in::Owner;
+use super::{Git, Repo, common_dir_of, failed, private_dir, recorded_path};
 use crate::error::Result;
 
 /// A worktree as `git worktree list` has it.
@@ -19,23 +20,38 @@ pub struct ListedWorktree {
 }
 
 impl Git {
-    /// All worktrees of the repository that `dir` belongs to, the main one first. One process.
+    /// All worktrees of the repository that `dir` belongs to, the main one first. One process. Worktrees whose records
+    /// git cannot read are left out: it would wait for ever on a pipe.
     pub fn list_worktrees(&self, dir: &Path) -> Result<Vec<ListedWorktree>> {
-        let output = self.cmd_alone(dir).args(["worktree", "list", "--porcelain", "-z"]).capture()?;
-        match output.status.success() {
-            true => Ok(parse(&output.stdout)),
-            false => Err(failed("worktree list", &output)),
+        let mut cmd = self.cmd_alone(dir);
+        let common_dir = common_dir_of(dir).unwrap_or_else(|| dir.to_path_buf());
+        let is_sound = self.require_sound_records(&common_dir).is_ok();
+        if !is_sound {
+            let stand_in = self.stand_in(&common_dir, &Owner::Person)?;
+            cmd = cmd.var("GIT_DIR", &common_dir).var("GIT_COMMON_DIR", stand_in);
         }
+        let output = cmd.args(["worktree", "list", "--porcelain", "-z"]).capture()?;
+        if !output.status.success() {
+            return Err(failed("worktree list", &output));
+        }
+        let mut listed = parse(&output.stdout);
+        // git takes the main one's path from the name of the common directory.
+        if let Some(main) = listed.first_mut().filter(|_| !is_sound) {
+            main.path = if common_dir.ends_with(".git") { common_dir.with_file_name("") } else { common_dir };
+            main.path = main.path.components().collect();
+        }
+        Ok(listed)
     }
 
-    /// The worktrees of a repository that are there, each with its private git directory. One process, and one small
-    /// file read for each.
+    /// The worktrees of a repository that are there, each with its private git directory. No process, and two small
+    /// files read for each.
     pub fn worktrees(&self, repo: &Repo) -> Result<Vec<(PathBuf, PathBuf)>> {
-        let listed = self.list_worktrees(&repo.common_dir)?.into_iter();
-        Ok(listed
-            .filter_map(|listed| Some((private_dir(&listed.path)?, listed.path)))
-            .map(|(dir, root)| (root, dir))
-            .collect())
+        let main =
+            Some(repo.main_checkout.clone()).filter(|main| private_dir(main) == repo.common_dir.canonicalize().ok());
+        let linked = |dir: PathBuf| Some((recorded_path(&dir).ok()??, dir.canonicalize().ok()?));
+        let all = repo.all_git_dirs()?.into_iter().skip(1).filter_map(linked);
+        let all = all.filter(|(root, dir)| private_dir(root).as_ref() == Some(dir));
+        Ok(main.map(|main| (main, repo.common_dir.clone())).into_iter().chain(all).collect())
     }
 }
 

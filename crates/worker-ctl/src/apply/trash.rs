@@ -88,7 +88,8 @@ fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Strin
     let index = private.join("worker-ctl-trash-index");
     fs::remove(&index)?;
     fs::remove(&index.with_extension("lock"))?;
-    if let Some(bytes) = fs::read(&private.join("index"))? {
+    // It would say not to look at hidden files; without a copy git reads all files.
+    if let Some(bytes) = fs::read(&private.join("index"))?.filter(|_| losses.hidden.is_empty()) {
         fs::replace(&index, &bytes, Some(fs::PRIVATE))?;
     }
     let with_index = |args: &[&str]| -> Result<String> {
@@ -133,9 +134,14 @@ pub fn move_nested(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     Ok(vec![dir.display().to_string()])
 }
 
-/// Exit 1 when a person has locked the worktree with `git worktree lock`.
+/// Exit 1 when a person has locked the worktree with `git worktree lock`, or mounted something in it.
 pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
+    if let Some(mount) = fs::mounts_below(tree).first() {
+        let why = format!("something is mounted at {}, which the removal would empty", mount.display());
+        let hint = format!("unmount it first: `umount {}`", shopfloor_core::text::shell_word(mount));
+        return Err(Failure::new(Exit::No, "mounted", why).hint(hint));
+    }
     match admin_dir(&site.clone, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
         true => Err(Failure::new(Exit::No, "locked", format!("{} is locked", tree.display()))
             .hint(format!("to remove it, run `git worktree unlock` in {} first", site.root.path.display()))),
@@ -143,14 +149,14 @@ pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
     }
 }
 
-/// Removes a worktree and git's record of it. If nothing was kept, git checks again that it is clean. A worktree with
+/// Removes a worktree and git's record of it. If nothing was kept, it must still be clean. A worktree with
 /// nested repositories or submodules is moved to the trash instead. Returns where to.
 pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let losses = Losses::read(&site.clone, worker)?;
     let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
-        if !is_kept && !losses.files.is_empty() {
+        if !is_kept && !losses.is_empty() {
             return Err(Failure::new(Exit::No, "changed", format!("{} has changed meanwhile", tree.display()))
                 .details(losses.lines())
                 .hint("run the same command again"));

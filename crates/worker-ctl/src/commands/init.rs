@@ -135,7 +135,7 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
         if output.status.success() { Ok(answer) } else { Err(failed(args[0], &output)) }
     };
     let format = format!("--object-format={}", run(source, &["rev-parse", "--show-object-format"])?);
-    run(root, &["init", "--quiet", "--initial-branch", NO_BRANCH, &format])?;
+    run(root, &["init", "--quiet", "--template=", "--initial-branch", NO_BRANCH, &format])?;
     let url = source.to_string_lossy().into_owned();
     let settings = [
         ("remote.origin.url", url.as_str()),

@@ -78,5 +78,9 @@ pub fn offer(ui: &Ui, env: &Env, failure: Failure) -> Result<()> {
         return Err(failure);
     }
     let recorded = read_record(&Git::find(env)?.discover()?.home.common_dir)?.unwrap_or_default();
+    // `init` makes no root in a worktree, where an agent could go on writing its configuration.
+    if recorded.ancestors().skip(1).any(|above| above.join(".git").symlink_metadata().is_ok()) {
+        return Err(failure);
+    }
     trust(ui, env, &recorded.canonicalize().unwrap_or(recorded), false)
 }

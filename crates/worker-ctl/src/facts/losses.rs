@@ -21,6 +21,8 @@ pub struct Losses {
     pub stashes: Vec<Stash>,
     /// Files with changes, and untracked files.
     pub files: Vec<String>,
+    /// Files with changes that git was told not to look at.
+    pub hidden: Vec<String>,
     /// Repositories nested in the worktree, whose commits may be nowhere else.
     pub nested: Vec<String>,
     /// Whether the worktree has submodules, which may have commits of their own too.
@@ -50,6 +52,7 @@ impl Losses {
         if tree.is_dir() {
             let (nested, files) = clone.dirty(tree)?.into_iter().partition(|path| path.ends_with('/'));
             (losses.nested, losses.files) = (nested, files);
+            losses.hidden = clone.hidden(tree)?;
             losses.has_modules = !clone.inner(tree)?.is_empty();
         }
         losses.has_modules |= admin_dir(clone, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
@@ -57,14 +60,21 @@ impl Losses {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.tips.is_empty() && self.stashes.is_empty() && self.files.is_empty() && self.nested.is_empty()
+        self.tips.is_empty()
+            && self.stashes.is_empty()
+            && self.files.is_empty()
+            && self.hidden.is_empty()
+            && self.nested.is_empty()
     }
 
     /// One line per loss, for a person.
     pub fn lines(&self) -> Vec<String> {
         let commits = self.commits.iter().map(|line| format!("  commit {line}"));
         let stashes = self.stashes.iter().map(|(_, message)| format!("  stash {message}"));
-        commits.chain(stashes).chain(self.nested.iter().chain(&self.files).map(|path| format!("  {path}"))).collect()
+        commits
+            .chain(stashes)
+            .chain(self.nested.iter().chain(&self.files).chain(&self.hidden).map(|path| format!("  {path}")))
+            .collect()
     }
 }
 

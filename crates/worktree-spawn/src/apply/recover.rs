@@ -37,17 +37,14 @@ pub fn recover(place: &Place, git: &Git, lost: LostWorktrees) -> Result<Vec<Stri
 
 fn describe(id: &str, recovered: &RecoveredSpawn) -> String {
     match recovered {
-        RecoveredSpawn::Undone => format!("undid the spawn of {id}, which was killed"),
+        RecoveredSpawn::Undone(None) => format!("undid the spawn of {id}, which was killed"),
+        RecoveredSpawn::Undone(Some(task)) => {
+            format!("undid the spawn of {id}, which was killed; its task is in {}", task.display())
+        }
         RecoveredSpawn::Kept(path) => format!(
-            "the spawn of {id} was killed after its files were written; kept {}, because somebody works there",
+            "the spawn of {id} was killed; kept {}, because there is more than a spawn makes; `worktree-spawn remove {id}` removes it",
             path.display()
         ),
-        RecoveredSpawn::Moved(path) => {
-            format!("undid the spawn of {id}, which was killed; its files are in {}", path.display())
-        }
-        RecoveredSpawn::Left(path) => {
-            format!("undid the spawn of {id}, which was killed; {} has files that are not its own", path.display())
-        }
         RecoveredSpawn::Astray(path) => {
             format!("the spawn of {id} was killed, and {} is not there; run `worktree-spawn repair`", path.display())
         }

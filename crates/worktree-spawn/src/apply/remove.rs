@@ -15,7 +15,8 @@ use super::undo::{self, Decided};
 use super::{files, post, runs, trash};
 use crate::agent_run::{self, Deaths};
 use crate::facts::agents;
-use crate::facts::removal::{Inspection, condition};
+use crate::facts::history::MERGED;
+use crate::facts::removal::{Branch, Inspection, condition};
 use crate::facts::repository;
 use crate::failure::SpawnFailure;
 use crate::identity::{Agent, AgentKind};
@@ -62,6 +63,12 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         done.trash = trash::keep_head(env, git, place, known)?;
     } else if removal.keeps_trash {
         done.trash = Some(trash::keep(env, git, place, known)?);
+    }
+    if let (Branch::Contained { why, tip, .. }, true) = (&removal.condition.branch, removal.deletes.is_some())
+        && !why.starts_with(MERGED)
+    {
+        // The same change may stand elsewhere in a file, and `git cherry` calls it the same.
+        trash::keep_tip(env, git, place, known, tip)?;
     }
     let is_kept = done.trash.is_some();
     let open = journal::begin(&place.shared(), journal_entry(removal)?)?;

@@ -1,10 +1,11 @@
 //! Makes a subtree or a seat as planned. git's records are made under the repository's lock, files without it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, LONG_DEADLINE, private_dir};
+use shopfloor_core::git::{self, Git, private_dir};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
 
@@ -22,6 +23,9 @@ use crate::layout;
 use crate::place::Worktree;
 use crate::plan::spawn::Plan;
 use crate::spool::Spool;
+
+/// How long submodules may take, which are fetched from elsewhere.
+const SUBMODULE_DEADLINE: Duration = Duration::from_secs(3600);
 
 /// How a subtree is made.
 #[derive(Clone, Debug, Default)]
@@ -89,14 +93,11 @@ fn make_branch(context: &SpawnContext<'_>, plan: &Plan) -> Result<()> {
 }
 
 fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJournal<SpawnJournal>) -> Result<Worktree> {
-    let mut foreign = Vec::new();
     for dir in journal.entry.makes_dirs.clone() {
         if !fs::create_new_dir(&dir)? {
-            foreign.push(dir);
+            // Another process made it.
+            journal.entry.makes_dirs.retain(|other| *other != dir);
         }
-    }
-    if !foreign.is_empty() {
-        journal.disown_dirs(&foreign)?;
     }
     plan.path.parent().map_or(Ok(()), require_writable)?;
     if plan.makes_branch
@@ -114,6 +115,7 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     // this tool.
     here.git(context.git, context.place)?;
     let git = context.git;
+    git.require_sound_records(&context.place.common_dir)?;
     // git copies the configuration of the worktree it is run in.
     if !here.is_main {
         git.refuse_own_programs(&here.git_dir)?;
@@ -186,7 +188,7 @@ fn fill(
     let git = &worktree.git(context.git, context.place)?;
     write_files(git, &worktree)?;
     if options.submodules {
-        let cmd = git.cmd(&worktree.path).within(LONG_DEADLINE);
+        let cmd = git.cmd(&worktree.path).within(SUBMODULE_DEADLINE);
         let output = cmd.args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
         if !output.status.success() {
             return Err(git::failed("submodule update", &output));
@@ -222,7 +224,7 @@ fn fill(
 /// Writes the files and the index of a worktree that was made with `--no-checkout`.
 fn write_files(git: &Git, worktree: &Worktree) -> Result<()> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let cmd = git.cmd_alone(&worktree.path).within(LONG_DEADLINE).arg("-c").arg(format!("checkout.workers={workers}"));
+    let cmd = git.cmd_alone(&worktree.path).arg("-c").arg(format!("checkout.workers={workers}"));
     let output = cmd.args(["reset", "--hard", "--quiet"]).capture()?;
     match output.status.success() {
         true => proc::check_interrupt(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, LONG_DEADLINE};
+use shopfloor_core::git::{self, Git};
 use shopfloor_core::proc::Output;
 
 use crate::facts::history::commit_cmd;
@@ -60,7 +60,7 @@ fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
     fs::remove(&index)?;
     fs::remove(&index.with_extension("lock"))?;
     let with_index = |args: &[&str]| {
-        let cmd = git.cmd_alone(dir).within(LONG_DEADLINE).var("GIT_INDEX_FILE", &index);
+        let cmd = git.cmd_alone(dir).var("GIT_INDEX_FILE", &index);
         cmd.args(args.iter().copied()).capture()
     };
     let write = || -> Result<String> {
@@ -85,6 +85,11 @@ pub fn keep_head(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Res
         return Ok(None);
     }
     make_ref(env, git, &place.common_dir, known, &head).map(Some)
+}
+
+/// Keeps the tip of a branch whose changes another one has in other commits.
+pub fn keep_tip(env: &Env, git: &Git, place: &Place, known: &KnownAgent, tip: &str) -> Result<String> {
+    make_ref(env, git, &place.common_dir, known, tip)
 }
 
 fn make_ref(env: &Env, git: &Git, dir: &Path, known: &KnownAgent, commit: &str) -> Result<String> {

@@ -1,15 +1,12 @@
 //! Undoing a spawn: exactly what it made, in reverse. Before a killed spawn is undone, its worktree is checked for work
 //! done since. Nothing is touched that the spawn did not provably make.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{self, Found, Root};
+use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, leads_back, recorded_path};
-use shopfloor_core::path::RelPath;
 
 use super::records::release_excludes;
 use crate::agent_run;
@@ -26,14 +23,10 @@ const OURS: [&str; 6] = [".git", MCP_FILE, IGNORE_FILE, ROLE_FILE, TASK_FILE, OW
 /// What became of a killed spawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecoveredSpawn {
-    /// It is undone.
-    Undone,
-    /// It counts as made, because somebody works there.
+    /// It is undone; its task is kept here.
+    Undone(Option<PathBuf>),
+    /// It counts as made, because there is more than a spawn makes.
     Kept(PathBuf),
-    /// It is undone. Its files were moved here, because some were ignored by git.
-    Moved(PathBuf),
-    /// It is undone, except for files that it did not make.
-    Left(PathBuf),
     /// Its worktree is not where it was, so the journal stays.
     Astray(PathBuf),
 }
@@ -107,7 +100,7 @@ pub fn recover(
 ) -> Result<RecoveredSpawn> {
     let spawn = open.entry.clone();
     let entry = record_of(place, &spawn)?;
-    let mut recovered = RecoveredSpawn::Undone;
+    let mut recovered = RecoveredSpawn::Undone(None);
     match &entry {
         Some(entry) if !entry.is_linked && (lost == LostWorktrees::Leave || has_staged(place, git, &spawn, entry)?) => {
             return Ok(RecoveredSpawn::Astray(entry.path.clone()));
@@ -117,27 +110,17 @@ pub fn recover(
                 open.close()?;
                 return Ok(RecoveredSpawn::Kept(entry.path.clone()));
             }
-            // The index is written last, so if it is there all files are.
-            let is_whole = entry.dir.join("index").exists() && !entry.dir.join("index.lock").exists();
             // The task is a person's text.
-            let has_task = entry.path.join(TASK_FILE).symlink_metadata().is_ok();
-            match is_whole && !has_task && !has_ignored(git, &entry.path)? {
-                // It holds only what git and this tool made.
-                true => fs::remove_tree(&entry.path)?,
-                false if is_whole => {
-                    let undone = layout::undone_dir(&place.shared());
-                    let aside = undone.join(new_uid());
-                    fs::create_private_dir(&undone)?;
-                    fs::rename_over(&entry.path, &aside)?;
-                    recovered = RecoveredSpawn::Moved(aside);
-                }
-                false => {
-                    remove_known(git, place, &spawn, &entry.path)?;
-                    if entry.path.symlink_metadata().is_ok() && !fs::remove_empty_dir(&entry.path) {
-                        recovered = RecoveredSpawn::Left(entry.path.clone());
-                    }
-                }
+            let task = entry.path.join(TASK_FILE);
+            if task.symlink_metadata().is_ok() {
+                let undone = layout::undone_dir(&place.shared());
+                fs::create_private_dir(&undone)?;
+                let kept = undone.join(format!("{}.md", new_uid()));
+                fs::rename_over(&task, &kept)?;
+                recovered = RecoveredSpawn::Undone(Some(kept));
             }
+            // It holds only what git and this tool made.
+            fs::remove_tree(&entry.path)?;
         }
         // What is at the path is not the spawn's.
         _ => {}
@@ -177,21 +160,36 @@ fn is_in_use(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRec
     if is_here || is_nested || has_seats || runs || is_moved || is_used {
         return Ok(true);
     }
-    if !entry.dir.join("index").exists() || entry.dir.join("index.lock").exists() {
-        // The files are then checked one by one.
-        return Ok(false);
-    }
     let git = &git.guarded(&place.common_dir, &entry.path)?;
     let head = git.cmd_alone(&entry.path).args(["rev-parse", "HEAD"]).capture()?;
-    if String::from_utf8_lossy(&head.stdout).trim() != spawn.base_sha {
+    if String::from_utf8_lossy(&head.stdout).trim() != spawn.base_sha || git.inner_losses(&entry.path)?.is_some() {
         return Ok(true);
     }
-    let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
-    let status = git.cmd_alone(&entry.path).args(how).capture()?;
-    if git.inner_losses(&entry.path)?.is_some() || !git.hidden_changes(&entry.path, &entry.dir)?.is_empty() {
-        return Ok(true);
+    has_more(git, spawn, entry)
+}
+
+/// Whether there is more in the worktree than git and this tool write, by a new index: a killed git may have left none,
+/// and an index may say not to look at a file. Files that are missing were not written yet.
+fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
+    let state = layout::state_dir(&entry.dir);
+    fs::create_private_dir(&state)?;
+    let index = state.join("undo-index");
+    let ask = |args: &[&str]| {
+        let cmd = git.cmd_alone(&entry.path).var("GIT_INDEX_FILE", &index).args(args.iter().copied());
+        let output = cmd.capture()?;
+        if output.status.success() { Ok(output.stdout) } else { Err(git::failed(args[0], &output)) }
+    };
+    let how =
+        ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored", "--ignore-submodules"];
+    let looked = ask(&["read-tree", &spawn.base_sha]).and_then(|_| ask(&how));
+    for file in [index.with_extension("lock"), index.clone()] {
+        fs::remove(&file)?;
     }
-    Ok(!status.status.success() || !status.stdout.is_empty())
+    let is_ours = |line: &[u8]| {
+        let (code, name) = line.split_at(line.len().min(3));
+        code == b" D " || OURS.iter().any(|ours| ours.as_bytes() == name)
+    };
+    Ok(looked?.split(|b| *b == 0).any(|line| !line.is_empty() && !is_ours(line)))
 }
 
 /// Whether something is staged in a worktree that is not at its path.
@@ -202,14 +200,6 @@ fn has_staged(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRe
     }
     let cmd = git.cmd(&place.common_dir).var("GIT_INDEX_FILE", &index);
     Ok(!cmd.args(["diff-index", "--cached", "--quiet", &spawn.base_sha, "--"]).capture()?.status.success())
-}
-
-/// Whether there are ignored files that this tool did not write.
-fn has_ignored(git: &Git, worktree: &Path) -> Result<bool> {
-    let cmd = git.cmd(worktree).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
-    let listed = cmd.capture()?;
-    let mut names = listed.stdout.split(|b| *b == 0).filter(|name| !name.is_empty());
-    Ok(!listed.status.success() || names.any(|name| OURS.iter().all(|ours| ours.as_bytes() != name)))
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {
@@ -257,69 +247,6 @@ pub fn delete_branch(place: &Place, git: &Git, id: &str, tip: &str, decided: Dec
         Ok(String::from_utf8_lossy(&refs.stdout).lines().any(|other| other != name))
     };
     Ok((decided == Decided::Here || is_elsewhere()?) && ask(&["update-ref", "-d", &name, tip])?.status.success())
-}
-
-/// Removes what git wrote and nothing else, then the directories that are empty. A file stays if it is neither what git
-/// writes nor the beginning of that, because then somebody else wrote it.
-fn remove_known(git: &Git, place: &Place, spawn: &SpawnJournal, path: &Path) -> Result<()> {
-    let listed = git.cmd(&place.common_dir).args(["ls-tree", "-r", "-z", &spawn.base_sha]).capture()?;
-    if !listed.status.success() {
-        return Err(git::failed("ls-tree", &listed));
-    }
-    let root = Root::open(path)?;
-    let entries = listed.stdout.split(|b| *b == 0).filter_map(|entry| {
-        let tab = entry.iter().position(|b| *b == b'\t')?;
-        let sha = entry[..tab].rsplit(|b| *b == b' ').next()?;
-        let path = RelPath::parse_os(OsStr::from_bytes(&entry[tab + 1..])).ok()?;
-        Some((path, String::from_utf8_lossy(sha).into_owned()))
-    });
-    let (mut files, mut links) = (Vec::new(), Vec::new());
-    // Every directory that git would have made, even if it wrote no file there: an empty one would prevent the name
-    // from being spawned again.
-    let mut dirs = BTreeSet::new();
-    for (path, sha) in entries {
-        let above = std::iter::successors(path.parent(), RelPath::parent);
-        dirs.extend(above.map(|dir| (std::cmp::Reverse(dir.components().count()), dir)));
-        match root.look(&path)? {
-            Found::File(_) => files.push((path, sha)),
-            Found::Link(target) => links.push((path, sha, target)),
-            // A submodule's directory is empty, too.
-            _ => drop(dirs.insert((std::cmp::Reverse(path.components().count()), path))),
-        }
-    }
-    let names = files.iter().flat_map(|(path, _)| [path.as_path().as_os_str().as_bytes(), b"\n"].concat()).collect();
-    let work_tree = git.cmd(path).var("GIT_DIR", &place.common_dir).var("GIT_WORK_TREE", path);
-    let hashed = work_tree.args(["hash-object", "--stdin-paths"]).input(names).capture()?;
-    let hashed = String::from_utf8_lossy(&hashed.stdout).into_owned();
-    let mut hashes = hashed.lines();
-    for (path, sha) in &files {
-        if hashes.next() == Some(sha.as_str()) || is_beginning(git, place, &root, path, sha)? {
-            root.unlink(path)?;
-        }
-    }
-    for (path, sha, target) in &links {
-        if blob(git, place, sha)? == target.as_os_str().as_bytes() {
-            root.unlink(path)?;
-        }
-    }
-    for name in OURS {
-        fs::remove(&path.join(name))?;
-    }
-    fs::remove_empty_dir(&path.join(".shopfloor"));
-    for (_, dir) in dirs {
-        root.remove_empty_dir(&dir)?;
-    }
-    Ok(())
-}
-
-/// Whether a file holds a blob or its beginning, as a killed checkout leaves it.
-fn is_beginning(git: &Git, place: &Place, root: &Root, path: &RelPath, sha: &str) -> Result<bool> {
-    let Some((bytes, _)) = root.read_whole(path)? else { return Ok(false) };
-    Ok(blob(git, place, sha)?.starts_with(&bytes))
-}
-
-fn blob(git: &Git, place: &Place, sha: &str) -> Result<Vec<u8>> {
-    Ok(git.cmd(&place.common_dir).args(["cat-file", "blob", sha]).capture()?.stdout)
 }
 
 /// Deletes everything in a directory.

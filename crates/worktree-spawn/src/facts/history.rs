@@ -9,6 +9,9 @@ use shopfloor_core::proc::Cmd;
 
 use crate::place::{Place, Worktree};
 
+/// How a branch contains another one that was merged into it.
+pub const MERGED: &str = "merged into";
+
 /// The history of one worktree.
 pub struct History<'a> {
     /// The worktree's own git.
@@ -49,7 +52,7 @@ fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&
         return Ok(None);
     }
     if ask(&["merge-base", "--is-ancestor", tip, into])?.status.success() {
-        return Ok(Some("merged into"));
+        return Ok(Some(MERGED));
     }
     let has_patches_of = |commit: &str| -> Result<bool> {
         let cherry = ask(&["cherry", into, commit])?;
@@ -96,7 +99,8 @@ fn has_verbatim(git: &Git, dir: &Path, into: &str, commit: &str) -> Result<bool>
         .map(|name| name.trim_start_matches('\n').to_owned())
         .filter(|name| !name.is_empty())
         .collect();
-    let paths: Vec<String> = paths.into_iter().collect();
+    // Many paths are too long for a command line.
+    let paths: Vec<String> = if paths.len() < 1000 { paths.into_iter().collect() } else { Vec::new() };
     let own = ids(log(&format!("{into}..{commit}"), &[])?)?;
     Ok(own.is_subset(&ids(log(&format!("{commit}..{into}"), &paths)?)?))
 }

@@ -6,7 +6,7 @@ use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, LONG_DEADLINE};
+use shopfloor_core::git::{self, Git};
 
 use super::history::History;
 use crate::agent_run::{Deaths, Liveness};
@@ -131,7 +131,7 @@ fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], 
     let worktree = &known.worktree;
     let git = &worktree.git(git, place)?;
     let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
-    let status = git.cmd_alone(&worktree.path).within(LONG_DEADLINE).args(how).capture()?;
+    let status = git.cmd_alone(&worktree.path).args(how).capture()?;
     if !status.status.success() {
         return Err(git::failed("status", &status));
     }
