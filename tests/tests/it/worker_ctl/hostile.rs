@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::worker::{staff, tip, tree, work};
-use crate::support::world::{World, write};
+use crate::support::world::{World, needs_mount, wait_for, write};
 
 /// A program that leaves a mark and passes on what it gets.
 fn evil(w: &World) -> String {
@@ -77,4 +77,75 @@ fn host_git_obeys_nothing_that_the_clone_configures() {
         assert_eq!(mark(), "", "{args:?}");
     }
     assert!(tree(&floor, "noah").has("README.md"));
+}
+
+#[test]
+fn links_below_the_clones_refs_and_logs_lead_nowhere() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT notes.txt mine Write it");
+    let other = w.repo("other");
+    other.commit("a", "a\n");
+    other.git(&["branch", "dear"]);
+    let refs = other.git(&["for-each-ref"]);
+    write(&w.home("profile"), "mine\n");
+    // git would append to it whatever it logs.
+    floor.root.sh("mkdir -p .git/logs/refs/heads/worker && ln -sf ~/profile .git/logs/refs/heads/worker/adam").exit(0);
+    floor.ctl(&["accept", "adam"]).any_status().any_out().any_err();
+    assert_eq!(std::fs::read_to_string(w.home("profile")).unwrap(), "mine\n");
+    floor.root.sh("cd .git/refs/remotes && rm -rf origin && ln -s ~/other/.git/refs/heads origin").exit(0);
+    for args in [&["patrol"][..], &["status"], &["reset", "adam", "--force"], &["nuke", "adam", "--yes", "--force"]] {
+        floor.ctl(args).exit(4).err_has("refs/remotes/origin is not a file");
+    }
+    assert_eq!(other.git(&["for-each-ref"]), refs);
+    // The way back is the one that the message names.
+    floor.root.sh("rm .git/refs/remotes/origin").exit(0);
+    floor.ctl(&["patrol"]).succeeds();
+}
+
+#[test]
+fn what_git_was_told_not_to_look_at_is_work_and_a_mount_stays() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    adam.sh("git update-index --skip-worktree README.md && echo precious > README.md").exit(0);
+    for args in [&["nuke", "adam", "--yes"][..], &["reset", "adam"]] {
+        floor.ctl(args).exit(1).err_has("README.md");
+    }
+    assert_eq!(adam.read("README.md"), "precious\n");
+    let data = w.home("data");
+    write(&data.join("photo"), "x\n");
+    std::fs::create_dir(adam.path.join("data")).unwrap();
+    let mount = format!("mount --bind '{}' '{}'", data.display(), adam.path.join("data").display());
+    if needs_mount(&floor.app, &mount) {
+        floor.ctl(&["nuke", "adam", "--yes", "--force"]).exit(1).err_has("something is mounted at");
+        assert!(data.join("photo").exists());
+        floor.app.sh(&format!("umount '{}'", adam.path.join("data").display())).exit(0);
+    }
+    floor.ctl(&["nuke", "adam", "--yes", "--force"]).succeeds();
+    let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/adam"]);
+    assert_eq!(floor.root.git(&["show", &format!("{}:README.md", kept.trim())]), "precious\n");
+}
+
+#[test]
+fn codex_may_write_to_objects_refs_and_logs_of_the_clone_and_not_to_its_configuration() {
+    let w = World::new();
+    let floor = staff(&w, &[]);
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &config.replace("skip_permissions = true", "skip_permissions = false"));
+    w.program("codex", "printf '%s\\n' \"$@\" > ~/argv; exec sleep 600");
+    floor.ctl(&["add", "adam", "--agent", "codex"]).succeeds();
+    floor.ctl(&["up", "--detach"]).any_status().any_out().any_err();
+    wait_for(|| std::fs::read_to_string(w.home("argv")).is_ok_and(|argv| argv.matches("--add-dir").count() == 5));
+    let argv = std::fs::read_to_string(w.home("argv")).unwrap();
+    let opened: Vec<&str> =
+        argv.lines().zip(argv.lines().skip(1)).filter(|(flag, _)| *flag == "--add-dir").map(|(_, dir)| dir).collect();
+    let git = floor.root.path.join(".git");
+    let wanted: Vec<String> = ["worktrees/adam", "objects", "refs", "logs", "rr-cache"]
+        .iter()
+        .map(|dir| git.join(dir).display().to_string())
+        .collect();
+    assert_eq!(opened, wanted);
+    assert!(wanted.iter().all(|dir| std::path::Path::new(dir).is_dir()));
+    floor.ctl(&["down", "--force"]).any_status().any_out().any_err();
 }

@@ -1,7 +1,5 @@
 //! State that an agent can write is input: a forged record deletes, moves, runs and reveals nothing.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::support::spawn::{app, branch_named, subtree};
@@ -68,7 +66,11 @@ fn a_forged_removal_deletes_nothing() {
         json!([]),
     ] {
         write(&state(&app, &format!("removing/{UID}.json")), &journal.to_string());
-        look_at_everything(&app);
+        let said = look_at_everything(&app);
+        let is_named = said.contains("set aside") && said.contains(&format!("{UID}.bad"));
+        let is_sound = journal["record"] == "a" && journal["name"] == "a";
+        assert!(is_named || is_sound, "{journal}: {said}");
+        let _ = std::fs::remove_file(state(&app, &format!("removing/{UID}.bad")));
         assert_eq!(std::fs::read_to_string(precious.join("thesis")).unwrap(), "years of work\n", "{journal}");
         assert_eq!(child.read("draft"), "mine\n", "{journal}");
         assert_eq!(child.git(&["status", "--porcelain"]), "?? draft\n", "{journal}");
@@ -263,13 +265,102 @@ fn a_mount_inside_is_refused_and_named() {
 }
 
 #[test]
-fn the_noted_main_checkout_counts_only_if_it_leads_back() {
+fn a_forged_spawn_leaves_what_a_person_locked_used_or_wrote() {
     let w = World::new();
     let app = app(&w);
-    let other = w.repo("other");
-    other.commit(".env", "SECRET=1\n");
-    write(&app.path.join(".git/shopfloor/main-checkout"), other.path.to_str().unwrap());
+    let task = subtree(&app, &["task", "--task", "my words"]);
+    let locked = subtree(&app, &["locked"]);
+    app.git(&["worktree", "lock", locked.path.to_str().unwrap()]);
+    let used = subtree(&app, &["used"]);
+    app.spawn(&["run", "main.used", "--", "true"]).exit(0);
+    let hidden = subtree(&app, &["hidden"]);
+    hidden.sh("git update-index --skip-worktree README.md && echo precious > README.md").exit(0);
+    let sha = app.git(&["rev-parse", "main"]).trim().to_owned();
+    for (n, name) in ["task", "locked", "used", "hidden"].iter().enumerate() {
+        let journal =
+            json!({"v": 2, "id": format!("main.{name}"), "name": name, "makes_branch": true, "base_sha": sha});
+        write(&state(&app, &format!("journal/{}{n}.json", &UID[1..])), &journal.to_string());
+    }
+    let said = look_at_everything(&app);
+    assert!(locked.has("README.md") && used.has("README.md"), "{said}");
+    assert_eq!(hidden.read("README.md"), "precious\n");
+    // An agent that never ran had only its task; that text is kept.
+    let kept = app.sh("cat .git/shopfloor/worktree-spawn/undone/*.md").any_status().any_err().stdout.clone();
+    assert!(task.has(".shopfloor/task.md") || kept == "my words", "{said}");
+}
+
+#[test]
+fn what_was_a_worktree_may_have_links_and_records_may_have_sockets() {
+    let w = World::new();
+    let app = app(&w);
+    for dir in ["gone", "undone"] {
+        let dir = state(&app, &format!("{dir}/{UID}"));
+        std::fs::create_dir_all(&dir).unwrap();
+        std::os::unix::fs::symlink("AGENTS.md", dir.join("CLAUDE.md")).unwrap();
+    }
+    subtree(&app, &["a"]);
+    let record = app.path.join(".git/worktrees/a");
+    let _socket = std::os::unix::net::UnixListener::bind(record.join("fsmonitor--daemon.ipc")).unwrap();
+    std::os::unix::fs::symlink("me@host.1:2", record.join(".#COMMIT_EDITMSG")).unwrap();
+    app.spawn(&["list", "--status"]).succeeds();
+    app.spawn(&["remove", "a"]).succeeds();
+}
+
+#[test]
+fn a_repository_behind_a_link_leaves_nothing_behind() {
+    let w = World::new();
+    let app = app(&w);
     let child = subtree(&app, &["a"]);
-    let config = child.run("sweatfile-apply", &["show", "--json"]).any_status().any_err().any_out();
-    assert!(!config.stdout.contains(Path::new("other").to_str().unwrap()), "{}", *config.stdout);
+    child.write(".shopfloor/secret", "s\n");
+    let disk = w.home("disk");
+    std::fs::create_dir(&disk).unwrap();
+    std::fs::rename(&app.path, disk.join("app")).unwrap();
+    std::os::unix::fs::symlink(disk.join("app"), &app.path).unwrap();
+    app.spawn(&["remove", "a"]).succeeds();
+    assert_eq!(app.sh("ls -A .shopfloor/worktrees 2>/dev/null; true").exit(0).stdout, "");
+}
+
+#[test]
+fn objects_that_stand_for_others_make_no_branch_merged() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    child.commit("own", "work\n");
+    app.spawn(&["run", "main.a", "--", "true"]).exit(0);
+    let (main, own) = (app.git(&["rev-parse", "main"]), app.git(&["rev-parse", "main.a"]));
+    app.sh(&format!("git replace --graft {} {}", main.trim(), own.trim())).exit(0);
+    app.spawn(&["gc"]).exit(0).any_out().any_err();
+    assert!(child.has("own") && !branch_named(&app, "main.a").is_empty());
+}
+
+#[test]
+fn a_branch_that_goes_because_its_changes_are_elsewhere_keeps_its_tip() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    child.commit("own", "work\n");
+    let tip = child.git(&["rev-parse", "HEAD"]);
+    app.sh("git cherry-pick main.a > /dev/null && git commit -q --amend -m other").exit(0);
+    app.spawn(&["remove", "a"]).succeeds();
+    assert_eq!(branch_named(&app, "main.a"), "");
+    assert_eq!(app.git(&["for-each-ref", "--format=%(objectname)", "refs/shopfloor/trash/main.a"]), tip);
+}
+
+#[test]
+fn a_pipe_in_one_record_is_named_and_stops_only_what_must_read_it() {
+    for file in ["HEAD", "gitdir", "commondir", "index"] {
+        let w = World::new();
+        let app = app(&w);
+        let adam = subtree(&app, &["adam"]);
+        subtree(&app, &["eve"]);
+        app.sh(&format!("cd .git/worktrees/eve && mv {file} ../was && mkfifo {file}")).exit(0);
+        app.spawn(&["list", "--status"]).any_status().any_err().out_has("main.adam");
+        app.spawn(&["subtree", "new"]).exit(4).err_has(&format!("eve/{file} is not a file"));
+        assert!(app.apply(&["check", "--all"]).any_status().any_err().any_out().status != Some(124));
+        app.shopfloor(&["status"]).any_status().any_err().out_has("adam");
+        app.spawn(&["remove", "adam"]).succeeds();
+        assert!(!adam.path.exists(), "{file}");
+        app.sh(&format!("cd .git/worktrees/eve && mv ../was {file}")).exit(0);
+        app.spawn(&["subtree", "new"]).succeeds();
+    }
 }

@@ -204,7 +204,7 @@ fn files_added_to_a_half_made_worktree_are_kept() {
     app.spawn(&["subtree", "x"]).exit(1).err_has("already exists");
     std::fs::remove_dir_all(path.join("mine")).unwrap();
     app.git(&["-C", path.to_str().unwrap(), "reset", "-q", "--hard"]);
-    app.spawn(&["remove", "x"]).succeeds();
+    app.spawn(&["remove", "x", "--force"]).succeeds();
 }
 
 /// What somebody does after the kill, with the app and the worktree.
