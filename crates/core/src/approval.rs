@@ -57,6 +57,9 @@ struct Approval {
 
 const VERSION: u32 = 1;
 
+/// The longest text that is kept for a diff.
+const KEPT: usize = 1 << 16;
+
 impl Approvals {
     /// Reads the store; an absent one is empty. A newer or damaged one is refused (exit 2).
     pub fn load(env: &Env) -> Result<Approvals> {
@@ -113,7 +116,7 @@ pub fn approve(env: &Env, common_dir: &Path, file: &str, text: &str) -> Result<(
         file: file.to_owned(),
         sha256: digest,
         approved: env.now.to_string(),
-        text: Some(text.to_owned()),
+        text: (text.len() <= KEPT).then(|| text.to_owned()),
     });
     approvals.save()
 }

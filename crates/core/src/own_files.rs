@@ -29,15 +29,17 @@ pub fn is_listed(env: &Env, path: &Path, bytes: &[u8]) -> bool {
 /// Replaces a file of our own state, 0600, and lists it before that. Where the user's state cannot be written, as in an
 /// agent's sandbox, the file stays unlisted.
 pub fn write(env: &Env, path: &Path, bytes: &[u8]) -> Result<()> {
-    match note(env, path, bytes) {
-        Err(failure) if !failure.is_write_refused() => Err(failure),
-        _ => fs::replace(path, bytes, Some(fs::PRIVATE)),
-    }
+    // Held until the file is there: the next one to list another would drop the line.
+    let _lock = match list(env).map(|list| add(&list, &line(path, bytes))) {
+        Some(Err(failure)) if !failure.is_write_refused() => return Err(failure),
+        added => added,
+    };
+    fs::replace(path, bytes, Some(fs::PRIVATE))
 }
 
 /// Lists a file as it is.
 pub fn note(env: &Env, path: &Path, bytes: &[u8]) -> Result<()> {
-    list(env).map_or(Ok(()), |list| add(&list, &line(path, bytes)))
+    list(env).map_or(Ok(()), |list| add(&list, &line(path, bytes)).map(drop))
 }
 
 fn list(env: &Env) -> Option<PathBuf> {
@@ -54,14 +56,17 @@ fn file(line: &str) -> &str {
     line.split_once(' ').map_or("", |(_, file)| file)
 }
 
-/// Adds a line, and drops those of files that are gone.
-fn add(list: &Path, line: &str) -> Result<()> {
-    let _lock = Lock::take(&list.with_extension("lock"))?;
+/// Adds a line, and drops those of files that are gone from a repository that is there; one on a disk that is away may
+/// come back.
+fn add(list: &Path, line: &str) -> Result<Lock> {
+    let is_gone = |file: &Path| !file.exists() && file.ancestors().any(|dir| dir.join("HEAD").exists());
+    let lock = Lock::take(&list.with_extension("lock"))?;
     let text = fs::read_no_follow(list)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let others = text.lines().filter(|other| *other != line && Path::new(file(other)).exists());
+    let others = text.lines().filter(|other| *other != line && !is_gone(Path::new(file(other))));
     let (earlier, mut lines): (Vec<&str>, Vec<&str>) = others.partition(|other| file(other) == file(line));
     lines.extend(&earlier[earlier.len().saturating_sub(EARLIER)..]);
     lines.push(line);
-    fs::replace(list, format!("{}\n", lines.join("\n")).as_bytes(), Some(fs::PRIVATE))
+    fs::replace(list, format!("{}\n", lines.join("\n")).as_bytes(), Some(fs::PRIVATE))?;
+    Ok(lock)
 }

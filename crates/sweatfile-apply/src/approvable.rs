@@ -51,7 +51,7 @@ impl Approvable {
             lines.push("  set what runs commands or reaches outside the repository:".into());
             lines.extend(text.lines().map(|l| format!("    {l}")));
         } else {
-            lines = vec![format!("{path} is tracked, and setup commands would use it as it is:")];
+            lines = vec![format!("setup commands would use {path} as it is:")];
             lines.extend(text.lines().map(|l| format!("    {l}")));
         }
         let last = Approvals::load(env)?.last_text(&repo.home.common_dir, &self.name)?;

@@ -1,6 +1,11 @@
 //! Which files setup commands use: those that they name, and those that their programs read by themselves.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
+
 use shopfloor_core::path::RelPath;
+use shopfloor_core::text::is_like;
 
 /// Programs, and the names of files and directories that tell them what to run, to load or to fetch. Upper and lower case
 /// are the same, and `*` stands for anything.
@@ -8,45 +13,87 @@ const READERS: &[(&str, &str)] = &[
     ("direnv", ".envrc .env .sweatshop-env"),
     ("mise rtx asdf", "mise* .mise* .tool-versions"),
     (
-        "npm npx pnpm pnpx yarn bun bunx corepack",
-        "package.json package-lock.json npm-shrinkwrap.json .npmrc yarn.lock .yarn* pnpm-* .pnpmfile* bun.lock* bunfig.toml",
+        "npm npx pnpm pnpx yarn bun bunx corepack nx turbo lerna rush",
+        "nx.json turbo.json lerna.json rush.json package.json package-lock.json npm-shrinkwrap.json .npmrc yarn.lock .yarn* pnpm-* .pnpmfile* bun.lock* bunfig.toml",
     ),
     ("deno", "deno.* package.json"),
     ("lefthook husky pre-commit prek", "lefthook* .lefthook* .husky .pre-commit-* prek.toml package.json"),
     (
-        "uv uvx pip pip3 pipx poetry pdm hatch rye pipenv tox nox conda mamba",
-        "pyproject.toml setup.py setup.cfg requirements* constraints* uv.* poetry.* pdm.* hatch* pipfile* tox.ini noxfile.py environment.y*",
+        "uv uvx pip pip3 pipx poetry pdm hatch rye pipenv tox nox conda mamba pixi pytest invoke inv fab",
+        "conftest.py pytest.ini tasks.py fabfile* pixi.* pyproject.toml setup.py setup.cfg requirements* constraints* uv.* poetry.* pdm.* hatch* pipfile* tox.ini noxfile.py environment.y*",
     ),
     ("make gmake", "makefile* gnumakefile* *.mk"),
     ("just", "justfile .justfile *.just"),
     ("task", "taskfile*"),
-    ("bundle bundler gem rake", "gemfile* gems.* *.gemspec .bundle rakefile* *.rake"),
+    ("bundle bundler gem rake rails", "gemfile* gems.* *.gemspec .bundle rakefile* *.rake"),
     ("cargo rustup", "cargo.* .cargo build.rs rust-toolchain*"),
     ("go", "go.mod go.sum go.work*"),
     ("composer", "composer.*"),
-    ("gradle gradlew mvn mvnw", "*.gradle *.gradle.kts gradle gradle.properties pom.xml .mvn"),
-    ("docker docker-compose podman podman-compose", "dockerfile* containerfile* docker-compose* compose.*"),
+    ("gradle gradlew mvn mvnw ant sbt", "build.xml *.sbt *.gradle *.gradle.kts gradle gradle.properties pom.xml .mvn"),
+    ("docker docker-compose podman podman-compose", "dockerfile* containerfile* docker-compose* compose.* .env"),
     ("nix nix-shell nix-build devenv devbox", "*.nix flake.lock devenv.* devbox.*"),
-    ("cmake meson", "cmakelists.txt *.cmake meson*"),
+    ("cmake meson ninja scons", "cmakelists.txt *.cmake cmake*presets.json meson* *.ninja sconstruct* sconscript*"),
+    ("bazel bazelisk", "*.bazelrc workspace* module.bazel* build.bazel *.bzl"),
+    ("terraform tofu", "*.tf *.tf.json *.tfvars"),
+    ("ansible ansible-playbook ansible-galaxy", "ansible.cfg requirements.y*"),
+    ("dotnet", "*.csproj *.sln* *.props *.targets nuget.config global.json dotnet-tools.json"),
+    ("mix dart flutter zig vagrant", "mix.* pubspec.* build.zig* vagrantfile"),
     ("git", ".gitmodules .lfsconfig"),
 ];
 
 const WILD: [char; 4] = ['*', '?', '[', ']'];
 
-/// The tracked files that these commands use. A file is named by its base name alone, because a command may change the
-/// directory.
-pub fn used<'p>(commands: &[String], tracked: &'p [RelPath]) -> Vec<&'p RelPath> {
-    let runs = |program: &str| commands.iter().any(|command| mentions(command, program));
-    let read = READERS.iter().filter(|(programs, _)| programs.split(' ').any(runs));
-    let mut patterns: Vec<String> = read.flat_map(|(_, files)| files.split(' ')).map(str::to_owned).collect();
+/// Words before a directory of which nothing runs by that.
+const NO_USE: [&str; 6] = ["cd", "pushd", "-C", "--prefix", "--cwd", "-d"];
+
+/// The files that these commands use. A file is named by its base name alone, because a command may change the
+/// directory; without its ending, because many programs add one; and by a directory above it, of which programs run
+/// what they find.
+pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
+    let commands: Vec<String> = commands.iter().map(|command| without_outputs(command)).collect();
+    let is_named = |name: &str| commands.iter().any(|command| mentions(command, name));
+    let read = READERS.iter().filter(|(programs, _)| programs.split(' ').any(is_named));
+    let mut patterns: Vec<String> = read.map(|(_, files)| (*files).to_owned()).collect();
     patterns.extend(commands.iter().flat_map(|command| wild_words(command)));
+    let names: BTreeSet<&str> = commands.iter().flat_map(|command| names(command)).collect();
+    let is_wild = commands.iter().any(|command| words(command).any(|word| word.rsplit('/').next() == Some("*")));
     let is_used = |path: &&RelPath| {
-        let name = path.name().to_string_lossy();
-        let fits_any = |part: &str| patterns.iter().any(|pattern| fits(pattern, part));
-        commands.iter().any(|command| mentions(command, &name))
-            || path.components().any(|part| fits_any(&part.to_string_lossy().to_lowercase()))
+        let (path, name) = (path.as_path(), path.name().to_string_lossy());
+        let has = |part: &OsStr| part.to_str().is_some_and(|part| names.contains(part));
+        let fits_any = |part: &str| patterns.iter().any(|pattern| is_like(part, pattern));
+        let dir = path.parent().and_then(Path::file_name).map(OsStr::to_string_lossy);
+        is_named(&name)
+            || path.file_stem().is_some_and(has)
+            || path.iter().rev().skip(1).any(has)
+            || is_wild && dir.is_none_or(|dir| is_named(&dir))
+            || path.iter().any(|part| fits_any(&part.to_string_lossy().to_lowercase()))
     };
-    tracked.iter().filter(is_used).collect()
+    files.iter().filter(is_used).collect()
+}
+
+/// The command without the files that it writes to: `log` of `make >>log`.
+fn without_outputs(command: &str) -> String {
+    let (first, rest) = command.split_once('>').unwrap_or((command, ""));
+    rest.split('>').fold(first.to_owned(), |text, part| {
+        let part = part.trim_start();
+        let end = part.find(|c: char| c.is_whitespace() || ";&|()".contains(c)).unwrap_or(part.len());
+        text + " " + &part[end..]
+    })
+}
+
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    command.split(|c: char| c.is_whitespace() || "\"'`;&|()<>={}$".contains(c)).filter(|word| !word.is_empty())
+}
+
+/// The last part of each word that may name a directory, or a file without its ending. After `-m` it is a module.
+fn names(command: &str) -> Vec<&str> {
+    let before = [""].into_iter().chain(words(command));
+    let used = before.zip(words(command)).filter(|(before, _)| !NO_USE.contains(before));
+    let parts = used.flat_map(|(before, word)| {
+        let last = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        last.split(if before == "-m" { '.' } else { '/' })
+    });
+    parts.collect()
 }
 
 /// Whether a command contains this name as a whole.
@@ -57,20 +104,17 @@ fn mentions(command: &str, name: &str) -> bool {
         .any(|(at, _)| !command[..at].ends_with(is_part) && !command[at + name.len()..].starts_with(is_part))
 }
 
-/// The last part of each word with wildcards that is not only wildcards: `*.sh` of `tools/*.sh`, `tools` of `tools/*`.
+/// The last part of each word with wildcards that is not only wildcards, as a pattern: `*.sh` of `tools/*.sh`, `tools` of
+/// `tools/*`.
 fn wild_words(command: &str) -> Vec<String> {
-    let words = command.split(|c: char| c.is_whitespace() || "\"'`;&|()<>={}$".contains(c));
-    let parts = words
+    let parts = words(command)
         .filter(|word| word.contains(WILD))
         .filter_map(|word| word.rsplit('/').find(|part| part.contains(char::is_alphanumeric)));
-    parts.map(str::to_lowercase).collect()
-}
-
-fn fits(pattern: &str, name: &str) -> bool {
-    match (pattern.find(WILD), pattern.rfind(WILD)) {
-        (Some(first), Some(last)) => name.starts_with(&pattern[..first]) && name.ends_with(&pattern[last + 1..]),
-        _ => name == pattern,
-    }
+    let pattern = |part: &str| match (part.find(WILD), part.rfind(WILD)) {
+        (Some(first), Some(last)) => format!("{}*{}", &part[..first], &part[last + 1..]),
+        _ => part.to_owned(),
+    };
+    parts.map(|part| pattern(&part.to_lowercase())).collect()
 }
 
 #[cfg(test)]
@@ -97,10 +141,24 @@ mod tests {
             "run-parts tools/*",
             "sh ./[xy].sh",
             "cat tools/x.sh|sh",
+            "run-parts ./tools/",
+            "find tools -type f -exec sh {} +",
+            "cd tools && for f in *; do sh $f; done",
+            "python3 -m tools.other",
+            "node tools/x",
+            "x=x; sh tools/$x.sh",
         ] {
             assert!(uses(command, "tools/x.sh"), "{command}");
         }
-        for command in ["./x.sh.old", "./xx.sh", "cd tools && ls", "[ -d tools ] && echo *", "echo 'x .sh'"] {
+        for command in [
+            "./x.sh.old",
+            "./xx.sh",
+            "cd tools && ls",
+            "[ -d tools ] && echo",
+            "echo 'y .sh'",
+            "make -C tools",
+            "ls >>tools/x.sh; ls > x.sh",
+        ] {
             assert!(!uses(command, "tools/x.sh"), "{command}");
         }
         assert!(uses("sh 'tools/set up.sh'", "tools/set up.sh") && uses("sh é.sh", "é.sh"));
@@ -124,6 +182,9 @@ mod tests {
             ("cargo build", "x/build.rs"),
             ("/usr/bin/make", "rules.mk"),
             ("git submodule update --init", ".gitmodules"),
+            ("bazel run //x", ".bazelrc"),
+            ("dotnet build", "a/App.csproj"),
+            ("python3 -m tools.setup", "setup.py"),
         ] {
             assert!(uses(command, path), "{command}: {path}");
         }

@@ -14,6 +14,7 @@ use shopfloor_core::own_files;
 use shopfloor_core::path::RelPath;
 
 use crate::env_file::{EnvFile, VarValue};
+use crate::excludes;
 use crate::layer::LayerName;
 use crate::state;
 use crate::worktree::OpenWorktree;
@@ -134,24 +135,31 @@ impl Record {
 }
 
 /// The exclude patterns that other worktrees of the repository rely on.
-pub fn excludes_used_elsewhere(repo: &Repo) -> Result<BTreeSet<String>> {
-    excludes_of(repo.all_git_dirs()?.iter().filter(|dir| **dir != repo.git_dir))
+pub fn excludes_used_elsewhere(repo: &Repo) -> Result<(BTreeSet<String>, Vec<Failure>)> {
+    excludes_of(repo, repo.all_git_dirs()?.iter().filter(|dir| **dir != repo.git_dir))
 }
 
 /// The patterns that any worktree of the repository relies on.
-pub fn excludes_used(repo: &Repo) -> Result<BTreeSet<String>> {
-    excludes_of(repo.all_git_dirs()?.iter())
+pub fn excludes_used(repo: &Repo) -> Result<(BTreeSet<String>, Vec<Failure>)> {
+    excludes_of(repo, repo.all_git_dirs()?.iter())
 }
 
-fn excludes_of<'d>(git_dirs: impl Iterator<Item = &'d PathBuf>) -> Result<BTreeSet<String>> {
-    let mut used = BTreeSet::new();
-    for git_dir in git_dirs {
-        let path = state::record(git_dir);
-        if let Some(bytes) = fs::read_no_follow(&path)? {
-            used.extend(parse(&path, &bytes)?.excludes);
+/// A worktree whose record cannot be read may rely on all of ours.
+fn excludes_of<'d>(
+    repo: &Repo,
+    git_dirs: impl Iterator<Item = &'d PathBuf>,
+) -> Result<(BTreeSet<String>, Vec<Failure>)> {
+    let (mut used, mut unread) = (BTreeSet::new(), Vec::new());
+    for path in git_dirs.map(|dir| state::record(dir)) {
+        match fs::read_no_follow(&path).and_then(|bytes| bytes.map(|bytes| parse(&path, &bytes)).transpose()) {
+            Ok(record) => used.extend(record.into_iter().flat_map(|record| record.excludes)),
+            Err(failure) => unread.push(failure),
         }
     }
-    Ok(used)
+    if !unread.is_empty() {
+        used.extend(excludes::own(&repo.read_exclude()?));
+    }
+    Ok((used, unread))
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {

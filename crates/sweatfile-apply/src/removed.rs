@@ -61,7 +61,6 @@ pub fn keep(repo: &Repo, worktree: &Path, before: &EnvFile, now: &EnvFile, time:
     let about = RemovedAbout { v: VERSION, worktree, git_dir, time };
     let text = serde_json::to_string(&about)
         .map_err(|e| Failure::failed("cannot save the variables of the removed worktree").because(e))?;
-    fs::refuse_link(&dir)?;
     fs::create_private_dir(&dir)?;
     fs::replace(&dir.join("before.env"), &before.to_bytes(), Some(fs::PRIVATE))?;
     fs::replace(&dir.join("now.env"), &now.to_bytes(), Some(fs::PRIVATE))?;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs;
 use shopfloor_core::git::Repo;
 use shopfloor_core::text::shell_word;
 
@@ -85,12 +84,6 @@ pub fn removed_dir(repo: &Repo) -> PathBuf {
 /// Held while a person decides about the additions of removed worktrees.
 pub fn removed_lock(repo: &Repo) -> PathBuf {
     removed_dir(repo).join("lock")
-}
-
-/// Fails when a directory of this tool's state is a link: what is written and removed in it would be somebody else's.
-pub fn refuse_links(repo: &Repo) -> Result<()> {
-    let deepest = [staging(repo), sweatfile_staging(repo), setup_output(repo), removed_dir(repo), ports(repo)];
-    deepest.iter().flat_map(|path| path.ancestors().take(3)).try_for_each(fs::refuse_link)
 }
 
 /// Parses a JSON state file. A version newer than `known` is refused before anything else is read; for a

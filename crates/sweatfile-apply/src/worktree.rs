@@ -30,7 +30,6 @@ impl OpenWorktree {
     pub fn open(env: &Env, git: Git, repo: Repo) -> Result<OpenWorktree> {
         let path = repo.require_worktree()?.to_path_buf();
         let root = Root::open(&path)?;
-        state::refuse_links(&repo)?;
         Ok(OpenWorktree { env: env.clone(), git, repo, path, root })
     }
 

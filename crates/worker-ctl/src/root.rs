@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents::{self, AgentProgram};
@@ -134,8 +133,8 @@ pub enum Proof {
 }
 
 /// Whether `dir` is a root. A root's configuration runs commands, so the proof must be something that a cloned
-/// repository cannot contain: `.git` is a real directory whose own configuration names a source, and `.git`, `dir` and
-/// `config.toml` belong to the user.
+/// repository cannot contain: `.git` is a real directory whose own configuration names a source, and nobody else can
+/// write to `.git`, `dir` and `config.toml`.
 pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     let none = |why: &str| Ok(Proof::None(why.to_owned()));
     let (config, git_dir) = (layout::config(dir), dir.join(".git"));
@@ -148,12 +147,8 @@ pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     if !git_dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return none("it has no .git directory");
     }
-    if let Some(foreign) = [dir, &git_dir, &config].into_iter().find(|path| !fs::is_ours(path)) {
-        return none(&format!("{} belongs to another user", foreign.display()));
-    }
-    let is_open = |path: &&Path| path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o002 != 0);
-    if let Some(open) = [dir, &git_dir, &config].into_iter().find(is_open) {
-        return none(&format!("anybody can write to {}: `chmod o-w` it", open.display()));
+    if let Some(why) = [dir, &git_dir, &config].into_iter().find_map(|path| fs::open_to_others(path, env.home())) {
+        return none(&why);
     }
     match Git::find(env)?.recorded_source(&git_dir)? {
         Some(source) => Ok(Proof::Root(source)),

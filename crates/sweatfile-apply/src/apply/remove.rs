@@ -94,7 +94,7 @@ fn remove_files(
 fn remove_excludes(worktree: &OpenWorktree, plan: &RemovePlan, done: &mut RemovedItems) {
     let rewritten = worktree.repo.rewrite_exclude(|text| {
         // The records are read again under the lock: another worktree may have come to rely on a line.
-        let used = record::excludes_used_elsewhere(&worktree.repo)?;
+        let (used, _) = record::excludes_used_elsewhere(&worktree.repo)?;
         let (text, removed) = excludes::without(text, &plan.excludes.difference(&used).cloned().collect());
         done.excludes = removed;
         Ok(text)

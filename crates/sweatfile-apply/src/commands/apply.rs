@@ -143,6 +143,7 @@ fn read_and_plan(
     let layers = facts::load_layers(env, &worktree.repo, dirs, options.load_options())?;
     let (counting, merged) = layers.counting()?;
     let mut facts = facts::read(env, worktree, &merged, request)?;
-    let plan = plan::plan(&counting, &merged, &mut facts, request);
+    facts.record = plan::known_record(&merged, &facts);
+    let plan = plan::plan(&counting, &merged, &facts, request);
     Ok((layers, plan, facts))
 }

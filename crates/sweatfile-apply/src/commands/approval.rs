@@ -1,7 +1,7 @@
 //! What the commands about approval share: finding the files, showing them, and asking about them.
 
 use serde::Serialize;
-use shopfloor_core::approval::ApprovalStatus;
+use shopfloor_core::approval::{self, ApprovalStatus};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::{Git, Repo};
@@ -10,7 +10,8 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::approvable::{self, Approvable};
-use crate::facts::{self, LayerDirs, Layers, LoadOptions, SetupRequest};
+use crate::facts::{self, Facts, LayerDirs, Layers, LoadOptions, SetupRequest};
+use crate::layer::MergedLayers;
 use crate::plan;
 use crate::worktree::OpenWorktree;
 
@@ -46,18 +47,34 @@ fn holding_setup(
     dirs: &LayerDirs,
     request: SetupRequest,
 ) -> Result<Vec<Approvable>> {
-    let layers = facts::load_layers(env, &worktree.repo, dirs, LoadOptions::default())?;
-    let (_, merged) = layers.counting()?;
-    if merged.setup.is_empty() {
-        return Ok(Vec::new());
-    }
-    let facts = facts::read(env, worktree, &merged, request)?;
+    let (merged, facts) = read(env, worktree, dirs, request)?;
     let held = plan::held_files(&merged, &facts).into_iter().map(|held| Approvable {
         name: approvable::tracked_name(&held.path),
         path: worktree.root.join(&held.path),
         bytes: Some(held.shown.into_bytes()),
     });
     Ok(held.collect())
+}
+
+/// Records what setup uses of the main checkout as it is now, so that an unchanged file does not wait on another branch.
+pub fn remember_used(env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs) -> Result<()> {
+    let home = &worktree.repo.home;
+    if home.checkout != worktree.path {
+        return Ok(());
+    }
+    let (_, facts) = read(env, worktree, dirs, SetupRequest::Again)?;
+    facts.tracked.iter().filter(|(_, used)| used.is_approved).try_for_each(|(path, used)| {
+        approval::approve(env, &home.common_dir, &approvable::tracked_name(path), &used.shown)
+    })
+}
+
+fn read(env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, request: SetupRequest) -> Result<(MergedLayers, Facts)> {
+    let (_, merged) = facts::load_layers(env, &worktree.repo, dirs, LoadOptions::default())?.counting()?;
+    let facts = match merged.setup.is_empty() {
+        true => Facts::default(),
+        false => facts::read(env, worktree, &merged, request)?,
+    };
+    Ok((merged, facts))
 }
 
 /// Asks on a terminal about every file that is not approved, and records each yes. The caller reads the layers again
@@ -84,6 +101,9 @@ pub fn ask_about_all(
         Ok(())
     };
     ask_about(layers.approvable(&repo.home))?;
+    if layers.repo().is_some_and(|layer| layer.approval == ApprovalStatus::Required) {
+        remember_used(env, worktree, dirs)?;
+    }
     // Which files hold setup back depends on which layers count after these answers.
     ask_about(holding_setup(env, worktree, dirs, request)?)
 }

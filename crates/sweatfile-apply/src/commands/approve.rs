@@ -1,5 +1,7 @@
 //! `approve`: makes the repository's files count.
 
+use std::collections::BTreeSet;
+
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -11,6 +13,7 @@ use super::approval::{self, ApprovalLine};
 use crate::approvable::Approvable;
 use crate::facts::{self, LayerDirs, LoadOptions};
 use crate::failure::FailureKind;
+use crate::worktree::OpenWorktree;
 
 /// Approve the repository's sweatfile as it is now, for all worktrees of this clone
 ///
@@ -29,16 +32,22 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     let layers = facts::load_layers(env, &repo, dirs, LoadOptions::default())?;
     layers.warnings().iter().for_each(|warning| ui.warn(warning));
     layers.merged()?;
-    let files = approval::find_all(env, &git, &repo, dirs, &layers)?;
-    let is_nothing = files.iter().all(|file| file.bytes.is_none());
-    let mut declined = None;
-    for file in files.iter().filter(|file| file.bytes.is_some()) {
-        match consent(ui, env, &repo, file, args)? {
-            Consent::Declined => declined = Some(&file.path),
-            Consent::Given => approve(ui, env, &repo, file)?,
+    let (mut declined, mut seen) = (None, BTreeSet::new());
+    // Which files hold setup back depends on which layers count after the first answers.
+    for _ in 0..2 {
+        let mut files = approval::find_all(env, &git, &repo, dirs, &layers)?;
+        files.retain(|file| file.bytes.is_some() && seen.insert(file.name.clone()));
+        for file in files {
+            match consent(ui, env, &repo, &file, args)? {
+                Consent::Declined => declined = Some(file.path),
+                Consent::Given => approve(ui, env, &repo, &file)?,
+            }
         }
     }
-    if is_nothing {
+    if !ui.is_dry() && repo.worktree.is_some() {
+        approval::remember_used(env, &OpenWorktree::open(env, git, repo.clone())?, dirs)?;
+    }
+    if seen.is_empty() {
         ui.detail(format!("there is nothing to approve in {}", repo.home.checkout.display()));
     }
     match declined {

@@ -71,7 +71,8 @@ fn check(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     // `check` runs nothing, so an unapproved layer can be read as well.
     let merged = layers.merged()?;
     let mut facts = facts::read(env, &worktree, &merged, SetupRequest::IfNeeded)?;
-    let plan = plan::plan(&layers.layers, &merged, &mut facts, SetupRequest::IfNeeded);
+    facts.record = plan::known_record(&merged, &facts);
+    let plan = plan::plan(&layers.layers, &merged, &facts, SetupRequest::IfNeeded);
     let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Check);
     report.warnings.splice(0..0, layers.warnings());
     for warning in &report.warnings {

@@ -96,7 +96,7 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
 
 /// Our exclude lines that no worktree's record names, and that hide nothing.
 fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
-    let used = record::excludes_used(repo)?;
+    let (used, _) = record::excludes_used(repo)?;
     let unused: BTreeSet<String> =
         excludes::own(&repo.read_exclude()?).into_iter().filter(|own| !used.contains(own)).collect();
     if unused.is_empty() {
@@ -116,7 +116,7 @@ fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
 /// Deletes lines, unless a worktree has come to rely on them.
 fn release(repo: &Repo, patterns: &BTreeSet<String>) -> Result<()> {
     repo.rewrite_exclude(|text| {
-        let used = record::excludes_used(repo)?;
+        let (used, _) = record::excludes_used(repo)?;
         Ok(excludes::without(text, &patterns.difference(&used).cloned().collect()).0)
     })
 }

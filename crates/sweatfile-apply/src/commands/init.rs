@@ -31,7 +31,6 @@ struct InitAnswer {
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
-    state::refuse_links(&repo)?;
     let dir = dirs.repo_root(env, &repo);
     let path = dir.join(FILE);
     if path.symlink_metadata().is_ok() {

@@ -43,6 +43,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
         facts.unknown = facts.record.files.into_keys().filter(|path| !known.files.contains_key(path)).collect();
         facts.record = known;
     }
+    facts.unread.iter().for_each(|failure| ui.warn(failure));
     let staying = removal::staying(&facts);
     facts.patterns_needed = facts::removal::patterns_needed(&worktree, &facts.record, staying)?;
     let plan = removal::plan(&facts);

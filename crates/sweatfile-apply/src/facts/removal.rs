@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::path::RelPath;
 
 use super::env_file::{CurrentEnvFile, read_env_file};
@@ -27,6 +27,8 @@ pub struct RemovalFacts {
     pub patterns_needed: BTreeSet<String>,
     /// The patterns that the records of other worktrees contain.
     pub patterns_elsewhere: BTreeSet<String>,
+    /// The records of other worktrees that cannot be read.
+    pub unread: Vec<Failure>,
 }
 
 /// Reads everything but the patterns needed by what stays, which a plan has to decide first.
@@ -42,8 +44,8 @@ pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
         }
     }
     let env = read_env_file(&worktree.root)?;
-    let patterns_elsewhere = record::excludes_used_elsewhere(&worktree.repo)?;
-    Ok(RemovalFacts { record, current, originals_alive, env, patterns_elsewhere, ..RemovalFacts::default() })
+    let (patterns_elsewhere, unread) = record::excludes_used_elsewhere(&worktree.repo)?;
+    Ok(RemovalFacts { record, current, originals_alive, env, patterns_elsewhere, unread, ..RemovalFacts::default() })
 }
 
 /// The patterns by which git ignores the files that stay: the recorded ones in `staying`, and whatever setup commands

@@ -1,10 +1,9 @@
-//! Tracked files that setup commands would use: content that a branch brings, and that neither the area nor a person
+//! Files that setup commands would use: content that a branch or an agent brings, and that neither the area nor a person
 //! vouches for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::approval::{ApprovalStatus, Approvals};
 use shopfloor_core::env::Env;
@@ -23,32 +22,25 @@ use crate::worktree::OpenWorktree;
 /// wherever it lies, whatever the commands are.
 const LOADED: [&str; 2] = [".envrc", env_file::FILE];
 
-/// A tracked file as it is.
+/// Such a file as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrackedFile {
     pub content: Option<Content>,
     /// What a person reads and approves: the file's text, or a description where it has none.
     pub shown: String,
+    /// Whether a person has read it: this content is approved, or the main checkout's.
     pub is_approved: bool,
 }
 
-/// Reads the tracked files that the setup commands would use: any that the area's commands use, and those for the
-/// repository's that differ from the main checkout's. This takes two git processes, in the main checkout up to four.
+/// Reads the files that the setup commands would use. What a person has in the main checkout counts as read, but for
+/// tracked files that the area's commands use. This takes two or three git processes.
 pub fn read(
     env: &Env,
     worktree: &OpenWorktree,
     merged: &MergedLayers,
     current: &BTreeMap<RelPath, CurrentFile>,
 ) -> Result<BTreeMap<RelPath, TrackedFile>> {
-    // Submodules count too: a branch chooses the commit they are at.
-    let args = [OsString::from("--recurse-submodules")];
-    let mut listed = worktree.git.ls_files(&worktree.path, &args)?;
-    let checkout = &worktree.repo.home.checkout;
-    if *checkout != worktree.path {
-        // An agent can take a file out of its own index. A bare repository has none.
-        listed.extend(worktree.git.ls_files(checkout, &args).unwrap_or_default());
-    }
-    let listed: Vec<RelPath> = listed.iter().filter_map(|file| RelPath::parse_os(file.as_os_str()).ok()).collect();
+    let (listed, is_tracked) = list(worktree)?;
     let users = users(merged, current, &listed);
     let mut tracked = BTreeMap::new();
     if users.is_empty() {
@@ -59,24 +51,44 @@ pub fn read(
         match worktree.root.look(path) {
             // Nothing can use a file that was deleted in the worktree, or a submodule that is not checked out.
             Ok(Found::Missing) => continue,
-            Ok(Found::Dir) if !merged.files.contains_key(path) => continue,
+            Ok(Found::Dir) if is_tracked(path) && !merged.files.contains_key(path) => continue,
             _ => {}
         }
         let content = worktree.root.content(path).ok().flatten();
         let shown = shown(&worktree.root, path, content.as_ref());
-        if user == LayerName::Repo && content.is_some() && main.has(&worktree.root, path, &shown) {
-            continue;
-        }
+        let is_main = (user == LayerName::Repo || !is_tracked(path)) && main.has(path, &shown);
         let name = approvable::tracked_name(path);
         let status = approvals.status(&worktree.repo.home.common_dir, &name, shown.as_bytes())?;
         // The description of what cannot be read is no approval of what it may become.
-        let is_approved = content.is_some() && status == ApprovalStatus::Approved;
+        let is_approved = content.is_some() && (is_main || status == ApprovalStatus::Approved);
         tracked.insert(path.clone(), TrackedFile { content, shown, is_approved });
     }
     Ok(tracked)
 }
 
-/// The tracked files that setup commands use, each with the layer of the commands. The area's layer comes first: its
+/// The files that may be a branch's or an agent's, and whether one of them is tracked. In the main checkout what is not
+/// tracked is the user's own; elsewhere an agent may have made it, and a directory without tracked files counts whole.
+fn list(worktree: &OpenWorktree) -> Result<(Vec<RelPath>, impl Fn(&RelPath) -> bool)> {
+    // Submodules count too: a branch chooses the commit they are at.
+    let index = [OsString::from("--recurse-submodules")];
+    let checkout = &worktree.repo.home.checkout;
+    let (mut tracked, mut others) = (worktree.git.ls_files(&worktree.path, &index)?, Vec::new());
+    if *checkout != worktree.path {
+        // An agent can take a file out of its own index. A bare repository has none.
+        if checkout.join(".git").symlink_metadata().is_ok() {
+            tracked.extend(worktree.git.ls_files(checkout, &index)?);
+        }
+        others = worktree.git.ls_files(&worktree.path, &["--others", "--directory"].map(OsString::from))?;
+        others.retain(|path| path != Path::new(env_file::FILE));
+    }
+    // A directory ends in a slash.
+    let parse = |file: &PathBuf| RelPath::parse_os(file.components().as_path().as_os_str()).ok();
+    let tracked: BTreeSet<RelPath> = tracked.iter().filter_map(parse).collect();
+    let listed = tracked.iter().cloned().chain(others.iter().filter_map(parse)).collect();
+    Ok((listed, move |path: &RelPath| tracked.contains(path)))
+}
+
+/// The files that setup commands use, each with the layer of the commands. The area's layer comes first: its
 /// commands also use what lies where the area places files.
 fn users<'p>(
     merged: &'p MergedLayers,
@@ -98,40 +110,39 @@ fn users<'p>(
     users
 }
 
-/// What a person has in hand of the repository.
-struct MainCheckout {
-    /// The main checkout, in which no agent writes, if it is not this worktree.
-    elsewhere: Option<Root>,
-    /// If it is: the files in which no default branch is the same.
-    changed: BTreeSet<PathBuf>,
-}
+/// The checkout whose files a person has read.
+struct MainCheckout(Option<Root>);
 
 impl MainCheckout {
+    /// The main checkout, in which no agent writes. For its own set-up it must be at the default branch: at another one a
+    /// person may be about to read what an agent wrote.
     fn read(worktree: &OpenWorktree) -> Result<MainCheckout> {
         let checkout = &worktree.repo.home.checkout;
-        if *checkout != worktree.path {
-            return Ok(MainCheckout { elsewhere: Some(Root::open(checkout)?), changed: BTreeSet::new() });
+        if *checkout == worktree.path && !is_at_default_branch(worktree)? {
+            return Ok(MainCheckout(None));
         }
-        let mut changed: Option<BTreeSet<PathBuf>> = None;
-        for branch in ["refs/heads/main", "refs/heads/master", "refs/remotes/origin/HEAD"] {
-            let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", branch, "HEAD"];
-            let output = worktree.git.cmd(&worktree.path).args(args).capture()?;
-            let names = output.stdout.split(|byte| *byte == 0).map(|name| checkout.join(OsStr::from_bytes(name)));
-            if output.status.success() {
-                changed = Some(names.filter(|name| changed.as_ref().is_none_or(|all| all.contains(name))).collect());
-            }
-        }
-        Ok(MainCheckout { elsewhere: None, changed: changed.unwrap_or_default() })
+        Ok(MainCheckout(Some(Root::open(checkout)?)))
     }
 
     /// Whether the file is the same there, and what lies behind links too.
-    fn has(&self, root: &Root, path: &RelPath, as_shown: &str) -> bool {
-        let (here, behind) = (root.join(path), root.join(path).canonicalize().unwrap_or_default());
-        match &self.elsewhere {
-            Some(main) => shown(main, path, main.content(path).ok().flatten().as_ref()) == as_shown,
-            None => !self.changed.contains(&here) && !self.changed.contains(&behind),
-        }
+    fn has(&self, path: &RelPath, as_shown: &str) -> bool {
+        let of_main = |main: &Root| shown(main, path, main.content(path).ok().flatten().as_ref());
+        self.0.as_ref().is_some_and(|main| of_main(main) == as_shown)
     }
+}
+
+/// Whether the branch is the default one: that of `origin`, `main` or `master`. Only names are compared, because an agent
+/// can move branches and make new ones.
+fn is_at_default_branch(worktree: &OpenWorktree) -> Result<bool> {
+    let names = ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"];
+    let cmd = worktree.git.cmd(&worktree.path).args(["for-each-ref", "--format=%(refname) %(symref:lstrip=3)"]);
+    let text = String::from_utf8_lossy(&cmd.args(names).capture()?.stdout).into_owned();
+    let named = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    let default = match named(names[0]) {
+        Some(remote) => Some(remote),
+        None => ["main", "master"].into_iter().find(|name| named(&format!("refs/heads/{name}")).is_some()),
+    };
+    Ok(default.is_some() && default == worktree.git.branch(&worktree.repo)?.as_deref())
 }
 
 /// The text of a file; for anything else a description that identifies it. Approvals contain a hash of this text, so

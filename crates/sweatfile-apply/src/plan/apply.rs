@@ -37,10 +37,8 @@ pub struct ExcludeStep {
     pub add: bool,
 }
 
-/// Makes the plan. `layers` are the layers that count. Of the record, only what is known to be ours stays in `facts`.
-pub fn plan(layers: &[Layer], merged: &MergedLayers, facts: &mut Facts, request: SetupRequest) -> Plan {
-    facts.record = known_record(merged, facts);
-    let facts = &*facts;
+/// Makes the plan. `layers` are the layers that count; the record in `facts` is what `known_record` leaves of it.
+pub fn plan(layers: &[Layer], merged: &MergedLayers, facts: &Facts, request: SetupRequest) -> Plan {
     let patterns = excludes::wanted(merged, facts.needs_reserved);
     let missing = excludes::missing(&facts.exclude, &patterns);
     let excludes =
@@ -132,7 +130,7 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
         drift.push(format!("{} is not ignored by git", env_file::FILE));
     }
     for held in plan.setup.held.iter().filter(|_| plan.setup.run == SetupRun::Held) {
-        drift.push(format!("setup is held back by {}: it is tracked and not approved", held.path));
+        drift.push(format!("setup is held back by {}: nobody has approved it", held.path));
     }
     if !plan.setup.commands.is_empty() && plan.setup.run != SetupRun::Finished {
         drift.push("setup never finished with these commands".to_owned());

@@ -28,7 +28,7 @@ pub fn unapproved(worktree: &Path, layers: &Layers, setup: &SetupPlan) -> Option
 }
 
 fn held_line(held: &HeldFile) -> String {
-    format!("{} is tracked and nobody has approved it, so setup was held back", held.path)
+    format!("nobody has approved {}, so setup was held back", held.path)
 }
 
 fn left_out(layers: &Layers) -> Option<Failure> {

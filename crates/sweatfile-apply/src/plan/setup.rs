@@ -7,7 +7,7 @@ use shopfloor_core::path::RelPath;
 
 use super::files;
 use crate::facts::{Facts, SetupRequest, TrackedFile};
-use crate::layer::{LayerName, MergedLayers};
+use crate::layer::MergedLayers;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct SetupPlan {
@@ -57,14 +57,13 @@ pub fn plan(merged: &MergedLayers, facts: &Facts, request: SetupRequest, env: BT
     SetupPlan { commands: merged.setup.clone(), digest, run, held, env }
 }
 
-/// The tracked files that nobody approved and that differ from what the area places there. The commands are trusted, but
+/// The files that nobody approved and that differ from what the layers place there. The commands are trusted, but
 /// a branch's files are not: `direnv allow` would let an `.envrc` run that nobody has read, and so would `./setup.sh`.
 pub fn held_files(merged: &MergedLayers, facts: &Facts) -> Vec<HeldFile> {
-    let is_areas = |path: &RelPath, tracked: &TrackedFile| {
-        let entry = merged.files.get(path).filter(|entry| entry.layer == LayerName::Area);
-        let desired = entry.and_then(|entry| files::desired_content(path, entry, facts));
+    let is_placed = |path: &RelPath, tracked: &TrackedFile| {
+        let desired = merged.files.get(path).and_then(|entry| files::desired_content(path, entry, facts));
         desired.is_some() && desired == tracked.content
     };
-    let unread = facts.tracked.iter().filter(|(path, tracked)| !tracked.is_approved && !is_areas(path, tracked));
+    let unread = facts.tracked.iter().filter(|(path, tracked)| !tracked.is_approved && !is_placed(path, tracked));
     unread.map(|(path, tracked)| HeldFile { path: path.clone(), shown: tracked.shown.clone() }).collect()
 }

@@ -105,10 +105,10 @@ fn without_its_record_setup_runs_again_but_no_file_that_an_agent_changed() {
     wt.apply(&[]).succeeds();
     wt.sh("rm \"$(git rev-parse --git-dir)/shopfloor/sweatfile-apply/record.json\"").exit(0);
     wt.write("setup.sh", "echo evil >> log\n");
-    wt.apply(&[]).exit(3).any_out().err_has("setup.sh is tracked");
+    wt.apply(&[]).exit(3).any_out().err_has("nobody has approved setup.sh");
     // Nor if it takes the file out of its index.
     wt.git(&["rm", "-q", "--cached", "setup.sh"]);
-    wt.apply(&[]).exit(3).any_out().err_has("setup.sh is tracked");
+    wt.apply(&[]).exit(3).any_out().err_has("nobody has approved setup.sh");
     assert_eq!(wt.read("log"), "good\n");
 }
 
@@ -259,6 +259,6 @@ fn a_forged_main_checkout_is_not_used() {
     agent.git(&["checkout", "-q", "-b", "next"]);
     let next = w.at(app.path.with_file_name("next-wt"));
     app.git(&["worktree", "add", "-q", next.path.to_str().unwrap(), "agent"]);
-    next.apply(&[]).exit(3).any_out().err_has("Makefile is tracked");
+    next.apply(&[]).exit(3).any_out().err_has("nobody has approved Makefile");
     assert!(!next.has(".env") && !w.home("made").exists());
 }

@@ -18,7 +18,7 @@ fn allowed(w: &World) -> usize {
 fn assert_held(repo: &Repo<'_>, file: &str) {
     let before = allowed(repo.world);
     let out = repo.apply(&[]).exit(3);
-    out.err_has(&format!("{file} is tracked")).err_has("setup was held back").err_has("approve");
+    out.err_has(&format!("nobody has approved {file}")).err_has("setup was held back").err_has("approve");
     out.out_has("skipped setup direnv allow");
     repo.apply(&["--json"]).exit(3).any_err().out_has("\"kind\":\"unapproved\"");
     repo.apply(&["--setup-again"]).exit(3).any_out().any_err();
@@ -37,12 +37,12 @@ fn a_tracked_envrc_holds_setup_back_until_approved() {
     // In a hook the problem is a notice.
     app.apply(&["hook", "install"]).succeeds();
     let added = app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0);
-    added.err_has(".envrc is tracked").err_has("eng/repos/wt approve");
+    added.err_has("nobody has approved .envrc").err_has("eng/repos/wt approve");
     let wt = w.at(w.home("eng/repos/wt"));
     assert_held(&wt, ".envrc");
     // The approval is for the content, here and in every worktree with the same file.
     wt.apply(&["approvals"]).exit(0).out_has("required").out_has("wt/.envrc");
-    wt.apply(&["approve"]).exit(3).any_out().err_has("wt/.envrc is tracked").err_has("touch ~/evil");
+    wt.apply(&["approve"]).exit(3).any_out().err_has("wt/.envrc as it is").err_has("touch ~/evil");
     wt.apply(&["approve", "--yes"]).succeeds().out_has("approved").out_has("wt/.envrc");
     wt.apply(&[]).succeeds().out_has("finished setup direnv allow");
     app.apply(&[]).succeeds();
@@ -52,7 +52,7 @@ fn a_tracked_envrc_holds_setup_back_until_approved() {
     // One more character makes it another file.
     wt.commit(".envrc", "touch ~/evil2\n");
     let out = wt.apply(&["--setup-again"]).exit(3).any_out();
-    out.err_has(".envrc is tracked");
+    out.err_has("nobody has approved .envrc");
     assert_eq!(allowed(&w), 3);
     // A file that git does not track is the user's own.
     let plain = w.repo("eng/repos/plain");
@@ -138,7 +138,9 @@ fn an_envrc_in_a_directory_holds_back_only_the_areas_commands() {
     both.commit(".envrc", "x\n");
     both.write("sweatfile", "setup = [\"false\"]\n");
     let out = both.apply(&[]).exit(3).any_out();
-    out.err_has("sweatfile is not approved").err_has("  sub/.envrc is tracked").err_has("  .envrc is tracked");
+    out.err_has("sweatfile is not approved")
+        .err_has("  nobody has approved sub/.envrc")
+        .err_has("  nobody has approved .envrc");
     let json = both.apply(&["--json"]).exit(3).json();
     assert!(text(&json, "/error/message").contains("sub/.envrc"), "{json}");
 }
@@ -197,7 +199,7 @@ fn the_areas_commands_use_no_file_of_an_unread_branch_whatever_program_reads_it(
         let app = w.repo(&format!("eng/repos/app{number}"));
         app.commit(file, "echo ran >> ~/ran\n");
         app.sh(&format!("chmod +x {file} && git commit -qam x")).any_status().any_out().any_err();
-        app.apply(&[]).exit(3).any_out().err_has(&format!("{file} is tracked")).err_has("setup was held back");
+        app.apply(&[]).exit(3).any_out().err_has(&format!("nobody has approved {file}")).err_has("setup was held back");
         app.apply(&["check"]).exit(1).out_has(&format!("setup is held back by {file}"));
         assert!(!w.home("ran").exists(), "{command} ran with {file}");
         app.apply(&["approve", "--yes"]).succeeds();
@@ -227,14 +229,14 @@ fn an_approved_setup_runs_no_file_that_a_branch_has_changed() {
     plain.apply(&[]).succeeds();
     assert_eq!(plain.read("log"), "good\n");
     let held = agent.apply(&[]).exit(3);
-    held.err_has("scripts/setup.sh is tracked").err_has("app-wt approve").out_has("skipped setup");
+    held.err_has("nobody has approved scripts/setup.sh").err_has("app-wt approve").out_has("skipped setup");
     agent.apply(&["--yes"]).exit(3).any_out().err_has("scripts/setup.sh");
     agent.apply(&["check"]).exit(1).out_has("setup is held back by scripts/setup.sh");
     // In a hook the problem is a notice.
     app.apply(&["hook", "install"]).succeeds();
     app.git(&["branch", "again", "app-wt"]);
     let added = app.run("git", &["worktree", "add", "-q", "../again", "again"]).exit(0);
-    added.err_has("scripts/setup.sh is tracked");
+    added.err_has("nobody has approved scripts/setup.sh");
     let again = w.at(app.path.with_file_name("again"));
     assert!(!agent.has("log") && !again.has("log"));
     // A person reads and approves this text, for every worktree.
@@ -269,11 +271,15 @@ fn a_file_is_held_however_an_approved_setup_uses_it() {
         ("just setup", "justfile"),
         ("uv sync", "pyproject.toml"),
         ("poetry install", "poetry.lock"),
+        ("run-parts tools", "tools/x"),
+        ("node ./tools/setup", "tools/setup.js"),
+        ("python3 -m tools.setup", "tools/setup.py"),
+        ("cd tools && for f in *; do . ./$f; done", "tools/x"),
     ];
     for (number, (command, file)) in cases.into_iter().enumerate() {
         let app = w.repo(&format!("eng/repos/app{number}"));
         let wt = changed(&app, command, file);
-        wt.apply(&[]).exit(3).any_out().err_has(&format!("{file} is tracked"));
+        wt.apply(&[]).exit(3).any_out().err_has(&format!("nobody has approved {file}"));
         assert!(!wt.has("log"), "{command} ran with {file}");
     }
 }
@@ -288,12 +294,12 @@ fn links_are_followed_to_the_file_that_a_branch_has_changed() {
     let (same, agent, moved) = (app.worktree("same"), app.worktree("agent"), app.worktree("moved"));
     same.apply(&[]).succeeds();
     agent.commit("real/one", "echo evil >> log\n");
-    agent.apply(&[]).exit(3).any_out().err_has("three is tracked");
+    agent.apply(&[]).exit(3).any_out().err_has("nobody has approved three");
     agent.apply(&["approve"]).exit(3).any_out().err_has("echo evil >> log");
     // A directory that became a link to another one.
     app.approved("setup = [\"sh real/one\"]\n");
     moved.sh("git mv real evil && echo 'echo evil >> log' > evil/one && ln -s evil real && git add -A").exit(0);
-    moved.apply(&[]).exit(3).any_out().err_has("is tracked");
+    moved.apply(&[]).exit(3).any_out().err_has("nobody has approved");
     assert!(same.has("log") && !agent.has("log") && !moved.has("log"));
 }
 
@@ -305,7 +311,7 @@ fn moving_the_default_branch_does_not_make_its_files_read() {
     agent.git(&["update-ref", "refs/heads/main", "HEAD"]);
     let next = app.worktree("next");
     assert_eq!(next.read("setup.sh"), "echo evil >> log\n");
-    next.apply(&[]).exit(3).any_out().err_has("setup.sh is tracked");
+    next.apply(&[]).exit(3).any_out().err_has("nobody has approved setup.sh");
     assert!(!next.has("log"));
 }
 
@@ -318,14 +324,69 @@ fn in_the_main_checkout_an_approved_setup_runs_the_default_branchs_files() {
     app.approved("setup = [\"sh ./link\"]\n");
     app.git(&["checkout", "-q", "-b", "agent"]);
     app.commit("setup.sh", "echo evil >> log\n");
-    app.apply(&[]).exit(3).any_out().err_has("link is tracked");
+    app.apply(&[]).exit(3).any_out().err_has("nobody has approved link");
     app.git(&["checkout", "-q", "main"]);
     app.git(&["checkout", "-q", "-b", "other"]);
     app.commit("other", "x");
-    // A person's own edit, not yet committed.
-    app.write("setup.sh", "echo mine >> log\n");
+    // Nor by making a ref.
+    app.git(&["update-ref", "refs/heads/master", "agent"]);
+    app.git(&["update-ref", "refs/heads/main", "agent"]);
+    app.git(&["checkout", "-q", "agent"]);
+    app.apply(&[]).exit(3).any_out().err_has("nobody has approved link");
+    assert!(!app.has("log"));
+    // What was there when the set-up was approved counts on each branch.
+    app.git(&["checkout", "-q", "other"]);
     app.apply(&[]).succeeds();
-    assert_eq!(app.read("log"), "mine\n");
+    assert_eq!(app.read("log"), "good\n");
+    app.git(&["branch", "-q", "-m", "main", "trunk"]);
+    app.write("setup.sh", "echo evil >> log\n");
+    app.apply(&["--setup-again"]).exit(3).any_out().err_has("nobody has approved link");
+}
+
+#[test]
+fn without_a_known_default_branch_the_main_checkouts_files_are_approved_with_the_set_up() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("setup.sh", "echo good >> log\n");
+    app.git(&["branch", "-q", "-m", "main", "trunk"]);
+    app.approved("setup = [\"sh ./setup.sh\"]\n");
+    app.apply(&[]).succeeds();
+    app.git(&["checkout", "-q", "-b", "agent"]);
+    app.commit("setup.sh", "echo evil >> log\n");
+    app.apply(&["--setup-again"]).exit(3).any_out().err_has("nobody has approved setup.sh");
+    assert_eq!(app.read("log"), "good\n");
+}
+
+#[test]
+fn an_approved_setup_runs_no_file_that_is_in_no_index_and_not_in_the_main_checkout() {
+    let w = World::new();
+    w.program("make", "echo evil >> log");
+    let cases = [
+        ("make", "GNUmakefile", ""),
+        ("make", ".sub/x.mk", ""),
+        ("[ ! -f local.sh ] || sh ./local.sh", "local.sh", "echo local.sh > .gitignore"),
+        ("sh new/x.sh", "new/x.sh", ""),
+        ("sh ./x.sh", "x.sh", "git rm -q --cached x.sh; git -C ../app2 rm -q --cached x.sh"),
+    ];
+    for (number, (command, file, hide)) in cases.into_iter().enumerate() {
+        let app = w.repo(&format!("eng/repos/app{number}"));
+        app.commit("x.sh", "echo good >> log\n");
+        app.approved(&format!("setup = [{command:?}]\n"));
+        let wt = app.worktree(&format!("wt{number}"));
+        wt.write(file, "echo evil >> log\n");
+        wt.sh(&hide.replace("app2", &format!("app{number}"))).exit(0);
+        wt.apply(&[]).exit(3).any_out().err_has("nobody has approved");
+        assert!(!wt.has("log"), "{command} ran with {file}");
+        // What the main checkout has on disk, and what set-up makes, is no reason to wait.
+        app.write(file, "echo evil >> log\n");
+        wt.apply(&[]).succeeds();
+    }
+    let app = w.repo("eng/repos/index");
+    let wt = changed(&app, "sh x.sh", "x.sh");
+    wt.git(&["rm", "-q", "--cached", "x.sh"]);
+    app.write(".git/index", "x");
+    wt.apply(&[]).exit(4).err_has("ls-files");
+    assert!(!wt.has("log"));
 }
 
 #[test]

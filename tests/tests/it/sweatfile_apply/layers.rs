@@ -390,7 +390,7 @@ fn an_area_that_others_can_write_does_not_count() {
         app.sh(close).exit(0);
     };
     left_out("chmod 1777 ~/eng", "chmod 755 ~/eng", "eng");
-    left_out("chmod 775 ~/eng", "chmod 755 ~/eng", "eng");
+    left_out("chmod 757 ~/eng", "chmod 755 ~/eng", "eng");
     left_out("chmod 646 ~/eng/sweatfile", "chmod 644 ~/eng/sweatfile", "eng/sweatfile");
     left_out("chmod 757 ~", "chmod 755 ~", "");
     // A link counts as what it leads to, and as the directories on the way.

@@ -189,7 +189,7 @@ fn a_directory_that_anybody_can_write_to_is_not_a_root() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.root.sh("chmod o+w config.toml").exit(0);
-    floor.ctl(&["--root", ".", "status"]).exit(2).err_has("anybody can write to").err_has("chmod o-w");
+    floor.ctl(&["--root", ".", "status"]).exit(2).err_has("others can write to").err_has("chmod go-w");
     floor.root.sh("chmod o-w config.toml").exit(0);
     floor.ctl(&["status"]).exit(0);
 }
