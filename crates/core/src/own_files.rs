@@ -70,3 +70,21 @@ fn add(list: &Path, line: &str) -> Result<Lock> {
     fs::replace(list, format!("{}\n", lines.join("\n")).as_bytes(), Some(fs::PRIVATE))?;
     Ok(lock)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_with_its_file_but_not_with_a_disk_that_is_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let list = dir.path().join("own-files");
+        std::fs::create_dir(dir.path().join("here")).unwrap();
+        std::fs::write(dir.path().join("here/HEAD"), "").unwrap();
+        for file in ["disk/repo/f", "here/worktrees/gone/f", "here/HEAD"] {
+            drop(add(&list, &format!("1 {}", dir.path().join(file).display())).unwrap());
+        }
+        let text = std::fs::read_to_string(&list).unwrap();
+        assert!(text.contains("disk/repo/f") && text.contains("here/HEAD") && !text.contains("gone"), "{text}");
+    }
+}

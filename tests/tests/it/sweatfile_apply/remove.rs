@@ -117,3 +117,25 @@ fn an_exclude_line_that_still_hides_a_file_stays() {
     app.sh("rm -r .venv").exit(0);
     app.apply(&["remove"]).exit(0).out_has("removed exclude .venv/");
 }
+
+#[test]
+fn a_worktree_whose_record_cannot_be_read_keeps_the_exclude_lines_and_stops_nobody() {
+    let w = World::new();
+    let app = w.app();
+    w.area("git_excludes = [\"/.a\"]\n[files.a]\ncontent = \"a\"\n");
+    let wt = app.worktree("wt");
+    app.apply(&[]).succeeds();
+    for spoil in
+        ["echo 'not json' > record.json", "echo '{\"v\": 99}' > record.json", "rm record.json; mkfifo record.json"]
+    {
+        wt.sh(&format!(
+            "cd $(git rev-parse --git-dir); mkdir -p shopfloor/sweatfile-apply; cd shopfloor/sweatfile-apply; {spoil}"
+        ))
+        .exit(0);
+        app.apply(&["doctor", "--repair", "--yes"]).exit(0).any_out().any_err();
+        let out = app.apply(&["remove"]).exit(0);
+        out.out_has("removed .a").out_has("left exclude /.a (another worktree relies on it)").err_has("record.json");
+        assert!(app.excludes().contains(&"/.a".to_owned()), "{spoil}");
+        app.apply(&[]).exit(0).any_out().any_err();
+    }
+}
