@@ -7,38 +7,48 @@ use std::path::Path;
 use shopfloor_core::env::starts_programs;
 use shopfloor_core::text::is_like;
 
-/// Files that programs run. The patterns here and below are in lower case and match the end of a path.
-const RUN: &str = ".envrc* .flaskenv .vscode/tasks.json .vscode/launch.json *.code-workspace .zed/tasks.json \
-    .zed/debug.json .idea/* .devcontainer/* .devcontainer.json .claude/hooks/* .claude/commands/* .claude/agents/* \
-    .claude/skills/* .claude/plugins/* .codex/hooks/* .codex/skills/* .codex/prompts/* .codex/agents/* \
-    .gemini/commands/* .gemini/extensions/* .gemini/hooks/* .gemini/skills/* .opencode/plugin* .opencode/tool* \
-    .opencode/command* .opencode/agent* .opencode/skill* .cursor/hooks/* .cursor/commands/* .agents/* mise.*toml \
-    .mise.*toml .mise/* mise/* .tool-versions lefthook* .lefthook* .husky/* .huskyrc* .pre-commit-config* prek.toml \
-    .overcommit* .local-overcommit* .lintstagedrc* .simple-git-hooks* .githooks/* .git-hooks/* makefile* gnumakefile* \
-    *.mk justfile* .justfile* *.just taskfile* rakefile* procfile* tiltfile* vagrantfile* .npmrc .yarnrc* .pnpmfile* \
-    bunfig.toml .cargo/config* *.bazelrc .mvn/* pip.conf .gitconfig* .ssh/config .exrc .nvim* .vimrc .vim/* \
-    .dir-locals* .gdbinit .lldbinit .tmux* .bash* .zsh* .profile *.sh *.bash *.zsh *.fish *.ps1 *.bat *.cmd *.py *.js \
-    *.mjs *.cjs *.ts *.rb *.pl *.lua *.php";
+/// Files that programs run, besides those whose name ends in `rc`. The patterns here and below are in lower case and
+/// match the end of a path.
+const RUN: &str = ".flaskenv .vscode/tasks.json .vscode/launch.json *.code-workspace *.sublime-project \
+    .zed/tasks.json .zed/debug.json .idea/* .run/* .fleet/* .helix/* .devcontainer/* .devcontainer.json mise.*toml \
+    .mise.*toml .mise/* mise/* .tool-versions lefthook* .lefthook* .husky/* .pre-commit-config* prek.toml \
+    .overcommit* .local-overcommit* .simple-git-hooks* .githooks/* .git-hooks/* makefile* gnumakefile* *.mk *.mak \
+    cmakeuserpresets.json justfile* .justfile* *.just taskfile* rakefile* *.rake procfile* tiltfile* vagrantfile* \
+    docker-compose* compose.* *.tf *.gradle* pom.xml .mvn/* package.json nodemon.json .air.toml .pnpmfile* \
+    bunfig.toml .cargo/config* *.bazelrc* pyproject.toml pip.conf *.pth .bundle/* .rspec* .xcode.env* \
+    local.properties .gitconfig* .ssh/config .nvim* .vim/* coc-settings.json .dir-locals* .gdbinit .lldbinit \
+    .rprofile .tmux* .bash* .zsh* .profile .autoenv* sweatfile .shopfloor/* .wt.toml .workmux.yaml conductor.json \
+    *.sh *.bash *.zsh *.fish *.ps1 *.bat *.cmd *.py *.js *.mjs *.cjs *.jsx *.ts *.mts *.cts *.tsx *.rb *.pl *.lua \
+    *.php *.nix *.exs";
 
-/// The settings of agent programs and editors.
-const SETTINGS: &str = ".claude/settings*.json .claude.json *.mcp.json mcp.json mcp.jsonc mcp_config.json \
-    mcp-config.json *mcp_settings.json .codex/*.toml .codex/*.json .gemini/*.json opencode.json opencode.jsonc \
-    .opencode.json .opencode/*.json .opencode/*.jsonc .aider.conf.yml .aider.conf.yaml .cursor/*.json .vscode/*.json \
-    .zed/*.json .amp/*.json .qwen/*.json .copilot/*.json .kiro/*.json .roo/*.json .kilocode/*.json .windsurf/*.json \
-    .amazonq/*.json .continue/*.yaml .continue/*.json crush.json .crush.json .goose/*.yaml .factory/*.json \
-    .junie/*.json";
+/// The directories of agent programs.
+const AGENTS: &str = ".claude .codex .gemini .opencode .cursor .agents .amp .qwen .copilot .kiro .roo .kilocode \
+    .windsurf .amazonq .continue .goose .factory .junie .pi .openhands .crush .augment .trae";
+
+/// The directories below those in which a text says what to run.
+const ORDERS: &str = "agent agents command* skill* prompt* hook* plugin* extension* tool tools workflow*";
+
+/// The settings of agent programs and editors that are in none of their directories.
+const SETTINGS: &str = ".claude.json *.mcp.json mcp.json mcp.jsonc mcp_config.json mcp-config.json *mcp_settings.json \
+    opencode.json opencode.jsonc .opencode.json .aider.conf.yml .aider.conf.yaml .vscode/*.json .zed/*.json \
+    crush.json .crush.json";
 
 /// The key paths of such settings that start nothing: lists of permissions, the model, and what a person sees.
-const HARMLESS: &str = "$schema permissions.allow permissions.ask permissions.deny tools.allowed allowedTools env.* \
-    model small_model theme language outputStyle verbose effortLevel alwaysThinkingEnabled includeCoAuthoredBy \
-    attribution.* spinner* editorMode model_reasoning_* model_verbosity personality hide_agent_reasoning \
-    show_raw_agent_reasoning tui.theme tui.animations tui.notifications ui.theme ui.customThemes ui.hide* ui.show* \
-    general.vimMode vimMode hide* weak-model editor-model edit-format dark-mode light-mode pretty stream code-theme \
-    show-diffs vim *-color map-tokens editor.font* editor.tabSize editor.indentSize editor.insertSpaces \
-    editor.detectIndentation editor.line* editor.rulers editor.wordWrap* editor.minimap.* editor.render* \
-    editor.cursor* editor.guides.* workbench.colorTheme workbench.colorCustomizations workbench.iconTheme \
-    window.zoomLevel files.eol files.encoding files.insertFinalNewline files.trim* files.exclude search.exclude \
-    tab_size hard_tabs soft_wrap preferred_line_length buffer_font_* ui_font_* vim_mode icon_theme";
+const HARMLESS: &str = "$schema permissions.allow permissions.ask permissions.deny tools.allowed allowedTools \
+    disabledMcpjsonServers env.*_TELEMETRY env.MAX_* env.DISABLE_* env.CLAUDE_CODE_MAX_* model small_model \
+    review_model model_context_window service_tier theme language outputStyle verbose effortLevel \
+    alwaysThinkingEnabled fastMode includeCoAuthoredBy includeGitInstructions attribution.* spinner* show* \
+    cleanupPeriodDays prefersReducedMotion terminalProgressBarEnabled respectGitignore autoMemoryEnabled editorMode \
+    model_reasoning_* model_verbosity personality hide* web_search file_opener check_for_update_on_startup tui.* \
+    history.* notice.* ui.* output.format privacy.* general.vimMode general.previewFeatures general.checkpointing.* \
+    context.file* tools.shell.showColor vimMode weak-model editor-model edit-format dark-mode light-mode pretty \
+    stream code-theme vim *-color map-tokens editor.* diffEditor.* explorer.* breadcrumbs.* zenMode.* workbench.* \
+    window.* files.* search.* telemetry.* cSpell.words peacock.* tab_size hard_tabs soft_wrap preferred_line_length \
+    buffer_font_* ui_font_* vim_mode icon_theme";
+
+/// Among those of editors, the ones that start something.
+const HARMFUL: &str =
+    "editor.codeActions* workbench.externalBrowser security.* chat.* task.* amp.* *.buildScripts.enable";
 
 /// What a key path of such settings is about, by parts of its name. The first line that has one counts.
 const KINDS: [(&str, &str); 7] = [
@@ -48,17 +58,46 @@ const KINDS: [(&str, &str); 7] = [
     ("plugin marketplace extension", "a plugin"),
     ("helper auth credential", "a helper"),
     ("env", "the environment"),
-    ("permission approv sandbox trust director project allow accept bypass yes", "wider permissions"),
+    (
+        "permission approv sandbox trust director project allow accept bypass yes danger always yolo",
+        "wider permissions",
+    ),
 ];
+
+/// What a key path is about of which nothing is known.
+pub const UNKNOWN: &str = "perhaps a program";
 
 /// Whether programs run a file with this path.
 pub fn is_run(path: &Path) -> bool {
-    ends_like(path, RUN)
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let is_rc =
+        name.strip_prefix('.').is_some_and(|name| name.split('.').next().is_some_and(|name| name.ends_with("rc")));
+    let is_agents = |below: String| {
+        let has_orders = below.split('/').rev().skip(1).any(|dir| is_like(dir, ORDERS));
+        has_orders || !is_like(&below, "*.md *.mdc") && !holds_settings(path)
+    };
+    is_rc || ends_like(path, RUN) || below_agents(path).is_some_and(is_agents)
+}
+
+/// Whether a text is a program, as far as its first bytes tell: a script, or an ELF, Windows or Mach-O file.
+pub fn is_program(text: &[u8]) -> bool {
+    let starts: [&[u8]; 7] =
+        [b"#!", b"\x7fELF", b"MZ", b"\xfe\xed\xfa", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
+    starts.iter().any(|start| text.starts_with(start))
 }
 
 /// Whether agent programs or editors take their settings from a file with this path.
 pub fn holds_settings(path: &Path) -> bool {
-    ends_like(path, SETTINGS)
+    let is_data = |below: String| is_like(&below, "*.json *.jsonc *.toml *.yaml *.yml");
+    ends_like(path, SETTINGS) || below_agents(path).is_some_and(is_data)
+}
+
+/// What follows the directory of an agent program in a path.
+fn below_agents(path: &Path) -> Option<String> {
+    let path = path.to_string_lossy().to_lowercase();
+    let mut parts = path.split('/');
+    parts.find(|part| is_like(part, AGENTS))?;
+    Some(parts.collect::<Vec<_>>().join("/")).filter(|below| !below.is_empty())
 }
 
 fn ends_like(path: &Path, patterns: &str) -> bool {
@@ -69,7 +108,19 @@ fn ends_like(path: &Path, patterns: &str) -> bool {
 
 /// Whether nothing below this key path of such settings starts a program or frees one from asking.
 pub fn is_harmless(path: &str) -> bool {
-    is_like(path, HARMLESS) && !path.strip_prefix("env.").is_some_and(starts_programs)
+    is_like(path, HARMLESS) && !is_like(path, HARMFUL)
+}
+
+/// Whether this value starts nothing there: a switch or a number as a variable or under a key of an editor, which has
+/// dots, and a mode in which an agent asks.
+pub fn is_harmless_value(path: &str, is_dotted: bool, value: &str) -> bool {
+    let is_free = |path: &str| kind(path) == UNKNOWN && !is_like(path, HARMFUL);
+    let is_number = |value: &str| matches!(value, "true" | "false") || value.parse::<f64>().is_ok();
+    match path.strip_prefix("env.") {
+        Some(name) => !starts_programs(name) && is_number(value.trim_matches('"')),
+        None if path == "permissions.defaultMode" => matches!(value, "\"plan\"" | "\"default\""),
+        None => is_dotted && is_free(path) && is_number(value),
+    }
 }
 
 /// Whether there are harmless key paths below this one.
@@ -83,34 +134,97 @@ pub fn kind(path: &str) -> &'static str {
     let name = path.to_lowercase();
     let is_about = |parts: &str| parts.split(' ').any(|part| name.contains(part));
     match KINDS.iter().find(|(parts, _)| is_about(parts)) {
-        _ if starts_programs(path) => "the environment",
+        _ if path == path.to_uppercase() && starts_programs(path) => "the environment",
         Some((_, kind)) => kind,
-        None => "perhaps a program",
+        None => UNKNOWN,
     }
 }
 
 /// Where a line ends for the most generous of its readers.
-const ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
+const ENDS: [char; 10] = ['\n', '\r', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// The variables that start programs, by their names or because their value is a command, in those lines of an
-/// environment that no known text has.
-pub fn starting(text: &[u8], known: &[&[u8]]) -> BTreeSet<String> {
-    let texts: Vec<String> = known.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect();
-    let known: HashSet<&str> = texts.iter().flat_map(|text| text.split(ENDS)).map(str::trim).collect();
-    let text = String::from_utf8_lossy(text);
-    let new = text.split(ENDS).map(str::trim).filter(|line| !line.starts_with('#') && !known.contains(line));
-    new.flat_map(assigned).collect()
+/// What those lines of an environment may start that no known text has.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Starting {
+    /// The variables that start programs, by their names or because their value is a command.
+    pub names: BTreeSet<String>,
+    /// Whether a line sets no variable: a shell would run it.
+    pub has_command: bool,
 }
 
-/// The variables that a line sets, in whatever way (`export A=x`, `A: x`, `x; A=y`), and that start programs.
-fn assigned(line: &str) -> Vec<String> {
-    let is_command = line.contains("$(") || line.contains('`');
-    let names = line.match_indices(['=', ':']).enumerate().filter_map(|(n, (at, _))| {
+/// The lines of an environment.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split(ENDS).map(|line| line.trim().trim_start_matches('\u{feff}'))
+}
+
+/// What the new lines of an environment may start.
+pub fn starting(text: &[u8], known: &[&[u8]]) -> Starting {
+    let texts: Vec<String> = known.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect();
+    let known: HashSet<&str> = texts.iter().flat_map(|text| lines(text)).collect();
+    let text = String::from_utf8_lossy(text);
+    // For a shell other ends of lines are none.
+    let may_span = !text.contains(&ENDS[1..]);
+    let mut starting = Starting::default();
+    let mut quote: Option<char> = None;
+    for line in lines(&text) {
+        let before = quote.take();
+        if before.is_none() && (line.is_empty() || line.starts_with('#')) {
+            continue;
+        }
+        let value = match before {
+            Some(_) => line,
+            // After `NAME= ` a shell runs the rest of the line.
+            None => line.split_once(['=', ':']).map_or(line, |(_, value)| value),
+        };
+        let (bare, open) = unquoted(value, before);
+        quote = open.filter(|_| may_span);
+        if known.contains(line) {
+            continue;
+        }
+        let has = |parts: &[&str], text: &str| parts.iter().any(|part| text.contains(part));
+        let is_command = has(&[" ", "\t", ";", "|", "&&", "<(", ">("], bare.trim_end()) || has(&["$(", "`"], value);
+        starting.names.extend(assigned(line, is_command && before.is_none()));
+        starting.has_command |= if before.is_some() { is_command } else { !sets_variable(line) };
+    }
+    starting
+}
+
+/// What of a text is outside of quotes, and the quote that is still open at its end.
+fn unquoted(text: &str, mut quote: Option<char>) -> (String, Option<char>) {
+    // Readers differ in what a backslash does.
+    if text.contains('\\') {
+        return (text.to_owned(), None);
+    }
+    let (mut bare, mut before) = (String::new(), '=');
+    for c in text.chars() {
+        match quote {
+            Some(end) => quote = quote.filter(|_| c != end),
+            None if matches!(c, '"' | '\'') => quote = Some(c),
+            None if c == '#' && before.is_whitespace() => break,
+            None => bare.push(c),
+        }
+        before = c;
+    }
+    (bare, quote)
+}
+
+/// Whether a line is `NAME=value` or `NAME: value`.
+fn sets_variable(line: &str) -> bool {
+    let Some((name, _)) = line.split_once(['=', ':']) else { return false };
+    let name = name.strip_prefix("export ").unwrap_or(name).trim_start().trim_matches(['"', '\'', '+']);
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+}
+
+/// The variables that a line sets, in whatever way (`export A=x`, `A: x`, `x; A=y`), and that start programs. The value
+/// of the first may be a command.
+fn assigned(line: &str, is_command: bool) -> Vec<String> {
+    let name = |(at, _): (usize, &str)| {
         let before = line[..at].trim_end_matches([' ', '\t', '"', '\'', '+']);
-        let name = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
-        (n == 0 && is_command || starts_programs(name)).then(|| name.to_owned())
-    });
-    names.collect()
+        before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().map(str::to_owned)
+    };
+    let all: Vec<String> = line.match_indices(['=', ':']).filter_map(name).collect();
+    let starters: Vec<String> = all.iter().filter(|name| starts_programs(name)).cloned().collect();
+    if starters.is_empty() && is_command { all.into_iter().take(1).collect() } else { starters }
 }
 
 #[cfg(test)]
@@ -125,18 +239,29 @@ mod tests {
         {
             assert_eq!(of(path), (false, true), "{path}");
         }
-        for path in [".envrc", "sub/.envrc.local", ".claude/hooks/a/b", "mise.local.toml", "X.SH"] {
+        for path in [
+            ".envrc",
+            "sub/.envrc.local",
+            ".claude/hooks/a/b",
+            ".claude/skills/x.md",
+            "a/.kiro/x",
+            "mise.local.toml",
+            "X.SH",
+            "compose.override.yml",
+        ] {
             assert_eq!(of(path), (true, false), "{path}");
         }
         assert!(of(".vscode/tasks.json").0);
-        for path in [".env", ".claude/x.json", "claude/settings.json", "docker-compose.override.yml", "a.md"] {
+        for path in
+            [".env", "x.json", "claude/settings.json", ".claude/rules/a.md", ".cursor/rules/b.mdc", "a.md", "src"]
+        {
             assert_eq!(of(path), (false, false), "{path}");
         }
     }
 
     #[test]
     fn key_paths_are_harmless_or_have_a_kind() {
-        for path in ["permissions.allow", "model", "env.PORT", "editor.fontSize", "tui.theme", "tool-output-color"] {
+        for path in ["permissions.allow", "model", "env.MAX_X", "editor.fontSize", "tui.theme", "tool-output-color"] {
             assert!(is_harmless(path), "{path}");
         }
         for (path, about) in [
@@ -148,17 +273,29 @@ mod tests {
             ("statusLine", "a status line"),
             ("gcpAuthRefresh", "a helper"),
             ("enabledPlugins", "a plugin"),
-            ("formatter", "perhaps a program"),
+            ("formatter", UNKNOWN),
         ] {
             assert!(!is_harmless(path) && kind(path) == about, "{path}: {}", kind(path));
+        }
+        for (path, is_dotted, value, is_none) in [
+            ("env.PORT", false, "\"80\"", true),
+            ("env.PORT", false, "\"x\"", false),
+            ("env.GIT_X", false, "1", false),
+            ("git.autofetch", true, "true", true),
+            ("git.path", true, "\"/x\"", false),
+            ("x", false, "true", false),
+            ("security.x", true, "false", false),
+        ] {
+            assert_eq!(is_harmless_value(path, is_dotted, value), is_none, "{path}");
         }
         assert!(has_harmless("permissions") && has_harmless("env") && !has_harmless("hooks") && !has_harmless("mod"));
     }
 
     #[test]
     fn variables_that_start_programs_are_found_in_every_spelling() {
-        let found =
-            |text: &str| starting(text.as_bytes(), &[b"PATH=/usr/bin\n"]).into_iter().collect::<Vec<_>>().join(" ");
+        let found = |text: &str| {
+            starting(text.as_bytes(), &[b"PATH=/usr/bin\n"]).names.into_iter().collect::<Vec<_>>().join(" ")
+        };
         for (text, expected) in [
             ("A=1\nPORT=2\n# PATH=/x\nURL=http://x:80/?a=b\n", ""),
             ("PATH=/usr/bin\n", ""),
@@ -169,9 +306,17 @@ mod tests {
             ("A=1\rENV=/x", "ENV"),
             ("#\u{2028}ENV=/x", "ENV"),
             ("A=`date`\nB=$(date)\nC=$B\n", "A B"),
+            ("A=1 # b c\nE= ls\nF=#; ls\nB=\"a b; c\"\nC='x' # d\nD=a b\n", "D E F"),
             ("npm_config_shell=/x\nMY_PAGER=x\nPATHS=1\n", "MY_PAGER npm_config_shell"),
         ] {
             assert_eq!(found(text), expected, "{text}");
+        }
+        let has_command = |text: &str| starting(text.as_bytes(), &[b"old command\n"]).has_command;
+        assert!(!has_command("A=1\nexport B=1\n\n# c\nD:1\nold command\nE=\"x\n1 2\n\"\n"));
+        for text in
+            ["A=1\n'ls'\n", "rm = x\n", "A=\"x\ny\"; ls\n", "A=1 # it's\nls\n", "#\u{c}A=\"\nls\n", "A=\\\"\nls\n"]
+        {
+            assert!(has_command(text), "{text}");
         }
     }
 }

@@ -149,6 +149,8 @@ pub struct Policy {
     pub review: Vec<EntryPath>,
     /// The path by which programs know the file; `None` if what they do with the file makes nothing wait.
     pub reviewed: Option<RelPath>,
+    /// The permissions that any side gives.
+    pub mode: u32,
     pub on_conflict: OnConflict,
 }
 

@@ -12,7 +12,7 @@ use shopfloor_core::path::RelPath;
 use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
 use crate::ground::{Ground, LateText, ReadFile, Side};
 use crate::manifest::Workspace;
-use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing};
+use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing, strip};
 use crate::plan::{Look, Step, decide};
 use crate::rule::SyncRule;
 use crate::settings::{Policy, Settings};
@@ -133,7 +133,7 @@ pub fn take(
     workspace: &mut Workspace,
     late: &LateText,
 ) -> Result<Taken> {
-    let waits = |path: &RelPath, present: &[u8], text: &[u8]| waits(settings, workspace, path, present, text);
+    let waits = |path: &RelPath, file: &ReadFile, text: &[u8]| waits(settings, workspace, path, file, text);
     let (note, present) = match bring(ground, now, Side::Here(workspace), late, waits)? {
         Brought::Waits => return Ok(Taken::Waits),
         Brought::Nothing { note, present } => (note, present),
@@ -173,17 +173,27 @@ enum Brought {
     },
 }
 
-/// Whether a text would wait for a person if it were an edit. Late texts of a workspace are in git's directory, where an
-/// agent of another workspace may be able to write one, and nobody looks at what comes back here.
-fn waits(settings: &Settings, workspace: &Workspace, path: &RelPath, present: &[u8], text: &[u8]) -> bool {
-    let policy = Policy { is_down: false, ..settings.policy(path) };
+/// Whether a text differs in what a workspace has of its own, or would wait for a person if it were an edit. Late texts
+/// of a workspace are in git's directory, where an agent of another workspace may be able to write one, and nobody looks
+/// at what comes back here.
+fn waits(settings: &Settings, workspace: &Workspace, path: &RelPath, file: &ReadFile, text: &[u8]) -> bool {
+    let (kind, present) = (FileType::from_path(path.as_path()), &*file.bytes);
+    let policy = Policy { mode: file.mode, ..settings.policy(path) };
+    let own = |text: &[u8]| -> Option<BTreeSet<String>> {
+        let shared = kind.leaves(&strip(kind, text, &policy.local)?)?;
+        Some(kind.leaves(text)?.into_iter().filter(|leaf| !shared.contains(leaf)).collect())
+    };
+    let is_own = policy.is_down || !policy.local.is_empty() && (own(text).is_none() || own(text) != own(present));
+    if is_own && text != present {
+        return true;
+    }
     let decision = decide(&Look {
         base: Some((Digest::of(present), Some(present))),
         overlay: Some(present),
         here: Some(text),
         accepted: workspace.accepted.get(path).unwrap_or(&BTreeSet::new()),
         deleted: None,
-        kind: FileType::from_path(path.as_path()),
+        kind,
         policy: &policy,
         arrivals: &[],
         is_whole: true,
@@ -203,7 +213,7 @@ fn bring(
     now: &str,
     side: Side<'_>,
     late: &LateText,
-    waits: impl Fn(&RelPath, &[u8], &[u8]) -> bool,
+    waits: impl Fn(&RelPath, &ReadFile, &[u8]) -> bool,
 ) -> Result<Brought> {
     let here = ground.keep(&late.bytes)?;
     if here == late.before || late.path.is_none() && late.is_overdue {
@@ -219,7 +229,7 @@ fn bring(
     let base = ground.content(&late.before)?;
     let merged = file.as_ref().and_then(|file| merged(path, base.as_deref(), &file.bytes, &late.bytes));
     let both = file.as_ref().zip(merged.as_ref());
-    let must_wait = both.is_some_and(|(file, merged)| waits(path, &file.bytes, &merged.bytes));
+    let must_wait = both.is_some_and(|(file, merged)| waits(path, file, &merged.bytes));
     let note = match &merged {
         Some(merged) if merged.conflicts.is_empty() && !must_wait => None,
         _ => Some(record(ground, now, side, late, file.as_ref(), merged.as_ref())?),

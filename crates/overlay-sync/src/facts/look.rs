@@ -133,6 +133,7 @@ pub fn read(
     if let Some(old) = stale_base(ground, workspace, path, seen.base, here.as_ref(), overlay.as_ref())? {
         seen.base = Some(old);
     }
+    seen.policy.mode = [&here, &overlay].into_iter().flatten().fold(0, |mode, file| mode | file.mode);
     let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
     seen.base_bytes = match seen.base {
         Some(base) if digest(&overlay) != Some(base) || digest(&here) != Some(base) => ground.content(&base)?,

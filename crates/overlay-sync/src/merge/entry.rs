@@ -270,8 +270,14 @@ pub fn unsafe_entries(kind: FileType, texts: &[&[u8]]) -> Option<Vec<EntryPath>>
 
 /// Finds them among what the trees have at a path; `true` if something there is harmless.
 fn find_unsafe(path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPath>) -> bool {
-    let (spelled, before) = (path.join("."), found.len());
-    if programs::is_harmless(&spelled) {
+    // Editors have a block for each language, as `[rust]`.
+    let is_block = path.first().is_some_and(|key| key.starts_with('[') && key.ends_with(']'));
+    let parts = &path[usize::from(is_block)..];
+    let (spelled, before) = (parts.join("."), found.len());
+    let is_dotted = parts.len() == 1 && parts[0].contains('.');
+    let is_harmless =
+        |tree: &&Tree| matches!(tree, Tree::Leaf(leaf) if programs::is_harmless_value(&spelled, is_dotted, leaf));
+    if programs::is_harmless(&spelled) || trees.iter().all(is_harmless) {
         return true;
     }
     if programs::has_harmless(&spelled) && trees.iter().all(|tree| matches!(tree, Tree::Object(_))) {

@@ -308,11 +308,12 @@ impl<'l> LineChanges<'l> {
             for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
                 if !matches!(op, DiffOp::Equal { .. }) {
                     // Only new lines replace others, and only lines that are gone were replaced: the rest was moved.
-                    // More lines than were replaced were added.
+                    // Of more lines than were replaced, nobody can tell which were added.
                     let (old, new) = (&before[op.old_range()], op.new_range());
                     let gone = old.iter().filter(|line| !left.contains(*line)).count();
                     came[new.clone()].fill(Came::Added);
-                    new.filter(|at| !known.contains(&after[*at])).take(gone).for_each(|at| came[at] = Came::Instead);
+                    let new: Vec<usize> = new.filter(|at| !known.contains(&after[*at])).collect();
+                    new.iter().filter(|_| new.len() <= gone).for_each(|at| came[*at] = Came::Instead);
                     old.iter().for_each(|line| *changes.went.entry(*line).or_default() += 1);
                 }
             }

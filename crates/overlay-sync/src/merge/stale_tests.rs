@@ -95,6 +95,8 @@ fn lines_are_put_back_in_their_places() {
     // More lines than were replaced were added.
     let added = [("a\nport=1\nz\n", "a\nport=2\nhost=x\nz\n")];
     assert!(stale(FileType::Text, added[0].1, "a\nport=3\nz\n", &added).0.contains("host=x"));
+    let beside = [("a\nb\nc\n", "a\nb\nX\nc2\n")];
+    assert!(stale(FileType::Text, beside[0].1, "b\nc\na\nd\n", &beside).0.contains("X\n"));
     // What arrived is known wherever it was moved to.
     let moved = [("one\n", "one\ntwo\n"), ("one\ntwo\n", "two\none\n")];
     assert_eq!(stale(FileType::Text, "two\none\n", "one\nown\n", &moved).0, "two\none\nown\n");

@@ -189,7 +189,7 @@ fn only_what_is_harmless_in_the_settings_of_an_agent_does_not_wait() {
     let waits = |case: Case<'_>| case.decide().part.map(|part| part.why);
     for (base, here, why) in [
         ("{}", r#"{"permissions": {"allow": ["a"]}, "model": "x"}"#, None),
-        ("{}", r#"{"x": 1}"#, Some("it adds to `x` (perhaps a program), which may run code in every workspace")),
+        ("{}", r#"{"x": 1}"#, Some("it adds to `x` (perhaps a program), which is not known to be harmless")),
         (r#"{"x": 1, "y": 1}"#, r#"{"y": 1}"#, Some("it takes away from `x` (perhaps a program)")),
         (r#"{"notify": ["a", "b"]}"#, r#"{"notify": ["b", "a"]}"#, Some("it adds to `notify` (a hook), which")),
         (r#"{"hooks": {"A": ["x"]}}"#, r#"{"hooks": {"A": ["x"]}, "theme": "t"}"#, None),

@@ -215,7 +215,8 @@ fn started(look: &Look<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> Resu
     let Some(path) = look.policy.reviewed.as_ref().map(RelPath::as_path) else { return Ok(found) };
     let texts = [known, &[text]].concat();
     let runs = "programs run this file (a program)";
-    if programs::is_run(path) || texts.iter().any(|text| text.starts_with(b"#!")) {
+    let is_executable = look.policy.mode & 0o111 != 0;
+    if is_executable || programs::is_run(path) || texts.iter().any(|text| programs::is_program(text)) {
         return Err(runs.into());
     }
     if programs::holds_settings(path) {
@@ -227,18 +228,24 @@ fn started(look: &Look<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> Resu
         found[1].extend(entries.into_iter().filter(|_| is_edit));
     }
     if look.kind == FileType::Env {
-        let names = |text: &[u8]| programs::starting(text, known);
+        let names = |text: &[u8]| programs::starting(text, known).names;
         found[0].extend(names(text).iter().filter_map(|name| EntryPath::parse(look.kind, name)));
         // A reader may find a variable where no entry is, so a line of it would stay behind.
         if !found[0].is_empty() && strip(look.kind, text, &found[0]).is_none_or(|left| !names(&left).is_empty()) {
             return Err(format!("it {}", adds(&found[0])));
+        }
+        if programs::starting(text, known).has_command {
+            return Err("a line of it sets no variable, and a shell would run it (a program)".into());
         }
     }
     Ok(found)
 }
 
 fn adds(entries: &[EntryPath]) -> String {
-    format!("adds to {}, which may run code in every workspace", named(entries))
+    let is_unknown = |entry: &EntryPath| programs::kind(&entry.to_string()) == programs::UNKNOWN;
+    let why =
+        if entries.iter().all(is_unknown) { "is not known to be harmless" } else { "may run code in every workspace" };
+    format!("adds to {}, which {why}", named(entries))
 }
 
 /// Entries in words, each with what it is about.

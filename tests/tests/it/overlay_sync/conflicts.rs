@@ -101,7 +101,7 @@ fn restore_puts_a_text_back_where_it_was() {
     let id = id(&conflicts[0]);
     s.a.overlay(&["restore", id, "-n"]).succeeds().out_has("would restore 8 bytes to /");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 3}");
-    s.a.overlay(&["restore", id, "--yes"]).succeeds().out_has("/a/.claude/shared.json");
+    s.a.overlay(&["restore", id, "--yes"]).succeeds().out_has("/a/.data/shared.json");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 2}");
     s.sync(0).any_err();
     s.all_are(SETTINGS, "{\"m\": 2}");

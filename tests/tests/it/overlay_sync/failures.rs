@@ -26,17 +26,17 @@ fn a_failed_write_is_reported_and_the_rest_is_synced() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=1\n");
-    s.put(".claude/x", "1\n");
+    s.put(".data/x", "1\n");
     s.attach();
-    s.app.sh(&format!("chmod 555 ~/{OVERLAY}/.claude")).exit(0);
-    s.a.write(".claude/x", "2\n");
+    s.app.sh(&format!("chmod 555 ~/{OVERLAY}/.data")).exit(0);
+    s.a.write(".data/x", "2\n");
     s.b.write(".env", "A=2\n");
     let out = s.app.run_bound("overlay-sync", &["sync", "--json"]).exit(4);
-    out.err_has("/a: .claude/x: cannot");
+    out.err_has("/a: .data/x: cannot");
     let last = out.json_lines().pop().unwrap();
     assert_eq!(text(&last, "/error/kind"), "failed");
-    assert!(text(&last, "/error/message").contains("/a: .claude/x: cannot"), "{last}");
-    assert_eq!((s.a.read(".env"), s.b.read(".claude/x")), ("A=2\n".into(), "1\n".into()));
+    assert!(text(&last, "/error/message").contains("/a: .data/x: cannot"), "{last}");
+    assert_eq!((s.a.read(".env"), s.b.read(".data/x")), ("A=2\n".into(), "1\n".into()));
 }
 
 #[test]
@@ -44,13 +44,13 @@ fn an_unreadable_directory_is_reported_and_does_not_stop_the_rest() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=1\n");
-    s.put(".claude/x", "1\n");
+    s.put(".data/x", "1\n");
     s.attach();
-    s.app.sh("chmod 000 ../a/.claude").exit(0);
+    s.app.sh("chmod 000 ../a/.data").exit(0);
     s.b.write(".env", "A=2\n");
-    s.b.write(".claude/x", "2\n");
-    s.b.run_bound("overlay-sync", &["sync"]).exit(4).any_out().err_has("/a: .claude/x: cannot");
-    s.app.sh("chmod 755 ../a/.claude").exit(0);
+    s.b.write(".data/x", "2\n");
+    s.b.run_bound("overlay-sync", &["sync"]).exit(4).any_out().err_has("/a: .data/x: cannot");
+    s.app.sh("chmod 755 ../a/.data").exit(0);
     s.all_are(".env", "A=2\n");
-    assert_eq!(s.text(".claude/x"), "2\n");
+    assert_eq!(s.text(".data/x"), "2\n");
 }

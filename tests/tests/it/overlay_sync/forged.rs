@@ -2,7 +2,7 @@
 
 use shopfloor_core::hash::Digest;
 
-use crate::support::overlay::{SETTINGS, allow, scene};
+use crate::support::overlay::{SETTINGS, allow, configure, scene};
 use crate::support::world::{World, text, write};
 
 /// An agent can make an overlay of its own that knows all worktrees, and name it in the mark of its worktree.
@@ -45,7 +45,7 @@ fn a_forged_late_text_brings_nothing_that_waits_for_a_person() {
         plain.replace("\n}\n", ",\n  \"hooks\": { \"Stop\": [{ \"hooks\": [{ \"command\": \"evil\" }] }] }\n}\n");
     forge("1-1-1", &evil);
     let out = s.app.overlay(&["sync"]).any_status().any_out();
-    out.err_has("a program wrote to .claude/shared.json after the file was replaced");
+    out.err_has("a program wrote to .data/shared.json after the file was replaced");
     s.all_are(SETTINGS, &plain);
     // It is kept, and a text that an edit could have spread is not lost either.
     let kept = &s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines()[0];
@@ -53,6 +53,31 @@ fn a_forged_late_text_brings_nothing_that_waits_for_a_person() {
     forge("2-1-1", &allow("\"Read\", \"Grep\""));
     s.sync(0).any_err();
     assert!(s.b.read(SETTINGS).contains("Grep") && !s.b.read(SETTINGS).contains("evil"));
+}
+
+/// An edit could not reach what a workspace has of its own, and what it only receives.
+#[test]
+fn a_forged_late_text_changes_nothing_that_is_a_workspaces_own() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(
+        &w,
+        "[overlay-sync.path.\".env\"]\nlocal = [\"PORT\"]\n[overlay-sync.path.\".env.down\"]\ndirection = \"down\"\n",
+    );
+    s.put(".env", "A=1\n");
+    s.put(".env.down", "B=1\n");
+    s.attach();
+    s.b.write(".env", "A=1\nPORT=1\n");
+    s.sync(0).any_err();
+    let hash = |text: &str| Digest::of(text.as_bytes()).to_string();
+    for (path, before, text) in [(".env", "A=1\nPORT=1\n", "A=1\nPORT=666\n"), (".env.down", "B=1\n", "B=1\nEVIL=1\n")]
+    {
+        let file = format!(".shopfloor-tmp-late-{}-{}-{}-1-1-1", hash(before), hash("x"), &hash(path)[..16]);
+        s.app.write(&format!(".git/worktrees/b/shopfloor/overlay-sync/tmp/{file}"), text);
+        let out = s.app.overlay(&["sync"]).any_status().any_out();
+        out.err_has(&format!("a program wrote to {path} after the file was replaced"));
+        assert_eq!(s.b.read(path), before);
+    }
 }
 
 /// What a killed run left is kept and removed. Behind a link it would be somebody else's.

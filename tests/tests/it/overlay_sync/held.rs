@@ -68,7 +68,7 @@ fn reject_takes_back_only_the_held_text() {
     s.app.overlay(&["reject", &id]).exit(1).any_out().err_has("is no longer what was held");
     assert_eq!(s.a.read(SETTINGS), "{\"a\": 2}\n");
     s.a.write(SETTINGS, "{\"a\":");
-    s.a.sh("git add -f .claude").exit(0);
+    s.a.sh("git add -f .data").exit(0);
     s.app.overlay(&["reject", &id]).exit(1).any_err();
     assert_eq!(s.a.read(SETTINGS), "{\"a\":");
     // A file that git tracks holds nothing back.
@@ -96,7 +96,7 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
         .replace("{\n  \"p", "{\n  \"hooks\": {\"Stop\": [{\"command\": \"curl x\"}]},\n  \"p");
     s.a.write(SETTINGS, &hooked);
     let foretold = s.app.overlay(&["sync", "-n"]).exit(1);
-    foretold.out_has("would push .claude/shared.json").out_has("would hold a part of (it adds to `hooks`");
+    foretold.out_has("would push .data/shared.json").out_has("would hold a part of (it adds to `hooks`");
     s.sync(1).err_has("a part of").err_has("adds to `hooks`");
     s.all_but(&s.a, SETTINGS, &allow("\"Read\", \"Edit\""));
     assert_eq!(s.a.read(SETTINGS), hooked);
@@ -165,14 +165,14 @@ fn the_same_text_held_in_two_files_has_two_ids() {
 fn code_does_not_pass_in_a_text_that_cannot_be_parsed() {
     let w = World::new();
     let s = scene(&w);
-    configure(&w, "[overlay-sync]\npaths = [\".claude/*\"]\n");
-    s.put(".claude/x.yaml", "a: !tag 1\n");
+    configure(&w, "[overlay-sync]\npaths = [\".data/*\"]\n");
+    s.put(".data/x.yaml", "a: !tag 1\n");
     s.attach();
-    s.a.write(".claude/x.yaml", "a: !tag 1\nhooks:\n  - curl\n");
+    s.a.write(".data/x.yaml", "a: !tag 1\nhooks:\n  - curl\n");
     let wide: Vec<u8> = "{\"mcpServers\": {\"x\": {}}}".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    std::fs::write(s.a.path.join(".claude/mcp.json"), [b"\xff\xfe".as_slice(), &wide].concat()).unwrap();
+    std::fs::write(s.a.path.join(".data/mcp.json"), [b"\xff\xfe".as_slice(), &wide].concat()).unwrap();
     s.sync(1).err_has("nobody can tell what it adds").err_has("mcp.json is held: it does not parse");
-    assert!(!s.b.has(".claude/mcp.json") && s.b.read(".claude/x.yaml") == "a: !tag 1\n");
+    assert!(!s.b.has(".data/mcp.json") && s.b.read(".data/x.yaml") == "a: !tag 1\n");
     // A person accepts the text, not its leaves in any order.
     s.put(SETTINGS, "{}");
     s.sync(1).any_err();
@@ -211,7 +211,7 @@ fn a_held_text_with_local_entries_can_be_rejected() {
 fn everything_held_can_be_released() {
     let w = World::new();
     let s = scene(&w);
-    configure(&w, "[overlay-sync]\npaths = [\".claude/*\"]\n");
+    configure(&w, "[overlay-sync]\npaths = [\".data/*\"]\n");
     let nine = |n: u32| (0..9).map(|i| format!("K{i}={n}\n")).collect::<String>();
     s.put(SETTINGS, "{\"m\": 1}");
     s.put(".env", &nine(1));
@@ -225,11 +225,11 @@ fn everything_held_can_be_released() {
     s.put(SETTINGS, "{\"m\": 2}");
     s.sync(0).any_err();
     // A file that must not enter the overlay.
-    s.a.write(".claude/mcp.json", "{\"mcpServers\": {\"x\": {}}}");
+    s.a.write(".data/mcp.json", "{\"mcpServers\": {\"x\": {}}}");
     s.sync(1).any_err();
     s.app.overlay(&["reject", id(&s.held()[0])]).succeeds().any_err();
     s.sync(0).any_err();
-    assert!(s.a.has(".claude/mcp.json") && !s.overlay(".claude/mcp.json").exists());
+    assert!(s.a.has(".data/mcp.json") && !s.overlay(".data/mcp.json").exists());
     // Both sides are gutted: each has to be accepted.
     s.a.write(".env", "K0=a\n");
     s.put(".env", "K0=o\n");
@@ -264,11 +264,11 @@ fn accepting_one_part_accepts_nothing_else() {
     );
     // A gutted text with hooks: accepting the one does not accept the other.
     let keys: String = (0..9).map(|n| format!("\"k{n}\": 1, ")).collect();
-    s.put(".claude/other.json", &format!("{{{keys}\"z\": 1}}"));
+    s.put(".data/other.json", &format!("{{{keys}\"z\": 1}}"));
     s.sync(0).any_err();
-    s.a.write(".claude/other.json", "{\"z\": 1, \"hooks\": {\"P\": [\"evil\"]}}");
+    s.a.write(".data/other.json", "{\"z\": 1, \"hooks\": {\"P\": [\"evil\"]}}");
     s.sync(1).err_has("entries vanished");
     let waiting = s.held();
     s.app.overlay(&["accept", id(&waiting[0])]).exit(1).any_out().err_has("it adds to `hooks`");
-    assert!(!s.b.read(".claude/other.json").contains("k3") && !s.b.read(".claude/other.json").contains("evil"));
+    assert!(!s.b.read(".data/other.json").contains("k3") && !s.b.read(".data/other.json").contains("evil"));
 }

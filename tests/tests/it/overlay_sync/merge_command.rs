@@ -57,7 +57,7 @@ fn a_good_answer_is_taken_and_leaves_no_conflict() {
     );
     assert!(read("stdin").find(A).unwrap() < read("stdin").find(B).unwrap());
     assert_eq!(read("files"), format!("{{\"model\": \"x\", \"k\": 1}}{A}{B}"));
-    assert_eq!((read("mode").trim(), read("path").trim()), ("600", ".claude/shared.json --merge"));
+    assert_eq!((read("mode").trim(), read("path").trim()), ("600", ".data/shared.json --merge"));
     assert_eq!(s.sync(0).stdout, "");
     // The command is not asked about a change of one side.
     std::fs::remove_file(w.home("stdin")).unwrap();
@@ -148,7 +148,7 @@ fn a_workspace_that_is_cleaned_during_the_merge_command_is_left_alone() {
     s.put(".env", "A=1\n");
     let a = s.a.path.display();
     let answer = "{\\\"model\\\": \\\"a\\\", \\\"k\\\": 1, \\\"one\\\": 1, \\\"two\\\": 2}";
-    set_command(&w, &format!("\"rm -r {a}/.claude {a}/.env; printf '{answer}'\""));
+    set_command(&w, &format!("\"rm -r {a}/.data {a}/.env; printf '{answer}'\""));
     dispute(&s);
     s.sync(1).err_has("all files are gone from");
     s.sync(1).err_has("all files are gone from");
@@ -168,12 +168,12 @@ fn secrets_are_sent_only_where_the_settings_allow_it() {
         s.app.overlay(&["sync"])
     };
     s.put(".env", "TOKEN=x\n");
-    s.put(".claude/private", "secret x\n");
-    s.app.sh(&format!("chmod 600 ~/{}/.claude/private", OVERLAY)).exit(0);
+    s.put(".data/private", "secret x\n");
+    s.app.sh(&format!("chmod 600 ~/{}/.data/private", OVERLAY)).exit(0);
     s.attach();
     conflict(1).exit(1).any_out().any_err();
-    s.a.sh("echo secret a > .claude/private").exit(0);
-    s.b.sh("echo secret b > .claude/private").exit(0);
+    s.a.sh("echo secret a > .data/private").exit(0);
+    s.b.sh("echo secret b > .data/private").exit(0);
     s.sync(1).any_err();
     assert!(!w.home("asked").exists());
     let file = w.home(".config/shopfloor/config.toml");
@@ -206,7 +206,7 @@ fn the_lock_is_free_while_the_command_works_and_edits_count() {
         "merger",
         "echo x >> ~/asked\n\
          if [ \"$(wc -l < ~/asked)\" = 1 ]; then\n\
-         printf '{\"model\": \"b\", \"k\": 1, \"two\": 2, \"late\": 3}' > ~/eng/repos/b/.claude/shared.json\n\
+         printf '{\"model\": \"b\", \"k\": 1, \"two\": 2, \"late\": 3}' > ~/eng/repos/b/.data/shared.json\n\
          OVERLAY_SYNC_MERGE_COMMAND= overlay-sync -C ~/eng/repos/a sync ~/eng/repos/a > ~/inner 2>&1; echo $? >> ~/inner\n\
          fi\n\
          case $(cat \"$OVERLAY_SYNC_WORKSPACE\") in *late*) late=', \"late\": 3';; esac\n\

@@ -22,7 +22,7 @@ fn a_removal_that_grow_undoes_is_logged_and_is_not_a_conflict() {
     // With three-way the removal spreads, except from `deny`; with grow nothing is removed at all.
     configure(
         &w,
-        "[overlay-sync.path.\".claude/*\"]\npolicy = \"three-way\"\n[overlay-sync.path.\".env\"]\npolicy = \"grow\"\n",
+        "[overlay-sync.path.\".data/*\"]\npolicy = \"three-way\"\n[overlay-sync.path.\".env\"]\npolicy = \"grow\"\n",
     );
     let denied = "{\"permissions\": {\"allow\": [\"Edit\"], \"deny\": [\"Web\"]}}";
     s.put(SETTINGS, &denied.replace("[\"Edit\"", "[\"Read\", \"Edit\""));
@@ -41,7 +41,7 @@ fn local_entries_neither_leave_nor_enter_a_workspace() {
     let s = scene(&w);
     configure(
         &w,
-        "[overlay-sync.path.\".claude/*.json\"]\nlocal = [\"env.PORT\"]\n[overlay-sync.path.\".env\"]\nlocal = [\"PORT\"]\n",
+        "[overlay-sync.path.\".data/*.json\"]\nlocal = [\"env.PORT\"]\n[overlay-sync.path.\".env\"]\nlocal = [\"PORT\"]\n",
     );
     let json = |port: &str, log: &str| {
         format!("{{\n  \"env\": {{\n    \"PORT\": \"{port}\",\n    \"LOG\": \"{log}\"\n  }}\n}}\n")
@@ -91,12 +91,12 @@ fn down_files_are_not_pushed_and_propagated_deletions_spare_edits() {
     s.sync(0).any_err();
     assert_eq!((s.a.read(".env"), s.b.read(".env")), ("A=mine\nB=1\nC=1\nD=2\n".into(), "A=1\nB=1\nC=1\nD=2\n".into()));
     // Deleted in the overlay, it is deleted where nobody changed it; an edit wins.
-    s.b.write(".env.two", "2b\n");
+    s.b.write(".env.two", "TWO=2\n");
     s.app.sh(&format!("cd ~/{OVERLAY} && rm .env.one .env.two")).exit(0);
     s.app.overlay(&["sync", "-n"]).exit(0).out_has("would remove .env.one");
     s.sync(0).any_err();
     assert!(!s.a.has(".env.one") && !s.b.has(".env.one"));
-    s.all_are(".env.two", "2b\n");
+    s.all_are(".env.two", "TWO=2\n");
     let gone = s.app.overlay(&["log", "--json"]).exit(0).json_lines();
     let removed = gone.iter().find(|l| text(l, "/path") == ".env.one" && l["to"].is_null()).unwrap();
     assert_eq!(s.app.overlay(&["show", text(removed, "/from")]).exit(0).stdout, "1\n");
@@ -106,21 +106,21 @@ fn down_files_are_not_pushed_and_propagated_deletions_spare_edits() {
 fn declared_files_enter_the_overlay_from_any_workspace() {
     let w = World::new();
     let s = scene(&w);
-    configure(&w, "[overlay-sync]\npaths = [\".claude/**/*.json\", \"./.env.local\"]\n");
+    configure(&w, "[overlay-sync]\npaths = [\".data/**/*.json\", \"./.env.local\"]\n");
     s.put(".env", "A=1\n");
     s.attach();
-    s.a.write(".claude/deep/x.json", "{\"x\": 1}");
-    s.a.write(".claude/notes.md", "not declared");
+    s.a.write(".data/deep/x.json", "{\"x\": 1}");
+    s.a.write(".data/notes.md", "not declared");
     s.a.write(".env.local", "L=1\n");
     s.a.write("sub/.env.local", "L=2\n");
-    s.a.write(".claude/half.json", "{\"x\":");
-    s.a.write(".claude/empty.json", "");
-    s.a.write(".claude/mcp.json", "{\"mcpServers\": {\"x\": {\"command\": \"x\"}}}");
+    s.a.write(".data/half.json", "{\"x\":");
+    s.a.write(".data/empty.json", "");
+    s.a.write(".data/mcp.json", "{\"mcpServers\": {\"x\": {\"command\": \"x\"}}}");
     let out = s.app.overlay(&["sync", "--json"]).exit(1);
     assert_eq!(rules(&out).iter().filter(|rule| *rule == "adopt").count(), 2);
-    s.all_are(".claude/deep/x.json", "{\"x\": 1}");
+    s.all_are(".data/deep/x.json", "{\"x\": 1}");
     s.all_are(".env.local", "L=1\n");
-    for path in [".claude/notes.md", "sub/.env.local", ".claude/half.json", ".claude/empty.json", ".claude/mcp.json"] {
+    for path in [".data/notes.md", "sub/.env.local", ".data/half.json", ".data/empty.json", ".data/mcp.json"] {
         assert!(!s.overlay(path).exists() && !s.b.has(path), "{path}");
     }
     out.err_has("half.json is held: it does not parse")
@@ -132,7 +132,7 @@ fn declared_files_enter_the_overlay_from_any_workspace() {
     s.sync(1).any_err();
     assert!(!s.overlay(".env.local").exists() && s.a.has(".env.local"));
     // A file that git would show does not enter, even when declared.
-    s.a.sh("rm .claude/half.json .claude/empty.json .claude/mcp.json").exit(0);
+    s.a.sh("rm .data/half.json .data/empty.json .data/mcp.json").exit(0);
     s.app.write(".worktreeinclude", "# what agents need\nseen/*.txt\n*.jsonl\n!x.jsonl\n.env.dir/\n");
     s.b.write("seen/a.txt", "x");
     s.b.write("log.jsonl", "{}\n");

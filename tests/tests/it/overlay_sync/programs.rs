@@ -25,7 +25,7 @@ fn why(s: &Scene<'_>, path: &str) -> String {
 }
 
 /// A file, its text, the text that an agent writes, the entry that waits, and what it is.
-const SETTINGS: [[&str; 5]; 22] = [
+const SETTINGS: [[&str; 5]; 27] = [
     [LOCAL, "{}", r#"{"statusLine": {"type": "command", "command": "evil"}}"#, "statusLine", "a status line"],
     [".claude/settings.json", "{}", r#"{"apiKeyHelper": "evil"}"#, "apiKeyHelper", "a helper"],
     ["a/.claude/settings.json", "{}", r#"{"awsAuthRefresh": "evil"}"#, "awsAuthRefresh", "a helper"],
@@ -56,6 +56,17 @@ const SETTINGS: [[&str; 5]; 22] = [
     ["h/.claude/settings.json", "{}", r#"{"enabledPlugins": {"x@y": true}}"#, "enabledPlugins", "a plugin"],
     ["i/.claude/settings.json", "{}", r#"{"sandbox": {"enabled": false}}"#, "sandbox", "wider permissions"],
     ["j/.claude/settings.json", "{}", r#"{"whatNobodyKnows": "evil"}"#, "whatNobodyKnows", "perhaps a program"],
+    ["k/.claude/settings.json", "{}", r#"{"env": {"Npm_config_script_shell": "/x"}}"#, "env", "the environment"],
+    ["l/.claude/settings.json", "{}", r#"{"env": {"GOCACHEPROG": "/x"}}"#, "env", "the environment"],
+    ["m/.claude/settings.json", "{}", r#"{"env": {"NOBODY_KNOWS": "/x"}}"#, "env", "the environment"],
+    ["b/.vscode/settings.json", "{}", r#"{"amp.x": true}"#, "amp.x", "perhaps a program"],
+    [
+        "c/.vscode/settings.json",
+        "{}",
+        r#"{"claudeCode.allowDangerouslySkip": true}"#,
+        "allowDanger",
+        "wider permissions",
+    ],
     [".mcp.json", "{}", r#"{"servers": {"x": {"command": "evil"}}}"#, "servers", "an MCP server"],
     [".vscode/mcp.json", "{}", r#"{"servers": {"x": {"command": "evil"}}}"#, "servers", "an MCP server"],
     [".vscode/settings.json", "{}", r#"{"chat.tools.autoApprove": true}"#, "autoApprove", "wider permissions"],
@@ -106,6 +117,23 @@ fn permissions_and_what_a_person_sees_spread_at_once() {
         (".codex/config.toml", "notify = [\"x\"]\n", "notify = [\"x\"]\nmodel = \"m\"\n[tui]\ntheme = \"t\"\n"),
         (".gemini/settings.json", "{}", r#"{"ui": {"theme": "t"}, "tools": {"allowed": ["a"]}}"#),
         (".vscode/settings.json", "{}", r#"{"editor.tabSize": 2, "editor.fontFamily": "f"}"#),
+        (
+            "a/.vscode/settings.json",
+            "{}",
+            r#"{"editor.formatOnSave": true, "[rust]": {"editor.defaultFormatter": "x"}, "git.autofetch": true, "cSpell.words": ["a"]}"#,
+        ),
+        (
+            "a/.claude/settings.json",
+            "{}",
+            r#"{"cleanupPeriodDays": 9, "env": {"DISABLE_TELEMETRY": "x", "MY_LIMIT": "20"}}"#,
+        ),
+        (
+            "b/.claude/settings.json",
+            "{}",
+            r#"{"permissions": {"defaultMode": "plan"}, "disabledMcpjsonServers": ["a"]}"#,
+        ),
+        ("a/.codex/config.toml", "a = 1\n", "a = 1\nweb_search = \"live\"\n[history]\npersistence = \"none\"\n"),
+        (".claude/rules/x.md", "a\n", "b\n"),
         (".zed/settings.json", "{}", r#"{"tab_size": 2, "buffer_font_size": 12}"#),
         (".aider.conf.yml", "lint-cmd: x\n", "lint-cmd: x\ndark-mode: true\n"),
         (".cursor/cli.json", "{}", r#"{"permissions": {"allow": ["Shell(ls)"]}}"#),
@@ -205,6 +233,19 @@ fn a_variable_that_only_some_readers_see_holds_the_whole_file() {
         s.sync(1).err_has("/a: .env is held: it adds to `");
         s.all_but(&s.a, ".env", "A=1\n");
     }
+    for line in ["touch /x", ". ./x", "ls() { evil; }", "alias ls=evil", "set -gx PATH /x", "'evil'", "a[0]=/x"] {
+        s.a.write(".env", &format!("A=1\n{line}\n"));
+        s.sync(1).err_has("/a: .env is held: ");
+        s.all_but(&s.a, ".env", "A=1\n");
+    }
+    for end in ['\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}'] {
+        s.a.write(".env", &format!("A=1\n#{end}PATH=/x\n"));
+        s.sync(1).err_has("/a: .env is held: it adds to `PATH`");
+    }
+    for value in ["1; evil", "1 evil /x", "1&&evil", "<(evil)", "\"1\" evil"] {
+        s.a.write(".env", &format!("A=1\nC={value}\n"));
+        s.sync(1).err_has("a part of .env is held: it adds to `C` (perhaps a program)");
+    }
     s.a.write(".env", "A=1\nB=$(curl evil)\n# PATH=/x\n");
     s.sync(1).err_has("a part of .env is held: it adds to `B` (perhaps a program)");
     s.all_but(&s.a, ".env", "A=1\n# PATH=/x\n");
@@ -225,6 +266,11 @@ fn a_file_that_programs_run_waits_as_a_whole_unless_a_person_trusts_it() {
         "Makefile.local",
         ".npmrc",
         ".claude/guard.py",
+        ".claude/bin/check",
+        ".codex/rules/default.rules",
+        ".gemini/sandbox.Dockerfile",
+        "docker-compose.yml",
+        ".eslintrc.yml",
         "x-script",
     ];
     let start = |path: &str| match path.rsplit_once('.') {

@@ -9,21 +9,21 @@ use crate::support::world::{World, skip, traced, wait_for, which, write};
 fn changes_are_noticed(w: &World) {
     let s = scene(w);
     s.put(".env", "A=0\n");
-    s.put(".claude/x", "0\n");
+    s.put(".data/x", "0\n");
     s.attach();
     // Until git's answers about a workspace are cached: nothing that they depend on has just changed.
     let n = Cell::new(0);
     wait_for(|| {
         n.set(n.get() + 1);
         s.put(".env", &format!("A={}\n", n.get()));
-        s.put(".claude/x", &format!("{}\n", n.get()));
+        s.put(".data/x", &format!("{}\n", n.get()));
         s.sync(0).any_err();
         let answers = s.git_answers();
         answers.len() >= 4 && answers.iter().all(|answer| *answer != 0)
     });
     // The file is tracked in one workspace and no longer ignored in the other: both stay as they are.
     s.a.git(&["add", "-f", ".env"]);
-    s.b.write(".gitignore", "*.sh\n.claude/\n*.jsonl\n");
+    s.b.write(".gitignore", "*.sh\n.data/\n*.jsonl\n");
     let before = (s.a.read(".env"), s.b.read(".env"));
     // Wait until the change is too old to be asked about in any case.
     let age = |path: &std::path::Path| path.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default();
@@ -34,15 +34,12 @@ fn changes_are_noticed(w: &World) {
     assert_eq!((s.a.read(".env"), s.b.read(".env")), before);
     // An edit of the same length with its time set back is still an edit.
     wait_for(|| s.sync(0).any_err().stdout.is_empty());
-    let text = s.a.read(".claude/x");
+    let text = s.a.read(".data/x");
     let edited = text.replace(char::is_numeric, "x");
-    s.a.sh(&format!(
-        "touch -r .claude/x ../then && printf '{}\\n' > .claude/x && touch -r ../then .claude/x",
-        edited.trim()
-    ))
-    .exit(0);
+    s.a.sh(&format!("touch -r .data/x ../then && printf '{}\\n' > .data/x && touch -r ../then .data/x", edited.trim()))
+        .exit(0);
     s.sync(0).any_err();
-    s.all_are(".claude/x", &edited);
+    s.all_are(".data/x", &edited);
 }
 
 /// Below /dev/shm files are ordinary files: git is asked about them again once its answer may have changed.

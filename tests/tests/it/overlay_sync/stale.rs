@@ -9,7 +9,7 @@ use crate::support::world::{World, text, write};
 /// old text only, and what everybody has then.
 const CASES: [(&str, [&str; 4]); 5] = [
     (
-        ".claude/x.json",
+        ".data/x.json",
         [
             r#"{"a": 1, "gone": true, "list": ["one"]}"#,
             r#"{"a": 2, "list": ["one", "two"], "env": {"B": "1"}}"#,
@@ -22,8 +22,8 @@ const CASES: [(&str, [&str; 4]); 5] = [
         "x.jsonl",
         ["{\"n\":1}\n", "{\"n\":1}\n{\"n\":2}\n", "{\"n\":1}\n{\"own\":1}\n", "{\"n\":1}\n{\"n\":2}\n{\"own\":1}\n"],
     ),
-    (".claude/x.toml", ["a = 1\n", "a = 2\nb = 1\n", "a = 1\nown = 1\n", "a = 2\nb = 1\nown = 1\n"]),
-    (".claude/x.md", ["# One\n\n- a\n", "# One\n\n- a\n- b\n", "# One\n\n- a\n- own\n", "# One\n\n- a\n- b\n- own\n"]),
+    (".data/x.toml", ["a = 1\n", "a = 2\nb = 1\n", "a = 1\nown = 1\n", "a = 2\nb = 1\nown = 1\n"]),
+    (".data/x.md", ["# One\n\n- a\n", "# One\n\n- a\n- b\n", "# One\n\n- a\n- own\n", "# One\n\n- a\n- b\n- own\n"]),
 ];
 
 /// Whether a text has this content; the layout of JSON and the order of TOML's keys may differ.
@@ -107,10 +107,10 @@ fn accept_lets_the_difference_through_and_reject_drops_it() {
 #[test]
 fn a_line_that_came_with_a_moved_line_is_not_lost() {
     let w = World::new();
-    let s = arrived(&w, ".claude/x.md", "a\nb\n", "b\na\nX\n");
-    s.a.write(".claude/x.md", "a\nb\nc\n");
+    let s = arrived(&w, ".data/x.md", "a\nb\n", "b\na\nX\n");
+    s.a.write(".data/x.md", "a\nb\nc\n");
     s.sync(0).err_has("was written from an old view").err_has("lets the difference through");
-    for text in [s.text(".claude/x.md"), s.a.read(".claude/x.md"), s.b.read(".claude/x.md")] {
+    for text in [s.text(".data/x.md"), s.a.read(".data/x.md"), s.b.read(".data/x.md")] {
         assert!(text.contains("X\n") && text.contains("c\n"), "{text}");
     }
     assert_eq!(s.held().len(), 1);
@@ -140,11 +140,11 @@ fn what_did_not_arrive_may_go_and_values_of_ones_own_are_edits() {
     assert_eq!(s.sync(0).stderr, "");
     s.all_are(".env", "A=3\n");
     // A file that arrives as a whole was not there for an old view.
-    s.put(".claude/new.json", r#"{"a": 1, "b": 2}"#);
+    s.put(".data/new.json", r#"{"a": 1, "b": 2}"#);
     s.sync(0).any_err();
-    s.a.write(".claude/new.json", r#"{"a": 1}"#);
+    s.a.write(".data/new.json", r#"{"a": 1}"#);
     assert_eq!(s.sync(0).stderr, "");
-    s.all_are(".claude/new.json", r#"{"a": 1}"#);
+    s.all_are(".data/new.json", r#"{"a": 1}"#);
 }
 
 #[test]
@@ -321,15 +321,15 @@ fn an_old_view_in_the_writers_own_spelling_reverts_nothing() {
     for (path, old, others, stale, all) in [
         (".env", "A=1\n", "A=2\n", "export A=\"1\"\nOWN=1\n", "A=2\nOWN=1\n"),
         (
-            ".claude/x.yaml",
+            ".data/x.yaml",
             "a: 1\n",
             "# why\na: 2\nb: 1\n",
             "a: 1 # mine\nown: 1\n",
             "# why\na: 2 # mine\nown: 1\nb: 1\n",
         ),
-        (".claude/x.toml", "a = 1\n", "# why\na = 2\n", "a = 1\nown = 1\n", "# why\na = 2\nown = 1\n"),
+        (".data/x.toml", "a = 1\n", "# why\na = 2\n", "a = 1\nown = 1\n", "# why\na = 2\nown = 1\n"),
         (
-            ".claude/x.json",
+            ".data/x.json",
             "{\n  \"a\": 1\n}\n",
             "{\n  // why\n  \"a\": 1\n}\n",
             "{\n  \"a\": 1,\n  \"own\": 1\n}\n",
@@ -384,20 +384,20 @@ fn a_half_written_text_is_held_whatever_has_arrived() {
     for cut in [String::new(), lines("own", 2)] {
         let w = World::new();
         let s = scene(&w);
-        s.put(".claude/x.md", "# start\n");
+        s.put(".data/x.md", "# start\n");
         s.attach();
-        s.a.write(".claude/x.md", &format!("# start\n{}", lines("own", 12)));
+        s.a.write(".data/x.md", &format!("# start\n{}", lines("own", 12)));
         s.sync(0).any_err();
-        s.b.write(".claude/x.md", &format!("{}{}", s.b.read(".claude/x.md"), lines("theirs", 60)));
+        s.b.write(".data/x.md", &format!("{}{}", s.b.read(".data/x.md"), lines("theirs", 60)));
         s.sync(0).any_err();
-        s.a.write(".claude/x.md", &cut);
+        s.a.write(".data/x.md", &cut);
         s.sync(1).err_has("is held");
-        assert!(s.text(".claude/x.md").contains("own_11\n"), "{cut:?}");
+        assert!(s.text(".data/x.md").contains("own_11\n"), "{cut:?}");
         // The rest of it comes.
-        s.a.write(".claude/x.md", &format!("# start\n{}more\n", lines("own", 12)));
+        s.a.write(".data/x.md", &format!("# start\n{}more\n", lines("own", 12)));
         s.sync(0).any_err();
         for line in ["own_11\n", "theirs_59\n", "more\n"] {
-            assert!(s.b.read(".claude/x.md").contains(line), "{line}");
+            assert!(s.b.read(".data/x.md").contains(line), "{line}");
         }
     }
 }

@@ -33,7 +33,7 @@ fn an_edit_reaches_every_workspace_and_a_second_sync_writes_nothing() {
     let rules: Vec<_> = lines.iter().map(|l| text(l, "/rule")).collect();
     assert_eq!(rules, ["push", "propagate"]);
     s.all_are(SETTINGS, "{\n  \"a\": 2\n}\n");
-    s.a.sh("touch .claude/shared.json").exit(0);
+    s.a.sh("touch .data/shared.json").exit(0);
     let before = (s.a.snapshot(), s.b.snapshot(), w.at(s.overlay("")).snapshot());
     assert_eq!(s.sync(0).stdout, "");
     s.a.assert_untouched_since(&before.0);
@@ -120,10 +120,10 @@ fn links_are_not_followed_on_either_side() {
     s.a.sh("rm .env; ln -s ~/key .env").exit(0);
     s.sync(0).err_has("is a link, which is not followed");
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=1\n".into(), "A=1\n".into()));
-    s.app.sh(&format!("ln -s ~/key ~/{OVERLAY}/.env.link; mkdir ~/out; ln -s ~/out ../b/.claude")).exit(0);
-    s.put(".claude/x", "x");
+    s.app.sh(&format!("ln -s ~/key ~/{OVERLAY}/.env.link; mkdir ~/out; ln -s ~/out ../b/.data")).exit(0);
+    s.put(".data/x", "x");
     s.sync(0).any_err();
-    assert!(!s.b.has(".env.link") && !w.home("out/x").exists() && s.a.has(".claude/x"));
+    assert!(!s.b.has(".env.link") && !w.home("out/x").exists() && s.a.has(".data/x"));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn bytes_that_are_not_utf8_are_synced_and_such_names_are_reported() {
     use std::os::unix::ffi::OsStrExt;
     let w = World::new();
     let s = scene(&w);
-    s.put(".claude/x.bin", "");
+    s.put(".data/x.bin", "");
     s.put(".env", "");
     std::fs::write(s.overlay(".env"), b"A=\xff\xfe\nB=1\n").unwrap();
     let name = std::ffi::OsStr::from_bytes(b".env\xff");
@@ -174,15 +174,15 @@ fn bytes_that_are_not_utf8_are_synced_and_such_names_are_reported() {
     let read = |repo: &Repo<'_>, file: &str| std::fs::read(repo.path.join(file)).unwrap();
     std::fs::write(s.a.path.join(".env"), b"A=\xff\xfe\nB=2\n").unwrap();
     std::fs::write(s.b.path.join(".env"), b"A=\xff\xfe\nB=1\nC=\xfd\n").unwrap();
-    std::fs::write(s.a.path.join(".claude/x.bin"), b"\0\x01\xff").unwrap();
+    std::fs::write(s.a.path.join(".data/x.bin"), b"\0\x01\xff").unwrap();
     s.sync(0).any_err();
     assert_eq!((read(&s.a, ".env"), read(&s.b, ".env")), (b"A=\xff\xfe\nB=2\nC=\xfd\n".to_vec(), read(&s.a, ".env")));
-    assert_eq!(read(&s.b, ".claude/x.bin"), b"\0\x01\xff");
+    assert_eq!(read(&s.b, ".data/x.bin"), b"\0\x01\xff");
     // Of two binaries one is taken as a whole, and the other can be restored.
-    std::fs::write(s.a.path.join(".claude/x.bin"), b"\0a").unwrap();
-    std::fs::write(s.b.path.join(".claude/x.bin"), b"\0b").unwrap();
+    std::fs::write(s.a.path.join(".data/x.bin"), b"\0a").unwrap();
+    std::fs::write(s.b.path.join(".data/x.bin"), b"\0b").unwrap();
     s.sync(1).any_err();
-    assert_eq!((read(&s.a, ".claude/x.bin"), read(&s.b, ".claude/x.bin")), (b"\0b".to_vec(), b"\0b".to_vec()));
+    assert_eq!((read(&s.a, ".data/x.bin"), read(&s.b, ".data/x.bin")), (b"\0b".to_vec(), b"\0b".to_vec()));
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     assert_eq!(s.app.overlay(&["show", id(&conflicts[0])]).exit(0).stdout, "\0a");
 }
@@ -192,25 +192,25 @@ fn bytes_that_are_not_utf8_are_synced_and_such_names_are_reported() {
 fn a_glob_takes_no_large_file_and_nothing_that_can_be_made_again() {
     let w = World::new();
     let s = scene(&w);
-    configure(&w, "[overlay-sync]\npaths = [\"*\", \"./.claude/target/kept.json\"]\npaths_max_bytes = 1000\n");
+    configure(&w, "[overlay-sync]\npaths = [\"*\", \"./.data/target/kept.json\"]\npaths_max_bytes = 1000\n");
     s.put(".env", "A=1\n");
     s.attach();
     s.a.write(".env.local", "B=1\n");
-    s.a.write(".claude/big.sh", &"x".repeat(1001));
-    s.a.write(".claude/node_modules/x.json", "{}\n");
-    s.a.write(".claude/target/kept.json", "{}\n");
-    s.a.write(".claude/x.log", "1\n");
+    s.a.write(".data/big.sh", &"x".repeat(1001));
+    s.a.write(".data/node_modules/x.json", "{}\n");
+    s.a.write(".data/target/kept.json", "{}\n");
+    s.a.write(".data/x.log", "1\n");
     s.sync(0).any_err();
-    assert_eq!((s.b.read(".env.local").as_str(), s.b.read(".claude/target/kept.json").as_str()), ("B=1\n", "{}\n"));
-    for path in [".claude/big.sh", ".claude/node_modules/x.json", ".claude/x.log"] {
+    assert_eq!((s.b.read(".env.local").as_str(), s.b.read(".data/target/kept.json").as_str()), ("B=1\n", "{}\n"));
+    for path in [".data/big.sh", ".data/node_modules/x.json", ".data/x.log"] {
         assert!(!s.b.has(path) && !s.overlay(path).exists(), "{path}");
     }
-    s.app.overlay(&["status"]).exit(0).out_has("too_large .claude/big.sh").out_has("paths_max_bytes");
+    s.app.overlay(&["status"]).exit(0).out_has("too_large .data/big.sh").out_has("paths_max_bytes");
     s.app.overlay(&["check"]).exit(0);
     // A person may take it.
-    s.a.overlay(&["add", ".claude/big.sh"]).succeeds().any_err();
+    s.a.overlay(&["add", ".data/big.sh"]).succeeds().any_err();
     s.sync(0).any_err();
-    assert_eq!(s.b.read(".claude/big.sh").len(), 1001);
+    assert_eq!(s.b.read(".data/big.sh").len(), 1001);
     configure(&w, "[overlay-sync]\npaths_except = [\"/etc\"]\n");
     s.app.overlay(&["sync"]).exit(2).err_has("`paths_except` cannot be `/etc`");
 }
@@ -304,18 +304,18 @@ fn a_large_file_holds_up_no_other() {
     };
     let text = large("0");
     assert!(text.len() > 1 << 20);
-    s.put(".claude/a.json", &text);
+    s.put(".data/a.json", &text);
     s.put(".env", "A=0\n");
     s.attach();
-    s.a.write(".claude/a.json", &text.replace("key000007", "mine"));
-    s.put(".claude/a.json", &text.replace("key000009", "theirs"));
+    s.a.write(".data/a.json", &text.replace("key000007", "mine"));
+    s.put(".data/a.json", &text.replace("key000009", "theirs"));
     s.b.write(".env", "A=1\n");
     let out = s.sync(0).any_err();
     let paths: Vec<&str> = out.stdout.lines().filter_map(|line| line.split(' ').nth(1)).collect();
-    assert_eq!(paths, [".env", ".env", ".claude/a.json", ".claude/a.json"], "{out}");
+    assert_eq!(paths, [".env", ".env", ".data/a.json", ".data/a.json"], "{out}");
     s.all_are(".env", "A=1\n");
-    s.all_are(".claude/a.json", &text.replace("key000007", "mine").replace("key000009", "theirs"));
+    s.all_are(".data/a.json", &text.replace("key000007", "mine").replace("key000009", "theirs"));
     // A workspace whose files are all gone is still left alone.
-    s.a.sh("rm -r .claude .env").exit(0);
+    s.a.sh("rm -r .data .env").exit(0);
     s.sync(1).err_has("all files are gone from");
 }

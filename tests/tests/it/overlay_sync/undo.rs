@@ -23,7 +23,7 @@ fn pushed(s: &Scene<'_>, path: &str) -> String {
 fn the_log_says_what_was_changed_and_no_content() {
     let w = World::new();
     let s = scene(&w);
-    let path = ".claude/x.json";
+    let path = ".data/x.json";
     s.put(path, r#"{"env": {"B": "secret-one"}, "model": "x", "list": ["a"]}"#);
     s.attach();
     s.a.write(path, r#"{"env": {"C": "secret-two"}, "model": "y", "list": ["a", "b"]}"#);
@@ -49,12 +49,12 @@ fn the_log_says_what_was_changed_and_no_content() {
 fn undo_takes_back_one_change_and_leaves_later_ones() {
     for (path, texts, left) in [
         (
-            ".claude/x.json",
+            ".data/x.json",
             [r#"{"a": 1, "b": 1}"#, r#"{"a": 2, "new": true}"#, r#"{"a": 2, "new": true, "later": 1}"#],
             r#"{"a":1,"b":1,"later":1}"#,
         ),
         (".env", ["A=1\nB=1\n", "A=2\nNEW=1\n", "A=2\nNEW=1\nLATER=1\n"], "A=1\nB=1\nLATER=1\n"),
-        (".claude/x.md", ["one\ntwo\n", "two\n", "two\nthree\n"], "one\ntwo\nthree\n"),
+        (".data/x.md", ["one\ntwo\n", "two\n", "two\nthree\n"], "one\ntwo\nthree\n"),
     ] {
         let w = World::new();
         let s = scene(&w);
@@ -73,7 +73,7 @@ fn undo_takes_back_one_change_and_leaves_later_ones() {
             let sorted = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
             let is_right = match path {
                 ".env" => sorted(&found) == sorted(left),
-                ".claude/x.json" => json(&found).is_some() && json(&found) == json(left),
+                ".data/x.json" => json(&found).is_some() && json(&found) == json(left),
                 _ => found == left,
             };
             assert!(is_right, "{path}: {found}");

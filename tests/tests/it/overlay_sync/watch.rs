@@ -41,25 +41,25 @@ fn edits_under_watch_arrive_even_while_one_side_never_rests() {
 fn every_way_of_saving_and_recreated_directories_are_noticed() {
     let w = World::new();
     let s = scene(&w);
-    s.put(".claude/x", "0\n");
+    s.put(".data/x", "0\n");
     s.attach();
     let watch = Watch::start(&s, "50");
     let saves = [
-        "echo N > .claude/t; mv .claude/t .claude/x",
-        ": > .claude/x; echo N > .claude/x",
-        "mv .claude/x .claude/x~; echo N > .claude/x",
-        "rm .claude/x; echo N > .claude/x",
+        "echo N > .data/t; mv .data/t .data/x",
+        ": > .data/x; echo N > .data/x",
+        "mv .data/x .data/x~; echo N > .data/x",
+        "rm .data/x; echo N > .data/x",
     ];
     for (round, save) in saves.iter().cycle().take(12).enumerate() {
         s.a.sh(&save.replace('N', &round.to_string())).exit(0);
-        wait_for(|| s.b.read(".claude/x") == format!("{round}\n"));
+        wait_for(|| s.b.read(".data/x") == format!("{round}\n"));
     }
-    s.a.sh("rm -r .claude; mkdir .claude; echo anew > .claude/x").exit(0);
-    wait_for(|| s.b.read(".claude/x") == "anew\n");
-    s.a.sh("echo again > .claude/x").exit(0);
-    wait_for(|| s.b.read(".claude/x") == "again\n");
-    s.put(".claude/x", "from the overlay\n");
-    wait_for(|| s.a.read(".claude/x") == "from the overlay\n");
+    s.a.sh("rm -r .data; mkdir .data; echo anew > .data/x").exit(0);
+    wait_for(|| s.b.read(".data/x") == "anew\n");
+    s.a.sh("echo again > .data/x").exit(0);
+    wait_for(|| s.b.read(".data/x") == "again\n");
+    s.put(".data/x", "from the overlay\n");
+    wait_for(|| s.a.read(".data/x") == "from the overlay\n");
     watch.end(&s);
 }
 
@@ -87,17 +87,17 @@ fn a_watch_syncs_what_is_pending_when_it_ends_and_refuses_a_second_one() {
 fn worktrees_that_come_and_go_do_not_end_a_watch() {
     let w = World::new();
     let s = scene(&w);
-    s.put(".claude/x", "0\n");
+    s.put(".data/x", "0\n");
     s.attach();
     let watch = Watch::start(&s, "50");
     for round in 1..6 {
         s.app.git(&["worktree", "remove", "--force", "../b"]);
-        s.a.write(".claude/x", &format!("{round}\n"));
+        s.a.write(".data/x", &format!("{round}\n"));
         s.app.git(&["worktree", "add", "-q", "../b", "b"]);
         s.b.overlay(&["attach"]).succeeds();
-        wait_for(|| s.b.read(".claude/x") == format!("{round}\n"));
-        s.b.write(".claude/x", &format!("from b {round}\n"));
-        wait_for(|| s.a.read(".claude/x") == format!("from b {round}\n"));
+        wait_for(|| s.b.read(".data/x") == format!("{round}\n"));
+        s.b.write(".data/x", &format!("from b {round}\n"));
+        wait_for(|| s.a.read(".data/x") == format!("from b {round}\n"));
     }
     watch.end(&s);
 }
@@ -106,7 +106,7 @@ fn worktrees_that_come_and_go_do_not_end_a_watch() {
 fn directories_that_cannot_be_watched_are_polled_and_status_says_so() {
     let w = World::new();
     let s = scene(&w);
-    s.put(".claude/x", "0\n");
+    s.put(".data/x", "0\n");
     s.attach();
     // A user namespace of its own, in which only a few watches are allowed.
     let line =
@@ -132,8 +132,8 @@ fn directories_that_cannot_be_watched_are_polled_and_status_says_so() {
         lines.iter().map(|line| text(line, "/state").to_owned()).collect::<Vec<_>>()
     };
     wait_for(|| states(&s).iter().any(|state| state == "degraded"));
-    s.b.write(".claude/x", "1\n");
-    wait_for(|| s.a.read(".claude/x") == "1\n");
+    s.b.write(".data/x", "1\n");
+    wait_for(|| s.a.read(".data/x") == "1\n");
     watch.end(&s);
     assert!(states(&s).iter().all(|state| state == "clean"), "nobody polls any more");
 }

@@ -33,19 +33,19 @@ fn after_a_rest_the_watch_still_waits_for_quiet() {
 fn a_stale_edit_within_the_quiet_time_removes_nothing() {
     let w = World::new();
     let s = scene(&w);
-    s.put(".claude/notes.txt", "one\n");
+    s.put(".data/notes.txt", "one\n");
     s.attach();
     let watch = Watch::with(&s, &["--debounce-ms", "700", "--max-wait-ms", "4000"]);
     let rest = Instant::now();
     wait_for(|| rest.elapsed() > Duration::from_millis(1100));
     // B reads its copy, A writes, and a moment later B writes from what it read.
-    let stale = s.b.read(".claude/notes.txt");
-    s.a.write(".claude/notes.txt", "one\nfrom a\n");
+    let stale = s.b.read(".data/notes.txt");
+    s.a.write(".data/notes.txt", "one\nfrom a\n");
     let start = Instant::now();
     wait_for(|| start.elapsed() > Duration::from_millis(100));
-    s.b.write(".claude/notes.txt", &format!("zero\n{stale}"));
-    wait_for(|| s.text(".claude/notes.txt") == "zero\none\nfrom a\n");
-    wait_for(|| s.a.read(".claude/notes.txt") == s.b.read(".claude/notes.txt"));
+    s.b.write(".data/notes.txt", &format!("zero\n{stale}"));
+    wait_for(|| s.text(".data/notes.txt") == "zero\none\nfrom a\n");
+    wait_for(|| s.a.read(".data/notes.txt") == s.b.read(".data/notes.txt"));
     watch.end(&s);
 }
 
@@ -56,8 +56,8 @@ fn a_file_saved_by_remove_and_create_removes_no_edit_of_others() {
     let s = scene(&w);
     for (path, old, others, edited, all) in [
         (".env", "A=1\n", "A=1\nB=1\n", "A=1\nC=1\n", "A=1\nB=1\nC=1\n"),
-        (".claude/x.txt", "1\n2\n3\n", "0\n1\n2\n3\n", "1\n2\n3\n4\n", "0\n1\n2\n3\n4\n"),
-        (".claude/x.json", JSON[0], JSON[1], JSON[2], JSON[3]),
+        (".data/x.txt", "1\n2\n3\n", "0\n1\n2\n3\n", "1\n2\n3\n4\n", "0\n1\n2\n3\n4\n"),
+        (".data/x.json", JSON[0], JSON[1], JSON[2], JSON[3]),
     ] {
         s.put(path, old);
         s.attach();
@@ -87,7 +87,7 @@ fn a_file_saved_by_remove_and_create_removes_no_edit_of_others() {
 fn lines_that_two_writers_append_are_both_kept() {
     let w = World::new();
     let s = scene(&w);
-    let notes = ".claude/notes.md";
+    let notes = ".data/notes.md";
     s.put(notes, "# Notes\n");
     s.attach();
     s.a.write(notes, "# Notes\n- from a\n");
@@ -119,12 +119,12 @@ fn the_last_edit_wins_a_line_that_both_changed() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "PORT=1\n");
-    s.put(".claude/x.json", "{\"m\": 1}\n");
+    s.put(".data/x.json", "{\"m\": 1}\n");
     s.attach();
     // Passes go by name; the edits of each file have another order.
     for (path, a, b) in [
         (".env", ("PORT=2\n", "2026-01-02T00:00:02Z"), ("PORT=3\n", "2026-01-02T00:00:01Z")),
-        (".claude/x.json", ("{\"m\": 2}\n", "2026-01-02T00:00:01Z"), ("{\"m\": 3}\n", "2026-01-02T00:00:02Z")),
+        (".data/x.json", ("{\"m\": 2}\n", "2026-01-02T00:00:01Z"), ("{\"m\": 3}\n", "2026-01-02T00:00:02Z")),
     ] {
         s.a.write(path, a.0);
         s.b.write(path, b.0);
@@ -133,5 +133,5 @@ fn the_last_edit_wins_a_line_that_both_changed() {
     }
     s.sync(1).any_err();
     s.all_are(".env", "PORT=2\n");
-    s.all_are(".claude/x.json", "{\"m\": 3}\n");
+    s.all_are(".data/x.json", "{\"m\": 3}\n");
 }

@@ -5,7 +5,7 @@ use crate::support::world::{Checked, Repo, World, text, wait_for, write};
 pub const OVERLAY: &str = ".local/share/shopfloor/overlays/app";
 
 /// A file that every workspace of a scene ignores. No program takes its settings from it, so that any key is synced.
-pub const SETTINGS: &str = ".claude/shared.json";
+pub const SETTINGS: &str = ".data/shared.json";
 
 /// Replaces the user's configuration.
 pub fn configure(w: &World, text: &str) {
@@ -17,7 +17,7 @@ pub fn id(conflict: &serde_json::Value) -> &str {
     text(conflict, "/id")
 }
 
-/// A repository that ignores `.env*`, `*.sh` and `.claude/`, and two worktrees of it.
+/// A repository that ignores `.env*`, `*.sh`, `.claude/` and `.data/`, and two worktrees of it.
 pub struct Scene<'w> {
     pub w: &'w World,
     pub app: Repo<'w>,
@@ -27,7 +27,7 @@ pub struct Scene<'w> {
 
 pub fn scene(w: &World) -> Scene<'_> {
     let app = w.app();
-    app.commit(".gitignore", ".env*\n*.sh\n.claude/\n*.jsonl\n");
+    app.commit(".gitignore", ".env*\n*.sh\n.claude/\n.data/\n*.jsonl\n");
     let (a, b) = (app.worktree("a"), app.worktree("b"));
     Scene { w, app, a, b }
 }
