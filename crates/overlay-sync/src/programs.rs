@@ -131,10 +131,10 @@ pub fn has_harmless(path: &str) -> bool {
 
 /// What a key path of such settings, or a variable, is about.
 pub fn kind(path: &str) -> &'static str {
-    let name = path.to_lowercase();
+    let (name, variable) = (path.to_lowercase(), path.trim_start_matches("env."));
     let is_about = |parts: &str| parts.split(' ').any(|part| name.contains(part));
     match KINDS.iter().find(|(parts, _)| is_about(parts)) {
-        _ if path == path.to_uppercase() && starts_programs(path) => "the environment",
+        _ if variable == variable.to_uppercase() && starts_programs(variable) => "the environment",
         Some((_, kind)) => kind,
         None => UNKNOWN,
     }

@@ -207,8 +207,8 @@ fn may_contain(text: &[u8], keys: &[EntryPath]) -> bool {
     text.contains('\\') || text.contains('\0') || keys.iter().any(|key| text.contains(&key.first().to_lowercase()))
 }
 
-/// What of a text programs may start from: the entries to which it adds, and those from which it takes. The error says
-/// why all of the text waits.
+/// The entries of a text that may start a program: those it adds to, and those it takes from. The error says why all of
+/// the text waits.
 fn started(look: &Look<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> Result<[Vec<EntryPath>; 2], String> {
     let review = &look.policy.review;
     let mut found = [additions(look.kind, text, review, known), Vec::new()];

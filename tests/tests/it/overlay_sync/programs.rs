@@ -311,6 +311,19 @@ fn a_file_that_programs_run_waits_as_a_whole_unless_a_person_trusts_it() {
 }
 
 #[test]
+fn what_may_be_executed_waits_whatever_its_name() {
+    let w = World::new();
+    let files = [("x-one", "one\n"), ("x-two", "two\n"), ("x-three", "three\n")];
+    let s = ignoring(&w, &files);
+    s.a.sh("chmod 755 x-one; echo evil > x-one; printf '\\177ELF evil' > x-two; printf 'MZ evil' > x-three").exit(0);
+    s.sync(1).any_err();
+    for (path, start) in files {
+        s.all_but(&s.a, path, start);
+        assert_eq!(why(&s, path), "programs run this file (a program)");
+    }
+}
+
+#[test]
 fn a_new_file_that_starts_something_does_not_enter() {
     let w = World::new();
     configure(&w, "[overlay-sync]\npaths = [\"*\"]\n");
