@@ -181,31 +181,26 @@ pub fn starting(text: &[u8], known: &[&[u8]]) -> Starting {
         if known.contains(line) {
             continue;
         }
-        let has = |parts: &[&str], text: &str| parts.iter().any(|part| text.contains(part));
-        let is_command = has(&[" ", "\t", ";", "|", "&&", "<(", ">("], bare.trim_end()) || has(&["$(", "`"], value);
+        let bare = bare.split(" #").next().unwrap_or_default().trim_end();
+        let goes_on = bare.contains([' ', '\t', ';', '|', '(', '"', '\'']) || bare.contains("&&");
+        let is_command = goes_on || value.contains("$(") || value.contains('`');
         starting.names.extend(assigned(line, is_command && before.is_none()));
         starting.has_command |= if before.is_some() { is_command } else { !sets_variable(line) };
     }
     starting
 }
 
-/// What of a text is outside of quotes, and the quote that is still open at its end.
-fn unquoted(text: &str, mut quote: Option<char>) -> (String, Option<char>) {
-    // Readers differ in what a backslash does.
-    if text.contains('\\') {
-        return (text.to_owned(), None);
-    }
-    let (mut bare, mut before) = (String::new(), '=');
-    for c in text.chars() {
-        match quote {
-            Some(end) => quote = quote.filter(|_| c != end),
-            None if matches!(c, '"' | '\'') => quote = Some(c),
-            None if c == '#' && before.is_whitespace() => break,
-            None => bare.push(c),
+/// What follows the quoted beginning of a text, and the quote that is still open at its end.
+fn unquoted(text: &str, open: Option<char>) -> (&str, Option<char>) {
+    let begins = text.chars().next().filter(|c| open.is_none() && matches!(c, '"' | '\''));
+    match open.or(begins) {
+        // Readers differ in what a backslash does.
+        Some(quote) if !text.contains('\\') => {
+            let quoted = &text[begins.map_or(0, char::len_utf8)..];
+            quoted.split_once(quote).map_or(("", Some(quote)), |(_, rest)| (rest, None))
         }
-        before = c;
+        _ => (text, None),
     }
-    (bare, quote)
 }
 
 /// Whether a line is `NAME=value` or `NAME: value`.
