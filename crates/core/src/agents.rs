@@ -386,3 +386,18 @@ pub const PROGRAMS: &[AgentProgram] = &[
 pub fn find(name: &str) -> Option<&'static AgentProgram> {
     PROGRAMS.iter().find(|program| program.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an agent can write there, git on the host obeys: never `config` or `hooks`.
+    #[test]
+    fn codex_may_write_only_to_what_a_commit_needs() {
+        let opened: Vec<&str> =
+            find("codex").unwrap().ask_permissions.iter().copied().filter(|w| *w != "--add-dir").collect();
+        let common = ["objects", "refs", "logs", "rr-cache"].map(|dir| format!("{{git_common_dir}}/{dir}"));
+        assert_eq!(opened[0], "{git_dir}");
+        assert_eq!(opened[1..], common.each_ref().map(String::as_str));
+    }
+}

@@ -64,7 +64,10 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
         let (kind, is_top) = (entry.file_type(), entry.depth() == 1);
         let is_read = is_top && READ_FIRST.0.iter().any(|name| entry.file_name() == *name);
         // Programs keep sockets and links of their own there.
-        let is_odd = kind.is_fifo() || kind.is_block_device() || kind.is_char_device();
+        let is_written =
+            || entry.path().components().any(|part| part.as_os_str() == "logs" || part.as_os_str() == "refs");
+        let is_odd =
+            kind.is_fifo() || kind.is_block_device() || kind.is_char_device() || (kind.is_symlink() && is_written());
         if is_odd || (is_read && !kind.is_file() && !kind.is_dir()) {
             return odd(entry.path(), "is not a file");
         }

@@ -139,6 +139,13 @@ impl Git {
     /// commands in the work tree will use it too. If the work tree has no `.git` of its own, the inherited git
     /// directory stays in use (`pinned`).
     pub fn discover(&mut self) -> Result<Repo> {
+        // git would wait for ever on a pipe in a worktree's record.
+        let above = self.env.cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
+        if let Some(record) =
+            above.and_then(private_dir).filter(|dir| dir.parent().is_some_and(|p| p.ends_with("worktrees")))
+        {
+            guard::require_plain(&record)?;
+        }
         let found = self.find_repo()?;
         let dirs = [&found.common_dir, &found.git_dir, &found.home.common_dir];
         dirs.into_iter().try_for_each(|dir| refuse_linked_state(dir))?;

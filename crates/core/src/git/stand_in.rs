@@ -66,9 +66,8 @@ impl Git {
         // Attributes there could hide a change from a review.
         if matches!(owner, Owner::Agents { .. }) {
             require_no_way_out(&real)?;
-            fs::create_private_dir(&dir.join("logs"))?;
             // A directory that git would make is made in its place first. A file is made through its link.
-            ["info", "lfs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
+            ["info", "lfs", "logs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
             fs::create_private_dir(&dir.join("info"))?;
             fs::point(&dir.join("info/exclude"), &real.join("info/exclude"))?;
         } else {
@@ -157,10 +156,12 @@ impl Git {
     }
 }
 
-/// Fails with the kind `tampered` if a link is among a clone's refs, through which git would write elsewhere, or if
-/// something other than a file lies where git reads one. The stand-in has logs of its own.
+/// Fails with the kind `tampered` if a link is among a clone's refs or their logs, through which git would write
+/// elsewhere, or if something other than a file lies where git reads one. (git finds refs through the file `commondir`,
+/// so the stand-in cannot have its own.)
 fn require_no_way_out(real: &Path) -> Result<()> {
-    let refs = walkdir::WalkDir::new(real.join("refs")).into_iter().filter_map(Result::ok);
+    let refs =
+        ["refs", "logs"].into_iter().flat_map(|dir| walkdir::WalkDir::new(real.join(dir))).filter_map(Result::ok);
     let links = refs.filter(|entry| !entry.file_type().is_dir() && !entry.file_type().is_file());
     let files =
         ["HEAD", "packed-refs", "shallow", "info/exclude", "objects/info/alternates"].map(|name| real.join(name));

@@ -185,6 +185,7 @@ mod tests {
             env: CurrentEnvFile::File(seen.clone()),
             patterns_needed: BTreeSet::from(["y".to_owned()]),
             patterns_elsewhere: BTreeSet::from(["x".to_owned()]),
+            unread: Vec::new(),
         });
         assert_eq!(removal.files, [(rel(".a"), file("1"))]);
         assert_eq!(removal.env, EnvOperation::Write(b"MINE=2\n".to_vec(), Some(file("seen"))));

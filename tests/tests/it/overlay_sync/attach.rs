@@ -117,7 +117,7 @@ fn one_hook_stub_runs_both_tools_in_their_order() {
     let stub = s.app.read(".git/hooks/post-checkout");
     assert!(stub.contains("# shopfloor hook v1: sweatfile-apply overlay-sync\n"), "{stub}");
     let wt = s.app.worktree("new");
-    assert_eq!((wt.read(".data/x"), wt.read(".env")), ("x".into(), "A=1\n".into()));
+    assert_eq!((wt.read(".claude/x"), wt.read(".env")), ("x".into(), "A=1\n".into()));
     s.a.overlay(&["attach"]).succeeds();
     wt.write(".env", "A=2\n");
     s.sync(0).any_err();

@@ -394,7 +394,7 @@ fn an_open_file_is_reported_also_beside_a_large_one() {
     let large = large_lines();
     s.put(".env.large", &large);
     s.sync(0).any_err();
-    s.put(".env.large", &large.replace("KEY_7=", "KEY_7=new "));
+    s.put(".env.large", &large.replace("KEY_7=", "KEY_7=new-"));
     append(&s.b, "{\"b\":1}");
     s.app.sh(SYNC_THAT_KEEPS_NOTHING).exit(1).any_out().err_has(&format!("{LOG} keeps changing"));
     writeln!(log, "{{\"a\":1}}").unwrap();
@@ -403,12 +403,12 @@ fn an_open_file_is_reported_also_beside_a_large_one() {
     let all = s.text(LOG);
     assert_eq!(all.lines().count(), 3, "{all}");
     s.all_are(LOG, &all);
-    s.all_are(".env.large", &large.replace("KEY_7=", "KEY_7=new "));
+    s.all_are(".env.large", &large.replace("KEY_7=", "KEY_7=new-"));
 }
 
 /// More than a mebibyte of lines.
 fn large_lines() -> String {
-    (0..40_000).map(|n| format!("KEY_{n}=some value that is long enough\n")).collect()
+    (0..40_000).map(|n| format!("KEY_{n}=some-value-that-is-long-enough\n")).collect()
 }
 
 /// What is written late into a large file is merged once.

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::worker::{staff, tip, tree, work};
-use crate::support::world::{World, needs_mount, wait_for, write};
+use crate::support::world::{World, needs_mount, write};
 
 /// A program that leaves a mark and passes on what it gets.
 fn evil(w: &World) -> String {
@@ -91,8 +91,9 @@ fn links_below_the_clones_refs_and_logs_lead_nowhere() {
     write(&w.home("profile"), "mine\n");
     // git would append to it whatever it logs.
     floor.root.sh("mkdir -p .git/logs/refs/heads/worker && ln -sf ~/profile .git/logs/refs/heads/worker/adam").exit(0);
-    floor.ctl(&["accept", "adam"]).any_status().any_out().any_err();
+    floor.ctl(&["accept", "adam"]).exit(4).err_has("logs/refs/heads/worker/adam is not a file");
     assert_eq!(std::fs::read_to_string(w.home("profile")).unwrap(), "mine\n");
+    floor.root.sh("rm .git/logs/refs/heads/worker/adam").exit(0);
     floor.root.sh("cd .git/refs/remotes && rm -rf origin && ln -s ~/other/.git/refs/heads origin").exit(0);
     for args in [&["patrol"][..], &["status"], &["reset", "adam", "--force"], &["nuke", "adam", "--yes", "--force"]] {
         floor.ctl(args).exit(4).err_has("refs/remotes/origin is not a file");
@@ -125,27 +126,4 @@ fn what_git_was_told_not_to_look_at_is_work_and_a_mount_stays() {
     floor.ctl(&["nuke", "adam", "--yes", "--force"]).succeeds();
     let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/adam"]);
     assert_eq!(floor.root.git(&["show", &format!("{}:README.md", kept.trim())]), "precious\n");
-}
-
-#[test]
-fn codex_may_write_to_objects_refs_and_logs_of_the_clone_and_not_to_its_configuration() {
-    let w = World::new();
-    let floor = staff(&w, &[]);
-    let config = floor.root.read("config.toml");
-    floor.root.write("config.toml", &config.replace("skip_permissions = true", "skip_permissions = false"));
-    w.program("codex", "printf '%s\\n' \"$@\" > ~/argv; exec sleep 600");
-    floor.ctl(&["add", "adam", "--agent", "codex"]).succeeds();
-    floor.ctl(&["up", "--detach"]).any_status().any_out().any_err();
-    wait_for(|| std::fs::read_to_string(w.home("argv")).is_ok_and(|argv| argv.matches("--add-dir").count() == 5));
-    let argv = std::fs::read_to_string(w.home("argv")).unwrap();
-    let opened: Vec<&str> =
-        argv.lines().zip(argv.lines().skip(1)).filter(|(flag, _)| *flag == "--add-dir").map(|(_, dir)| dir).collect();
-    let git = floor.root.path.join(".git");
-    let wanted: Vec<String> = ["worktrees/adam", "objects", "refs", "logs", "rr-cache"]
-        .iter()
-        .map(|dir| git.join(dir).display().to_string())
-        .collect();
-    assert_eq!(opened, wanted);
-    assert!(wanted.iter().all(|dir| std::path::Path::new(dir).is_dir()));
-    floor.ctl(&["down", "--force"]).any_status().any_out().any_err();
 }

@@ -281,7 +281,7 @@ fn a_forged_spawn_leaves_what_a_person_locked_used_or_wrote() {
             json!({"v": 2, "id": format!("main.{name}"), "name": name, "makes_branch": true, "base_sha": sha});
         write(&state(&app, &format!("journal/{}{n}.json", &UID[1..])), &journal.to_string());
     }
-    let said = look_at_everything(&app);
+    let said = app.spawn(&["repair"]).exit(0).any_err().stdout.clone();
     assert!(locked.has("README.md") && used.has("README.md"), "{said}");
     assert_eq!(hidden.read("README.md"), "precious\n");
     // An agent that never ran had only its task; that text is kept.
