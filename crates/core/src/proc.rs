@@ -399,23 +399,17 @@ static DEFERRED: AtomicUsize = AtomicUsize::new(0);
 /// Whether we are tidying up after a signal.
 static IS_TIDYING: AtomicBool = AtomicBool::new(false);
 
-/// Set once a signal has come.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// From now on SIGINT, SIGTERM and SIGHUP end running children but not us. Work in progress must look at the returned
-/// flag, or call [`check_interrupt`], and undo what it began.
+/// From now on SIGINT, SIGTERM and SIGHUP end running children but not us. Work in progress must call
+/// [`check_interrupt`], and undo what it began.
 pub fn defer_signals() -> Deferred {
     DEFERRED.fetch_add(1, Ordering::SeqCst);
     watch_signals();
-    Deferred { interrupted: &INTERRUPTED }
+    Deferred(())
 }
 
 /// While this value lives, a signal does not end us.
 #[derive(Debug)]
-pub struct Deferred {
-    /// Set once a signal has come.
-    pub interrupted: &'static AtomicBool,
-}
+pub struct Deferred(());
 
 impl Drop for Deferred {
     fn drop(&mut self) {
@@ -471,7 +465,6 @@ fn watch_signals() {
                     continue;
                 }
                 let running = groups().clone();
-                INTERRUPTED.store(true, Ordering::SeqCst);
                 if running.is_empty() && DEFERRED.load(Ordering::SeqCst) == 0 {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
@@ -502,15 +495,5 @@ fn end_groups(pids: &[u32], signal: Signal) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_with_a_deadline_is_ended_with_what_it_started() {
-        let (env, _) = Env::from_process();
-        let sleep = shell(&env, "sleep 600 & wait").unwrap().within(Duration::from_millis(50));
-        assert_eq!(sleep.capture().unwrap_err().kind, "deadline");
-        let quick = shell(&env, "echo done").unwrap().within(Duration::from_secs(60)).capture().unwrap();
-        assert_eq!(quick.stdout, b"done\n");
-    }
-}
+#[path = "proc_tests.rs"]
+mod tests;

@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::guard::{require_plain, tampered};
+use super::plain::{require_plain, tampered};
 use super::{Git, git_said, nul_fields};
 use crate::error::{Failure, Result};
 use crate::fs;
