@@ -108,7 +108,7 @@ impl Git {
     pub fn cmd(&self, dir: &Path) -> Cmd {
         // What an agent may have written beside its commits changes no history that we judge by.
         let cmd = self.inherited(dir).without_vars(LOCAL_VARS).var("GIT_NO_REPLACE_OBJECTS", "1");
-        let cmd = cmd.var("GIT_GRAFT_FILE", "/dev/null");
+        let cmd = cmd.var("GIT_GRAFT_FILE", "/dev/null").args(["-c", "advice.graftFileDeprecated=false"]);
         let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
         self.pin(cmd, dir).within(DEADLINE)
     }
