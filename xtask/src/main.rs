@@ -18,6 +18,7 @@ mod site;
 mod stage;
 mod test;
 mod tidy;
+mod weight;
 
 use std::process::ExitCode;
 
@@ -75,6 +76,8 @@ enum Chore {
     Agents(agents::Args),
     /// Check the rules that no compiler checks
     Tidy,
+    /// Print what the tools weigh: shipped lines and packages
+    Weight(weight::Args),
     /// Run every gate that a change must pass: format, tidy, lints, dependencies, generated files, tests
     Ci {
         /// Also run the tests as root and as an ordinary user, on ext4 and tmpfs, with the oldest git, with whole kill
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Chore::Bench(args) => bench::run(&args),
         Chore::Agents(args) => agents::run(&args),
         Chore::Tidy => tidy::run(),
+        Chore::Weight(args) => weight::run(&args),
         Chore::Ci { full } => ci::run(full),
     };
     match done {
