@@ -36,7 +36,14 @@ const PARTS: [(&str, &[(&str, &str)]); 4] = [
             ("Glossary", "docs/glossary.md"),
         ],
     ),
-    ("Reference", &[("Files, exit codes, JSON", "docs/formats.md"), ("Benchmarks", "docs/benchmarks.md")]),
+    (
+        "Reference",
+        &[
+            ("Files, exit codes, JSON", "docs/formats.md"),
+            ("Benchmarks", "docs/benchmarks.md"),
+            ("Weight", "docs/weight.md"),
+        ],
+    ),
     (
         "The project",
         &[
