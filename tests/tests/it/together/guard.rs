@@ -459,7 +459,7 @@ fn a_configuration_that_is_swapped_in_meanwhile_runs_nothing() {
         write(&dir.join("evil"), &configuration(&evil));
         write(&tree.path.join(".gitattributes"), "* filter=evil\n");
         write(&tree.path.join("README.md"), "touched\n");
-        let swap = "while sleep 0.001; do cp evil t && mv t config.worktree; rm -f config.worktree; done";
+        let swap = "while :; do cp evil t && mv t config.worktree; rm -f config.worktree; done";
         let mut swapper = w.command("sh").args(["-c", swap]).current_dir(&dir).spawn().unwrap();
         for _ in 0..10 {
             floor.ctl(&["accept", "adam"]).any_status().any_out().any_err();
