@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::ledger::{CURRENT, EVENTS, ROOT, event, field, section, seed_event, synth, two_events};
+use crate::support::sweep::rounds;
 use crate::support::world::{World, wait_for};
 
 #[test]
@@ -26,7 +27,7 @@ fn a_held_lock_is_waited_for_and_then_reported() {
 #[test]
 fn synthesisers_and_writers_at_once_lose_nothing() {
     const WRITERS: usize = 8;
-    const EACH: usize = 200;
+    let each = rounds(15, 200);
     let w = World::new();
     let app = w.app();
     seed_event(&app);
@@ -63,7 +64,7 @@ fn synthesisers_and_writers_at_once_lose_nothing() {
             .map(|n| {
                 scope.spawn(move || {
                     let lines = format!(
-                        "i=0; while [ $i -lt {EACH} ]; do ledger-synth add --agent w{n} --done \"w{n} did $i\" >/dev/null || exit 1; i=$((i+1)); done"
+                        "i=0; while [ $i -lt {each} ]; do ledger-synth add --agent w{n} --done \"w{n} did $i\" >/dev/null || exit 1; i=$((i+1)); done"
                     );
                     app.sh(&lines).exit(0);
                 })
@@ -74,8 +75,8 @@ fn synthesisers_and_writers_at_once_lose_nothing() {
         synths.into_iter().chain(readers).for_each(|thread| thread.join().unwrap());
     });
     let text = synth(&app);
-    assert_eq!(field(&text, "event_count"), (WRITERS * EACH + 1).to_string());
-    assert_eq!(section(&text, "This Session").len(), WRITERS * EACH + 3);
+    assert_eq!(field(&text, "event_count"), (WRITERS * each + 1).to_string());
+    assert_eq!(section(&text, "This Session").len(), WRITERS * each + 3);
     app.ledger(&["--check"]).succeeds();
     let left = app.sh("find . -name '.shopfloor-tmp-*' -o -name '*.tmp'").exit(0);
     assert_eq!(left.stdout, "");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::ledger::{CURRENT, EVENTS, event, run_with_input, section, synth};
+use crate::support::sweep::rounds;
 use crate::support::world::{World, text};
 
 #[test]
@@ -102,7 +103,7 @@ fn hostile_bodies_cost_little_and_touch_no_other_event() {
         "<!--",
     ];
     for (n, piece) in nasty.iter().enumerate() {
-        let body = piece.repeat((1 << 20) / piece.len() - 200);
+        let body = piece.repeat(rounds(1 << 18, 1 << 20) / piece.len() - 200);
         event(&app, &format!("n{n}"), "2026-01-09T00:00:00Z", "x", &body);
         event(&app, &format!("l{n}"), "2026-01-09T00:00:00Z", "x", &format!("blockers:\n- {body}"));
     }

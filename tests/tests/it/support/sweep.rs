@@ -20,7 +20,7 @@ const CALLS: [&[&str]; 4] = [
 ];
 
 /// How often a sample kills in each group.
-const HANDFUL: usize = 3;
+const HANDFUL: usize = 2;
 
 /// How many points of a group there are without strace: then a sweep kills after a while, a little later each time.
 const TIMES: u32 = 10;
@@ -82,6 +82,14 @@ pub fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: i
     verify("after no kill");
     let groups = ["before", "after"].map(|when| (1..=made).map(|nth| (when, nth)).collect());
     kill_at_each(&groups, &format!("worker-ctl {} around git", args.join(" ")), kill)
+}
+
+/// How often a test repeats what only a race can break: `many` times in a whole round (`cargo xtask faults`), else a few.
+pub fn rounds(few: usize, many: usize) -> usize {
+    match Choice::get() {
+        Choice::Whole => many,
+        Choice::Sample { .. } => few,
+    }
 }
 
 /// Requires that a sweep found so many points, where strace counts them.

@@ -7,6 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::spawn::{app, json_lines_of, start, subtree};
+use crate::support::sweep::rounds;
 use crate::support::world::{Repo, World, text, wait_for, write};
 
 fn signal(child: &Child, name: &str) {
@@ -142,11 +143,14 @@ fn eight_writers_and_four_waiters_lose_and_repeat_nothing() {
     for n in 0..8 {
         app.spawn(&["worker", &format!("w{n}")]).succeeds();
     }
-    let waiters: Vec<Child> = (0..4).map(|_| start(&app, &["wait", "--count", "400", "--timeout", "300s"])).collect();
+    // How many events each of the eight writes; each of the four takes twice as many.
+    let each = rounds(25, 200);
+    let taken = (2 * each).to_string();
+    let waiters: Vec<Child> = (0..4).map(|_| start(&app, &["wait", "--count", &taken, "--timeout", "300s"])).collect();
     let writers: Vec<Child> = (0..8)
         .map(|n| {
             let line =
-                format!("for i in $(seq 200); do worktree-spawn notify info \"$i\" --as root/w{n} || exit 1; done");
+                format!("for i in $(seq {each}); do worktree-spawn notify info \"$i\" --as root/w{n} || exit 1; done");
             let mut command = w.command("sh");
             command.args(["-c", &line]).current_dir(&app.path).stdout(Stdio::null());
             command.spawn().unwrap()
@@ -159,7 +163,7 @@ fn eight_writers_and_four_waiters_lose_and_repeat_nothing() {
     let mut ids = BTreeSet::new();
     for waiter in waiters {
         let events = json_lines_of(waiter);
-        assert_eq!(events.len(), 400);
+        assert_eq!(events.len(), 2 * each);
         let mut last: BTreeMap<String, u64> = BTreeMap::new();
         for event in &events {
             assert!(uids.insert(text(event, "/uid").to_owned()), "twice: {event}");
@@ -169,7 +173,7 @@ fn eight_writers_and_four_waiters_lose_and_repeat_nothing() {
             assert!(before.is_none_or(|before| before < n), "out of order: {event}");
         }
     }
-    assert_eq!((uids.len(), ids.len(), ids.last().copied()), (1600, 1600, Some(1600)));
+    assert_eq!((uids.len(), ids.len(), ids.last().copied()), (8 * each, 8 * each, Some(8 * each as u64)));
     assert_eq!(count(&app, "root", "new") + count(&app, "root", "cur") + count(&app, "root", "tmp"), 0);
 }
 
@@ -178,18 +182,18 @@ fn no_event_is_dropped_and_a_bad_file_is_set_aside() {
     let w = World::new();
     let app = app(&w);
     let x = subtree(&app, &["x"]);
-    x.sh("for i in $(seq 300); do worktree-spawn notify info $i || exit 1; done").succeeds();
-    std::fs::write(spool(&app, "root", "new/00000000000000000301.json"), "{\"v\":1,\"id\":301,").unwrap();
-    std::fs::write(spool(&app, "root", "new/00000000000000000302.json"), "").unwrap();
+    x.sh("for i in $(seq 30); do worktree-spawn notify info $i || exit 1; done").succeeds();
+    std::fs::write(spool(&app, "root", "new/00000000000000000031.json"), "{\"v\":1,\"id\":31,").unwrap();
+    std::fs::write(spool(&app, "root", "new/00000000000000000032.json"), "").unwrap();
     x.spawn(&["notify", "info", "after"]).succeeds();
-    let events = app.spawn(&["wait", "--count", "301"]).exit(0).any_err().json_lines();
-    assert_eq!(text(&events[300], "/message"), "after");
-    assert_eq!((events[300]["id"].as_u64(), count(&app, "root", "bad")), (Some(303), 2));
+    let events = app.spawn(&["wait", "--count", "31"]).exit(0).any_err().json_lines();
+    assert_eq!(text(&events[30], "/message"), "after");
+    assert_eq!((events[30]["id"].as_u64(), count(&app, "root", "bad")), (Some(33), 2));
     // No number is given twice if the file `seq` is lost or damaged.
     std::fs::remove_file(spool(&app, "root", "seq")).unwrap();
-    assert_eq!(x.spawn(&["notify", "info", "x", "--json"]).exit(0).json()["id"], 304);
+    assert_eq!(x.spawn(&["notify", "info", "x", "--json"]).exit(0).json()["id"], 34);
     std::fs::write(spool(&app, "root", "seq"), "\0\0").unwrap();
-    assert_eq!(x.spawn(&["notify", "info", "x", "--json"]).exit(0).json()["id"], 305);
+    assert_eq!(x.spawn(&["notify", "info", "x", "--json"]).exit(0).json()["id"], 35);
 }
 
 #[test]

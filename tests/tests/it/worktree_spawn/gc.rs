@@ -1,6 +1,7 @@
 //! `gc`: what it removes, and what looking costs.
 
 use crate::support::spawn::{app, subtree};
+use crate::support::sweep::rounds;
 use crate::support::world::{World, text, traced, write};
 
 #[test]
@@ -15,7 +16,7 @@ fn gc_starts_as_many_processes_per_agent_for_many_agents_as_for_few() {
     app.git(&["add", ".gitignore"]);
     app.git(&["commit", "-q", "-m", "ignore"]);
     let mut counts = Vec::new();
-    for round in 0..3 {
+    for round in 0..rounds(2, 3) {
         for shape in ["alive", "merged", "missing", "dirty", "detached", "squashed", "picked", "holder", "keeper"] {
             let child = subtree(&app, &[&format!("{shape}-{round}")]);
             child.write("ignored/deep/file", "x");
