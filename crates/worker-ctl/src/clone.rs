@@ -135,7 +135,8 @@ impl SourceClone {
     /// Fetches the source's branches, one process at a time.
     pub fn fetch(&self, source: &Path) -> Result<()> {
         let _lock = Lock::take(&layout::lock(&self.root, RootLock::Fetch))?;
-        let options = ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow"];
+        let options =
+            ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
         // Where the source is, the root says, and not the clone, in which agents can write.
         let cmd = self.cmd(&self.root)?.arg("fetch").args(options).arg("--no-auto-maintenance");
         let fetched = cmd.arg(source).arg("+refs/heads/*:refs/remotes/origin/*").capture()?;

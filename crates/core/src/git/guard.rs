@@ -14,8 +14,9 @@ use crate::error::Result;
 use crate::fs;
 use crate::proc::Cmd;
 
-/// What turns off the programs that git runs by itself, in every command of ours.
-pub(super) const NO_PROGRAMS: [&str; 2] = ["-c", "core.fsmonitor=false"];
+/// What turns off the programs that git runs by itself, in every command of ours, and rerere: it writes conflicts, whose
+/// text may be an agent's, through links in `rr-cache`.
+pub(super) const NO_PROGRAMS: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "rerere.enabled=false"];
 
 /// The same for commands in worktrees, where no hook is meant and no submodule is touched along.
 pub(super) const NO_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];

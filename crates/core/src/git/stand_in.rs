@@ -18,14 +18,13 @@ use crate::hash::Digest;
 use crate::text::is_like;
 
 /// What the stand-in has links to.
-const LINKED: [&str; 10] =
-    ["HEAD", "lfs", "logs", "modules", "objects", "packed-refs", "refs", "reftable", "rr-cache", "shallow"];
+const LINKED: [&str; 9] = ["HEAD", "lfs", "logs", "modules", "objects", "packed-refs", "refs", "reftable", "shallow"];
 
 /// Those of them that are files.
 const FILES: [&str; 3] = ["HEAD", "packed-refs", "shallow"];
 
 /// Keys that decide what files and commits look like, and run nothing. `git sparse-checkout` writes some of them.
-const HARMLESS: &str = "advice.* branch.* color.* commit.* index.* pull.* push.* rerere.* status.* \
+const HARMLESS: &str = "advice.* branch.* color.* commit.* index.* pull.* push.* status.* \
     core.autocrlf core.bare core.commentchar core.compression core.eol core.filemode core.ignorecase \
     core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion \
     core.safecrlf core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.symlinks core.untrackedcache \
@@ -66,7 +65,8 @@ impl Git {
         // Attributes there could hide a change from a review.
         if matches!(owner, Owner::Agents { .. }) {
             require_no_way_out(&real)?;
-            // A directory that git would make is made in its place first. A file is made through its link.
+            // A directory that git would make is made in its place first. A file is made through its link. Agents' own
+            // git needs `rr-cache`; ours does not use it.
             ["info", "lfs", "logs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
             fs::create_private_dir(&dir.join("info"))?;
             fs::point(&dir.join("info/exclude"), &real.join("info/exclude"))?;

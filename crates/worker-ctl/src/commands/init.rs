@@ -156,7 +156,9 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
             run(root, &["config", key, &value])?;
         }
     }
-    run(root, &["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "origin"])?;
+    let fetch =
+        ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
+    run(root, &[&fetch[..], &["origin"]].concat())?;
     run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
     if proc::find(env, "git-lfs").is_some() {
         // This may fail: then the pointer files are checked out, and nothing is lost.

@@ -27,6 +27,33 @@ fn configuration(evil: &str) -> String {
 }
 
 #[test]
+fn git_on_the_host_writes_through_no_link_in_the_clone() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT README.md mine Change it");
+    floor.app.commit("README.md", "theirs\n");
+    let diary = w.path("diary");
+    write(&diary, "of a person\n");
+    // An agent learns the name of the conflict in a clone of its own.
+    let adam = tree(&floor, "adam");
+    let (root, app) = (floor.root.path.display(), floor.app.path.display());
+    let learn = format!(
+        "git clone -q '{root}' scratch && cd scratch && git config rerere.enabled true && git fetch -q '{root}' worker/adam \
+         && git checkout -q FETCH_HEAD && git fetch -q '{app}' main; git rebase -q FETCH_HEAD > /dev/null; ls .git/rr-cache; rm -rf ../scratch"
+    );
+    let id = adam.sh(&learn).any_status().any_err().stdout.trim().to_owned();
+    assert_eq!(id.len(), 40, "{id}");
+    let records = format!(
+        "cd .git && mkdir -p rr-cache/{id} && cd rr-cache/{id} && echo 1 > preimage && echo 2 > postimage \
+         && ln -s '{0}' thisimage && ln -sf '{0}' ../../FETCH_HEAD",
+        diary.display()
+    );
+    floor.root.sh(&records).exit(0);
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("asked to resolve the conflicts");
+    assert_eq!(std::fs::read_to_string(&diary).unwrap(), "of a person\n");
+}
+
+#[test]
 fn host_git_obeys_nothing_that_the_clone_configures() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
