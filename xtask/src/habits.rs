@@ -165,7 +165,7 @@ mod tests {
         let text =
             "name: x\non: push\npermissions: {}\njobs:\n  a:\n    runs-on: x\n    timeout-minutes: 1\n    steps:\n";
         let with = |step: &str| workflow(&format!("{text}      - {step}\n"));
-        assert_eq!(with("run: cargo xtask ci --full"), [""; 0]);
+        assert_eq!(with("run: cargo xtask nightly races"), [""; 0]);
         assert_eq!(with("uses: actions/checkout@v4"), [""; 0]);
         assert_eq!(with("uses: actions/checkout"), ["job a: `actions/checkout` has no version"]);
         assert_eq!(with("run: cargo xtask cy"), ["job a: there is no chore `cy`"]);

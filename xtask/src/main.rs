@@ -10,6 +10,7 @@ mod generate;
 mod habits;
 mod install;
 mod kills;
+mod nightly;
 mod races;
 mod registry;
 mod rooms;
@@ -79,12 +80,9 @@ enum Chore {
     /// Print what the tools weigh: shipped lines and packages
     Weight(weight::Args),
     /// Run every gate that a change must pass: format, tidy, lints, dependencies, generated files, tests
-    Ci {
-        /// Also run the tests as root and as an ordinary user, on ext4 and tmpfs, with the oldest git, with whole kill
-        /// sweeps, and those known for races under load
-        #[arg(long)]
-        full: bool,
-    },
+    Ci,
+    /// Run the rounds that are too long for every change, and print when each last ran
+    Nightly(nightly::Args),
 }
 
 fn main() -> ExitCode {
@@ -101,7 +99,8 @@ fn main() -> ExitCode {
         Chore::Agents(args) => agents::run(&args),
         Chore::Tidy => tidy::run(),
         Chore::Weight(args) => weight::run(&args),
-        Chore::Ci { full } => ci::run(full),
+        Chore::Ci => ci::run(),
+        Chore::Nightly(args) => nightly::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

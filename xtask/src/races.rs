@@ -1,4 +1,4 @@
-//! The tests that are about races, or failed because of one: `cargo xtask ci --full` repeats them under load.
+//! The tests that are about races, or failed because of one: `cargo xtask nightly` repeats them under load.
 
 /// Tests about races, and tests that a race once broke. `cargo xtask tidy` checks that each exists.
 pub const RACES: [&str; 20] = [
