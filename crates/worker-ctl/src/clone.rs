@@ -259,7 +259,7 @@ impl SourceClone {
 
     /// The files with changes that git was told not to look at.
     pub fn hidden(&self, worktree: &Path) -> Result<Vec<String>> {
-        let hidden = self.git_for(worktree)?.hidden_changes(worktree, &self.root.join("locks"))?;
+        let hidden = self.git_for(worktree)?.hidden_changes(worktree)?;
         Ok(hidden.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
     }
 

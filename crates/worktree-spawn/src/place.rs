@@ -1,11 +1,13 @@
 //! A repository as one of its worktrees sees it, and the worktrees themselves: plain values that `facts::repository`
 //! reads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs::Root;
 use shopfloor_core::git::{Git, Home, Repo};
+use shopfloor_core::path::RelPath;
 
 use crate::failure::SpawnFailure;
 use crate::layout;
@@ -50,6 +52,27 @@ pub struct Place {
 }
 
 impl Place {
+    /// A git for commands in the common directory, of which agents can write the most.
+    pub fn common(&self, git: &Git) -> Result<Git> {
+        git.common(&self.common_dir)
+    }
+
+    /// Removes something of git's or our own below the common directory, whatever has become a link there.
+    pub fn remove_state(&self, path: &Path) -> Result<()> {
+        let below = path.strip_prefix(&self.common_dir).unwrap_or(path);
+        let below =
+            RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(format!("{}: {e}", path.display())))?;
+        Root::open(&self.common_dir)?.remove_tree(&below)
+    }
+
+    /// Replaces a file of git's in a worktree's record.
+    pub fn replace_in_record(&self, record: &Path, name: &str, text: &[u8]) -> Result<()> {
+        let below = Path::new("worktrees").join(record.file_name().unwrap_or_default()).join(name);
+        let below =
+            RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(format!("{}: {e}", record.display())))?;
+        Root::open(&self.common_dir)?.replace(&below, text)
+    }
+
     /// The state that all worktrees share.
     pub fn shared(&self) -> PathBuf {
         layout::state_dir(&self.common_dir)

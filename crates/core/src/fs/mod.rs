@@ -11,6 +11,7 @@ mod root;
 mod staging;
 mod stat;
 mod temporary;
+mod tree;
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -139,6 +140,13 @@ pub fn clock(dir: &Path) -> Result<jiff::Timestamp> {
     let _ = std::fs::remove_file(&path);
     jiff::Timestamp::try_from(modified.at("read", &path)?)
         .map_err(|e| Failure::failed("the file system's clock tells no time").because(e))
+}
+
+/// Whether a file can be made in a directory of our own.
+pub(crate) fn can_write(dir: &Path) -> bool {
+    let path = dir.join(unique_name());
+    let made = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path).is_ok();
+    made && std::fs::remove_file(&path).is_ok()
 }
 
 /// Best effort: a leftover is swept by the next run.

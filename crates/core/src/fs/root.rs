@@ -19,7 +19,7 @@ use crate::error::{At, Failure, Result};
 use crate::hash::Digest;
 use crate::path::RelPath;
 
-const DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// An open directory below which files are placed, read and removed.
 #[derive(Debug)]

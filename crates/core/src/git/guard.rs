@@ -7,8 +7,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::plain::{require_plain, tampered};
-use super::stand_in::Owner;
+use super::plain::{refuse_linked_state, require_plain, require_plain_common, tampered};
+use super::proven::WorktreeDir;
+use super::stand_in::{Owner, require_no_way_out};
 use super::{Git, LOCAL_VARS, failed, nul_fields, private_dir};
 use crate::error::Result;
 use crate::fs;
@@ -43,8 +44,12 @@ impl Pinned {
     }
 }
 
-/// The extension by which git reads `config.worktree`, in lower case.
-const EXTENSION: &[u8] = b"worktreeconfig";
+/// Whether git reads the `config.worktree` of each worktree: only if the shared configuration says so.
+pub(super) fn reads_own_settings(common_dir: &Path) -> Result<bool> {
+    const EXTENSION: &[u8] = b"worktreeconfig";
+    let shared = fs::read_text(&common_dir.join("config"))?.unwrap_or_default().to_ascii_lowercase();
+    Ok(shared.windows(EXTENSION.len()).any(|part| part == EXTENSION))
+}
 
 impl Git {
     /// git for the linked worktree at `worktree` of the repository with this common directory: every command in it
@@ -75,9 +80,8 @@ impl Git {
             return Err(tampered(format!("{} does not lead to {}", file.display(), common_dir.display()))
                 .hint("write `../..` into it again"));
         }
-        // git reads `config.worktree` only if the shared configuration says so.
-        let shared = fs::read_text(&common_dir.join("config"))?.unwrap_or_default().to_ascii_lowercase();
-        let reads_own = shared.windows(EXTENSION.len()).any(|part| part == EXTENSION);
+        refuse_linked_state(&git_dir)?;
+        let reads_own = reads_own_settings(common_dir)?;
         let (stand_in, vars) = match &self.pinned {
             Some(clone) if clone.git_dir == common_dir => (clone.common_dir.clone(), clone.vars),
             _ if reads_own => (self.stand_in_of(common_dir, &git_dir)?, &[][..]),
@@ -91,19 +95,18 @@ impl Git {
 
     /// The same for the main checkout of a repository, whose `config.worktree` an agent may be able to write, too.
     pub fn guarded_main(&self, common_dir: &Path, checkout: &Path) -> Result<Git> {
-        let shared = fs::read_text(&common_dir.join("config"))?.unwrap_or_default().to_ascii_lowercase();
-        if !shared.windows(EXTENSION.len()).any(|part| part == EXTENSION) {
-            return Ok(self.clone());
+        require_plain_common(common_dir)?;
+        let mut pinned = Pinned::new(checkout, common_dir.to_path_buf(), Some(common_dir.to_path_buf()));
+        if reads_own_settings(common_dir)? {
+            pinned.common_dir = self.stand_in_of(common_dir, common_dir)?.or(pinned.common_dir);
+            pinned.settings = self.own_settings(common_dir)?;
         }
-        let stand_in = self.stand_in_of(common_dir, common_dir)?;
-        let settings = self.own_settings(common_dir)?;
-        let pinned = Pinned { settings, ..Pinned::new(checkout, common_dir.to_path_buf(), stand_in) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
     /// The stand-in for a person's common directory. Where the user's state cannot be written, as in an agent's sandbox,
     /// there is none, and a worktree whose own configuration could run something is refused.
-    fn stand_in_of(&self, common_dir: &Path, git_dir: &Path) -> Result<Option<PathBuf>> {
+    pub(super) fn stand_in_of(&self, common_dir: &Path, git_dir: &Path) -> Result<Option<PathBuf>> {
         match self.stand_in(common_dir, &Owner::Person) {
             Ok(dir) => Ok(Some(dir)),
             Err(failure) if failure.is_write_refused() || self.env.state_home().is_none() => {
@@ -120,6 +123,10 @@ impl Git {
     pub fn in_clone(&self, root: &Path, dir: &Path, theirs: &Path) -> Result<Git> {
         let git_dir = root.join(".git");
         let owner = Owner::Agents { dir: dir.to_path_buf(), theirs: theirs.to_path_buf() };
+        // A directory that git would make is made in its place first. A file is made through its link. Agents' own git
+        // needs `rr-cache`; ours does not use it.
+        require_no_way_out(&git_dir)?;
+        ["info", "lfs", "logs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&git_dir.join(name)))?;
         let common_dir = self.stand_in(&git_dir, &owner)?;
         let pinned = Pinned { vars: AS_COMMITTED, ..Pinned::new(root, git_dir, Some(common_dir)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
@@ -137,7 +144,9 @@ impl Git {
     /// Names the git directory to use in a pinned work tree.
     pub(super) fn pin(&self, cmd: Cmd, dir: &Path) -> Cmd {
         let Some(pinned) = self.pinned_at(dir) else { return cmd };
-        let cmd = cmd.var("GIT_DIR", &pinned.git_dir).var("GIT_WORK_TREE", &pinned.worktree);
+        let cmd = cmd.var("GIT_DIR", &pinned.git_dir);
+        // The common directory itself is no work tree.
+        let cmd = if pinned.worktree == pinned.git_dir { cmd } else { cmd.var("GIT_WORK_TREE", &pinned.worktree) };
         let cmd = pinned.vars.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, *value));
         let cmd = pinned.settings.iter().fold(cmd, |cmd, setting| cmd.arg("-c").arg(setting));
         pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
@@ -159,7 +168,13 @@ impl Git {
     /// The repositories inside a worktree that its index has as submodules, whoever put them there, and that are
     /// filled: their paths below it. No command of ours lets git go into one by itself. One process.
     pub fn inner(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
-        let listed = self.cmd(worktree).args(["ls-files", "--stage", "-z"]).capture()?;
+        let cmd = self.cmd(worktree);
+        // The configuration of a submodule may name a path that its worktree has no more.
+        let cmd = match private_dir(worktree).filter(|_| self.pinned_at(worktree).is_none()) {
+            Some(git_dir) => cmd.var("GIT_DIR", git_dir).var("GIT_WORK_TREE", worktree),
+            None => cmd,
+        };
+        let listed = cmd.args(["ls-files", "--stage", "-z"]).capture()?;
         if !listed.status.success() {
             return Err(failed("ls-files", &listed));
         }
@@ -172,6 +187,7 @@ impl Git {
     /// What would be lost with the repositories inside a worktree, if anything: changes, or commits that are nowhere
     /// else.
     pub fn inner_losses(&self, worktree: &Path) -> Result<Option<String>> {
+        let above = self.owned_dirs(worktree);
         let mut places: Vec<PathBuf> = self.inner(worktree)?.into_iter().map(|path| worktree.join(path)).collect();
         let mut seen = BTreeSet::new();
         while let Some(place) = places.pop() {
@@ -180,7 +196,7 @@ impl Git {
                 continue;
             }
             let shown = place.strip_prefix(worktree).unwrap_or(&place).display().to_string();
-            if let Some(why) = self.inner_loss(&place)? {
+            if let Some(why) = self.inner_loss(&place, &above)? {
                 return Ok(Some(format!("the submodule {shown} {why}")));
             }
             places.extend(self.inner(&place)?.into_iter().map(|path| place.join(path)));
@@ -191,6 +207,7 @@ impl Git {
     /// The same of repositories in directories that git ignores, which `git status` never mentions: a linked worktree
     /// of this one is none of them.
     pub fn ignored_losses(&self, common_dir: &Path, worktree: &Path) -> Result<Option<String>> {
+        let above = self.owned_dirs(worktree);
         let how = ["--others", "--ignored", "--exclude-standard", "--directory"].map(Into::into);
         let dirs = self.ls_files(worktree, &how)?.into_iter().map(|path| worktree.join(path));
         for dir in dirs.filter(|dir| dir.symlink_metadata().is_ok_and(|meta| meta.is_dir())) {
@@ -207,7 +224,7 @@ impl Git {
                 }
                 let shown = place.strip_prefix(worktree).unwrap_or(place).display().to_string();
                 let is_linked = super::common_dir_of(place) == common_dir.canonicalize().ok();
-                if !is_linked && let Some(why) = self.inner_loss(place)? {
+                if !is_linked && let Some(why) = self.inner_loss(place, &above)? {
                     return Ok(Some(format!("the repository in {shown}, which git ignores, {why}")));
                 }
             }
@@ -216,22 +233,18 @@ impl Git {
     }
 
     /// The files of a worktree with changes that `git status` does not show, because the index says not to look
-    /// (`skip-worktree`, `assume-unchanged`). `scratch` is a private directory of ours.
-    pub fn hidden_changes(&self, worktree: &Path, scratch: &Path) -> Result<Vec<PathBuf>> {
+    /// (`skip-worktree`, `assume-unchanged`).
+    pub fn hidden_changes(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
         let listed = self.cmd(worktree).args(["ls-files", "-v", "-z"]).capture()?;
         if !listed.status.success() {
             return Err(failed("ls-files", &listed));
         }
         let hidden = hidden_files(worktree, &listed.stdout);
         let index = private_dir(worktree).filter(|_| !hidden.is_empty()).map(|dir| dir.join("index"));
-        let Some(own) = index.map_or(Ok(None), |index| fs::read_own(&index))? else { return Ok(Vec::new()) };
-        let index = scratch.join("unhidden-index");
-        fs::create_private_dir(scratch)?;
-        fs::remove(&index.with_extension("lock"))?;
-        fs::replace(&index, &own, Some(fs::PRIVATE))?;
-        let found = self.unhidden(worktree, &index, &hidden);
-        fs::remove(&index)?;
-        found
+        let Some(bytes) = index.map_or(Ok(None), |index| fs::read_own(&index))? else { return Ok(Vec::new()) };
+        let index = self.own_index()?;
+        fs::replace(index.path(), &bytes, Some(fs::PRIVATE))?;
+        self.unhidden(worktree, index.path(), &hidden)
     }
 
     /// The same by a copy of the index, in which these files are shown.
@@ -251,14 +264,26 @@ impl Git {
         Ok(changed.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
 
-    fn inner_loss(&self, place: &Path) -> Result<Option<String>> {
-        let (Some(git_dir), Some(common_dir)) = (private_dir(place), super::common_dir_of(place)) else {
-            return Ok(Some("cannot be looked at".into()));
-        };
+    /// Where the repositories inside a worktree are: below it, or in its record.
+    fn owned_dirs(&self, worktree: &Path) -> Vec<PathBuf> {
+        let record = self.pinned_at(worktree).map(|pinned| pinned.git_dir.clone()).or_else(|| private_dir(worktree));
+        record.into_iter().chain([worktree.to_path_buf()]).filter_map(|dir| dir.canonicalize().ok()).collect()
+    }
+
+    /// `above` are the worktree and its record: an agent may have led a repository inside to one elsewhere.
+    fn inner_loss(&self, place: &Path, above: &[PathBuf]) -> Result<Option<String>> {
+        let Some(git_dir) = private_dir(place) else { return Ok(Some("cannot be looked at".into())) };
+        let Some(common_dir) = super::common_of(&git_dir) else { return Ok(Some("cannot be looked at".into())) };
+        let is_inside = |found: &Path| above.iter().any(|dir| found.starts_with(dir));
+        if !is_inside(&git_dir) || !is_inside(&common_dir) {
+            return Ok(Some(format!("has its repository elsewhere, in {}", common_dir.display())));
+        }
         // Whoever put it there wrote its configuration, of which only what runs nothing counts.
         let dir = self.own_place(&common_dir)?.with_extension("inner");
         let owner = Owner::Agents { dir: dir.clone(), theirs: PathBuf::from("/") };
-        let looked = require_plain(&git_dir).and_then(|()| self.stand_in(&common_dir, &owner)).and_then(|stand_in| {
+        let sound = require_plain(&git_dir).and_then(|()| require_no_way_out(&common_dir));
+        let looked = sound.and_then(|()| require_plain_common(&common_dir)).and_then(|()| {
+            let stand_in = self.stand_in(&common_dir, &owner)?;
             let pinned = Pinned { vars: AS_COMMITTED, ..Pinned::new(place, git_dir, Some(stand_in)) };
             Git { pinned: Some(pinned), ..self.clone() }.what_only_it_has(place)
         });
@@ -306,18 +331,11 @@ pub fn recorded_path(record: &Path) -> Result<Option<PathBuf>> {
 /// Whether a worktree is a directory, and no link, whose `.git` is a plain file that names this record. The record need
 /// not exist any more.
 pub fn leads_back(worktree: &Path, record: &Path) -> bool {
-    let dot_git = worktree.join(".git");
-    let is_plain = dot_git.symlink_metadata().is_ok_and(|meta| meta.is_file())
-        && worktree.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-    let says = fs::read_no_follow(&dot_git).ok().flatten().filter(|_| is_plain).unwrap_or_default();
-    let named =
-        says.strip_prefix(b"gitdir: ").map(|named| clean(&worktree.join(OsStr::from_bytes(named.trim_ascii_end()))));
-    let real = |dir: &Path| Some(dir.parent()?.canonicalize().ok()?.join(dir.file_name()?));
-    named.is_some_and(|named| real(&named).is_some() && real(&named) == real(record))
+    WorktreeDir::open(worktree, record).is_ok_and(|found| found.is_some())
 }
 
 /// The path without `.` and `..`, resolved as text.
-fn clean(path: &Path) -> PathBuf {
+pub fn clean(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut out, component| {
         match component {
             Component::CurDir => {}

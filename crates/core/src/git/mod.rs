@@ -1,9 +1,12 @@
 //! Runs the git program: finds the repository, and answers questions from porcelain output and exit codes alone.
 
 mod again;
+mod common;
 mod exclude;
 mod guard;
+mod own_index;
 mod plain;
+mod proven;
 mod stand_in;
 mod worktrees;
 
@@ -18,9 +21,12 @@ use crate::fs;
 use crate::lock::Lock;
 use crate::proc::{self, Cmd, Output};
 
+pub use self::common::{refuse_other_repository, require_plain_ref};
 use self::guard::{NO_HOOKS, NO_PROGRAMS, Pinned};
-pub use self::guard::{leads_back, recorded_dir, recorded_path};
-pub use self::plain::refuse_linked_state;
+pub use self::guard::{clean, leads_back, recorded_dir, recorded_path};
+pub use self::own_index::OwnIndex;
+pub use self::plain::{refuse_linked_state, require_sound};
+pub use self::proven::WorktreeDir;
 pub use self::worktrees::ListedWorktree;
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.
@@ -142,13 +148,9 @@ impl Git {
     /// commands in the work tree will use it too. If the work tree has no `.git` of its own, the inherited git
     /// directory stays in use (`pinned`).
     pub fn discover(&mut self) -> Result<Repo> {
-        // git would wait for ever on a pipe in a worktree's record.
+        // git would wait for ever on a pipe.
         let above = self.env.cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
-        if let Some(record) =
-            above.and_then(private_dir).filter(|dir| dir.parent().is_some_and(|p| p.ends_with("worktrees")))
-        {
-            plain::require_plain(&record)?;
-        }
+        above.and_then(private_dir).map_or(Ok(()), |dir| plain::require_sound(&dir))?;
         let found = self.find_repo()?;
         let dirs = [&found.common_dir, &found.git_dir, &found.home.common_dir];
         dirs.into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
@@ -160,6 +162,7 @@ impl Git {
         if self.env.cwd_named || self.env.var("GIT_DIR").is_none() {
             let found = self.locate(&cwd, self.cmd(&cwd))?;
             self.refuse_checked_in(&found)?;
+            found.worktree.as_ref().map_or(Ok(()), |top| refuse_other_repository(top, &found.common_dir))?;
             return Ok(found);
         }
         let named = self.locate(&cwd, self.inherited(&cwd));
@@ -385,9 +388,13 @@ pub fn private_dir(root: &Path) -> Option<PathBuf> {
 /// if the files do not tell.
 pub fn common_dir_of(dir: &Path) -> Option<PathBuf> {
     let git_dir = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).and_then(private_dir)?;
+    common_of(&git_dir)
+}
+
+fn common_of(git_dir: &Path) -> Option<PathBuf> {
     match fs::read(&git_dir.join("commondir")).ok()? {
         Some(text) => git_dir.join(OsStr::from_bytes(text.trim_ascii_end())).canonicalize().ok(),
-        None => Some(git_dir),
+        None => Some(git_dir.to_path_buf()),
     }
 }
 

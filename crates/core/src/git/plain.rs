@@ -1,5 +1,7 @@
 //! Looks at files below a git directory before git does: an agent can write there.
 
+use std::ffi::OsStr;
+use std::fs::FileType;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -10,27 +12,43 @@ use crate::fs;
 /// The files of a worktree's record that git reads before anything else, and the most bytes they have.
 const READ_FIRST: ([&str; 6], u64) = (["HEAD", "gitdir", "commondir", "config.worktree", "logs", "refs"], 1 << 20);
 
-/// Fails with the kind `tampered` unless everything in a worktree's private git directory is a plain file or directory.
-/// git would wait for ever on a pipe, and follow a link.
-pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
-    let odd = |path: &Path, why: &str| {
-        Err(tampered(format!("{} {why}", path.display()))
-            .hint(format!("look at it and move it away: `ls -l {}`", crate::text::shell_word(path))))
+/// What people and programs have links for in a git directory. git would write through any other.
+const KNOWN_LINKS: [&str; 10] =
+    ["annex", "config", "description", "hooks", "info", "lfs", "modules", "objects", "rr-cache", "svn"];
+
+fn odd<T>(path: &Path, why: &str) -> Result<T> {
+    Err(tampered(format!("{} {why}", path.display()))
+        .hint(format!("look at it and move it away: `ls -l {}`", crate::text::shell_word(path))))
+}
+
+/// Directories of a git directory in which git writes.
+const WRITTEN: [&str; 5] = ["logs", "rebase-apply", "rebase-merge", "refs", "sequencer"];
+
+/// Whether something does not belong in a git directory, at this path below it.
+fn is_odd(kind: FileType, path: &Path) -> bool {
+    let names = |names: &[&str], part: &OsStr| names.iter().any(|name| part == *name);
+    let is_link = || match (path.iter().next(), path.iter().count()) {
+        // Emacs has links that begin with `.#` beside a file that is being edited.
+        (Some(name), 1) => !names(&KNOWN_LINKS, name) && !name.as_bytes().starts_with(b".#"),
+        (Some(top), _) => names(&WRITTEN, top),
+        (None, _) => false,
     };
+    kind.is_fifo() || kind.is_block_device() || kind.is_char_device() || (kind.is_symlink() && is_link())
+}
+
+/// Fails with the kind `tampered` unless everything in a worktree's private git directory is a plain file or directory,
+/// or a link that programs are known to make. git would wait for ever on a pipe, and write through a link.
+pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
     if !git_dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return odd(git_dir, "is not a directory");
     }
     // Submodules have repositories of their own there, and the tools their state.
     let is_gits = |entry: &walkdir::DirEntry| !["modules", "shopfloor"].iter().any(|name| entry.file_name() == *name);
     for entry in walkdir::WalkDir::new(git_dir).min_depth(1).into_iter().filter_entry(is_gits).filter_map(Result::ok) {
-        let (kind, is_top) = (entry.file_type(), entry.depth() == 1);
-        let is_read = is_top && READ_FIRST.0.iter().any(|name| entry.file_name() == *name);
-        // Programs keep sockets and links of their own there.
-        let is_written =
-            || entry.path().components().any(|part| part.as_os_str() == "logs" || part.as_os_str() == "refs");
-        let is_odd =
-            kind.is_fifo() || kind.is_block_device() || kind.is_char_device() || (kind.is_symlink() && is_written());
-        if is_odd || (is_read && !kind.is_file() && !kind.is_dir()) {
+        let kind = entry.file_type();
+        let is_read = entry.depth() == 1 && READ_FIRST.0.iter().any(|name| entry.file_name() == *name);
+        let below = entry.path().strip_prefix(git_dir).unwrap_or(entry.path());
+        if is_odd(kind, below) || (is_read && !kind.is_file() && !kind.is_dir()) {
             return odd(entry.path(), "is not a file");
         }
         if is_read && kind.is_file() && entry.metadata().is_ok_and(|meta| meta.len() > READ_FIRST.1) {
@@ -38,6 +56,35 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The same of what lies directly in a common directory. git itself puts no `commondir` there, and one would lead it
+/// to another configuration.
+pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
+    let Ok(entries) = std::fs::read_dir(common_dir) else { return Ok(()) };
+    for entry in entries.filter_map(std::io::Result::ok) {
+        if entry.file_name() == "commondir" {
+            return odd(&entry.path(), "is nothing that git puts there");
+        }
+        if entry.file_type().is_ok_and(|kind| is_odd(kind, Path::new(&entry.file_name()))) {
+            return odd(&entry.path(), "is not a file");
+        }
+    }
+    Ok(())
+}
+
+/// Looks at the git directory of a work tree before git does. Fails with the kind `tampered` if it is not as git makes
+/// it: a linked worktree's is in `worktrees/` of the common directory that it names.
+pub fn require_sound(git_dir: &Path) -> Result<()> {
+    let names = git_dir.join("commondir");
+    let Some(text) = fs::read_no_follow(&names)? else { return require_plain_common(git_dir) };
+    let Ok(common_dir) = git_dir.join(OsStr::from_bytes(text.trim_ascii_end())).canonicalize() else { return Ok(()) };
+    let all = git_dir.parent().and_then(|all| all.canonicalize().ok());
+    if all != Some(common_dir.join("worktrees")) {
+        return odd(&names, &format!("leads to {}, which has no such worktree", common_dir.display()));
+    }
+    require_plain(git_dir)?;
+    require_plain_common(&common_dir)
 }
 
 /// Fails with the kind `tampered` if a link is among the directories of our state below a git directory, where an agent

@@ -64,10 +64,6 @@ impl Git {
         fs::create_private_dir(&dir)?;
         // Attributes there could hide a change from a review.
         if matches!(owner, Owner::Agents { .. }) {
-            require_no_way_out(&real)?;
-            // A directory that git would make is made in its place first. A file is made through its link. Agents' own
-            // git needs `rr-cache`; ours does not use it.
-            ["info", "lfs", "logs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&real.join(name)))?;
             fs::create_private_dir(&dir.join("info"))?;
             fs::point(&dir.join("info/exclude"), &real.join("info/exclude"))?;
         } else {
@@ -117,13 +113,14 @@ impl Git {
         Ok(settings.into_iter().map(|(key, value)| pair(&key, value.as_deref())).collect())
     }
 
-    /// Refuses a worktree's own configuration that could run something: git copies it into each worktree that is made
-    /// from there. Exit 4, kind `tampered`.
-    pub fn refuse_own_programs(&self, git_dir: &Path) -> Result<()> {
+    /// Refuses a worktree's own configuration that could run something. Exit 4, kind `tampered`.
+    pub(super) fn refuse_own_programs(&self, git_dir: &Path) -> Result<()> {
         let file = git_dir.join("config.worktree");
         let settings = self.settings(&file)?;
-        let odd: Vec<String> =
-            settings.iter().filter(|setting| !is_harmless(setting)).map(|(key, _)| format!("`{key}`")).collect();
+        // git leaves the work tree out, and a person's name runs nothing.
+        let is_known = |key: &str| key == "core.worktree" || key.starts_with("user.");
+        let odd = settings.iter().filter(|setting| !is_harmless(setting) && !is_known(&setting.0));
+        let odd: Vec<String> = odd.map(|(key, _)| format!("`{key}`")).collect();
         match odd.first() {
             None => Ok(()),
             Some(key) => Err(tampered(format!("{} sets {}, not known to run nothing", file.display(), odd.join(", ")))
@@ -159,7 +156,7 @@ impl Git {
 /// Fails with the kind `tampered` if a link is among a clone's refs or their logs, through which git would write
 /// elsewhere, or if something other than a file lies where git reads one. (git finds refs through the file `commondir`,
 /// so the stand-in cannot have its own.)
-fn require_no_way_out(real: &Path) -> Result<()> {
+pub(super) fn require_no_way_out(real: &Path) -> Result<()> {
     let refs =
         ["refs", "logs"].into_iter().flat_map(|dir| walkdir::WalkDir::new(real.join(dir))).filter_map(Result::ok);
     let links = refs.filter(|entry| !entry.file_type().is_dir() && !entry.file_type().is_file());

@@ -12,7 +12,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::folder_trust::is_trusted;
 use shopfloor_core::fs::{self, Content, Found, Root, Staging};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, WorktreeDir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, shell_word};
@@ -42,7 +42,7 @@ struct WorktreeFiles {
 
 impl WorktreeFiles {
     fn open(worktree: &Worktree) -> Result<WorktreeFiles> {
-        let root = Root::open(&worktree.path)?;
+        let root = open_root(worktree)?;
         let staging = Staging::shared(&layout::temporary_dir(&layout::state_dir(&worktree.git_dir)), &root)?;
         Ok(WorktreeFiles { root, staging })
     }
@@ -86,6 +86,14 @@ impl WorktreeFiles {
         let merged = parsed.object_value().and_then(|object| edit(&object));
         merged.ok_or_else(|| wrong("it has a value of another kind where ours belongs".into()))?;
         self.write(path, parsed.to_string().as_bytes(), None)
+    }
+}
+
+/// A worktree's directory. That of a linked one is the one that git's record leads to.
+fn open_root(worktree: &Worktree) -> Result<Root> {
+    match worktree.is_main {
+        true => Root::open(&worktree.path),
+        false => WorktreeDir::require(&worktree.path, &worktree.git_dir).map(WorktreeDir::into_root),
     }
 }
 
@@ -251,10 +259,10 @@ fn add_hook(hooks: &CstObject, event: &str, command: &str) -> Option<()> {
 /// Deletes the files of a seat.
 pub fn unseat(known: &KnownAgent) -> Result<()> {
     if known.agent.kind == AgentKind::Worker {
-        let root = Root::open(&known.worktree.path)?;
         let dir = rel(&seat_dir(&known.agent.slug))?;
+        let root = open_root(&known.worktree)?;
         if matches!(root.look(&dir)?, Found::Dir) {
-            fs::remove_tree(&root.join(&dir))?;
+            root.remove_tree(&dir)?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::farewell;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, leads_back, recorded_path};
+use shopfloor_core::git::{Git, WorktreeDir, recorded_path};
 use shopfloor_core::lock::Lock;
 
 use super::records::release_excludes;
@@ -73,14 +73,21 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
     let is_kept = done.trash.is_some();
     let open = journal::begin(&place.shared(), journal_entry(removal)?)?;
     let moves = Moves::of(place, &open, &known.worktree.path);
-    if let Err(failure) = move_aside(env, place, git, removal, &moves, is_kept) {
+    // Only what the record leads to, and what leads back to it, is moved and removed, wherever its path leads by then.
+    let mut worktree = match known.worktree.is_lost {
+        true => None,
+        false => Some(WorktreeDir::require(&moves.path, &moves.record)?),
+    };
+    if let Some(worktree) = &mut worktree
+        && let Err(failure) = move_aside(env, place, git, removal, (&moves, worktree), is_kept)
+    {
         return Err(match failure.exit {
             // After a signal the next command finishes the removal.
             Exit::Signal(_) => failure,
-            _ => put_back(place, &moves).and_then(|()| open.close()).err().unwrap_or(failure),
+            _ => put_back(place, &moves, worktree).and_then(|()| open.close()).err().unwrap_or(failure),
         });
     }
-    finish(place, git, open, &moves, Decided::Here, &mut done).map_err(|failure| match &done.trash {
+    finish(place, git, open, (&moves, worktree), Decided::Here, &mut done).map_err(|failure| match &done.trash {
         Some(kept) => failure.hint(format!("its work is kept as {kept}; `worktree-spawn repair` finishes the removal")),
         None => failure.hint("`worktree-spawn repair` finishes the removal"),
     })?;
@@ -131,18 +138,24 @@ fn journal_entry(removal: &AgentRemoval) -> Result<RemovalJournal> {
 }
 
 /// Moves the worktree to a path that nobody else uses, and then looks for changes that were made in the meantime.
-fn move_aside(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, moves: &Moves, is_kept: bool) -> Result<()> {
-    let known = &removal.condition.known;
-    if known.worktree.is_lost {
-        return Ok(());
-    }
-    if !fs::rename_new(&moves.path, &moves.aside)? {
+fn move_aside(
+    env: &Env,
+    place: &Place,
+    git: &Git,
+    removal: &AgentRemoval,
+    (moves, worktree): (&Moves, &mut WorktreeDir),
+    is_kept: bool,
+) -> Result<()> {
+    worktree.require_at(&moves.path)?;
+    if !worktree.rename(moves.aside.file_name().unwrap_or_default())? {
         return Err(Failure::failed(format!("cannot move {} to {}", moves.path.display(), moves.aside.display())));
     }
-    fs::replace(&moves.record.join("gitdir"), &gitdir_text(&moves.aside), None)?;
-    // A submodule names its repository by a relative path, which is no longer valid in another directory.
-    let is_settled = is_kept || known.worktree.git_dir.join("modules").is_dir();
-    if is_settled { Ok(()) } else { look_again(env, place, git, &known.agent, moves) }
+    place.replace_in_record(&moves.record, "gitdir", &gitdir_text(&moves.aside))?;
+    if is_kept {
+        return Ok(());
+    }
+    look_again(env, place, git, &removal.condition.known.agent, moves)?;
+    worktree.require_at(&moves.aside)
 }
 
 /// Refuses a worktree that has changed since its removal was decided (exit 1).
@@ -169,14 +182,14 @@ fn gitdir_text(path: &Path) -> Vec<u8> {
 }
 
 /// Moves the worktree back and restores everything.
-fn put_back(place: &Place, moves: &Moves) -> Result<()> {
-    if moves.aside.symlink_metadata().is_err() {
+fn put_back(place: &Place, moves: &Moves, worktree: &mut WorktreeDir) -> Result<()> {
+    if worktree.path().file_name() != moves.aside.file_name() {
         return Ok(());
     }
-    if !fs::rename_new(&moves.aside, &moves.path)? {
+    if !worktree.rename(moves.path.file_name().unwrap_or_default())? {
         return Err(Failure::failed(format!("{} cannot go back to {}", moves.aside.display(), moves.path.display())));
     }
-    fs::replace(&moves.record.join("gitdir"), &gitdir_text(&moves.path), None)?;
+    place.replace_in_record(&moves.record, "gitdir", &gitdir_text(&moves.path))?;
     let agents = agents::in_tree(place, &moves.worktree());
     agents.iter().try_for_each(|known| Spool::new(&place.shared(), &known.agent.id).unbury())
 }
@@ -186,7 +199,7 @@ fn finish(
     place: &Place,
     git: &Git,
     open: OpenJournal<RemovalJournal>,
-    moves: &Moves,
+    (moves, worktree): (&Moves, Option<WorktreeDir>),
     decided: Decided,
     done: &mut RemovalOutcome,
 ) -> Result<()> {
@@ -200,8 +213,7 @@ fn finish(
         fs::rename_new(&moves.record, &moves.record_aside)?;
     }
     // First the files, which the record tells where they are.
-    let is_its = decided == Decided::Here || leads_back(&moves.aside, &moves.record);
-    let removed = if is_its { fs::remove_tree(&moves.aside) } else { Ok(()) };
+    let removed = worktree.map_or(Ok(()), WorktreeDir::remove);
     if moves.aside.symlink_metadata().is_ok() {
         let why =
             removed.err().map_or_else(|| format!("{} stays", moves.aside.display()), |failure| failure.to_string());
@@ -210,7 +222,7 @@ fn finish(
     if let Some(tip) = &open.entry.deletes {
         delete_branch(place, git, &open.entry.id, tip, decided, done)?;
     }
-    fs::remove_tree(&moves.record_aside)?;
+    place.remove_state(&moves.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     release_excludes(place, &moves.path)?;
     open.close()
@@ -225,7 +237,8 @@ fn delete_branch(
     decided: Decided,
     done: &mut RemovalOutcome,
 ) -> Result<()> {
-    let had = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &format!("refs/heads/{id}")]);
+    let common = place.common(git)?;
+    let had = common.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &format!("refs/heads/{id}")]);
     if !had.capture()?.status.success() {
         return Ok(());
     }
@@ -286,29 +299,31 @@ fn recover_one(
         Some(at) => at,
     };
     let moves = Moves::of(place, &open, &at.with_file_name(&open.entry.name));
+    let worktree = WorktreeDir::open(&moves.aside, &moves.record)?;
     if is_final {
-        return finish(place, git, open, &moves, Decided::ByJournal, done).map(|()| RecoveredRemoval::Finished);
+        let moves = (&moves, worktree);
+        return finish(place, git, open, moves, Decided::ByJournal, done).map(|()| RecoveredRemoval::Finished);
     }
     if (at != moves.path && at != moves.aside) || moves.aside.symlink_metadata().is_err() {
         return open.close().map(|()| RecoveredRemoval::NotBegun);
     }
-    if !leads_back(&moves.aside, &moves.record) || moves.path.symlink_metadata().is_ok() {
+    let Some(mut worktree) = worktree.filter(|_| moves.path.symlink_metadata().is_err()) else {
         return open.close().map(|()| RecoveredRemoval::Orphaned(moves.aside));
-    }
+    };
     let agent = Agent::load(&layout::identity_file(&moves.record))?.filter(|agent| agent.id == open.entry.id);
     let looked = match agent {
         Some(agent) => {
-            fs::replace(&moves.record.join("gitdir"), &gitdir_text(&moves.aside), None)?;
-            look_again(&place.env, place, git, &agent, &moves)
+            place.replace_in_record(&moves.record, "gitdir", &gitdir_text(&moves.aside))?;
+            look_again(&place.env, place, git, &agent, &moves).and_then(|()| worktree.require_at(&moves.aside))
         }
         None => Err(Failure::failed(format!("{} has another agent", moves.path.display()))),
     };
     if let Err(failure) = looked {
-        put_back(place, &moves)?;
+        put_back(place, &moves, &mut worktree)?;
         open.close()?;
         return Err(failure);
     }
-    finish(place, git, open, &moves, Decided::ByJournal, done).map(|()| RecoveredRemoval::Finished)
+    finish(place, git, open, (&moves, Some(worktree)), Decided::ByJournal, done).map(|()| RecoveredRemoval::Finished)
 }
 
 /// Removes a seat.
@@ -316,7 +331,7 @@ fn unseat(place: &Place, known: &KnownAgent) -> Result<()> {
     if !known.worktree.is_lost {
         files::unseat(known)?;
     }
-    fs::remove_tree(&layout::seats_dir(&known.worktree.git_dir).join(&known.agent.slug))?;
+    place.remove_state(&layout::seats_dir(&known.worktree.git_dir).join(&known.agent.slug))?;
     bury(place, &known.agent)
 }
 

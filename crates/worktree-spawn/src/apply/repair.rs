@@ -1,40 +1,37 @@
 //! Repairs: reconnecting moved worktrees, restoring agents' configuration, and forwarding events of agents that were
 //! removed by hand.
 
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use shopfloor_core::env::Env;
-use shopfloor_core::error::Result;
-use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git};
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
 
 use super::files::{self, McpFile};
 use super::{post, runs};
 use crate::agent_run;
 use crate::facts::agents;
-use crate::facts::moved::{MovedWorktree, belongs_to_another};
-use crate::facts::repository;
+use crate::facts::moved::MovedWorktree;
 use crate::identity::{Agent, AgentKind, ROOT};
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::place::Place;
 use crate::spool::{self, Spool};
 
-/// Writes the new paths into git's records, and the records' paths into the worktrees.
-pub fn reconnect(place: &Place, git: &Git, moved: &[MovedWorktree]) -> Result<()> {
-    // In a copied repository git's own repair would connect the original's worktrees to the copy.
-    if repository::worktrees(place)?.iter().any(|worktree| belongs_to_another(&worktree.path, worktree)) {
-        for MovedWorktree { worktree, path } in moved {
-            let dot_git = path.join(".git");
-            fs::replace(&worktree.git_dir.join("gitdir"), format!("{}\n", dot_git.display()).as_bytes(), None)?;
-            fs::replace(&dot_git, format!("gitdir: {}\n", worktree.git_dir.display()).as_bytes(), None)?;
+/// Writes a worktree's new path into git's record, and the record's path into the worktree, if that still says what was
+/// found there.
+pub fn reconnect(place: &Place, moved: &MovedWorktree) -> Result<()> {
+    let MovedWorktree { worktree, path, dir, says } = moved;
+    let text = |path: &Path| [path.as_os_str().as_bytes(), b"\n"].concat();
+    place.replace_in_record(&worktree.git_dir, "gitdir", &text(&path.join(".git")))?;
+    match dir.swap_dot_git(says, &[b"gitdir: ", &text(&worktree.git_dir)[..]].concat())? {
+        true => Ok(()),
+        false => {
+            Err(Failure::failed(format!("{} changed meanwhile", path.join(".git").display()))
+                .hint("run the command again"))
         }
-        return Ok(());
     }
-    let paths = moved.iter().map(|moved| &moved.path);
-    let output = git.cmd(&place.common_dir).args(["worktree", "repair"]).args(paths).capture()?;
-    if !output.status.success() {
-        return Err(git::failed("worktree repair", &output));
-    }
-    Ok(())
 }
 
 /// Restores the configuration of agents whose files were deleted, and says for which. Tasks cannot be restored.

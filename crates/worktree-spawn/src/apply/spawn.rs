@@ -84,7 +84,9 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<BegunSubtree> {
 fn make_branch(context: &SpawnContext<'_>, plan: &Plan) -> Result<()> {
     let (name, null) = (format!("refs/heads/{}", plan.branch), "0".repeat(plan.base_sha.len()));
     let message = format!("branch: Created from {}", plan.base_sha);
-    let cmd = context.git.cmd(&context.place.common_dir).args(["update-ref", "--create-reflog", "-m", &message]);
+    let common_dir = &context.place.common_dir;
+    git::require_plain_ref(common_dir, &name)?;
+    let cmd = context.place.common(context.git)?.cmd(common_dir).args(["update-ref", "-m", &message]);
     let output = cmd.args([&name, &plan.base_sha, &null]).capture()?;
     if !output.status.success() {
         return Err(git::failed("update-ref", &output).hint("nothing of the subtree was kept"));
@@ -115,22 +117,19 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     // this tool.
     here.git(context.git, context.place)?;
     let git = context.git;
-    git.require_sound_records(&context.place.common_dir)?;
-    // git copies the configuration of the worktree it is run in.
-    if !here.is_main {
-        git.refuse_own_programs(&here.git_dir)?;
-    }
+    let common_dir = &context.place.common_dir;
+    git.require_sound_records(common_dir)?;
+    // git copies the configuration of the worktree it is run in, if the repository has one for each.
+    git.refuse_copied_programs(common_dir, &here.git_dir)?;
     let how = ["worktree", "add", "--quiet", "--no-checkout"];
-    let cmd = git.cmd_alone(&here.path).args(how).arg(&plan.path).arg(&plan.branch);
+    let cmd = git.cmd_alone(&here.path).var("GIT_COMMON_DIR", common_dir).args(how).arg(&plan.path).arg(&plan.branch);
     let output = cmd.capture()?;
     if !output.status.success() {
         return Err(git::failed("worktree add", &output).hint("nothing of the subtree was kept"));
     }
     let git_dir = private_dir(&plan.path)
         .ok_or_else(|| Failure::failed(format!("git made no worktree at {}", plan.path.display())))?;
-    if !here.is_main {
-        git.refuse_own_programs(&git_dir)?;
-    }
+    git.refuse_copied_programs(common_dir, &git_dir)?;
     // If an earlier agent had this id, its session's events are no longer forwarded.
     Spool::new(&context.place.shared(), &plan.agent.id).unbury()?;
     plan.agent.save(&layout::identity_file(&git_dir))?;

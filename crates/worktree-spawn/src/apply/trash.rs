@@ -10,7 +10,6 @@ use shopfloor_core::proc::Output;
 
 use crate::facts::history::commit_cmd;
 use crate::known_agent::KnownAgent;
-use crate::layout;
 use crate::place::Place;
 
 /// Keeps a worktree's HEAD, index and changes, and returns the ref.
@@ -40,7 +39,7 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
     }
     args.extend(["-m", &message]);
     let commit = stdout("commit-tree", commit_cmd(git, dir, &args).capture()?)?;
-    make_ref(env, git, dir, known, &commit)
+    make_ref(env, git, place, known, &commit)
 }
 
 /// The output of a git command that must succeed.
@@ -54,27 +53,18 @@ fn stdout(command: &str, output: Output) -> Result<String> {
 /// The tree of all files that are not ignored, written through an index of its own.
 fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
     let dir = &known.worktree.path;
-    let private = layout::state_dir(&known.worktree.git_dir);
-    fs::create_private_dir(&private)?;
-    let index = private.join("trash-index");
-    fs::remove(&index)?;
-    fs::remove(&index.with_extension("lock"))?;
+    let index = git.own_index()?;
     let with_index = |args: &[&str]| {
-        let cmd = git.cmd_alone(dir).var("GIT_INDEX_FILE", &index);
+        let cmd = git.cmd_alone(dir).var("GIT_INDEX_FILE", index.path());
         cmd.args(args.iter().copied()).capture()
     };
-    let write = || -> Result<String> {
-        stdout("read-tree", with_index(&["read-tree", "HEAD"])?)?;
-        // git must not enter repositories inside, because an agent may have written their configuration.
-        let inner = git.inner(dir)?;
-        let not = inner.iter().map(|path| format!(":(top,exclude,literal){}", path.to_string_lossy()));
-        let add: Vec<String> = ["add", "-A", "--", ":/"].into_iter().map(str::to_owned).chain(not).collect();
-        stdout("add", with_index(&add.iter().map(String::as_str).collect::<Vec<_>>())?)?;
-        stdout("write-tree", with_index(&["write-tree"])?)
-    };
-    let tree = write();
-    fs::remove(&index)?;
-    tree
+    stdout("read-tree", with_index(&["read-tree", "HEAD"])?)?;
+    // git must not enter repositories inside, because an agent may have written their configuration.
+    let inner = git.inner(dir)?;
+    let not = inner.iter().map(|path| format!(":(top,exclude,literal){}", path.to_string_lossy()));
+    let add: Vec<String> = ["add", "-A", "--", ":/"].into_iter().map(str::to_owned).chain(not).collect();
+    stdout("add", with_index(&add.iter().map(String::as_str).collect::<Vec<_>>())?)?;
+    stdout("write-tree", with_index(&["write-tree"])?)
 }
 
 /// Keeps the commit of a lost worktree whose HEAD is detached.
@@ -84,20 +74,22 @@ pub fn keep_head(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Res
     if head.len() < 40 || !head.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(None);
     }
-    make_ref(env, git, &place.common_dir, known, &head).map(Some)
+    make_ref(env, git, place, known, &head).map(Some)
 }
 
 /// Keeps the tip of a branch whose changes another one has in other commits.
 pub fn keep_tip(env: &Env, git: &Git, place: &Place, known: &KnownAgent, tip: &str) -> Result<String> {
-    make_ref(env, git, &place.common_dir, known, tip)
+    make_ref(env, git, place, known, tip)
 }
 
-fn make_ref(env: &Env, git: &Git, dir: &Path, known: &KnownAgent, commit: &str) -> Result<String> {
+fn make_ref(env: &Env, git: &Git, place: &Place, known: &KnownAgent, commit: &str) -> Result<String> {
     let time = env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
     let name = format!("refs/shopfloor/trash/{}/{time}", known.agent.id);
     // The ref must be new, so that nothing kept earlier is replaced.
     let null = "0".repeat(commit.len());
-    let output = git.cmd_alone(dir).args(["update-ref", &name, commit, &null]).capture()?;
+    git::require_plain_ref(&place.common_dir, &name)?;
+    let git = place.common(git)?;
+    let output = git.cmd(&place.common_dir).args(["update-ref", &name, commit, &null]).capture()?;
     if !output.status.success() {
         let failure = git::failed("update-ref", &output);
         return Err(Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure });

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, leads_back, recorded_path};
+use shopfloor_core::git::{self, Git, WorktreeDir, recorded_path};
+use shopfloor_core::path::RelPath;
 
 use super::records::release_excludes;
 use crate::agent_run;
@@ -46,8 +47,8 @@ struct WorktreeRecord {
     dir: PathBuf,
     /// The worktree's path by the record.
     path: PathBuf,
-    /// Whether the worktree at that path leads back to the record.
-    is_linked: bool,
+    /// The worktree at that path, if it leads back to the record.
+    found: Option<WorktreeDir>,
 }
 
 /// Finds the record that the spawn made: it is on the spawn's branch and has the spawn's agent. A spawn that was killed
@@ -60,15 +61,15 @@ fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecor
         let text = fs::read_no_follow(&dir.join("HEAD")).unwrap_or_default().unwrap_or_default();
         let on_branch = String::from_utf8_lossy(&text).trim() == head || place.has_ref_storage;
         let Some(path) = recorded_path(&dir).ok().flatten().filter(|_| on_branch) else { continue };
-        let is_linked = leads_back(&path, &dir);
+        let found = WorktreeDir::open(&path, &dir)?;
         let is_bare = || fs::list(&path).is_ok_and(|names| names.iter().all(|name| name == ".git"));
         let is_its = match Agent::load(&layout::identity_file(&dir)) {
             Ok(Some(agent)) => agent.id == spawn.id,
-            Ok(None) => is_same(&path, &spawn.path) || (is_linked && is_bare()),
+            Ok(None) => is_same(&path, &spawn.path) || (found.is_some() && is_bare()),
             Err(_) => false,
         };
         if is_its {
-            return Ok(Some(WorktreeRecord { dir, path, is_linked }));
+            return Ok(Some(WorktreeRecord { dir, path, found }));
         }
     }
     Ok(None)
@@ -78,12 +79,13 @@ fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecor
 /// own.
 pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>) -> Result<()> {
     let spawn = open.entry.clone();
-    let entry = record_of(place, &spawn)?;
-    if let Some(entry) = entry.as_ref().filter(|entry| entry.is_linked && is_same(&entry.path, &spawn.path)) {
+    let mut entry = record_of(place, &spawn)?;
+    let is_its = |entry: &&mut WorktreeRecord| is_same(&entry.path, &spawn.path);
+    if let Some(worktree) = entry.as_mut().filter(is_its).and_then(|entry| entry.found.take()) {
         match spawn.makes_dirs.contains(&spawn.path) {
-            true => fs::remove_tree(&entry.path)?,
+            true => worktree.remove()?,
             // The directory was there before, and empty.
-            false => empty(&entry.path)?,
+            false => worktree.root().remove_contents()?,
         }
     }
     take_back(place, git, &spawn, entry.as_ref())?;
@@ -99,28 +101,30 @@ pub fn recover(
     lost: LostWorktrees,
 ) -> Result<RecoveredSpawn> {
     let spawn = open.entry.clone();
-    let entry = record_of(place, &spawn)?;
+    let mut entry = record_of(place, &spawn)?;
     let mut recovered = RecoveredSpawn::Undone(None);
-    match &entry {
-        Some(entry) if !entry.is_linked && (lost == LostWorktrees::Leave || has_staged(place, git, &spawn, entry)?) => {
+    let worktree = entry.as_mut().and_then(|entry| entry.found.take());
+    match (&entry, worktree) {
+        (Some(entry), None) if lost == LostWorktrees::Leave || has_staged(place, git, &spawn, entry)? => {
             return Ok(RecoveredSpawn::Astray(entry.path.clone()));
         }
-        Some(entry) if entry.is_linked => {
+        (Some(entry), Some(worktree)) => {
             if is_in_use(place, git, &spawn, entry)? {
                 open.close()?;
                 return Ok(RecoveredSpawn::Kept(entry.path.clone()));
             }
+            worktree.require_at(&entry.path)?;
             // The task is a person's text.
-            let task = entry.path.join(TASK_FILE);
-            if task.symlink_metadata().is_ok() {
+            let task = RelPath::parse(TASK_FILE).map_err(|e| Failure::failed(e.0))?;
+            if let Some((text, _)) = worktree.root().read_whole(&task)? {
                 let undone = layout::undone_dir(&place.shared());
                 fs::create_private_dir(&undone)?;
                 let kept = undone.join(format!("{}.md", new_uid()));
-                fs::rename_over(&task, &kept)?;
+                fs::replace(&kept, &text, Some(fs::PRIVATE))?;
                 recovered = RecoveredSpawn::Undone(Some(kept));
             }
             // It holds only what git and this tool made.
-            fs::remove_tree(&entry.path)?;
+            worktree.remove()?;
         }
         // What is at the path is not the spawn's.
         _ => {}
@@ -171,25 +175,20 @@ fn is_in_use(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRec
 /// Whether there is more in the worktree than git and this tool write, by a new index: a killed git may have left none,
 /// and an index may say not to look at a file. Files that are missing were not written yet.
 fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
-    let state = layout::state_dir(&entry.dir);
-    fs::create_private_dir(&state)?;
-    let index = state.join("undo-index");
+    let index = git.own_index()?;
     let ask = |args: &[&str]| {
-        let cmd = git.cmd_alone(&entry.path).var("GIT_INDEX_FILE", &index).args(args.iter().copied());
+        let cmd = git.cmd_alone(&entry.path).var("GIT_INDEX_FILE", index.path()).args(args.iter().copied());
         let output = cmd.capture()?;
         if output.status.success() { Ok(output.stdout) } else { Err(git::failed(args[0], &output)) }
     };
     let how =
         ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored", "--ignore-submodules"];
-    let looked = ask(&["read-tree", &spawn.base_sha]).and_then(|_| ask(&how));
-    for file in [index.with_extension("lock"), index.clone()] {
-        fs::remove(&file)?;
-    }
+    ask(&["read-tree", &spawn.base_sha])?;
     let is_ours = |line: &[u8]| {
         let (code, name) = line.split_at(line.len().min(3));
         code == b" D " || OURS.iter().any(|ours| ours.as_bytes() == name)
     };
-    Ok(looked?.split(|b| *b == 0).any(|line| !line.is_empty() && !is_ours(line)))
+    Ok(ask(&how)?.split(|b| *b == 0).any(|line| !line.is_empty() && !is_ours(line)))
 }
 
 /// Whether something is staged in a worktree that is not at its path.
@@ -198,7 +197,7 @@ fn has_staged(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRe
     if !index.exists() {
         return Ok(false);
     }
-    let cmd = git.cmd(&place.common_dir).var("GIT_INDEX_FILE", &index);
+    let cmd = place.common(git)?.cmd(&place.common_dir).var("GIT_INDEX_FILE", &index);
     Ok(!cmd.args(["diff-index", "--cached", "--quiet", &spawn.base_sha, "--"]).capture()?.status.success())
 }
 
@@ -209,7 +208,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
 /// Removes everything except files: git's record, the branch unless it is checked out, and the directories above.
 fn take_back(place: &Place, git: &Git, spawn: &SpawnJournal, entry: Option<&WorktreeRecord>) -> Result<()> {
     if let Some(entry) = entry {
-        fs::remove_tree(&entry.dir)?;
+        place.remove_state(&entry.dir)?;
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
     if spawn.makes_branch {
@@ -237,6 +236,8 @@ pub fn delete_branch(place: &Place, git: &Git, id: &str, tip: &str, decided: Dec
     if repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(id)) {
         return Ok(false);
     }
+    git::require_plain_ref(&place.common_dir, &name)?;
+    let git = place.common(git)?;
     let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied()).capture();
     let found = ask(&["rev-parse", "--verify", "--quiet", &name])?;
     if !found.status.success() {
@@ -247,19 +248,6 @@ pub fn delete_branch(place: &Place, git: &Git, id: &str, tip: &str, decided: Dec
         Ok(String::from_utf8_lossy(&refs.stdout).lines().any(|other| other != name))
     };
     Ok((decided == Decided::Here || is_elsewhere()?) && ask(&["update-ref", "-d", &name, tip])?.status.success())
-}
-
-/// Deletes everything in a directory.
-fn empty(dir: &Path) -> Result<()> {
-    for name in fs::list(dir)? {
-        let path = dir.join(name);
-        match path.symlink_metadata() {
-            Ok(meta) if meta.is_dir() => fs::remove_tree(&path)?,
-            Ok(_) => fs::remove(&path)?,
-            Err(_) => {}
-        }
-    }
-    Ok(())
 }
 
 /// A failure whose effects were undone, with what could not be undone.

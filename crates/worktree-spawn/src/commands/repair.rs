@@ -72,10 +72,10 @@ pub fn repair_all(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     let lock = records::lock(place)?;
     let settings = Settings::load(env, &place.home, Flags::default())?;
     let moved = moved(place, &settings.worktree_base)?;
-    if !moved.is_empty() {
-        repair::reconnect(place, &git, &moved)?;
+    for moved in &moved {
+        repair::reconnect(place, moved)?;
+        tell(RepairSubject::Moved, format!("reconnected {}", moved.path.display()));
     }
-    moved.iter().for_each(|moved| tell(RepairSubject::Moved, format!("reconnected {}", moved.path.display())));
     let notes = recover::recover(place, &git, LostWorktrees::Undo)?;
     notes.into_iter().for_each(|note| tell(RepairSubject::Spawn, note));
     tell_lost(place, &moved, tell)?;

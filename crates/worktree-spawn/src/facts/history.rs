@@ -45,7 +45,7 @@ impl History<'_> {
 
 /// Asks git how `into` contains everything on `tip`.
 fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
-    let dir = &place.common_dir;
+    let (git, dir) = (&place.common(git)?, &place.common_dir);
     let ask = |args: &[&str]| git.cmd(dir).args(args.iter().copied()).capture();
     let exists = ask(&["rev-parse", "--verify", "--quiet", &format!("{into}^{{commit}}")])?;
     if !exists.status.success() {

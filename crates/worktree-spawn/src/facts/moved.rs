@@ -1,19 +1,26 @@
 //! Worktrees that are no longer where git's records say, and where they are now.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs;
-use shopfloor_core::git::private_dir;
+use shopfloor_core::fs::Root;
+use shopfloor_core::git::{clean, private_dir, recorded_path};
+use shopfloor_core::path::RelPath;
 
 use super::repository;
 use crate::place::{Place, Worktree};
 
 /// A worktree and its new path.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct MovedWorktree {
     pub worktree: Worktree,
     pub path: PathBuf,
+    /// The directory there.
+    pub dir: Root,
+    /// What its `.git` says now.
+    pub says: Vec<u8>,
 }
 
 /// Finds the worktrees that are elsewhere than git's records say, or whose `.git` files lead elsewhere.
@@ -28,39 +35,46 @@ pub fn moved(place: &Place, base: &Path) -> Result<Vec<MovedWorktree>> {
             tops.push(worktree.path.clone());
             continue;
         }
-        let mut candidates = candidates(&worktree, &tops, base).into_iter();
-        if let Some(path) = candidates.find(|path| names(path, &worktree) && !belongs_to_another(path, &worktree)) {
-            tops.push(path.clone());
-            found.push(MovedWorktree { worktree, path });
+        let was = || Root::open(&worktree.path).ok().and_then(|dir| claimed(&worktree, dir, false));
+        let below = || candidates(&worktree, &tops, base).find_map(|dir| claimed(&worktree, dir, true));
+        if let Some(moved) = was().or_else(below) {
+            tops.push(moved.path.clone());
+            found.push(moved);
         }
     }
     Ok(found)
 }
 
-/// Whether the worktree at `path` belongs to another record that knows of it. Then this repository is a copy, and the
-/// worktree is the original's.
-pub fn belongs_to_another(path: &Path, worktree: &Worktree) -> bool {
-    let Some(dir) = private_dir(path).filter(|dir| !is_same(dir, &worktree.git_dir)) else { return false };
-    let gitdir = fs::read(&dir.join("gitdir")).unwrap_or_default().unwrap_or_default();
-    is_same(Path::new(String::from_utf8_lossy(&gitdir).trim()), &path.join(".git"))
-}
-
-/// Where a worktree may be: where it was, or below one of `tops` at an end of the path it had.
-fn candidates(worktree: &Worktree, tops: &[PathBuf], base: &Path) -> Vec<PathBuf> {
+/// The directories, below one of `tops` and not behind a link, at an end of the path that the worktree had.
+fn candidates(worktree: &Worktree, tops: &[PathBuf], base: &Path) -> impl Iterator<Item = Root> {
     let parts: Vec<_> = worktree.path.components().collect();
     let ends = (1..parts.len()).map(|n| parts[parts.len() - n..].iter().collect::<PathBuf>());
     let name = worktree.path.file_name().unwrap_or_default().to_owned();
-    let below = ends.chain([base.join(name)]).flat_map(|end| tops.iter().map(move |top| top.join(&end)));
-    std::iter::once(worktree.path.clone()).chain(below).collect()
+    let ends: Vec<PathBuf> = ends.chain([base.join(name)]).collect();
+    let open =
+        |top: &PathBuf, end: &Path| Root::open(top).ok()?.below(&RelPath::parse_os(end.as_os_str()).ok()?).ok()?;
+    ends.into_iter().flat_map(move |end| tops.iter().filter_map(move |top| open(top, &end)).collect::<Vec<_>>())
 }
 
-/// Whether the `.git` file at `path` names this worktree's record. Only the record's name counts, because the directory
-/// above it may have changed.
-fn names(path: &Path, worktree: &Worktree) -> bool {
-    let Ok(Some(text)) = fs::read(&path.join(".git")) else { return false };
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let Some(named) = text.strip_prefix("gitdir: ").map(|named| Path::new(named.trim_end())) else { return false };
-    named.file_name() == worktree.git_dir.file_name() && named.parent().is_some_and(|p| p.ends_with("worktrees"))
+/// The directory as the new place of this worktree, if its `.git` file names a record of this name that is this one or
+/// gone. The record's path may have been written by an agent, and lead to a person's other worktree.
+///
+/// Below a checkout of this repository (`is_within`) it may be the copy of a worktree that another repository still has
+/// at its place: then this repository is a copy, too.
+fn claimed(worktree: &Worktree, dir: Root, is_within: bool) -> Option<MovedWorktree> {
+    let path = dir.path().to_path_buf();
+    let says = dir.read_dot_git()?;
+    let named = clean(&path.join(OsStr::from_bytes(says.strip_prefix(b"gitdir: ")?.trim_ascii_end())));
+    if named.file_name() != worktree.git_dir.file_name() || !named.parent()?.ends_with("worktrees") {
+        return None;
+    }
+    let is_gone = named.symlink_metadata().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+    let is_copy = || {
+        let original = recorded_path(&named).ok().flatten();
+        is_within && original.is_some_and(|original| original.join(".git").exists() && !is_same(&original, &path))
+    };
+    let is_its = is_same(&named, &worktree.git_dir) || is_gone || is_copy();
+    is_its.then(|| MovedWorktree { worktree: worktree.clone(), path, dir, says })
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {

@@ -12,7 +12,6 @@ use super::history::History;
 use crate::agent_run::{Deaths, Liveness};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
-use crate::layout;
 use crate::place::{Place, Worktree};
 use crate::spool::Spool;
 
@@ -150,7 +149,7 @@ fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], 
         }
         found.changes.push(path);
     }
-    let hidden = git.hidden_changes(&worktree.path, &layout::state_dir(&worktree.git_dir))?;
+    let hidden = git.hidden_changes(&worktree.path)?;
     found.changes.extend(hidden.into_iter().map(|path| format!("{} (git was told not to look at it)", path.display())));
     found.changes.extend(unfinished(worktree));
     if found.submodule.is_none() {

@@ -45,6 +45,7 @@ fn read(env: &Env) -> Result<Option<Place>> {
         return Ok(None);
     };
     let Some(git_dir) = private_dir(top) else { return Ok(None) };
+    git::require_sound(&git_dir)?;
     let common_dir = match fs::read(&git_dir.join("commondir"))? {
         Some(text) => match git_dir.join(OsStr::from_bytes(text.trim_ascii())).canonicalize() {
             Ok(common_dir) => common_dir,
@@ -53,6 +54,7 @@ fn read(env: &Env) -> Result<Option<Place>> {
         None => git_dir.clone(),
     };
     [&common_dir, &git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
+    git::refuse_other_repository(top, &common_dir)?;
     let Some(config) = fs::read_text(&common_dir.join("config"))? else { return Ok(None) };
     let config = String::from_utf8_lossy(&config).to_ascii_lowercase();
     let is_linked = git_dir != common_dir;

@@ -27,6 +27,8 @@ pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<Start
     if revision.starts_with('-') {
         return Err(unknown().hint("name a branch, a tag or a commit"));
     }
+    // Of what an agent may have configured for a worktree, no hook counts.
+    let git = worktree.git(git, place)?;
     let asked = git.cmd(&worktree.path).args(["rev-parse", "--git-common-dir", "--git-path", "hooks/post-checkout"]);
     let asked = asked.arg(format!("{revision}^{{commit}}")).capture()?;
     let text = String::from_utf8_lossy(&asked.stdout).into_owned();
@@ -47,7 +49,7 @@ pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<Start
 
 /// The local branches with this prefix and the commits they point at.
 pub fn branches(git: &Git, place: &Place, prefix: &str) -> Result<Vec<(String, String)>> {
-    let cmd = git.cmd(&place.common_dir).args(["for-each-ref", "--format=%(refname) %(objectname)"]);
+    let cmd = place.common(git)?.cmd(&place.common_dir).args(["for-each-ref", "--format=%(refname) %(objectname)"]);
     let asked = cmd.arg(format!("refs/heads/{prefix}*")).arg(format!("refs/heads/{prefix}/")).capture()?;
     if !asked.status.success() {
         return Err(git::failed("for-each-ref", &asked));

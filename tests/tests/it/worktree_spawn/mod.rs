@@ -14,6 +14,7 @@ mod killed;
 mod launch;
 mod list;
 mod mcp;
+mod outside;
 mod remove;
 mod repair;
 mod run;

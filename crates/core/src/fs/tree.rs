@@ -1,0 +1,231 @@
+//! Writing and removing through open directories: what somebody exchanges for a link on the way meanwhile is not
+//! reached.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat};
+use rustix::io::Errno;
+
+use super::mount::{self, Mount};
+use super::root::{DIR, Reach, Root, blocked, open_file, sync_dir};
+use super::unique_name;
+use crate::error::{At, Failure, Result};
+use crate::path::RelPath;
+use crate::text::shell_word;
+
+const DOT_GIT: &str = ".git";
+
+impl Root {
+    /// Removes what lies below, a directory with everything in it. Links are removed, not followed. Nothing there is
+    /// nothing to do. Fails if something is mounted in it, which would be emptied.
+    pub fn remove_tree(&self, rel: &RelPath) -> Result<()> {
+        match self.reach(rel)? {
+            Reach::There(parent) => self.remove_from(&parent, rel),
+            Reach::Missing => Ok(()),
+            Reach::Blocked(at) => Err(blocked(&self.join(rel), &at)),
+        }
+    }
+
+    fn remove_from(&self, parent: &OwnedFd, rel: &RelPath) -> Result<()> {
+        let path = self.join(rel);
+        match openat(parent, rel.name(), DIR, Mode::empty()) {
+            Ok(dir) => {
+                let dir = Root::of(dir, path.clone());
+                dir.remove_contents()?;
+                match unlinkat(parent, rel.name(), AtFlags::REMOVEDIR) {
+                    Err(e) if e != Errno::NOENT => Err(e).at("remove", &path),
+                    _ => Ok(()),
+                }
+            }
+            Err(Errno::NOENT) => Ok(()),
+            Err(Errno::LOOP | Errno::NOTDIR) => match unlinkat(parent, rel.name(), AtFlags::empty()) {
+                Err(e) if e != Errno::NOENT => Err(e).at("remove", &path),
+                _ => Ok(()),
+            },
+            Err(e) => Err(e).at("open", &path),
+        }
+    }
+
+    /// Removes everything in this directory, wherever it is by now. Fails if something is mounted in it.
+    pub fn remove_contents(&self) -> Result<()> {
+        if let Some(mount) = mount::below(self.path()).first() {
+            return Err(Failure::failed(format!("something is mounted at {}", mount.display()))
+                .hint(format!("unmount it first: `umount {}`", shell_word(mount))));
+        }
+        let top = self.fd().try_clone().at("open", self.path())?;
+        clear(top, self.mount()?).at("remove", self.path())
+    }
+
+    /// Replaces a file of git's or our own below, whose directory is there. A link in its place is replaced, too.
+    pub fn replace(&self, rel: &RelPath, bytes: &[u8]) -> Result<()> {
+        let path = self.join(rel);
+        match self.reach(rel)? {
+            Reach::There(parent) => {
+                let put = |temporary: &OsStr| renameat(&parent, temporary, &parent, rel.name()).map(|()| true);
+                write_and(&parent, bytes, put).at("replace", &path).map(drop)
+            }
+            Reach::Missing => Err(Errno::NOENT).at("replace", &path),
+            Reach::Blocked(at) => Err(blocked(&path, &at)),
+        }
+    }
+
+    /// What the file `.git` in this directory says; `None` if there is no such plain file.
+    pub fn read_dot_git(&self) -> Option<Vec<u8>> {
+        let file = open_file(self.fd(), OsStr::new(DOT_GIT)).ok()?;
+        super::read_regular(file, &self.path().join(DOT_GIT), super::PARSE_LIMIT).ok()
+    }
+
+    /// Replaces it if it still says what is expected; otherwise `false`, and nothing is changed.
+    pub fn swap_dot_git(&self, expected: &[u8], bytes: &[u8]) -> Result<bool> {
+        let dir = self.fd();
+        let put = |temporary: &OsStr| {
+            let is_expected = || self.read_dot_git().as_deref() == Some(expected);
+            if !is_expected() {
+                return Ok(false);
+            }
+            match renameat_with(dir, temporary, dir, DOT_GIT, RenameFlags::EXCHANGE) {
+                Ok(()) => {}
+                // A file system without that.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                    return renameat(dir, temporary, dir, DOT_GIT).map(|()| true);
+                }
+                Err(e) => return Err(e),
+            }
+            let mut was = Vec::new();
+            let read = open_file(dir, temporary).map(|file| file.take(super::PARSE_LIMIT).read_to_end(&mut was));
+            if !read.is_ok_and(|read| read.is_ok()) || was != expected {
+                return renameat_with(dir, temporary, dir, DOT_GIT, RenameFlags::EXCHANGE).map(|()| false);
+            }
+            unlinkat(dir, temporary, AtFlags::empty()).map(|()| true)
+        };
+        write_and(dir, bytes, put).at("replace", &self.path().join(DOT_GIT))
+    }
+
+    /// Whether both are one directory.
+    pub(crate) fn is_same(&self, other: &Root) -> bool {
+        let id = |root: &Root| rustix::fs::fstat(root.fd()).ok().map(|stat| (stat.st_dev, stat.st_ino));
+        id(self).is_some() && id(self) == id(other)
+    }
+}
+
+/// Writes a temporary file and gives it to `put`, which says whether it has moved it into its place.
+fn write_and(dir: &OwnedFd, bytes: &[u8], put: impl FnOnce(&OsStr) -> rustix::io::Result<bool>) -> io::Result<bool> {
+    let temporary = OsString::from(unique_name());
+    let write = || -> io::Result<bool> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mut file = File::from(openat(dir, &temporary, flags, Mode::from_raw_mode(0o644))?);
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        let is_done = put(&temporary)?;
+        sync_dir(dir)?;
+        Ok(is_done)
+    };
+    let done = write();
+    if !matches!(done, Ok(true)) {
+        let _ = unlinkat(dir, &temporary, AtFlags::empty());
+    }
+    done
+}
+
+/// Removes everything in an open directory that is on its mount. Directories are open only while something in them is
+/// being removed; a very deep tree fails when no more can be opened.
+fn clear(top: OwnedFd, on: Mount) -> io::Result<()> {
+    let names_in = names(&top)?;
+    let mut open = vec![(top, OsString::new(), names_in)];
+    while let Some((dir, _, names_left)) = open.last_mut() {
+        match names_left.pop() {
+            Some(name) => {
+                if let Some(inner) = unlink_or_open(dir, &name, on)? {
+                    let names_in = names(&inner)?;
+                    open.push((inner, name, names_in));
+                }
+            }
+            None => {
+                let name = open.pop().map(|(_, name, _)| name).unwrap_or_default();
+                if let Some((above, _, _)) = open.last() {
+                    unlinkat(above, &name, AtFlags::REMOVEDIR)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes what is no directory, and opens what is one.
+fn unlink_or_open(dir: &OwnedFd, name: &OsStr, on: Mount) -> io::Result<Option<OwnedFd>> {
+    match unlinkat(dir, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => return Ok(None),
+        // How systems say that it is a directory.
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Err(e) => return Err(e.into()),
+    }
+    let inner = openat(dir, name, DIR, Mode::empty())?;
+    match mount::of(&inner)? == on {
+        true => Ok(Some(inner)),
+        false => Err(io::Error::other("something is mounted in it")),
+    }
+}
+
+fn names(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn rel(path: &str) -> RelPath {
+        RelPath::parse(path).unwrap()
+    }
+
+    #[test]
+    fn a_tree_goes_whole_and_links_in_it_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::create_dir_all(path("in/t/deep/er")).unwrap();
+        std::fs::create_dir_all(path("out")).unwrap();
+        std::fs::write(path("out/diary"), "d").unwrap();
+        std::fs::write(path("in/t/deep/er/f"), "f").unwrap();
+        symlink("../../../out", path("in/t/deep/link")).unwrap();
+        symlink("../out", path("in/l")).unwrap();
+        let root = Root::open(&path("in")).unwrap();
+        assert!(root.remove_tree(&rel("l/diary")).is_err());
+        for name in ["t", "l", "none", "none/below"] {
+            root.remove_tree(&rel(name)).unwrap();
+        }
+        assert!(std::fs::read_dir(path("in")).unwrap().next().is_none() && path("out/diary").exists());
+    }
+
+    #[test]
+    fn what_is_exchanged_for_a_link_meanwhile_is_not_reached() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for name in ["sub/t", "out/t"] {
+            std::fs::create_dir_all(path(name)).unwrap();
+            std::fs::write(path(name).join("f"), "f").unwrap();
+        }
+        let root = Root::open(&path("sub")).unwrap();
+        let tree = Root::open(&path("sub/t")).unwrap();
+        std::fs::rename(path("sub"), path("was")).unwrap();
+        symlink("out", path("sub")).unwrap();
+        tree.remove_contents().unwrap();
+        root.replace(&rel("g"), b"new").unwrap();
+        root.remove_tree(&rel("t")).unwrap();
+        assert!(
+            path("out/t/f").exists() && !path("out/g").exists() && path("was/g").exists() && !path("was/t").exists()
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! git in the directory that all worktrees share. Agents can write most of it.
+
+use std::path::Path;
+
+use super::guard::{NO_HOOKS, Pinned, reads_own_settings};
+use super::plain::{require_plain_common, tampered};
+use super::{Git, common_dir_of, private_dir, recorded_dir};
+use crate::error::Result;
+use crate::text::shell_word;
+
+impl Git {
+    /// git for commands in the common directory of a repository. It obeys the file `config` there and no other
+    /// configuration, reads no file `commondir`, and runs no hooks. Exit 4, kind `tampered`, where something is not as
+    /// git makes it.
+    pub fn common(&self, common_dir: &Path) -> Result<Git> {
+        require_plain_common(common_dir)?;
+        let stand_in = match reads_own_settings(common_dir)? {
+            true => self.stand_in_of(common_dir, common_dir)?,
+            false => None,
+        };
+        let common = stand_in.unwrap_or_else(|| common_dir.to_path_buf());
+        let settings = NO_HOOKS.iter().skip(1).step_by(2).map(Into::into).collect();
+        let pinned = Pinned { settings, ..Pinned::new(common_dir, common_dir.to_path_buf(), Some(common)) };
+        Ok(Git { pinned: Some(pinned), ..self.clone() })
+    }
+
+    /// Refuses a worktree's own configuration that could run something, if git copies it into each worktree that is
+    /// made from there. Exit 4, kind `tampered`.
+    pub fn refuse_copied_programs(&self, common_dir: &Path, git_dir: &Path) -> Result<()> {
+        if reads_own_settings(common_dir)? { self.refuse_own_programs(git_dir) } else { Ok(()) }
+    }
+}
+
+/// Fails with the kind `tampered` if the way to a ref or to its log leads through a link, or ends at something that is
+/// no file: git would write there.
+pub fn require_plain_ref(common_dir: &Path, name: &str) -> Result<()> {
+    for way in [name.to_owned(), format!("logs/{name}")] {
+        let mut at = common_dir.to_path_buf();
+        for part in Path::new(&way) {
+            at.push(part);
+            match at.symlink_metadata() {
+                Err(_) => break,
+                Ok(meta) if meta.is_dir() || meta.is_file() => {}
+                Ok(_) => {
+                    return Err(tampered(format!("{} is not a file", at.display()))
+                        .hint(format!("look at it and move it away: `ls -l {}`", shell_word(&at))));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a work tree that a repository further up has recorded as its own worktree, and whose `.git` leads to another
+/// repository: an agent can put one there, with any configuration.
+pub fn refuse_other_repository(top: &Path, common_dir: &Path) -> Result<()> {
+    let own = common_dir.canonicalize().ok();
+    for above in top.ancestors().skip(1).filter(|dir| private_dir(dir).is_some()) {
+        let Some(outer) = common_dir_of(above).filter(|outer| Some(outer) != own.as_ref()) else { continue };
+        if let Some(record) = recorded_dir(&outer, top)? {
+            let why = format!("{} is a worktree of {}, but leads elsewhere", top.display(), above.display());
+            return Err(tampered(why).hint(format!(
+                "if you put another repository there, remove the record: `rm -r {}`",
+                shell_word(&record)
+            )));
+        }
+    }
+    Ok(())
+}
