@@ -395,9 +395,7 @@ fn a_workers_clone_is_compared_with_its_source() {
     app.commit("setup.sh", "echo good >> log\n");
     app.approved("setup = [\"sh ./setup.sh\"]\n");
     for (name, text, code) in [("same", "echo good >> log\n", 0), ("changed", "echo evil >> log\n", 3)] {
-        w.at(w.home("")).git(&["clone", "-q", "eng/repos/app", name]);
-        let clone = w.at(w.home(name));
-        clone.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
+        let clone = w.workers_clone(&app, name);
         clone.write("setup.sh", text);
         clone.apply(&[]).exit(code).any_out().any_err();
         assert_eq!(clone.has("log"), code == 0, "{name}");
