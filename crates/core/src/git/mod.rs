@@ -135,6 +135,8 @@ impl Git {
             .var("LC_ALL", "C")
             .var("GIT_OPTIONAL_LOCKS", "0")
             .var("GIT_TERMINAL_PROMPT", "0")
+            // A filter of the person's, `python3 -m nbstripout` for one, must not load a module from the worktree.
+            .var("PYTHONSAFEPATH", "1")
             .without_vars(&[
                 "GIT_TRACE",
                 "GIT_LITERAL_PATHSPECS",
