@@ -1,7 +1,7 @@
 //! What the shopfloor tools share: everything about the machine (files, locks, processes, git,
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
-//! Rooms import downwards only: `text path hash env error time agents` ← `proc fs lock own_files` ←
+//! Rooms import downwards only: `text path hash env error time agents` ← `proc fs lock own_files roots` ←
 //! `git config approval hook farewell folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
@@ -17,6 +17,7 @@ pub mod fs;
 pub mod lock;
 pub mod own_files;
 pub mod proc;
+pub mod roots;
 
 pub mod approval;
 pub mod config;

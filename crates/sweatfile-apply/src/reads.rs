@@ -11,33 +11,49 @@ use shopfloor_core::text::is_like;
 /// are the same, and `*` stands for anything.
 const READERS: &[(&str, &str)] = &[
     ("direnv", ".envrc .env .sweatshop-env"),
-    ("mise rtx asdf", "mise* .mise* .tool-versions"),
+    ("mise rtx asdf proto moon", "mise* .mise* .tool-versions .prototools .moon"),
     (
         "npm npx pnpm pnpx yarn bun bunx corepack nx turbo lerna rush",
-        "nx.json turbo.json lerna.json rush.json package.json package-lock.json npm-shrinkwrap.json .npmrc yarn.lock .yarn* pnpm-* .pnpmfile* bun.lock* bunfig.toml",
+        "nx.json turbo.json lerna.json rush.json package.json package.json5 package.yaml binding.gyp *.gypi package-lock.json npm-shrinkwrap.json .npmrc yarn.lock .yarn* pnpm-* .pnpmfile* bun.lock* bunfig.toml",
     ),
     ("deno", "deno.* package.json"),
     ("lefthook husky pre-commit prek", "lefthook* .lefthook* .husky .pre-commit-* prek.toml package.json"),
     (
         "uv uvx pip pip3 pipx poetry pdm hatch rye pipenv tox nox conda mamba pixi pytest invoke inv fab",
-        "conftest.py pytest.ini tasks.py fabfile* pixi.* pyproject.toml setup.py setup.cfg requirements* constraints* uv.* poetry.* pdm.* hatch* pipfile* tox.ini noxfile.py environment.y*",
+        "conftest.py pytest.ini .python-version tasks tasks.py build.py fabfile* pixi.* pyproject.toml setup.py setup.cfg requirements* constraints* uv.* poetry.* pdm.* hatch* pipfile* tox.ini noxfile.py environment.y*",
     ),
-    ("make gmake", "makefile* gnumakefile* *.mk"),
+    ("make gmake", "makefile* gnumakefile* bsdmakefile* *.mk"),
     ("just", "justfile .justfile *.just"),
     ("task", "taskfile*"),
-    ("bundle bundler gem rake rails", "gemfile* gems.* *.gemspec .bundle rakefile* *.rake"),
+    ("bundle bundler gem rake rails", "gemfile* gems.* *.gemspec .bundle rakefile* *.rake .ruby-version boot.rb"),
     ("cargo rustup", "cargo.* .cargo build.rs rust-toolchain*"),
     ("go", "go.mod go.sum go.work*"),
     ("composer", "composer.*"),
-    ("gradle gradlew mvn mvnw ant sbt", "build.xml *.sbt *.gradle *.gradle.kts gradle gradle.properties pom.xml .mvn"),
-    ("docker docker-compose podman podman-compose", "dockerfile* containerfile* docker-compose* compose.* .env"),
+    ("cpanm carton perl", "cpanfile* makefile.pl build.pl"),
+    (
+        "gradle gradlew mvn mvnw ant sbt lein clojure clj",
+        "build.xml *.sbt .sbtopts .jvmopts project *.gradle *.gradle.kts gradle buildsrc gradle.properties pom.xml .mvn project.clj deps.edn",
+    ),
+    (
+        "docker docker-compose podman podman-compose tilt earthly act helm",
+        "dockerfile* containerfile* docker-compose* docker-bake* compose.* .env tiltfile earthfile .actrc chart.*",
+    ),
     ("nix nix-shell nix-build devenv devbox", "*.nix flake.lock devenv.* devbox.*"),
-    ("cmake meson ninja scons", "cmakelists.txt *.cmake cmake*presets.json meson* *.ninja sconstruct* sconscript*"),
-    ("bazel bazelisk", "*.bazelrc workspace* module.bazel* build.bazel *.bzl"),
-    ("terraform tofu", "*.tf *.tf.json *.tfvars"),
+    (
+        "cmake meson ninja scons",
+        "cmakelists.txt *.cmake cmake*presets.json meson* *.ninja sconstruct* sconscript* site_scons",
+    ),
+    ("bazel bazelisk", "*.bazelrc .bazeliskrc .bazelversion workspace* module.bazel* build.bazel *.bzl"),
+    ("terraform tofu", "*.tf *.tf.json *.tfvars .terraform* terraform.d"),
     ("ansible ansible-playbook ansible-galaxy", "ansible.cfg requirements.y*"),
-    ("dotnet", "*.csproj *.sln* *.props *.targets nuget.config global.json dotnet-tools.json"),
-    ("mix dart flutter zig vagrant", "mix.* pubspec.* build.zig* vagrantfile"),
+    (
+        "dotnet",
+        "*.csproj *.fsproj *.vbproj *.proj *.rsp *.sln* *.props *.targets nuget.config global.json dotnet-tools.json",
+    ),
+    (
+        "mix dart flutter zig vagrant swift R Rscript julia opam dune",
+        "mix.* config.exs pubspec.* build.zig* vagrantfile package.swift .rprofile .renviron project.toml *.opam dune*",
+    ),
     ("git", ".gitmodules .lfsconfig"),
 ];
 
@@ -184,6 +200,10 @@ mod tests {
             ("git submodule update --init", ".gitmodules"),
             ("bazel run //x", ".bazelrc"),
             ("dotnet build", "a/App.csproj"),
+            ("npm ci", "binding.gyp"),
+            ("uv sync", ".python-version"),
+            ("invoke setup", "tasks/__init__.py"),
+            ("Rscript -e 1", ".Rprofile"),
             ("python3 -m tools.setup", "setup.py"),
         ] {
             assert!(uses(command, path), "{command}: {path}");

@@ -94,7 +94,7 @@ impl SourceClone {
     /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed; returns what a
     /// person should know about that.
     pub fn fill_worktree(&self, path: &Path) -> Result<Option<String>> {
-        let written = self.cmd(path)?.args(["reset", "--quiet", "--hard"]).capture()?;
+        let written = self.git_for(path)?.fetching(path).args(["reset", "--quiet", "--hard"]).capture()?;
         if !written.status.success() {
             return Err(failed("reset", &written));
         }
@@ -138,7 +138,7 @@ impl SourceClone {
         let options =
             ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
         // Where the source is, the root says, and not the clone, in which agents can write.
-        let cmd = self.cmd(&self.root)?.arg("fetch").args(options).arg("--no-auto-maintenance");
+        let cmd = self.git.fetching(&self.root).arg("fetch").args(options).arg("--no-auto-maintenance");
         let fetched = cmd.arg(source).arg("+refs/heads/*:refs/remotes/origin/*").capture()?;
         if fetched.status.success() { Ok(()) } else { Err(failed("fetch", &fetched)) }
     }

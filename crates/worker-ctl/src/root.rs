@@ -43,7 +43,7 @@ impl WorkerRoot {
             None => search(env)?,
         };
         let path = path.canonicalize().unwrap_or(path);
-        match roots::load(env)?.contains_key(&path) {
+        match shopfloor_core::roots::load(env)?.contains_key(&path) {
             true => WorkerRoot::load(env, path, flags),
             false => Err(roots::unlisted(Exit::Bad, &path)),
         }
@@ -215,7 +215,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         };
         return Err(failure.hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
     };
-    let (root, own, all) = (real(&root), real(&repo.home.common_dir), roots::load(env)?);
+    let (root, own, all) = (real(&root), real(&repo.home.common_dir), shopfloor_core::roots::load(env)?);
     match prove(env, &root)? {
         Proof::Root(source) => {
             let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));

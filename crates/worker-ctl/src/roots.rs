@@ -1,36 +1,25 @@
-//! The user's own list of roots. The configuration of a root runs commands, so only the roots that this list names are
-//! used: an agent can make what looks like a root, and a repository's record of it, but cannot write here.
+//! Writing the user's own list of roots, and refusing a root that it does not name.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::roots;
 use shopfloor_core::text::shell_word;
 
 /// The failure kind of a root that the list does not name.
 pub const UNLISTED: &str = "unlisted_root";
 
-/// Reads the list: each root, with the common directory of the repository that it was made for.
-pub fn load(env: &Env) -> Result<BTreeMap<PathBuf, PathBuf>> {
-    let bytes = fs::read_no_follow(&list_file(env)?)?.unwrap_or_default();
-    let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
-    let parse = |line: &[u8]| {
-        let tab = line.iter().position(|byte| *byte == b'\t')?;
-        Some((path(&line[..tab]), path(&line[tab + 1..])))
-    };
-    Ok(bytes.split(|byte| *byte == b'\n').filter_map(parse).collect())
-}
-
 /// Lists a root as the one of this repository; without one, takes the root out of the list.
 pub fn record(env: &Env, root: &Path, common: Option<&Path>) -> Result<()> {
-    let file = list_file(env)?;
+    let file = roots::file(env).ok_or_else(|| {
+        Failure::usage("there is no place for the list of roots").hint("set HOME and run the command again")
+    })?;
     let _lock = Lock::take(&file.with_extension("lock"))?;
-    let mut all = load(env)?;
+    let mut all = roots::load(env)?;
     all.remove(root);
     if let Some(common) = common {
         let common = common.canonicalize().unwrap_or_else(|_| common.to_path_buf());
@@ -55,11 +44,4 @@ pub fn check(path: &Path) -> Result<()> {
 pub fn unlisted(exit: Exit, root: &Path) -> Failure {
     Failure::new(exit, UNLISTED, format!("{} is not on your list of roots, so it is not used", root.display()))
         .hint(format!("see what it would run, and list it: `worker-ctl root trust {}`", shell_word(root)))
-}
-
-fn list_file(env: &Env) -> Result<PathBuf> {
-    let dir = env.state_home().ok_or_else(|| {
-        Failure::usage("there is no place for the list of roots").hint("set HOME and run the command again")
-    })?;
-    Ok(dir.join("roots"))
 }

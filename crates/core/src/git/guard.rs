@@ -15,9 +15,13 @@ use crate::error::Result;
 use crate::fs;
 use crate::proc::Cmd;
 
-/// What turns off the programs that git runs by itself, in every command of ours, and rerere: it writes conflicts, whose
-/// text may be an agent's, through links in `rr-cache`.
-pub(super) const NO_PROGRAMS: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "rerere.enabled=false"];
+/// What turns off, in every command of ours, the programs that git runs by itself, rerere (it writes conflicts, whose
+/// text may be an agent's, through links in `rr-cache`), and the automatic gc, which follows links as it prunes.
+pub(super) const NO_PROGRAMS: [&str; 8] =
+    ["-c", "core.fsmonitor=false", "-c", "rerere.enabled=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
+
+/// No fetch of objects that are missing: who can write the repository's files chooses from where, with which program.
+pub(super) const NO_FETCH: [&str; 2] = ["-c", "protocol.allow=never"];
 
 /// The same for commands in worktrees, where no hook is meant and no submodule is touched along.
 pub(super) const NO_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];

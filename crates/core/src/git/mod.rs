@@ -19,10 +19,12 @@ use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::lock::Lock;
+use crate::own_files;
 use crate::proc::{self, Cmd, Output};
+use crate::roots;
 
 pub use self::common::{refuse_other_repository, require_plain_ref};
-use self::guard::{NO_HOOKS, NO_PROGRAMS, Pinned};
+use self::guard::{NO_FETCH, NO_HOOKS, NO_PROGRAMS, Pinned};
 pub use self::guard::{clean, leads_back, recorded_dir, recorded_path};
 pub use self::own_index::OwnIndex;
 pub use self::plain::{refuse_linked_state, require_sound};
@@ -110,8 +112,17 @@ impl Git {
     }
 
     /// A git command in `dir` that ignores inherited repository variables. It has no pager, no prompt, no optional
-    /// locks, no translations and no stdin.
+    /// locks, no translations and no stdin, and fetches nothing.
     pub fn cmd(&self, dir: &Path) -> Cmd {
+        self.own(dir).var("GIT_NO_LAZY_FETCH", "1").args(NO_FETCH)
+    }
+
+    /// Like `cmd_alone`, for what fetches, or writes the files of a commit, which a partial clone fetches.
+    pub fn fetching(&self, dir: &Path) -> Cmd {
+        self.own(dir).args(NO_HOOKS)
+    }
+
+    fn own(&self, dir: &Path) -> Cmd {
         // What an agent may have written beside its commits changes no history that we judge by.
         let cmd = self.inherited(dir).without_vars(LOCAL_VARS).var("GIT_NO_REPLACE_OBJECTS", "1");
         let cmd = cmd.var("GIT_GRAFT_FILE", "/dev/null").args(["-c", "advice.graftFileDeprecated=false"]);
@@ -130,6 +141,8 @@ impl Git {
             .var("LC_ALL", "C")
             .var("GIT_OPTIONAL_LOCKS", "0")
             .var("GIT_TERMINAL_PROMPT", "0")
+            // A filter of the person's, `python3 -m nbstripout` for one, must not load a module from the worktree.
+            .var("PYTHONSAFEPATH", "1")
             .without_vars(&[
                 "GIT_TRACE",
                 "GIT_LITERAL_PATHSPECS",
@@ -258,18 +271,28 @@ impl Git {
     }
 
     fn main_checkout(&self, git_dir: &Path, common_dir: &Path, worktree: Option<&Path>) -> Result<PathBuf> {
+        let parent = common_dir.parent().unwrap_or(common_dir);
         if let (true, Some(worktree)) = (git_dir == common_dir, worktree) {
+            // Any agent can lead its worktree to the main checkout's git directory. A separate git directory of that name
+            // has nothing beside it.
+            let has_files = || fs::list(parent).is_ok_and(|names| names.len() > 1);
+            if common_dir.ends_with(".git") && worktree.join(".git").is_file() && has_files() {
+                let what = format!("{}/.git leads to the git directory of {}", worktree.display(), parent.display());
+                return Err(plain::tampered(what).hint(format!(
+                    "run the command in {}; if the directory is a checkout of its own, rename its git directory",
+                    parent.display()
+                )));
+            }
             return Ok(worktree.to_path_buf());
         }
-        let remembered = fs::read(&common_dir.join(MEMORY))?.map(|b| PathBuf::from(OsString::from_vec(b)));
-        // An agent may be able to write that file, so the checkout has to lead back here, and not from a worktree of ours.
+        // An agent may be able to write that file, so it counts as we wrote it, if the checkout still leads here.
+        let memory = common_dir.join(MEMORY);
+        let remembered = fs::read(&memory)?.filter(|text| own_files::is_listed(&self.env, &memory, text));
+        let remembered = remembered.map(|text| PathBuf::from(OsString::from_vec(text)));
         let own = common_dir.canonicalize().ok();
-        let leads_here = |dir: &Path| own.is_some() && private_dir(dir) == own;
-        let is_inside = |dir: &Path| dir.ancestors().skip(1).any(|above| own.is_some() && common_dir_of(above) == own);
-        if let Some(checkout) = remembered.filter(|checkout| leads_here(checkout) && !is_inside(checkout)) {
+        if let Some(checkout) = remembered.filter(|dir| own.is_some() && private_dir(dir) == own) {
             return Ok(checkout);
         }
-        let parent = common_dir.parent().unwrap_or(common_dir);
         if common_dir.ends_with(".git") || common_dir.ends_with(".bare") {
             return Ok(parent.to_path_buf());
         }
@@ -280,10 +303,14 @@ impl Git {
         Ok(checkout.filter(|c| c.join(".git").exists()).unwrap_or_else(|| common_dir.to_path_buf()))
     }
 
-    /// The source, if the repository is a clone that worker-ctl made.
+    /// The source, if the repository is the clone of a root that the user's list names for that source.
     fn source(&self, repo: &Repo) -> Result<Option<PathBuf>> {
-        let source = self.recorded_source(&repo.common_dir)?;
-        Ok(source.filter(|s| s.is_absolute() && s.is_dir() && *s != repo.main_checkout))
+        let Some(source) = self.recorded_source(&repo.common_dir)?.filter(|s| s.is_absolute() && s.is_dir()) else {
+            return Ok(None);
+        };
+        let root = repo.main_checkout.canonicalize().unwrap_or_default();
+        let listed = roots::load(&self.env)?.remove(&root);
+        Ok(Some(source).filter(|source| listed.is_some() && common_dir_of(source) == listed))
     }
 
     /// The `shopfloor.source` that `worker-ctl init` wrote into the configuration of this git directory. Included files
@@ -436,16 +463,16 @@ impl Repo {
 
     /// Records the main checkout of a repository with a separate git directory, so that its linked worktrees find it.
     /// Only commands that write may call this.
-    pub fn remember_main_checkout(&self) -> Result<()> {
+    pub fn remember_main_checkout(&self, env: &Env) -> Result<()> {
         let derived = |worktree: &Path| self.common_dir == worktree.join(".git");
         let Some(worktree) = self.worktree.as_ref().filter(|w| !derived(w) && !self.is_linked()) else { return Ok(()) };
         let path = self.common_dir.join(MEMORY);
         let bytes = worktree.as_os_str().as_bytes();
-        if fs::read(&path)?.as_deref() == Some(bytes) {
+        if fs::read(&path)?.as_deref() == Some(bytes) && own_files::is_listed(env, &path, bytes) {
             return Ok(());
         }
         let _lock = Lock::take(&path.with_extension("lock"))?;
-        fs::replace(&path, bytes, Some(fs::PRIVATE))
+        own_files::write(env, &path, bytes)
     }
 }
 

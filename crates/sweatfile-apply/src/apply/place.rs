@@ -67,7 +67,7 @@ fn try_place(
     report: &mut Report,
     progress: &mut PlacingProgress,
 ) -> Result<Option<Failure>> {
-    worktree.repo.remember_main_checkout()?;
+    worktree.repo.remember_main_checkout(&worktree.env)?;
     let intent = intent(worktree, plan, before)?;
     intent.save(worktree, before)?;
     let mut record = intent.clone();

@@ -90,7 +90,7 @@ fn nobody_to_ask(env: &Env, repo: &Repo, file: &Approvable) -> Result<Failure> {
 fn approve(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable) -> Result<()> {
     let dry_run = ui.is_dry();
     if !dry_run {
-        repo.remember_main_checkout()?;
+        repo.remember_main_checkout(env)?;
         file.approve(env, repo)?;
     }
     if ui.is_json() {

@@ -51,7 +51,9 @@ pub fn read(
         match worktree.root.look(path) {
             // Nothing can use a file that was deleted in the worktree, or a submodule that is not checked out.
             Ok(Found::Missing) => continue,
-            Ok(Found::Dir) if is_tracked(path) && !merged.files.contains_key(path) => continue,
+            Ok(Found::Dir) if is_tracked(path) && !merged.files.contains_key(path) && is_empty(worktree, path) => {
+                continue;
+            }
             _ => {}
         }
         let content = worktree.root.content(path).ok().flatten();
@@ -64,6 +66,11 @@ pub fn read(
         tracked.insert(path.clone(), TrackedFile { content, shown, is_approved });
     }
     Ok(tracked)
+}
+
+/// Whether nothing is in a directory: an agent's index can call any directory a submodule.
+fn is_empty(worktree: &OpenWorktree, path: &RelPath) -> bool {
+    worktree.root.join(path).read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The files that may be a branch's or an agent's, and whether one of them is tracked. In the main checkout what is not
@@ -114,14 +121,12 @@ fn users<'p>(
 struct MainCheckout(Option<Root>);
 
 impl MainCheckout {
-    /// The main checkout, in which no agent writes. For its own set-up it must be at the default branch: at another one a
-    /// person may be about to read what an agent wrote.
+    /// The main checkout, in which no agent writes. It must be at the default branch: at another one a person may be about
+    /// to read what an agent wrote.
     fn read(worktree: &OpenWorktree) -> Result<MainCheckout> {
         let checkout = &worktree.repo.home.checkout;
-        if *checkout == worktree.path && !is_at_default_branch(worktree)? {
-            return Ok(MainCheckout(None));
-        }
-        Ok(MainCheckout(Some(Root::open(checkout)?)))
+        let is_read = is_at_default_branch(worktree, checkout)?;
+        Ok(MainCheckout(is_read.then(|| Root::open(checkout)).transpose()?))
     }
 
     /// Whether the file is the same there, and what lies behind links too.
@@ -133,16 +138,20 @@ impl MainCheckout {
 
 /// Whether the branch is the default one: that of `origin`, `main` or `master`. Only names are compared, because an agent
 /// can move branches and make new ones.
-fn is_at_default_branch(worktree: &OpenWorktree) -> Result<bool> {
+fn is_at_default_branch(worktree: &OpenWorktree, checkout: &Path) -> Result<bool> {
     let names = ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"];
-    let cmd = worktree.git.cmd(&worktree.path).args(["for-each-ref", "--format=%(refname) %(symref:lstrip=3)"]);
-    let text = String::from_utf8_lossy(&cmd.args(names).capture()?.stdout).into_owned();
+    let git = |args: &[&str]| -> Result<String> {
+        let output = worktree.git.cmd(checkout).args(args.iter().copied()).capture()?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let text = git(&[&["for-each-ref", "--format=%(refname) %(symref:lstrip=3)"][..], &names].concat())?;
     let named = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     let default = match named(names[0]) {
         Some(remote) => Some(remote),
         None => ["main", "master"].into_iter().find(|name| named(&format!("refs/heads/{name}")).is_some()),
     };
-    Ok(default.is_some() && default == worktree.git.branch(&worktree.repo)?.as_deref())
+    let current = git(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
+    Ok(default.is_some() && default == Some(current.trim_end()))
 }
 
 /// The text of a file; for anything else a description that identifies it. Approvals contain a hash of this text, so

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{failed, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
@@ -71,7 +71,12 @@ fn refuse_lone(site: &Site<'_>, worker: &Worker, path: &str, sha: &str) -> Resul
         let output = cmd.args(["rev-list", "-n1"]).args(revisions.iter().copied()).capture()?;
         Ok(output.status.success() && !output.stdout.is_empty())
     };
-    let listed = clone.ask(&clone.root, &["ls-remote", "--quiet", &own.to_string_lossy(), "refs/remotes/*"])?;
+    let asked = clone.git.fetching(&clone.root).args(["ls-remote", "--quiet"]).arg(&own).arg("refs/remotes/*");
+    let listed = asked.capture()?;
+    if !listed.status.success() {
+        return Err(failed("ls-remote", &listed));
+    }
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     let tips: Vec<&str> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.0)).collect();
     let there = site.source().join(path);
     let is_sha = sha.bytes().all(|b| b.is_ascii_hexdigit());

@@ -119,9 +119,9 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
     let refspec = format!("+{name}:{name}");
     let root = clone.root.to_string_lossy().into_owned();
     let options = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
-    let published = clone
-        .ask(source, &[&["fetch"], &options[..], &[&root, &refspec]].concat())
-        .and_then(|_| advance(clone, source, &plan.base, new));
+    let fetched = clone.git.fetching(source).arg("fetch").args(options).args([&root, &refspec]).capture()?;
+    let fetched = if fetched.status.success() { Ok(()) } else { Err(failed("fetch", &fetched)) };
+    let published = fetched.and_then(|()| advance(clone, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
     clone.run(source, &["update-ref", "-d", &name])?;
     if published.is_err() {

@@ -119,7 +119,7 @@ fn hand_over(site: &Site<'_>) -> Result<()> {
             continue;
         }
         let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
-        let given = site.clone.git.cmd(&source).args(fetch).arg(root).arg(format!("{name}:{name}")).capture()?;
+        let given = site.clone.git.fetching(&source).args(fetch).arg(root).arg(format!("{name}:{name}")).capture()?;
         if !given.status.success() {
             return Err(failed("fetch", &given));
         }

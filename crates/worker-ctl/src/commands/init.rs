@@ -158,7 +158,10 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     }
     let fetch =
         ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
-    run(root, &[&fetch[..], &["origin"]].concat())?;
+    let fetched = git.fetching(root).args(fetch).arg("origin").capture()?;
+    if !fetched.status.success() {
+        return Err(failed("fetch", &fetched));
+    }
     run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
     if proc::find(env, "git-lfs").is_some() {
         // This may fail: then the pointer files are checked out, and nothing is lost.

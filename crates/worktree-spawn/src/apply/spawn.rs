@@ -187,7 +187,7 @@ fn fill(
     let git = &worktree.git(context.git, context.place)?;
     write_files(git, &worktree)?;
     if options.submodules {
-        let cmd = git.cmd(&worktree.path).within(SUBMODULE_DEADLINE);
+        let cmd = git.fetching(&worktree.path).within(SUBMODULE_DEADLINE);
         let output = cmd.args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
         if !output.status.success() {
             return Err(git::failed("submodule update", &output));
@@ -223,7 +223,7 @@ fn fill(
 /// Writes the files and the index of a worktree that was made with `--no-checkout`.
 fn write_files(git: &Git, worktree: &Worktree) -> Result<()> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let cmd = git.cmd_alone(&worktree.path).arg("-c").arg(format!("checkout.workers={workers}"));
+    let cmd = git.fetching(&worktree.path).arg("-c").arg(format!("checkout.workers={workers}"));
     let output = cmd.args(["reset", "--hard", "--quiet"]).capture()?;
     match output.status.success() {
         true => proc::check_interrupt(),

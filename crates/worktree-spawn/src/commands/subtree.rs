@@ -150,7 +150,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     }
     let repo = place.repo();
     // Linked worktrees find the main checkout by this, if its git directory is elsewhere.
-    repo.remember_main_checkout()?;
+    repo.remember_main_checkout(env)?;
     let options = SpawnOptions { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks };
     let mut spawned = {
         let _deferred = proc::defer_signals();

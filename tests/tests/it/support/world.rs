@@ -94,6 +94,18 @@ impl World {
         write(&self.home("eng/sweatfile"), sweatfile);
     }
 
+    /// A clone of `source` in home that counts as a root of worker-ctl's.
+    pub fn workers_clone(&self, source: &Repo<'_>, name: &str) -> Repo<'_> {
+        let clone = self.at(self.home(name));
+        self.at(self.home("")).git(&["clone", "-q", source.path.to_str().unwrap(), name]);
+        clone.git(&["config", "shopfloor.source", source.path.to_str().unwrap()]);
+        let list = self.home(".local/state/shopfloor/roots");
+        let listed = std::fs::read_to_string(&list).unwrap_or_default();
+        let line = format!("{}\t{}\n", clone.path.display(), source.path.join(".git").display());
+        write(&list, &(listed + &line));
+        clone
+    }
+
     pub fn at(&self, path: impl Into<PathBuf>) -> Repo<'_> {
         Repo { world: self, path: path.into() }
     }

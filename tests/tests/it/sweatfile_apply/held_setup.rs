@@ -395,11 +395,40 @@ fn a_workers_clone_is_compared_with_its_source() {
     app.commit("setup.sh", "echo good >> log\n");
     app.approved("setup = [\"sh ./setup.sh\"]\n");
     for (name, text, code) in [("same", "echo good >> log\n", 0), ("changed", "echo evil >> log\n", 3)] {
-        w.at(w.home("")).git(&["clone", "-q", "eng/repos/app", name]);
-        let clone = w.at(w.home(name));
-        clone.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
+        let clone = w.workers_clone(&app, name);
         clone.write("setup.sh", text);
         clone.apply(&[]).exit(code).any_out().any_err();
         assert_eq!(clone.has("log"), code == 0, "{name}");
     }
+}
+
+/// A person who looks at an agent's branch in the main checkout has not read it.
+#[test]
+fn a_main_checkout_at_another_branch_vouches_for_no_file() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("setup.sh", "echo good >> log\n");
+    app.approved("setup = [\"sh ./setup.sh\"]\n");
+    app.git(&["add", "sweatfile"]);
+    app.git(&["commit", "-q", "-m", "set up"]);
+    app.git(&["switch", "-q", "-c", "agents"]);
+    app.commit("setup.sh", "echo evil >> log\n");
+    let wt = app.worktree("look");
+    wt.apply(&[]).exit(3).any_out().err_has("nobody has approved setup.sh");
+    app.git(&["switch", "-q", "main"]);
+    let wt = app.worktree("work");
+    wt.apply(&[]).succeeds();
+    assert_eq!(wt.read("log"), "echo good >> log\n".replace("echo ", "").replace(" >> log", ""));
+}
+
+/// An agent's index can call any directory a submodule.
+#[test]
+fn a_directory_that_the_index_calls_a_submodule_is_looked_at() {
+    let w = World::new();
+    let app = w.app();
+    app.approved("setup = [\"cargo --version || true\"]\n");
+    let wt = app.worktree("agent");
+    wt.write(".cargo/config.toml", "[build]\n");
+    wt.sh("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),.cargo").exit(0);
+    wt.apply(&[]).exit(3).any_out().err_has("nobody has approved .cargo");
 }

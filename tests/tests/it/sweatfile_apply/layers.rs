@@ -172,10 +172,8 @@ fn a_workers_clone_takes_layers_and_approvals_from_its_source() {
     let w = World::new();
     let app = w.app();
     app.approved("[env]\nA = \"source\"\n");
-    w.at(w.home("")).git(&["clone", "-q", "eng/repos/app", "clone"]);
-    let clone = w.at(w.home("clone"));
+    let clone = w.workers_clone(&app, "clone");
     clone.write("sweatfile", "setup = [\"touch evil\"]\n");
-    clone.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
     clone.apply(&[]).succeeds();
     assert_eq!(clone.read(".sweatshop-env"), "A=source\n");
     assert!(!clone.has("evil"));
@@ -303,9 +301,7 @@ fn an_area_in_a_clones_source_is_refused() {
     let w = World::new();
     let app = w.app();
     app.write("sub/sweatfile", "setup = [\"touch evil\"]\n");
-    w.at(w.home("")).git(&["clone", "-q", "eng/repos/app", "clone"]);
-    let clone = w.at(w.home("clone"));
-    clone.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
+    let clone = w.workers_clone(&app, "clone");
     clone.apply(&["--area", app.path.join("sub").to_str().unwrap()]).exit(2).err_has("lies in");
     assert!(!clone.has("evil"));
 }

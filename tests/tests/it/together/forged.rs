@@ -25,3 +25,64 @@ fn a_forged_main_checkout_lends_no_files_to_a_new_worktree() {
         assert_eq!(new.read(".env"), "A=mine\n", "{}", checkout.display());
     }
 }
+
+/// A worktree that leads to the git directory of the main checkout counts as no main checkout.
+#[test]
+fn a_worktree_that_leads_to_the_main_git_directory_is_refused() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("setup.sh", "echo good\n");
+    app.approved("setup = [\"sh ./setup.sh\"]\n");
+    app.apply(&[]).succeeds();
+    let agent = app.worktree("agent");
+    agent.write("setup.sh", "touch ran\n");
+    agent.write(".git", &format!("gitdir: {}\n", app.path.join(".git").display()));
+    std::fs::remove_file(app.path.join(".git/shopfloor/sweatfile-apply/record.json")).unwrap();
+    agent.apply(&[]).exit(4).err_has("leads to the git directory of");
+    assert!(!agent.has("ran"));
+}
+
+/// Only the user's list of roots makes a repository the clone of another one.
+#[test]
+fn a_repository_that_says_it_is_a_clone_gets_no_files_of_its_source() {
+    let w = World::new();
+    let (app, other) = (w.app(), w.repo("other"));
+    other.commit(".gitignore", ".env\n");
+    other.commit(".worktreeinclude", ".env\n");
+    other.write(".env", "SECRET=1\n");
+    let agent = app.worktree("agent");
+    agent.sh("rm .git && git init -q .").exit(0);
+    agent.git(&["config", "shopfloor.source", other.path.to_str().unwrap()]);
+    agent.apply(&[]).any_status().any_out().any_err();
+    assert!(!agent.has(".env"));
+}
+
+/// git fetches an object that is missing, from where and with which program the repository says.
+#[test]
+fn a_missing_object_is_fetched_by_no_command_that_asks() {
+    let w = World::new();
+    let app = w.app();
+    app.sh("mkdir d e && echo 1 > d/f && echo 2 > e/f && git add -A && git commit -qm two").exit(0);
+    let path = app.spawn(&["subtree", "a"]).exit(0).stdout.trim_end().to_owned();
+    let (agent, mark) = (w.at(path), w.path("mark"));
+    let evil = format!(
+        "git init -q .r && cd .r && mkdir d e && echo 1 > d/f && echo 2 > e/f && git add -A && git commit -q -m x \
+         && git sparse-checkout set --cone --sparse-index e && t=$(git rev-parse HEAD:d) \
+         && rm -f .git/objects/${{t%${{t#??}}}}/${{t#??}} && git config core.repositoryformatversion 1 \
+         && git config extensions.partialClone o && git config remote.o.promisor true && git config remote.o.url \"$PWD\" \
+         && git config remote.o.uploadpack \"sh -c 'touch {}; false'\"",
+        mark.display()
+    );
+    agent.sh(&evil).exit(0);
+    let record = app.path.join(".git/worktrees/a");
+    agent.sh(&format!("cp .r/.git/index '{0}/index' && echo \"$PWD/.r/.git\" > '{0}/commondir' && cp '{1}/refs/heads/main.a' .r/.git/refs/heads/", record.display(), app.path.join(".git").display())).exit(0);
+    agent.sh("git status").any_status().any_out().any_err();
+    assert!(mark.exists(), "git itself fetches, so the set-up is right");
+    std::fs::remove_file(&mark).unwrap();
+    for (tool, args) in
+        [("shopfloor", &["status"][..]), ("sweatfile-apply", &["check", "--all"]), ("overlay-sync", &["status"])]
+    {
+        app.run(tool, args).any_status().any_out().any_err();
+        assert!(!mark.exists(), "{tool}");
+    }
+}

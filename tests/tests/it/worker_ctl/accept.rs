@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 
 use crate::support::floor::Floor;
 use crate::support::worker::{LATER, assert_landed, by_hand, head, staff, tip, tree, up, work};
-use crate::support::world::{Repo, World, built, find, text, wait_for, which};
+use crate::support::world::{Repo, World, built, find, text, traced, wait_for, which};
 
 /// Everything of a person's in a checkout: HEAD, the branch, changes, stashes, refs, and one file.
 fn image(at: &Repo<'_>, file: &str) -> [String; 6] {
@@ -372,4 +372,18 @@ fn review_shows_the_diff_with_git_difftastic_or_vscode() {
     assert_eq!(argv.lines().filter(|line| *line == "README.md").count(), 2, "{argv}");
     review(&["--interface", "vscode"]).exit(0);
     assert_eq!(std::fs::read_to_string(code).unwrap(), "--wait\n--diff\napp\nmine\n");
+}
+
+/// git's own clean-up follows links that agents can put among the records of worktrees.
+#[test]
+fn accept_starts_no_clean_up_of_git() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    floor.ctl(&["review", "adam"]).succeeds();
+    let Some((_, started)) = traced(&floor.root, "execve", "worker-ctl", &["accept", "adam"]) else { return };
+    assert!(started.iter().any(|line| line.contains("\"fetch\"")), "{started:?}");
+    let cleaning: Vec<&String> =
+        started.iter().filter(|l| l.contains("\"maintenance\"") || l.contains("\"gc\"")).collect();
+    assert!(cleaning.is_empty(), "{cleaning:?}");
 }
