@@ -62,6 +62,13 @@ pub enum Dialog {
     Keys(KeyedDialog),
 }
 
+impl Dialog {
+    pub fn is_shown(&self, screen: &str) -> bool {
+        let (Dialog::Menu(Menu { when: pattern, .. }) | Dialog::Keys(KeyedDialog { pattern, .. })) = self;
+        regex(pattern).is_ok_and(|pattern| pattern.is_match(screen))
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Menu {

@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
+use crate::failure::Kind;
 use crate::layout::{self, RootLock};
 
 /// How long a running `up` may take to end its sessions.
@@ -21,7 +22,8 @@ pub fn is_running(root: &Path) -> Result<bool> {
 
 /// Exit 75: another `up` runs.
 pub fn refuse_second() -> Failure {
-    Failure::new(Exit::Busy, "busy", "another `up` runs for this root")
+    Kind::Busy
+        .failure("another `up` runs for this root")
         .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers")
 }
 
@@ -63,7 +65,8 @@ pub fn end(root: &Path, ending: Ending) -> Result<()> {
             }
         }
         if start.elapsed() > PATIENCE {
-            return Err(Failure::new(Exit::Busy, "busy", "the running `up` does not end")
+            return Err(Kind::Busy
+                .failure("the running `up` does not end")
                 .hint("kill that process, then run `worker-ctl down` again"));
         }
         thread::sleep(Duration::from_millis(20));

@@ -7,13 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::shell_word;
 
-/// The failure kind of a root that the list does not name.
-pub const UNLISTED: &str = "unlisted_root";
+use crate::failure::Kind;
 
 /// Reads the list: each root, with the common directory of the repository that it was made for.
 pub fn load(env: &Env) -> Result<BTreeMap<PathBuf, PathBuf>> {
@@ -52,8 +51,9 @@ pub fn check(path: &Path) -> Result<()> {
 }
 
 /// The failure of a root that the list does not name.
-pub fn unlisted(exit: Exit, root: &Path) -> Failure {
-    Failure::new(exit, UNLISTED, format!("{} is not on your list of roots, so it is not used", root.display()))
+pub fn unlisted(root: &Path) -> Failure {
+    Kind::UnlistedRoot
+        .failure(format!("{} is not on your list of roots, so it is not used", root.display()))
         .hint(format!("see what it would run, and list it: `worker-ctl root trust {}`", shell_word(root)))
 }
 

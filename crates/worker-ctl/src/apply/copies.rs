@@ -19,7 +19,7 @@ use crate::site::Site;
 /// Copies the configured files into a worktree, except those that the source does not have. Exit 2 for a path that
 /// leads out of the source or the worktree.
 pub fn copy_all(site: &Site<'_>, worktree: &Path) -> Result<()> {
-    let copies = &site.root.config.repo.copy;
+    let copies = &site.root.config.copy;
     if copies.is_empty() {
         return Ok(());
     }

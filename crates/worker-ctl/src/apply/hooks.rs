@@ -30,8 +30,6 @@ pub struct Wires {
     pub words: Vec<String>,
     /// Variables of the program.
     pub variables: Vec<(&'static str, String)>,
-    /// Whether the program takes texts at a socket.
-    pub takes_texts: bool,
     /// A file that the program reads.
     pub file: Option<(PathBuf, String)>,
     /// Settings of the worktree, where they count.
@@ -44,10 +42,6 @@ impl Wires {
         if let Some((file, text)) = &self.file {
             write(file, text)?;
         }
-        if self.takes_texts {
-            let socket = site.text_socket(&worker.name)?;
-            fs::create_private_dir(socket.parent().unwrap_or(&socket))?;
-        }
         if let Some((project, text)) = &self.project {
             site.warn_on_failure(&worker.name, || place(site, Path::new(&worker.worktree_path), project, text));
         }
@@ -55,8 +49,8 @@ impl Wires {
     }
 }
 
-/// What makes an agent's program call our hooks. This writes nothing.
-pub fn wires(site: &Site<'_>, agent: &AgentTable) -> Result<Wires> {
+/// What makes an agent's program call our hooks, if it goes on with the conversation `continued`. This writes nothing.
+pub fn wires(site: &Site<'_>, agent: &AgentTable, continued: Option<&str>) -> Result<Wires> {
     let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return Ok(Wires::default()) };
     // Without our own program there is nothing to call.
     let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(site.env)) else {
@@ -80,9 +74,12 @@ pub fn wires(site: &Site<'_>, agent: &AgentTable) -> Result<Wires> {
         HookWiring::Plugin(variable) => {
             let (file, name) = (file("js"), json!(ours.to_string_lossy()).to_string());
             let url = file_url(&file);
-            wires.variables = vec![(variable, json!({ "plugin": [url] }).to_string())];
+            wires.variables = vec![
+                (variable, json!({ "plugin": [url] }).to_string()),
+                // It tells the plugin too that this is the worker's own program.
+                ("WORKER_CTL_CONVERSATION", continued.unwrap_or_default().to_owned()),
+            ];
             wires.file = Some((file, OPENCODE.replace("\"@PROGRAM@\"", &name)));
-            wires.takes_texts = true;
         }
         HookWiring::Project(project) => {
             wires.project = Some((project, settings(program, &command(), LIMIT * project.per_second)?));

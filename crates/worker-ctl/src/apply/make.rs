@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use shopfloor_core::agents;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::ListedWorktree;
 use toml_edit::DocumentMut;
 
 use crate::apply::copies;
+use crate::failure::Kind;
 use crate::layout::{self, RootLock};
 use crate::site::Site;
 use crate::store;
@@ -28,13 +29,13 @@ pub fn check(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<(St
         .agent
         .clone()
         .or(site.root.worker(name).agent)
-        .unwrap_or_else(|| site.root.config.defaults.agent.clone());
+        .unwrap_or_else(|| site.root.config.text("agent").to_owned());
     site.root.agent(&agent)?;
-    let exists = |message: String| Failure::new(Exit::No, "exists", message);
-    if store::load(&site.root.path)?.workers.contains_key(name) {
+    let exists = |message: String| Kind::Exists.failure(message);
+    if site.state()?.workers.contains_key(name) {
         return Err(exists(format!("the worker {name} exists already")).hint("choose another name"));
     }
-    let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
+    let branch = site.root.config.branch_of(name);
     if let Some(tip) = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?
         && site.clone.ahead(&tip)? > 0
     {
@@ -61,7 +62,8 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
         Some(tree) if (is_unfilled && tree.branch.as_ref() == Some(&branch)) || can_adopt(tree)? => false,
         None if worktree.symlink_metadata().is_err() => true,
         _ => {
-            return Err(Failure::new(Exit::No, "exists", format!("{} exists already", worktree.display()))
+            return Err(Kind::Exists
+                .failure(format!("{} exists already", worktree.display()))
                 .hint("move that directory away, or choose another name"));
         }
     };

@@ -11,15 +11,31 @@ use crate::facts::losses::Losses;
 use crate::layout::{self, RootLock};
 use crate::plan::machine::Input;
 use crate::plan::removal::refuse_loss;
-use crate::receipt;
 use crate::site::Site;
 use crate::store;
 use crate::tmux::typing;
 use crate::worker::{Session, Worker};
 
+/// Removes workers one by one, each under its lock, unless `refuse` finds a reason in its record as it is then.
+pub fn nuke_each(
+    site: &Site<'_>,
+    workers: &[Worker],
+    is_forced: bool,
+    refuse: &dyn Fn(&Worker) -> Result<()>,
+    when_done: &dyn Fn(&Worker, &[String]),
+) -> Result<()> {
+    for Worker { name, .. } in workers {
+        let _lock = site.lock(name)?;
+        let Some(worker) = site.state()?.workers.remove(name) else { continue };
+        refuse(&worker)?;
+        when_done(&worker, &nuke(site, &worker, is_forced)?);
+    }
+    Ok(())
+}
+
 /// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written
 /// last, so that the same command continues after a kill. Returns where the work is kept.
-pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
+fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     check_losses(site, worker, is_forced)?;
     trash::refuse_locked(site, worker)?;
@@ -44,8 +60,6 @@ pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Str
         }
         publish::drop_journal(&site.clone, &worker.name)?;
         transition::unpin(site, &worker.name)?;
-        receipt::remove(dir, &worker.name)?;
-        fs::remove(&site.text_socket(&worker.name)?)?;
         typing::remove_text_files(dir, &worker.name)?;
         remove_table(site, &worker.name)?;
         store::update(dir, |state| {
@@ -69,7 +83,7 @@ pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> R
         return Err(Failure::failed(format!("{} is missing", tree.display()))
             .hint("`worker-ctl doctor --repair` restores the worktree from its branch"));
     }
-    let is_up = worker.session == Session::Up;
+    let is_up = worker.program.session == Session::Up;
     if is_up {
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
@@ -82,7 +96,7 @@ pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> R
     kept.extend(aside);
     transition::record(site, name, &Input::Reset)?;
     if is_up {
-        with_kept(&kept, store::load(&site.root.path)?.require(name).and_then(|worker| session::start(site, worker)))?;
+        with_kept(&kept, site.state()?.require(name).and_then(|worker| session::start(site, worker)))?;
     }
     Ok(kept)
 }
@@ -105,7 +119,7 @@ fn clean_worktree(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<St
     let mut kept = trash::move_nested(site, worker)?;
     if is_rebasing(tree) {
         // The commits are kept, and the checkout below resets the files.
-        require_own_rebase(worker)?;
+        require_own_rebase(worker.checkout())?;
         site.clone.ask(tree, &["rebase", "--quit"])?;
     }
     site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base])?;

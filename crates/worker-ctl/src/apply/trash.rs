@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::farewell::{self, Farewell};
 use shopfloor_core::fs;
 use shopfloor_core::git::failed;
 
 use crate::facts::losses::{Losses, admin_dir};
+use crate::failure::Kind;
 use crate::layout;
 use crate::site::Site;
 use crate::worker::Worker;
@@ -25,7 +26,8 @@ pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     // The stashes are kept now, and stay in git's list.
     let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&site.clone, worker)? };
     if again != losses || write_tree(site, worker, &losses)? != files {
-        return Err(Failure::new(Exit::No, "changed", format!("the worktree of {} is still changing", worker.name))
+        return Err(Kind::Changed
+            .failure(format!("the worktree of {} is still changing", worker.name))
             .hint(format!("run the same command again; the work up to now is kept as {name}")));
     }
     Ok(vec![name])
@@ -140,10 +142,11 @@ pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
     if let Some(mount) = fs::mounts_below(tree).first() {
         let why = format!("something is mounted at {}, which the removal would empty", mount.display());
         let hint = format!("unmount it first: `umount {}`", shopfloor_core::text::shell_word(mount));
-        return Err(Failure::new(Exit::No, "mounted", why).hint(hint));
+        return Err(Kind::Mounted.failure(why).hint(hint));
     }
     match admin_dir(&site.clone, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
-        true => Err(Failure::new(Exit::No, "locked", format!("{} is locked", tree.display()))
+        true => Err(Kind::Locked
+            .failure(format!("{} is locked", tree.display()))
             .hint(format!("to remove it, run `git worktree unlock` in {} first", site.root.path.display()))),
         false => Ok(()),
     }
@@ -157,7 +160,8 @@ pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Resul
     let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
         if !is_kept && !losses.is_empty() {
-            return Err(Failure::new(Exit::No, "changed", format!("{} has changed meanwhile", tree.display()))
+            return Err(Kind::Changed
+                .failure(format!("{} has changed meanwhile", tree.display()))
                 .details(losses.lines())
                 .hint("run the same command again"));
         }

@@ -16,6 +16,7 @@ use crate::apply::{attached, removal};
 use crate::commands;
 use crate::commands::init::config;
 use crate::daemon::{self, Ending};
+use crate::failure::Kind;
 use crate::layout::{self, RootLock};
 use crate::root::{read_record, record_file};
 use crate::roots;
@@ -37,23 +38,8 @@ struct DeinitAnswer<'a> {
 }
 
 /// What `init` and the other commands put into a root. Anything else is somebody's.
-const OURS: [&str; 15] = [
-    ".git",
-    ".worktrees",
-    "accept",
-    "agents",
-    "config.toml",
-    "git",
-    "hooks",
-    "locks",
-    "logs",
-    "prompts",
-    "state.json",
-    "state.json.next",
-    "tmux.conf",
-    "tmux.sock",
-    "trash",
-];
+const OURS: &str = ".git .worktrees accept agents config.toml git hooks locks logs prompts state.json \
+    state.json.next tmux.conf tmux.sock trash";
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let root = &site.root.path;
@@ -67,21 +53,16 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if site.is_dry {
         let would = workers.iter().map(|worker| format!("remove {}", worker.name));
         let would: Vec<String> = would.chain([format!("remove {}", root.display())]).collect();
-        commands::show(site.ui, DeinitAnswer { root }, &would);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, DeinitAnswer { root }, &would));
     }
-    confirm(site, args)?;
+    let question = format!("Remove {} with its workers and logs?", root.display());
+    commands::confirm(site.ui, args.yes, &question, "nothing was removed")?;
     // It ends the sessions of workers that have nothing to do.
     daemon::end(root, Ending::Gentle)?;
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {
         refusal(site, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
     })?;
-    for worker in &workers {
-        let _lock = site.lock(&worker.name)?;
-        let Some(worker) = store::load(root)?.workers.get(&worker.name).cloned() else { continue };
-        refuse_busy(site, &worker)?;
-        removal::nuke(site, &worker, false)?;
-    }
+    removal::nuke_each(site, &workers, false, &|worker| refuse_busy(site, worker), &|_, _| ())?;
     let tmux = site.tmux();
     let _state = site.lock_root(RootLock::State)?;
     let left: Vec<Worker> = store::load(root)?.workers.into_values().collect();
@@ -159,7 +140,7 @@ fn source_git_dir(site: &Site<'_>) -> Result<PathBuf> {
 
 /// Exit 1 for a worker that has something to do or to lose.
 fn refuse_busy(site: &Site<'_>, worker: &Worker) -> Result<()> {
-    if worker.task != Task::Idle || matches!(worker.activity, Activity::Busy | Activity::Asks) {
+    if worker.task != Task::Idle || matches!(worker.doing.activity, Activity::Busy | Activity::Asks) {
         let why = format!("{} has a task or works", worker.name);
         return Err(refusal(site, &why).hint(format!("see `worker-ctl status`; `worker-ctl reset {}`", worker.name)));
     }
@@ -171,22 +152,15 @@ fn refuse_busy(site: &Site<'_>, worker: &Worker) -> Result<()> {
     })
 }
 
-/// Exit 3 unless a person agrees.
-fn confirm(site: &Site<'_>, args: &Args) -> Result<()> {
-    let question = format!("Remove {} with its workers and logs?", site.root.path.display());
-    if args.yes || site.ui.can_ask() && site.ui.confirm(&question) {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Decide, "undecided", "nothing was removed")
-        .hint("a person must decide: run the command on a terminal, or with `--yes`"))
-}
-
 /// Exit 1 while the root holds anything that is not ours, or work that nobody has elsewhere.
 fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
     let root = &site.root.path;
     let by_hand = || format!("save what you need, then remove it yourself: `rm -r {}`", shell_word(root));
-    let is_ours =
-        |name: &str| OURS.contains(&name) || name.starts_with("state.json.bak") || name.starts_with(fs::RESERVED);
+    let is_ours = |name: &str| {
+        OURS.split_whitespace().any(|ours| ours == name)
+            || name.starts_with("state.json.bak")
+            || name.starts_with(fs::RESERVED)
+    };
     let names = fs::list(root)?;
     if let Some(name) = names.iter().find(|name| !name.to_str().is_some_and(is_ours)) {
         let shown = printable(&name.to_string_lossy());
@@ -227,7 +201,7 @@ fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
 fn keep_config(site: &Site<'_>) -> Result<()> {
     let root = &site.root.path;
     let text = fs::read_own(&layout::config(root))?.unwrap_or_default();
-    if text == config(&site.source(), &site.root.config.repo.branch).into_bytes() {
+    if text == config(&site.source(), &site.clone.branch).into_bytes() {
         return Ok(());
     }
     let free = (0..).map(|n| {
@@ -242,5 +216,5 @@ fn keep_config(site: &Site<'_>) -> Result<()> {
 }
 
 fn refusal(site: &Site<'_>, why: &str) -> Failure {
-    Failure::new(Exit::No, "in_use", format!("{} stays: {why}", site.root.path.display()))
+    Kind::InUse.failure(format!("{} stays: {why}", site.root.path.display()))
 }

@@ -19,11 +19,10 @@ pub struct Args {
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if site.is_dry {
-        let state = store::load(&site.root.path)?;
+        let state = site.state()?;
         let names = up(&state);
         let would: Vec<String> = names.iter().map(|name| format!("end the session of {name}")).collect();
-        commands::show(site.ui, commands::statuses(&state, &names), &would);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, commands::statuses(&state, &names), &would));
     }
     let root = &site.root.path;
     let ending = if args.force { Ending::AtOnce } else { Ending::Gentle };
@@ -44,6 +43,6 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
 
 /// The names of the workers whose sessions are up.
 fn up(state: &State) -> Vec<String> {
-    let is_up = |worker: &&Worker| worker.session == Session::Up;
+    let is_up = |worker: &&Worker| worker.program.session == Session::Up;
     state.workers.values().filter(is_up).map(|worker| worker.name.clone()).collect()
 }

@@ -33,7 +33,7 @@ pub struct Args {
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let since = args.since.as_deref().map(|text| Since::parse(text, site.env.now)).transpose()?;
     let path = layout::events(&site.root.path);
-    let mut printer = Printer { seq: 0, since: since.unwrap_or(Since::All), is_silent: args.follow && since.is_none() };
+    let mut printer = Printer { since: since.unwrap_or(Since::All), is_silent: args.follow && since.is_none() };
     let mut rest = Vec::new();
     if let Some(older) = fs::read_own(&log::older(&path))? {
         rest = older;
@@ -63,27 +63,23 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
 }
 
-/// Prints records, and remembers how far it got.
+/// Prints records.
 struct Printer {
-    /// The number of the last record. Records of an earlier version have no number and are counted.
-    seq: u64,
     since: Since,
     is_silent: bool,
 }
 
 impl Printer {
     /// Prints complete lines. A line that is still being written stays in `rest`.
-    fn print(&mut self, site: &Site<'_>, rest: &mut Vec<u8>) {
+    fn print(&self, site: &Site<'_>, rest: &mut Vec<u8>) {
         let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
         let lines: Vec<u8> = rest.drain(..=end).collect();
         for line in lines.split_inclusive(|byte| *byte == b'\n') {
-            self.seq += 1;
             let Some(mut record) = serde_json::from_slice::<Value>(line).ok().filter(Value::is_object) else {
                 continue;
             };
-            self.seq = record["seq"].as_u64().unwrap_or(self.seq);
-            record["seq"] = self.seq.into();
-            if self.is_silent || !self.since.takes(self.seq, record["time"].as_str().unwrap_or_default()) {
+            let seq = record["seq"].as_u64().unwrap_or_default();
+            if self.is_silent || !self.since.takes(seq, record["time"].as_str().unwrap_or_default()) {
                 continue;
             }
             if site.ui.is_json() {

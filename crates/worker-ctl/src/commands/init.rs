@@ -15,8 +15,9 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::clone::PUSH_URL;
 use crate::commands;
+use crate::failure::Kind;
 use crate::layout;
-use crate::root::{DEFAULT, Proof, prove, read_record, record_file};
+use crate::root::{DEFAULT, prove, read_record, record_file};
 use crate::roots;
 use crate::store::{self, State};
 
@@ -59,8 +60,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<E
     let (git, mut new) = plan(env, args, flags)?;
     if ui.is_dry() {
         let would = format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display());
-        commands::show(ui, InitAnswer { root: &new.root, source: &new.source, branch: &new.branch }, &[would]);
-        return Ok(Exit::Done);
+        let answer = InitAnswer { root: &new.root, source: &new.source, branch: &new.branch };
+        return Ok(commands::show(ui, answer, &[would]));
     }
     fs::create_private_dir(&new.root)?;
     new.root = new.root.canonicalize().unwrap_or(new.root);
@@ -94,27 +95,23 @@ fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot
     let there = env.at(&source.as_deref().map_or_else(|| env.cwd.clone(), absolute))?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
-    if let Proof::Root(source) = prove(env, &repo.main_checkout)? {
+    if let Ok(source) = prove(env, &repo.main_checkout)? {
         let why = format!("{} is itself a root, of {}", repo.main_checkout.display(), source.display());
-        return Err(
-            Failure::new(Exit::No, "exists", why).hint("use that root, or name another repository with `--source`")
-        );
+        return Err(Kind::Exists.failure(why).hint("use that root, or name another repository with `--source`"));
     }
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
     let named = branch.map(|name| name.to_string_lossy().into_owned());
     let branch = default_branch(&git, &source, named.as_deref())?;
     let recorded = match read_record(&repo.common_dir)? {
-        Some(recorded) => match prove(env, &recorded)? {
-            Proof::Root(source) => Some((recorded, source)),
-            Proof::None(_) => None,
-        },
+        Some(recorded) => prove(env, &recorded)?.ok().map(|source| (recorded, source)),
         None => None,
     };
     let root = match (&target, &recorded) {
         (Some(target), _) => absolute(target),
         (None, Some((recorded, source))) => {
             let why = format!("{} is a root already, of {}", recorded.display(), source.display());
-            return Err(Failure::new(Exit::No, "exists", why)
+            return Err(Kind::Exists
+                .failure(why)
                 .hint("use that root, or create a second one with `--target DIR`, which is then recorded instead"));
         }
         (None, None) => default_target(env, &source)?,
@@ -185,7 +182,7 @@ fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
 /// root.
 fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
     let default = expand_home(env, DEFAULT);
-    let is_others = matches!(prove(env, &default)?, Proof::Root(other) if other != source);
+    let is_others = prove(env, &default)?.is_ok_and(|other| other != source);
     let name = source.file_stem().filter(|_| source.extension().is_some_and(|end| end == "git"));
     match name.or(source.file_name()).filter(|_| is_others) {
         Some(name) => Ok(default.join(name)),
@@ -195,7 +192,7 @@ fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
 
 /// Exit 1 when the directory has anything but the files that a killed `init` for this source left.
 fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
-    let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "exists", why).hint(hint));
+    let refuse = |why: String, hint: &str| Err(Kind::Exists.failure(why).hint(hint));
     let other = "choose another directory with `--target`";
     if layout::config(root).exists() {
         let hint = "use that root, or choose another directory with `--target`";

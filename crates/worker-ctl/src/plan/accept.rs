@@ -1,11 +1,12 @@
 //! Decides whether a worker's work may land, and how. If it was reviewed, only the reviewed work may land.
 
-use std::fmt;
+use std::path::Path;
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::Result;
 
 use crate::clone::MergeResult;
 use crate::facts::standing::{Standing, WorkFacts};
+use crate::failure::Kind;
 use crate::plan::{rebase, require_at, require_clean, wrong_state};
 use crate::worker::{Task, Worker};
 
@@ -17,6 +18,8 @@ pub struct Accept {
     pub sha: String,
     /// The default branch's commit that the work lands on.
     pub base: String,
+    /// Whether a person has reviewed the work, or what it was before.
+    pub is_reviewed: bool,
     pub landing: Landing,
 }
 
@@ -60,12 +63,13 @@ pub fn accept(standing: &Standing, branch: &str, options: AcceptOptions) -> Resu
     let name = &worker.name;
     let sha = require_review(worker)?;
     require_clean(worker, &standing.worktree.dirty)?;
-    require_at(standing, sha)?;
+    require_at(standing.is_at(sha), worker.checkout(), sha)?;
     let work = standing.work.as_ref().ok_or_else(|| wrong_state(worker))?;
     refuse_changed(standing, work, options)?;
     if work.was_moved_back {
         let why = format!("{branch} of the source has dropped commits that {name}'s work sits on");
-        return Err(Failure::new(Exit::No, "moved_back", why)
+        return Err(Kind::MovedBack
+            .failure(why)
             .hint(format!("put the work on the branch as it is now: `worker-ctl rebase {name}`")));
     }
     let landing = match &work.merge {
@@ -76,12 +80,13 @@ pub fn accept(standing: &Standing, branch: &str, options: AcceptOptions) -> Resu
             Landing::Conflict
         }
     };
-    Ok(Accept { name: name.clone(), sha: work.sha.clone(), base: standing.base.clone(), landing })
+    let is_reviewed = worker.work.reviewed_patch.is_some();
+    Ok(Accept { name: name.clone(), sha: work.sha.clone(), base: standing.base.clone(), is_reviewed, landing })
 }
 
 /// The commit that waits for review. Exit 1 when none does.
 pub fn require_review(worker: &Worker) -> Result<&str> {
-    let sha = worker.commit_sha.as_deref().filter(|_| worker.task == Task::NeedsReview);
+    let sha = worker.work.commit_sha.as_deref().filter(|_| worker.task == Task::NeedsReview);
     sha.ok_or_else(|| wrong_state(worker).hint("`worker-ctl status` shows who needs review"))
 }
 
@@ -93,33 +98,27 @@ fn refuse_changed(standing: &Standing, work: &WorkFacts, options: AcceptOptions)
         return Ok(());
     }
     if !work.markers.is_empty() {
-        return Err(Failure::new(Exit::No, "markers", format!("the files of {name} still have conflict markers"))
+        return Err(Kind::Markers
+            .failure(format!("the files of {name} still have conflict markers"))
             .details(work.markers.iter().map(|path| format!("  {path}")))
             .hint(format!("ask the worker to resolve them: `worker-ctl message {name} TEXT`, or use `--force`")));
     }
-    if worker.reviewed_patch.as_ref().is_some_and(|patch| *patch != work.patch) {
-        return Err(Failure::new(Exit::No, "changed", format!("{name} changed since it was reviewed"))
+    if worker.work.reviewed_patch.as_ref().is_some_and(|patch| *patch != work.patch) {
+        return Err(Kind::Unreviewed
+            .failure(format!("{name} changed since it was reviewed"))
             .hint(format!("review the work again: `worker-ctl review {name}`, or use `--force`")));
     }
     Ok(())
 }
 
-/// A plan in the form that `--dry-run` shows.
-pub struct AcceptSummary<'a> {
-    pub plan: &'a Accept,
-    pub branch: &'a str,
-    pub source: &'a std::path::Path,
-}
-
-impl fmt::Display for AcceptSummary<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AcceptSummary { plan: Accept { name, sha, landing, .. }, branch, source } = self;
+impl Accept {
+    /// What it would do, as `--dry-run` shows it.
+    pub fn describe(&self, branch: &str, source: &Path) -> String {
+        let Accept { name, sha, landing, .. } = self;
         match landing {
-            Landing::Commit { .. } => {
-                write!(f, "put {sha} of {name} on {branch} of {} as one commit", source.display())
-            }
-            Landing::Nothing => write!(f, "leave {branch} as it is, and make {name} idle"),
-            Landing::Conflict => write!(f, "ask {name} to resolve its conflicts with {branch}"),
+            Landing::Commit { .. } => format!("put {sha} of {name} on {branch} of {} as one commit", source.display()),
+            Landing::Nothing => format!("leave {branch} as it is, and make {name} idle"),
+            Landing::Conflict => format!("ask {name} to resolve its conflicts with {branch}"),
         }
     }
 }
@@ -146,12 +145,12 @@ mod tests {
             ("wrong_state", |s| s.worktree.head = Some("later".into()), false),
             ("wrong_state", |s| s.worktree.is_rebasing = true, false),
             ("markers", |s| work(s).markers.push("a".into()), true),
-            ("changed", |s| work(s).patch = "another".into(), true),
+            ("unreviewed", |s| work(s).patch = "another".into(), true),
             ("moved_back", |s| work(s).was_moved_back = true, false),
             (
                 "conflict",
                 |s| {
-                    s.worker.session = Session::Down;
+                    s.worker.program.session = Session::Down;
                     work(s).merge = MergeResult::Conflict;
                 },
                 false,
@@ -174,7 +173,7 @@ mod tests {
         assert_eq!(landing(&standing), Landing::Nothing);
         work(&mut standing).merge = MergeResult::Conflict;
         assert_eq!(landing(&standing), Landing::Conflict);
-        standing.worker.fault = Some(Fault::Gone);
+        standing.worker.program.fault = Some(Fault::Gone);
         assert!(accept(&standing, "main", AcceptOptions::default()).is_err());
     }
 }
