@@ -11,7 +11,7 @@ use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
 use crate::worker::{Checkout, Worker};
@@ -210,8 +210,7 @@ impl SourceClone {
             (None, None) => {
                 let why = format!("the work of {} has no history in common with {}", worker.name, self.branch);
                 let reset = format!("worker-ctl reset {} --force", worker.name);
-                Err(Kind::Unrelated
-                    .failure(why)
+                Err(fail(Kind::Unrelated, why)
                     .hint(format!("ask the worker to put its work on {}, or discard it with `{reset}`", self.branch)))
             }
         }
@@ -365,8 +364,7 @@ pub fn require_own_rebase(Checkout { worker, branch, tree }: Checkout<'_>) -> Re
         let text = String::from_utf8_lossy(&text).trim().to_owned();
         if text != format!("refs/heads/{branch}") && text != "detached HEAD" {
             let why = format!("the rebase in {} is recorded for {text}, not for {branch}", tree.display());
-            return Err(Kind::Tampered
-                .failure(why)
+            return Err(fail(Kind::Tampered, why)
                 .hint(format!("the rebase was left as it is; look at it with `worker-ctl attach {worker}`")));
         }
     }

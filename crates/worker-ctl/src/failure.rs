@@ -98,21 +98,21 @@ impl Kind {
         }
     }
 
-    /// A failure of this kind.
-    pub fn failure(self, message: impl Into<String>) -> Failure {
-        let exit = match self {
-            Kind::NotInitialised | Kind::UnlistedRoot => Exit::Bad,
-            Kind::Undecided => Exit::Decide,
-            Kind::NotDelivered | Kind::State | Kind::Tampered | Kind::Tmux => Exit::Failed,
-            Kind::Busy => Exit::Busy,
-            Kind::Timeout => Exit::Timeout,
-            _ => Exit::No,
-        };
-        Failure::new(exit, self.word(), message)
-    }
-
     /// Whether a failure is of this kind.
     pub fn is_kind_of(self, failure: &Failure) -> bool {
         failure.kind == self.word()
     }
+}
+
+/// A failure of this kind.
+pub fn fail(kind: Kind, message: impl Into<String>) -> Failure {
+    let exit = match kind {
+        Kind::NotInitialised | Kind::UnlistedRoot => Exit::Bad,
+        Kind::Undecided => Exit::Decide,
+        Kind::NotDelivered | Kind::State | Kind::Tampered | Kind::Tmux => Exit::Failed,
+        Kind::Busy => Exit::Busy,
+        Kind::Timeout => Exit::Timeout,
+        _ => Exit::No,
+    };
+    Failure::new(exit, kind.word(), message)
 }

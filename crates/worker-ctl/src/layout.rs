@@ -34,23 +34,9 @@ pub enum RootLock {
     Daemon,
 }
 
-impl RootLock {
-    fn name(self) -> &'static str {
-        match self {
-            RootLock::State => "state",
-            RootLock::Publish => "publish",
-            RootLock::Patrol => "patrol",
-            RootLock::Config => "config",
-            RootLock::Fetch => "fetch",
-            RootLock::Tmux => "tmux",
-            RootLock::Daemon => "daemon",
-        }
-    }
-}
-
 /// A lock's file.
 pub fn lock(root: &Path, lock: RootLock) -> PathBuf {
-    root.join("locks").join(format!("{}.lock", lock.name()))
+    root.join("locks").join(format!("{lock:?}.lock").to_lowercase())
 }
 
 /// The lock that is held during long work on one worker.

@@ -12,7 +12,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
 
 use crate::agent::AgentTable;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::roots;
 use crate::settings::{RootConfig, WorkerTable};
@@ -158,7 +158,7 @@ pub fn require_root(env: &Env, dir: &Path) -> Result<PathBuf> {
 }
 
 fn no_root(message: String) -> Failure {
-    Kind::NotInitialised.failure(message)
+    fail(Kind::NotInitialised, message)
 }
 
 fn search(env: &Env) -> Result<PathBuf> {

@@ -12,7 +12,7 @@ use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::shell_word;
 
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 
 /// Reads the list: each root, with the common directory of the repository that it was made for.
 pub fn load(env: &Env) -> Result<BTreeMap<PathBuf, PathBuf>> {
@@ -52,8 +52,7 @@ pub fn check(path: &Path) -> Result<()> {
 
 /// The failure of a root that the list does not name.
 pub fn unlisted(root: &Path) -> Failure {
-    Kind::UnlistedRoot
-        .failure(format!("{} is not on your list of roots, so it is not used", root.display()))
+    fail(Kind::UnlistedRoot, format!("{} is not on your list of roots, so it is not used", root.display()))
         .hint(format!("see what it would run, and list it: `worker-ctl root trust {}`", shell_word(root)))
 }
 

@@ -12,7 +12,7 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::worker::Worker;
 
@@ -93,8 +93,7 @@ pub fn load_any(root: &Path) -> Result<State> {
 }
 
 fn unusable(root: &Path, why: &str) -> Failure {
-    Kind::State
-        .failure(format!("{}: {why}", layout::state(root).display()))
+    fail(Kind::State, format!("{}: {why}", layout::state(root).display()))
         .hint("run `worker-ctl doctor --rebuild`, which rebuilds the state from the worktrees")
 }
 
@@ -107,7 +106,7 @@ pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
     match serde_json::from_slice::<VersionOnly>(bytes) {
         Ok(VersionOnly { version }) if version > VERSION => {
             let newer = format!("{}: version {version} is newer than this program supports", path.display());
-            Err(Kind::State.failure(newer).hint("use the version of worker-ctl that wrote it"))
+            Err(fail(Kind::State, newer).hint("use the version of worker-ctl that wrote it"))
         }
         _ => Ok(()),
     }
@@ -115,7 +114,7 @@ pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Writes a state without looking at the previous one.
 pub fn create(root: &Path, state: &State) -> Result<()> {
-    write(root, state)
+    fs::replace(&layout::state(root), state.text()?.as_bytes(), Some(fs::PRIVATE))
 }
 
 /// Loads, changes and saves the state under the lock. Nothing is written when nothing changed or the change failed.
@@ -154,10 +153,6 @@ fn change_from<T>(
         fs::rename_over(&next, &layout::state(root))?;
     }
     Ok(answer)
-}
-
-fn write(root: &Path, state: &State) -> Result<()> {
-    fs::replace(&layout::state(root), state.text()?.as_bytes(), Some(fs::PRIVATE))
 }
 
 /// The newest state that can be read, out of the current one and its backups.

@@ -13,7 +13,7 @@ use shopfloor_core::text::{printable, shell_word};
 
 use crate::clone::PLAIN;
 use crate::facts::losses::admin_dir;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::site::Site;
 use crate::worker::Checkout;
 
@@ -57,7 +57,7 @@ fn refuse_lost(site: &Site<'_>, place: Checkout<'_>, path: &str) -> Result<()> {
     }
     let why = format!("neither the clone nor the source has the git-lfs object of {}", printable(path));
     let hint = "run `git lfs fetch --all` in the source if a server has it, or have the file's content committed again";
-    Err(Kind::Lfs.failure(why).hint(hint))
+    Err(fail(Kind::Lfs, why).hint(hint))
 }
 
 /// Exit 1 when the worker has a commit of a submodule that none of its remotes and not the source has.
@@ -88,8 +88,7 @@ fn refuse_lone(site: &Site<'_>, place: Checkout<'_>, path: &str, sha: &str) -> R
         Some(_) => format!("git -C {} fetch {} {sha}:refs/heads/{branch}", shell_word(&there), shell_word(&own)),
         None => format!("git -C {} submodule update --init", shell_word(&site.source())),
     };
-    Err(Kind::Submodule
-        .failure(why)
+    Err(fail(Kind::Submodule, why)
         .hint(format!("run `{next}`, or ask {name} to push that commit; then run the same command again")))
 }
 
@@ -123,8 +122,7 @@ pub fn copy(site: &Site<'_>, oids: &[Digest]) -> Result<()> {
     for oid in oids {
         let path = path_of(oid)?;
         let damaged = || {
-            Kind::Lfs
-                .failure(format!("{} is damaged", from.join(&path).display()))
+            fail(Kind::Lfs, format!("{} is damaged", from.join(&path).display()))
                 .hint("move it away, and have the file's content committed again")
         };
         let (mut file, _) = from.open_regular(&path)?.ok_or_else(damaged)?;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use shopfloor_core::error::{Exit, Failure, Result};
 
 use crate::agent::{AgentTable, Delivery, Paste};
-use crate::apply::session::{self, Conversation};
+use crate::apply::session::{restart_with, resuming};
 use crate::apply::transition;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::plan::machine::{Input, refuse_over_question};
 use crate::report;
 use crate::site::Site;
@@ -25,7 +25,7 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
     require_free(site, before, input.is_forced())?;
     let (worker, must_deliver) = transition::record(site, name, input)?;
     if !must_deliver {
-        return Err(Kind::WrongState.failure(format!("{} is {}", worker.name, worker.task.word())));
+        return Err(fail(Kind::WrongState, format!("{} is {}", worker.name, worker.task.word())));
     }
     match send(site, &worker, &agent, input, text) {
         Ok(verdict) => Ok((transition::record(site, name, &Input::Sent)?.0, verdict)),
@@ -39,15 +39,13 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
 
 /// Sends a text: as an argument where the program takes such a text so, else typed.
 fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, text: &str) -> Result<DeliveryVerdict> {
-    let argument = match input {
-        Input::Start { .. } | Input::Resume { .. } => Some(Conversation::New),
-        Input::Reject { .. } | Input::Conflict { .. } if !agent.resume.is_empty() => Some(Conversation::Continued),
+    let resume = match input {
+        Input::Start { .. } | Input::Resume { .. } => Some(Vec::new()),
+        Input::Reject { .. } | Input::Conflict { .. } if !agent.resume.is_empty() => Some(resuming(worker, agent)),
         _ => None,
     };
-    match argument.filter(|_| agent.delivery == Delivery::Argv) {
-        Some(conversation) => {
-            session::restart_with(site, worker, text, conversation).map(|()| DeliveryVerdict::Delivered)
-        }
+    match resume.filter(|_| agent.delivery == Delivery::Argv) {
+        Some(resume) => restart_with(site, worker, text, resume).map(|()| DeliveryVerdict::Delivered),
         None => type_text(site, worker, agent, text, matches!(input, Input::Start { .. }), input.is_forced()),
     }
 }
@@ -78,7 +76,7 @@ fn type_text(
         };
         if clears {
             typing::clear(&tmux, &pane, agent)
-                .map_err(|failure| Failure { exit: Exit::Failed, ..Kind::InDoubt.failure(failure.message) })?;
+                .map_err(|failure| Failure { exit: Exit::Failed, ..fail(Kind::InDoubt, failure.message) })?;
         }
         Ok((pane, typing::load(&tmux, &text)?, text))
     };

@@ -31,16 +31,9 @@ const POLL: Duration = Duration::from_millis(250);
 /// The interval between rounds while a text waits for a person to stop typing.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Whether to look for commits and for programs that ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Patrol {
-    #[default]
-    On,
-    Off,
-}
-
-/// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are.
-pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
+/// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are. If it does not patrol, it only
+/// keeps the sessions up.
+pub fn keep_up(site: &Site<'_>, patrols: bool) -> Result<Exit> {
     // Without a readable state there is nothing to keep up, and only a person can repair that.
     let state = site.state()?;
     // Without tmux there is nothing to wait for.
@@ -54,7 +47,7 @@ pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     let (mut site, mut changed) = (site.reload()?, None);
     // Programs start in threads, so that a slow one does not delay the patrol.
     let shared = Shared::default();
-    let mut rounds = Rounds { patrol, is_first: true, ..Rounds::default() };
+    let mut rounds = Rounds { patrols, is_first: true, ..Rounds::default() };
     thread::scope(|scope| {
         let mut starters = Vec::new();
         loop {
@@ -108,7 +101,8 @@ impl Shared {
 /// The state of the loop between its rounds. Each round looks at all workers.
 #[derive(Default)]
 struct Rounds {
-    patrol: Patrol,
+    /// Whether to look for commits and for programs that ended.
+    patrols: bool,
     /// The result of [`read_mtimes`] at the start of the last round.
     seen: Vec<Option<jiff::Timestamp>>,
     last: Option<Instant>,
@@ -169,7 +163,7 @@ impl Rounds {
     }
 
     fn patrol(&mut self, site: &Site<'_>, shared: &Shared) {
-        match patrol_once(site, self.patrol) {
+        match patrol_once(site, self.patrols) {
             Ok(waits) => {
                 self.is_waiting = !waits.is_empty();
                 shared.warn(site, "patrol", None);
@@ -254,8 +248,8 @@ fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<Str
 }
 
 /// Records what happened and rebases reviews. Returns a message for each text that waits for a person to stop typing.
-fn patrol_once(site: &Site<'_>, patrol: Patrol) -> Result<Vec<String>> {
-    if patrol == Patrol::Off {
+fn patrol_once(site: &Site<'_>, patrols: bool) -> Result<Vec<String>> {
+    if !patrols {
         return Ok(Vec::new());
     }
     let _tick = site.lock_root(RootLock::Patrol)?;

@@ -6,9 +6,9 @@ use shopfloor_core::hash::Digest;
 use crate::apply::{attached, publish, rebase, transition};
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::standing::Standing;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout::RootLock;
-use crate::plan::accept::{Accept, AcceptOptions, Landing, accept, require_review};
+use crate::plan::accept::{Accept, Landing, accept, require_review};
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::worker::Task;
@@ -26,10 +26,10 @@ pub enum Landed {
 
 /// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this. Says so when nobody
 /// has reviewed the work. Also returns the git-lfs objects that the source needs first.
-pub fn plan(site: &Site<'_>, name: &str, options: AcceptOptions) -> Result<(Accept, Vec<Digest>)> {
+pub fn plan(site: &Site<'_>, name: &str, is_forced: bool) -> Result<(Accept, Vec<Digest>)> {
     let worker = site.worker(name)?;
     require_review(&worker)?;
-    let plan = accept(&Standing::read(site, &worker)?, &site.clone.branch, options)?;
+    let plan = accept(&Standing::read(site, &worker)?, &site.clone.branch, is_forced)?;
     let objects = match &plan.landing {
         Landing::Commit { tree } => attached::read(site, worker.checkout(), &plan.base, tree)?,
         Landing::Nothing | Landing::Conflict => Vec::new(),
@@ -40,12 +40,12 @@ pub fn plan(site: &Site<'_>, name: &str, options: AcceptOptions) -> Result<(Acce
 /// Puts the work on the default branch as one commit and makes the worker idle. The caller holds the worker's lock. If
 /// the branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve
 /// it.
-pub fn land(site: &Site<'_>, name: &str, options: AcceptOptions, message: Option<&str>) -> Result<Landed> {
+pub fn land(site: &Site<'_>, name: &str, is_forced: bool, message: Option<&str>) -> Result<Landed> {
     // A worker without work is refused at once, whoever is publishing.
     require_review(site.state()?.require(name)?)?;
     let _publishing = site.lock_root(RootLock::Publish)?;
     for attempt in 0..2 {
-        let (plan, objects) = plan(site, name, options)?;
+        let (plan, objects) = plan(site, name, is_forced)?;
         if attempt == 0 && !plan.is_reviewed {
             site.ui.note(format!("{name} was not reviewed"));
         }
@@ -56,12 +56,11 @@ pub fn land(site: &Site<'_>, name: &str, options: AcceptOptions, message: Option
                 }
             }
             Landing::Nothing => return close_without_commit(site, plan),
-            Landing::Conflict => return ask_to_resolve(site, &plan, options),
+            Landing::Conflict => return ask_to_resolve(site, &plan, is_forced),
         }
         site.ui.detail(format!("{} of the source has moved", site.clone.branch));
     }
-    Err(Kind::NotPublished
-        .failure(format!("the branch {} of the source changes all the time", site.clone.branch))
+    Err(fail(Kind::NotPublished, format!("the branch {} of the source changes all the time", site.clone.branch))
         .hint("run the same command again"))
 }
 
@@ -91,13 +90,14 @@ fn close_without_commit(site: &Site<'_>, plan: Accept) -> Result<Landed> {
     Ok(Landed::NothingToMerge(plan.base))
 }
 
-fn ask_to_resolve(site: &Site<'_>, plan: &Accept, options: AcceptOptions) -> Result<Landed> {
+fn ask_to_resolve(site: &Site<'_>, plan: &Accept, is_forced: bool) -> Result<Landed> {
     let worker = site.worker(&plan.name)?;
-    match rebase::ask_to_resolve(site, &worker, &plan.base, &plan.sha, options.force)? {
+    match rebase::ask_to_resolve(site, &worker, &plan.base, &plan.sha, is_forced)? {
         rebase::Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(ConflictedFile::describe).collect())),
-        _ => Err(Kind::Changed
-            .failure(format!("{} was rebased and merges now", plan.name))
-            .hint("run the same command again")),
+        _ => {
+            Err(fail(Kind::Changed, format!("{} was rebased and merges now", plan.name))
+                .hint("run the same command again"))
+        }
     }
 }
 

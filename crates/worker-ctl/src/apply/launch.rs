@@ -3,29 +3,27 @@
 use shopfloor_core::error::Result;
 
 use crate::agent::AgentTable;
-use crate::apply::hooks;
+use crate::apply::hooks::{self, Variables};
 use crate::site::Site;
 use crate::worker::Worker;
 
-/// What a worker's program is started with.
-pub struct Launch {
-    pub argv: Vec<String>,
-    pub variables: Vec<(String, String)>,
-}
-
-/// Wires the program's hooks and returns what to start it with. `resume` are the words that make it continue a
-/// conversation.
-pub fn launch(site: &Site<'_>, worker: &Worker, agent: &AgentTable, resume: Vec<String>) -> Result<Launch> {
+/// Wires the program's hooks, and returns the argv and the variables to start it with. `resume` are the words that make
+/// it continue a conversation.
+pub fn launch(
+    site: &Site<'_>,
+    worker: &Worker,
+    agent: &AgentTable,
+    resume: Vec<String>,
+) -> Result<(Vec<String>, Variables)> {
     let continued = worker.work.conversation.as_deref().filter(|_| !resume.is_empty());
-    let wires = hooks::wires(site, agent, continued)?;
-    wires.place(site, worker)?;
-    let mut argv = site.root.command(worker, agent, &wires.words);
+    let (words, wired) = hooks::wire(site, worker, agent, continued)?;
+    let mut argv = site.root.command(worker, agent, &words);
     let after_program = argv.len().min(1);
     argv.splice(after_program..after_program, resume);
-    let mut variables: Vec<(String, String)> = agent.env.clone().into_iter().collect();
-    let ours = of_worker(site, worker).into_iter().chain(wires.variables);
-    variables.extend(ours.map(|(name, value)| (name.to_owned(), value)));
-    Ok(Launch { argv, variables })
+    let mut variables: Variables = agent.env.clone().into_iter().collect();
+    variables.extend(of_worker(site, worker).map(|(name, value)| (name.to_owned(), value)));
+    variables.extend(wired);
+    Ok((argv, variables))
 }
 
 /// The variables that tell a worker's programs about the worker.

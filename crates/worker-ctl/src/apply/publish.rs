@@ -10,7 +10,7 @@ use shopfloor_core::git::{ListedWorktree, failed, private_dir};
 
 use crate::agent::regex;
 use crate::clone::{LOGGED, SourceClone, require_source};
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::plan::accept::Accept;
 use crate::site::Site;
@@ -132,7 +132,7 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
 
 /// The worktree of the source that has the default branch checked out, if any.
 fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
-    let refuse = |why: String, hint: &str| Err(Kind::NotPublished.failure(why).hint(hint));
+    let refuse = |why: String, hint: &str| Err(fail(Kind::NotPublished, why).hint(hint));
     let mut checkout: Option<PathBuf> = None;
     for ListedWorktree { path: at, branch: on, .. } in clone.git.list_worktrees(source)? {
         if private_dir(&at).is_some_and(|dir| holds_branch(&dir, clone, branch)) {
@@ -208,7 +208,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
             let why = format!("{} has changes in the way", at.display());
             let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             let hint = "commit or stash those changes, then run the same command again";
-            Err(Kind::NotPublished.failure(why).because(std::io::Error::other(stderr)).hint(hint))
+            Err(fail(Kind::NotPublished, why).because(std::io::Error::other(stderr)).hint(hint))
         }
         None => Err(failed("update-ref", &output)),
     }

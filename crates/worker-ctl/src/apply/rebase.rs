@@ -17,7 +17,7 @@ use crate::failure::Kind;
 use crate::layout;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
-use crate::plan::rebase::{self as plan, REBASED, REBASING, Rebase, Refresh, UP_TO_DATE, is_behind};
+use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
 use crate::plan::start::permit;
 use crate::plan::{require_at, require_clean};
 use crate::site::Site;
@@ -40,9 +40,9 @@ pub enum Rebased {
 impl Rebased {
     pub fn word(&self) -> &'static str {
         match self {
-            Rebased::UpToDate => UP_TO_DATE,
-            Rebased::Done => REBASED,
-            Rebased::Conflicts(_) => REBASING,
+            Rebased::UpToDate => "up_to_date",
+            Rebased::Done => "rebased",
+            Rebased::Conflicts(_) => "rebasing",
             Rebased::LeftAsItIs => "left_as_it_is",
         }
     }

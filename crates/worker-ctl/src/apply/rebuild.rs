@@ -8,7 +8,7 @@ use shopfloor_core::fs;
 use shopfloor_core::text::shell_word;
 
 use crate::apply::repair;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::log;
 use crate::site::Site;
@@ -69,7 +69,7 @@ pub fn write(site: &Site<'_>, rebuilt: &Rebuilt) -> Result<()> {
     let root = &site.root.path;
     let _lock = site.lock_root(RootLock::State)?;
     if fs::read_no_follow(&layout::state(root))? != rebuilt.replaces {
-        return Err(Kind::Changed.failure("the state changed meanwhile").hint("run the same command again"));
+        return Err(fail(Kind::Changed, "the state changed meanwhile").hint("run the same command again"));
     }
     if let Some(bytes) = fs::read_own(&layout::state(root))? {
         let time = site.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::farewell;
 use shopfloor_core::fs;
 
 use crate::apply::{publish, session, transition, trash};
@@ -40,12 +41,12 @@ fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>
     check_losses(site, worker, is_forced)?;
     trash::refuse_locked(site, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote.
-    trash::run_pre_remove(site, worker)?.require(tree, is_forced)?;
+    trash::run_pre_remove(site, worker, farewell::TOOLS)?.require(tree, is_forced)?;
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
     check_losses(site, worker, is_forced)?;
-    let farewell = trash::run_pre_remove(site, worker)?;
+    let farewell = trash::run_pre_remove(site, worker, farewell::TOOLS)?;
     farewell.require(tree, is_forced)?;
     farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
     let dir = &site.root.path;
@@ -89,7 +90,7 @@ pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> R
     }
     check_losses(site, worker, is_forced)?;
     // Ignored files stay in the worktree, so nothing is lost when this fails.
-    let farewell = trash::run_overlay_pre_remove(site, worker)?;
+    let farewell = trash::run_pre_remove(site, worker, &["overlay-sync"])?;
     farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
     let mut kept = trash::keep(site, worker)?;
     let aside = with_kept(&kept, clean_worktree(site, worker, base))?;

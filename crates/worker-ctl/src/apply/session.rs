@@ -10,11 +10,11 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
-use crate::agent::{AgentTable, Delivery, Dialog, KeyedDialog, Menu, regex};
-use crate::apply::launch::{Launch, launch};
+use crate::agent::{AgentTable, Delivery, Dialog, regex};
+use crate::apply::launch::launch;
 use crate::apply::transition;
 use crate::facts::processes::{self, Process};
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
@@ -74,6 +74,12 @@ fn continuing(worker: &Worker, agent: &AgentTable) -> Vec<String> {
     agent.resume_conversation.iter().map(|word| word.replace("{conversation}", conversation)).collect()
 }
 
+/// The words that make it continue that conversation, or else its last one.
+pub fn resuming(worker: &Worker, agent: &AgentTable) -> Vec<String> {
+    let words = continuing(worker, agent);
+    if words.is_empty() { agent.resume.clone() } else { words }
+}
+
 fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     if let Some(host) = site.root.worker(&worker.name).host {
         return Err(Failure::malformed(format!(
@@ -102,7 +108,7 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         ended => {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
-            let Launch { argv, variables, .. } = launch(site, worker, &agent, words)?;
+            let (argv, variables) = launch(site, worker, &agent, words)?;
             require_program(site, &agent, &argv)?;
             let log = layout::worker_log(&site.root.path, &worker.name);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
@@ -113,8 +119,8 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     };
     if !is_ready {
         match wait_ready(site, &tmux, worker, &pane, &agent) {
-            Ok(Readiness::Ready) => {}
-            Ok(Readiness::TimedOut(last)) => {
+            Ok(None) => {}
+            Ok(Some(last)) => {
                 transition::record(site, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
                 transition::record(site, &worker.name, &Input::Fault { reason: Fault::NotReady })?;
                 return Err(not_ready(site, worker, &last));
@@ -151,8 +157,7 @@ fn require_program(site: &Site<'_>, agent: &AgentTable, argv: &[String]) -> Resu
 /// The failure of a program that runs, but does not take input.
 fn not_ready(site: &Site<'_>, worker: &Worker, last: &[String]) -> Failure {
     let name = &worker.name;
-    let failure = Kind::NotReady
-        .failure(format!("the program of {name} runs, but does not take input yet"))
+    let failure = fail(Kind::NotReady, format!("the program of {name} runs, but does not take input yet"))
         .details(last.iter().map(|line| format!("  {}", printable(line))))
         .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"));
     match site.root.preset_of(worker) {
@@ -166,42 +171,25 @@ fn record_end(site: &Site<'_>, worker: &Worker, agent: &AgentTable, pane: &str, 
     transition::record(site, &worker.name, &Input::Exited { pane: pane.to_owned(), end, is_ok }).map(drop)
 }
 
-/// Whether a program that is started anew goes on with its last conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conversation {
-    New,
-    Continued,
-}
-
-/// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way.
-pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: Conversation) -> Result<()> {
-    let not_delivered =
-        |why: String| Kind::NotDelivered.failure(format!("{} did not get its task: {why}", worker.name));
+/// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way. `resume` are the words
+/// that make it continue a conversation.
+pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, resume: Vec<String>) -> Result<()> {
+    let not_delivered = |why: String| fail(Kind::NotDelivered, format!("{} did not get its task: {why}", worker.name));
+    let is_continued = !resume.is_empty();
     let ready = || -> Result<_> {
-        let tmux = site.tmux()?;
+        let (tmux, agent) = (site.tmux()?, site.root.agent_of(worker)?);
         let pane = tmux.pane_of(worker)?.ok_or_else(|| Failure::failed("its session is gone"))?;
         let file = typing::write_text_file(&site.root.path, &worker.name, text)?;
-        Ok((tmux, pane, site.root.agent_of(worker)?, file))
+        let (argv, variables) = launch(site, worker, &agent, resume)?;
+        Ok((tmux, pane, with_text(argv, &agent, text, &file), variables))
     };
-    let (tmux, pane, agent, file) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
-    let words = match conversation {
-        Conversation::New => Vec::new(),
-        Conversation::Continued => {
-            Some(continuing(worker, &agent)).filter(|words| !words.is_empty()).unwrap_or_else(|| agent.resume.clone())
-        }
-    };
-    let is_continued = !words.is_empty();
-    let launch = launch(site, worker, &agent, words).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
-    let argv = with_text(launch.argv, &agent, text, &file);
+    let (tmux, pane, argv, variables) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let log = layout::worker_log(&site.root.path, &worker.name);
     transition::record(site, &worker.name, &Input::Restarting)?;
     let mut now = tmux
-        .start_program(worker, Some(&pane), &launch.variables, &argv, &log)
+        .start_program(worker, Some(&pane), &variables, &argv, &log)
         .map_err(|failure| not_delivered(failure.to_string()))?;
-    let is_quiet = || -> Result<bool> {
-        let activity = site.state()?.require(&worker.name)?.doing.activity;
-        Ok(activity == Activity::Unknown)
-    };
+    let is_quiet = || Ok::<_, Failure>(site.worker(&worker.name)?.doing.activity == Activity::Unknown);
     let read_pane = || -> Result<Pane> {
         let pane = tmux.panes()?.into_iter().find(|now| now.id == pane.id);
         pane.ok_or_else(|| not_delivered("its session is gone".into()))
@@ -220,7 +208,7 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
     if is_continued && matches!(now.end, Some(Session::Code(1..))) {
         site.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
         let (worker, _) = transition::record(site, &worker.name, &Input::ConversationLost)?;
-        return restart_with(site, &worker, text, Conversation::New);
+        return restart_with(site, &worker, text, Vec::new());
     }
     transition::record(site, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid }).map(drop)
 }
@@ -244,16 +232,15 @@ fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, file: &Path)
     argv
 }
 
-/// How waiting for a program to take input ended.
-enum Readiness {
-    Ready,
-    /// With the last lines on its screen.
-    TimedOut(Vec<String>),
-}
-
 /// Waits until a program is ready for input, and answers the dialogs that it shows first. The screen is read only here,
-/// once at start-up. A screen that shows a dialog is never ready.
-fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent: &AgentTable) -> Result<Readiness> {
+/// once at start-up. A screen that shows a dialog is never ready. Returns its last lines if the time is up.
+fn wait_ready(
+    site: &Site<'_>,
+    tmux: &Tmux,
+    worker: &Worker,
+    pane: &Pane,
+    agent: &AgentTable,
+) -> Result<Option<Vec<String>>> {
     if let Some(millis) = agent.ready.delay_ms {
         thread::sleep(Duration::from_millis(millis));
     }
@@ -261,7 +248,7 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent:
     let mut dialogs: Vec<&Dialog> = agent.dialogs.iter().collect();
     let mut keys = (!agent.startup_keys.is_empty()).then_some(&agent.startup_keys);
     if pattern.is_none() && keys.is_none() && dialogs.is_empty() {
-        return Ok(Readiness::Ready);
+        return Ok(None);
     }
     let limit = Duration::from_secs(agent.ready.timeout_secs.unwrap_or(READY_SECS));
     let (start, mut since, mut last) = (Instant::now(), Instant::now(), String::new());
@@ -281,10 +268,10 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent:
             type_keys(tmux, pane, typed)?;
             keys = None;
             if pattern.is_none() {
-                return Ok(Readiness::Ready);
+                return Ok(None);
             }
         } else if is_shown || pattern.is_none() && keys.is_none() && since.elapsed() >= STILL {
-            return Ok(Readiness::Ready);
+            return Ok(None);
         }
         if tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()) {
             let shown = tmux.last_lines(&pane.id, 5).unwrap_or_default();
@@ -295,7 +282,7 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent:
         site.check_ending()?;
         thread::sleep(POLL);
     }
-    Ok(Readiness::TimedOut(tmux.last_lines(&pane.id, 5).unwrap_or_default()))
+    Ok(Some(tmux.last_lines(&pane.id, 5).unwrap_or_default()))
 }
 
 /// Takes one step towards the answer of a dialog. A menu gets one key, and then its screen is looked at again.
@@ -308,15 +295,15 @@ fn answer(
     unchanged_for: Duration,
 ) -> Result<()> {
     match dialogs[at] {
-        Dialog::Menu(Menu { choose, .. }) => {
+        Dialog::Menu { choose, .. } => {
             // A program may lose a key that comes right after it has drawn a menu.
             if unchanged_for < SETTLED {
                 return Ok(());
             }
-            let Some(key) = menu::next_step(screen, &regex(choose)?).key() else { return Ok(()) };
+            let Some(key) = menu::next_key(screen, &regex(choose)?) else { return Ok(()) };
             type_keys(tmux, pane, &[key.to_owned()])
         }
-        Dialog::Keys(KeyedDialog { keys, .. }) => {
+        Dialog::Keys { keys, .. } => {
             type_keys(tmux, pane, keys)?;
             dialogs.remove(at);
             Ok(())

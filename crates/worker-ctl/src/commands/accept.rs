@@ -8,8 +8,7 @@ use shopfloor_core::ui::printable;
 use crate::apply::land::{self, Landed};
 use crate::apply::patrol;
 use crate::commands::{self, WorkerKeys, look};
-use crate::failure::Kind;
-use crate::plan::accept::{ACCEPTED, AcceptOptions, NOTHING_TO_MERGE, REBASING};
+use crate::failure::{Kind, fail};
 use crate::site::Site;
 use crate::worker::{Task, Worker};
 
@@ -51,9 +50,8 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
         return Ok(print_answer(site, &worker, new, &Landed::Accepted(new.clone())));
     }
-    let options = AcceptOptions { force: args.force };
     if site.is_dry {
-        let (plan, _) = land::plan(site, &name, options)?;
+        let (plan, _) = land::plan(site, &name, args.force)?;
         if !plan.is_reviewed {
             site.ui.note(format!("{name} was not reviewed"));
         }
@@ -63,7 +61,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         let answer = AcceptAnswer { worker, outcome: plan.landing.outcome(), sha, commit: sha, branch };
         return Ok(commands::show(site.ui, answer, &[would]));
     }
-    let landed = land::land(site, &name, options, args.message.as_deref())?;
+    let landed = land::land(site, &name, args.force, args.message.as_deref())?;
     drop(lock);
     if matches!(landed, Landed::Accepted(_)) {
         // The default branch has moved, so other reviews may be behind it now.
@@ -78,7 +76,7 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
     if let Some(name) = name {
         return state.require(name).cloned();
     }
-    let refuse = |why: String, hint: String| Err(Kind::WrongState.failure(why).hint(hint));
+    let refuse = |why: String, hint: String| Err(fail(Kind::WrongState, why).hint(hint));
     let Some(worker) = state.last_reviewed.as_ref().and_then(|name| state.workers.get(name)) else {
         return refuse(
             "nothing was reviewed".into(),
@@ -98,9 +96,9 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
 fn print_answer(site: &Site<'_>, worker: &Worker, sha: &str, landed: &Landed) -> Exit {
     let (name, branch) = (&worker.name, &site.clone.branch);
     let (outcome, sha, exit) = match landed {
-        Landed::Accepted(new) => (ACCEPTED, new.as_str(), Exit::Done),
-        Landed::NothingToMerge(base) => (NOTHING_TO_MERGE, base.as_str(), Exit::Done),
-        Landed::Rebasing(_) => (REBASING, sha, Exit::No),
+        Landed::Accepted(new) => ("accepted", new.as_str(), Exit::Done),
+        Landed::NothingToMerge(base) => ("nothing_to_merge", base.as_str(), Exit::Done),
+        Landed::Rebasing(_) => ("rebasing", sha, Exit::No),
     };
     match landed {
         _ if site.ui.is_json() => {

@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::shutdown;
 use crate::commands;
-use crate::daemon::{self, Ending};
+use crate::daemon;
 use crate::site::Site;
 use crate::store::{self, State};
 use crate::worker::{Session, Worker};
@@ -25,16 +25,15 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return Ok(commands::show(site.ui, commands::statuses(&state, &names), &would));
     }
     let root = &site.root.path;
-    let ending = if args.force { Ending::AtOnce } else { Ending::Gentle };
     let state = match store::load(root) {
         Ok(state) => state,
         Err(failure) => {
-            daemon::end(root, ending)?;
+            daemon::end(root, args.force)?;
             return shutdown::end_unknown(site, args.force, &failure).map(|()| Exit::Done);
         }
     };
     let names = up(&state);
-    daemon::end(root, ending)?;
+    daemon::end(root, args.force)?;
     commands::recover(site)?;
     shutdown::end_all(site, args.force)?;
     let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();

@@ -34,7 +34,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::site::{Site, SiteLock};
 use crate::store::State;
 use crate::tmux::Pane;
@@ -53,6 +53,12 @@ impl<'a> WorkerKeys<'a> {
     pub fn of(name: &'a str) -> WorkerKeys<'a> {
         WorkerKeys { worker: name, name, id: name }
     }
+}
+
+/// The answer about a root with `--json`.
+#[derive(Serialize)]
+pub struct RootAnswer<'a> {
+    pub root: &'a Path,
 }
 
 /// The answer of `--dry-run` with `--json`: the command's answer as far as it is known, and what the command would do.
@@ -77,7 +83,7 @@ pub fn confirm(ui: &Ui, is_agreed: bool, question: &str, undone: &str) -> Result
     if is_agreed || ui.can_ask() && ui.confirm(question) {
         return Ok(());
     }
-    Err(Kind::Undecided.failure(undone).hint("a person must decide: run the command on a terminal, or with `--yes`"))
+    Err(fail(Kind::Undecided, undone).hint("a person must decide: run the command on a terminal, or with `--yes`"))
 }
 
 /// Finishes what a killed command left open. A dry run does not.
@@ -116,8 +122,7 @@ pub fn locked(site: &Site<'_>, name: &str) -> Result<(Worker, SiteLock)> {
 pub fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
     let worker = site.worker(name)?;
     site.tmux()?.pane_of(&worker)?.ok_or_else(|| {
-        Kind::WrongState
-            .failure(format!("{name} has no session"))
+        fail(Kind::WrongState, format!("{name} has no session"))
             .hint(format!("start its session: `worker-ctl up {name}`"))
     })
 }

@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::deliver::deliver;
 use crate::commands::{self, look};
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::start::permit;
@@ -27,7 +27,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     look(site)?;
     let name = site.state()?.last_reviewed.ok_or_else(|| {
-        Kind::WrongState.failure("nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
+        fail(Kind::WrongState, "nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
     })?;
     let (worker, _lock) = commands::locked(site, &name)?;
     let sha = worker.work.commit_sha.clone().unwrap_or_default();

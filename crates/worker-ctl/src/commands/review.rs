@@ -14,7 +14,7 @@ use shopfloor_core::text::{printable_lines, shell_word};
 
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WorkerKeys, look};
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::plan::accept::require_review;
 use crate::plan::machine::Input;
 use crate::site::Site;
@@ -83,7 +83,7 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<String> {
     let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
     let longest = waiting.min_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
     longest.map(|worker| worker.name.clone()).ok_or_else(|| {
-        Kind::WrongState.failure("no worker needs review").hint("`worker-ctl status` shows the state of each worker")
+        fail(Kind::WrongState, "no worker needs review").hint("`worker-ctl status` shows the state of each worker")
     })
 }
 

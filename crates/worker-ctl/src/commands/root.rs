@@ -1,16 +1,15 @@
 //! `root trust`: puts a root on the user's own list, once a person has seen its configuration.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::commands;
+use crate::commands::{self, RootAnswer};
 use crate::layout;
 use crate::root::{common_of, require_root};
 use crate::roots;
@@ -33,18 +32,12 @@ pub struct TrustArgs {
     pub yes: bool,
 }
 
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct TrustAnswer<'a> {
-    root: &'a Path,
-}
-
 pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result<Exit> {
     let dir = env.cwd.join(expand_home(env, &args.dir.to_string_lossy()));
     let root = &dir.canonicalize().unwrap_or(dir);
     if ui.is_dry() {
         require_root(env, root)?;
-        return Ok(commands::show(ui, TrustAnswer { root }, &[format!("list {}", root.display())]));
+        return Ok(commands::show(ui, RootAnswer { root }, &[format!("list {}", root.display())]));
     }
     let source = require_root(env, root)?;
     let config = fs::read(&layout::config(root))?.unwrap_or_default();
@@ -55,7 +48,7 @@ pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result
     commands::confirm(ui, args.yes, "Run what it says, in this root from now on?", "the root was not listed")?;
     roots::record(env, root, Some(&common_of(env, &source)))?;
     match ui.is_json() {
-        true => ui.json(&TrustAnswer { root }),
+        true => ui.json(&RootAnswer { root }),
         false => ui.done(format!("listed {}", printable(&root.to_string_lossy()))),
     }
     Ok(Exit::Done)

@@ -9,9 +9,9 @@ use crate::apply::deliver::deliver;
 use crate::apply::{copies, rebase};
 use crate::commands;
 use crate::facts::standing::Standing;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::plan::machine::Input;
-use crate::plan::prompt::{self, Surroundings};
+use crate::plan::prompt;
 use crate::plan::start::{permit, start};
 use crate::site::{Site, SiteLock};
 use crate::worker::Worker;
@@ -61,7 +61,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return commands::show_delivery(site, &worker, format!("give the task to {}", worker.name));
     }
     bring_up_to_date(site, &standing)?;
-    let text = prompt::task(&surroundings(site, &worker), &prompt);
+    let text = text(site, &worker, &prompt);
     commands::print_delivery(site, &worker.name, deliver(site, &worker, &input, &text))
 }
 
@@ -74,7 +74,7 @@ fn resume(site: &Site<'_>, name: &str, args: &Args) -> Result<Exit> {
     if site.is_dry {
         return commands::show_delivery(site, &worker, format!("send {name} its task again"));
     }
-    let text = prompt::task(&surroundings(site, &worker), worker.work.prompt.as_deref().unwrap_or_default());
+    let text = text(site, &worker, worker.work.prompt.as_deref().unwrap_or_default());
     commands::print_delivery(site, name, deliver(site, &worker, &input, &text))
 }
 
@@ -104,7 +104,7 @@ fn pick(site: &Site<'_>) -> Result<(Worker, SiteLock)> {
             }
         }
     }
-    Err(Kind::WrongState.failure("no worker is idle").hint("`worker-ctl status` shows the state of each worker"))
+    Err(fail(Kind::WrongState, "no worker is idle").hint("`worker-ctl status` shows the state of each worker"))
 }
 
 /// Puts the worktree on the worker's branch, at the default branch's commit.
@@ -118,18 +118,21 @@ fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
         from = base;
     }
     if !rebase::move_worktree(site, worker.checkout(), from, base)? {
-        return Err(Kind::Changed
-            .failure(format!("{} changed meanwhile", tree.display()))
-            .hint("run the same command again"));
+        return Err(
+            fail(Kind::Changed, format!("{} changed meanwhile", tree.display())).hint("run the same command again")
+        );
     }
     copies::copy_all(site, tree)
 }
 
-fn surroundings<'s>(site: &'s Site<'_>, worker: &'s Worker) -> Surroundings<'s> {
-    Surroundings {
-        worktree: &worker.worktree_path,
-        source: site.source().display().to_string(),
-        validate: site.root.config.given("validate"),
-        role: site.root.role_of(&worker.name),
-    }
+/// The text of a task.
+fn text(site: &Site<'_>, worker: &Worker, prompt: &str) -> String {
+    let config = &site.root.config;
+    prompt::task(
+        &worker.worktree_path,
+        &site.source(),
+        config.given("validate"),
+        site.root.role_of(&worker.name),
+        prompt,
+    )
 }

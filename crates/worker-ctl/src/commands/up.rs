@@ -10,10 +10,10 @@ use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
 use crate::apply::bring_up::{bring_up, make_missing};
-use crate::apply::keep_up::{Patrol, keep_up, not_started};
+use crate::apply::keep_up::{keep_up, not_started};
 use crate::commands;
 use crate::daemon;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::log;
 use crate::site::Site;
@@ -43,10 +43,9 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             down(&state, &names).iter().map(|name| format!("start the session of {name}")).collect();
         return Ok(commands::show(site.ui, commands::statuses(&state, &names), &would));
     }
-    let patrol = if args.no_patrol { Patrol::Off } else { Patrol::On };
     match (args.detach, args.names.is_empty()) {
-        (true, _) => detach(site, patrol),
-        (false, true) => keep_up(site, patrol),
+        (true, _) => detach(site, args.no_patrol),
+        (false, true) => keep_up(site, !args.no_patrol),
         (false, false) => start_these(site, &args.names),
     }
 }
@@ -70,7 +69,7 @@ fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     // A program that waits for a person is in another state than the command needs, which is no failure of the machine.
     let is_waiting = failures.iter().all(|failure| failure.exit == Exit::No);
     let why = "not all workers are up";
-    let failure = if is_waiting { Kind::NotReady.failure(why) } else { Failure::failed(why) };
+    let failure = if is_waiting { fail(Kind::NotReady, why) } else { Failure::failed(why) };
     let lines = failures.iter().flat_map(|failure| {
         let hints = failure.hints.iter().map(|hint| format!("  hint: {hint}"));
         let causes = failure.causes();
@@ -86,7 +85,7 @@ fn down<'n>(state: &State, names: &'n [String]) -> Vec<&'n String> {
 }
 
 /// Starts an `up` in the background. Its output goes to a log.
-fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
+fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let state = site.state()?;
     site.tmux()?;
     if daemon::is_running(&site.root.path)? {
@@ -99,7 +98,7 @@ fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     let mut words = vec![word(&program), "--root".into(), word(&site.root.path)];
     words.extend(site.flag_arguments().iter().map(|word| shell_word(Path::new(word))));
     words.push("up".into());
-    words.extend((patrol == Patrol::Off).then(|| "--no-patrol".into()));
+    words.extend(no_patrol.then(|| "--no-patrol".into()));
     let line = format!("nohup {} >> {} 2>&1 < /dev/null &", words.join(" "), word(&log));
     let status = proc::shell(site.env, &line)?.capture()?.status;
     let start = Instant::now();

@@ -9,7 +9,7 @@ use shopfloor_core::proc;
 
 use crate::commands;
 use crate::daemon;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::site::Site;
 use crate::worker::Worker;
 
@@ -65,11 +65,11 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         let hint = "`worker-ctl status` shows the state of each worker";
         if stuck.len() == names.len() || !*any && !stuck.is_empty() {
             let why = format!("the workers below cannot become {state} by themselves");
-            return Err(Kind::WrongState.failure(why).details(stuck.iter().map(|why| format!("  {why}"))).hint(hint));
+            return Err(fail(Kind::WrongState, why).details(stuck.iter().map(|why| format!("  {why}"))).hint(hint));
         }
         if start.elapsed() >= limit {
             let who = if *any { "no worker became" } else { "not all workers became" };
-            return Err(Kind::Timeout.failure(format!("{who} {state} within {timeout}")).hint(hint));
+            return Err(fail(Kind::Timeout, format!("{who} {state} within {timeout}")).hint(hint));
         }
         proc::check_interrupt()?;
         std::thread::sleep(POLL);

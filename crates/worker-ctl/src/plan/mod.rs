@@ -10,7 +10,7 @@ pub mod start;
 
 use shopfloor_core::error::{Failure, Result};
 
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::worker::{Checkout, Worker};
 
 /// How many changed files are listed.
@@ -18,7 +18,7 @@ const MAX_LISTED: usize = 20;
 
 /// Exit 1: the worker's task is in another state.
 fn wrong_state(worker: &Worker) -> Failure {
-    Kind::WrongState.failure(format!("{} is {}", worker.name, worker.task.word()))
+    fail(Kind::WrongState, format!("{} is {}", worker.name, worker.task.word()))
 }
 
 /// Exit 1 when a worktree has uncommitted changes.
@@ -27,8 +27,7 @@ pub fn require_clean(worker: &Worker, dirty: &[String]) -> Result<()> {
         return Ok(());
     }
     let more = dirty.len().saturating_sub(MAX_LISTED).checked_sub(1).map(|n| format!("  and {} more", n + 1));
-    Err(Kind::Dirty
-        .failure(format!("{} has uncommitted changes", worker.worktree_path))
+    Err(fail(Kind::Dirty, format!("{} has uncommitted changes", worker.worktree_path))
         .details(dirty.iter().take(MAX_LISTED).map(|path| format!("  {path}")).chain(more))
         .hint(format!("ask for a commit: `worker-ctl message {} 'Commit your changes'`", worker.name)))
 }
@@ -39,7 +38,6 @@ pub fn require_at(is_at: bool, Checkout { worker: name, branch, .. }: Checkout<'
         return Ok(());
     }
     let short: String = sha.chars().take(12).collect();
-    Err(Kind::WrongState
-        .failure(format!("{name} is not on {branch} at {short}"))
+    Err(fail(Kind::WrongState, format!("{name} is not on {branch} at {short}"))
         .hint(format!("see what {name} is doing: `worker-ctl attach {name}`")))
 }

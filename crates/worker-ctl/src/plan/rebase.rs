@@ -4,7 +4,7 @@ use shopfloor_core::error::Result;
 
 use crate::clone::MergeResult;
 use crate::facts::standing::Standing;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::plan::{require_at, require_clean, wrong_state};
 use crate::worker::{Session, Task, Worker};
 
@@ -19,18 +19,13 @@ pub enum Rebase {
     AskToResolve,
 }
 
-/// The words for the outcomes of a rebase.
-pub const UP_TO_DATE: &str = "up_to_date";
-pub const REBASED: &str = "rebased";
-pub const REBASING: &str = "rebasing";
-
 impl Rebase {
     /// The outcome that it leads to.
     pub fn outcome(self) -> &'static str {
         match self {
-            Rebase::UpToDate => UP_TO_DATE,
-            Rebase::Replay => REBASED,
-            Rebase::AskToResolve => REBASING,
+            Rebase::UpToDate => "up_to_date",
+            Rebase::Replay => "rebased",
+            Rebase::AskToResolve => "rebasing",
         }
     }
 }
@@ -40,8 +35,7 @@ pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
     let worker = &standing.worker;
     require_task(worker)?;
     if standing.worktree.is_rebasing {
-        return Err(Kind::WrongState
-            .failure(format!("{} is in a rebase of its own", worker.name))
+        return Err(fail(Kind::WrongState, format!("{} is in a rebase of its own", worker.name))
             .hint(format!("wait until {} has finished that rebase", worker.name)));
     }
     require_clean(worker, &standing.worktree.dirty)?;
@@ -61,8 +55,7 @@ pub fn require_task(worker: &Worker) -> Result<()> {
 fn decide(standing: &Standing, branch: &str) -> Result<Rebase> {
     let Some(work) = &standing.work else {
         let why = format!("the worktree of {} has no commit checked out", standing.worker.name);
-        return Err(Kind::WrongState
-            .failure(why)
+        return Err(fail(Kind::WrongState, why)
             .hint(format!("see what {0} is doing: `worker-ctl attach {0}`", standing.worker.name)));
     };
     require_at(standing.is_at(&work.sha), standing.worker.checkout(), &work.sha)?;
@@ -83,8 +76,7 @@ pub fn require_session(worker: &Worker, branch: &str) -> Result<()> {
     if worker.program.session == Session::Up && worker.program.fault.is_none() {
         return Ok(());
     }
-    Err(Kind::Conflict
-        .failure(format!("{name} conflicts with {branch} and has no session"))
+    Err(fail(Kind::Conflict, format!("{name} conflicts with {branch} and has no session"))
         .hint(format!("start its session, so that it can resolve the conflicts: `worker-ctl up {name}`")))
 }
 

@@ -4,7 +4,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::ui::printable;
 
 use crate::facts::losses::Losses;
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::worker::Worker;
 
 /// How many lost commits and files are listed.
@@ -15,8 +15,7 @@ pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<
     if losses.is_empty() || is_forced {
         return Ok(());
     }
-    Err(Kind::Unmerged
-        .failure(format!("{} has work that is nowhere else", worker.name))
+    Err(fail(Kind::Unmerged, format!("{} has work that is nowhere else", worker.name))
         .details(losses.lines().into_iter().take(MAX_LISTED).map(|line| printable(&line)))
         .hint("accept or save the work first, or use `--force`, which keeps it under refs/shopfloor/trash/"))
 }

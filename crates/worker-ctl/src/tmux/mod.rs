@@ -16,7 +16,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd, Output};
 use shopfloor_core::text::{escape_format, shell_word};
 
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::worker::{Session, Worker};
 
@@ -118,8 +118,7 @@ impl Tmux {
     fn check(&self, args: &[&str], output: Output) -> Result<String> {
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(Kind::Tmux
-                .failure(format!("tmux {} failed with {}", args[0], output.status))
+            return Err(fail(Kind::Tmux, format!("tmux {} failed with {}", args[0], output.status))
                 .because(std::io::Error::other(stderr)));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
@@ -165,10 +164,9 @@ impl Tmux {
         let is_inherited = |name: &str| !LOCAL_VARS.contains(&name) && !NOT_INHERITED.contains(&name);
         let vars = self.env.vars.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         let lines = vars.filter(|(name, _)| is_inherited(name) && is_variable(name));
-        let lines: String =
-            lines.map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value))).collect();
-        let more = more.iter().map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value)));
-        let lines = lines + &more.collect::<String>() + &self.death_hook(root);
+        let more = more.iter().map(|(name, value)| (*name, value.as_str()));
+        let lines = lines.chain(more).map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value)));
+        let lines = lines.collect::<String>() + &self.death_hook(root);
         // A pipe keeps the values out of the process list.
         let output = self.feed(&["source-file", "-"], lines.into_bytes())?;
         self.check(&["source-file"], output).map(drop)
@@ -176,11 +174,6 @@ impl Tmux {
 
     pub fn is_running(&self) -> bool {
         UnixStream::connect(&self.socket).is_ok()
-    }
-
-    fn has_no_session(&self) -> Result<bool> {
-        let output = self.run(&["list-sessions"])?;
-        Ok(output.status.success() && output.stdout.is_empty())
     }
 
     /// Ends the server and everything in it.
@@ -216,12 +209,13 @@ impl Tmux {
             let output = self.run(&["list-panes", "-a", "-F", format])?;
             // The command fails without a server and without sessions, and then there are no panes. A session may start
             // at that moment, so try again.
-            if output.status.success() || !self.is_running() || self.has_no_session()? {
+            let has_no_session = || self.must(&["list-sessions"]).is_ok_and(|sessions| sessions.is_empty());
+            if output.status.success() || !self.is_running() || has_no_session() {
                 let text = String::from_utf8_lossy(&output.stdout).into_owned();
                 return Ok(text.lines().filter_map(parse).collect());
             }
         }
-        Err(Kind::Tmux.failure("tmux cannot list its panes"))
+        Err(fail(Kind::Tmux, "tmux cannot list its panes"))
     }
 
     /// The current directory of a pane's program.

@@ -11,7 +11,7 @@ use shopfloor_core::proc;
 
 use super::{Tmux, Typist};
 use crate::agent::{AgentTable, Paste};
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::worker::Worker;
 
@@ -79,7 +79,7 @@ pub fn require_free(tmux: &Tmux, worker: &str, pane: &str) -> Result<()> {
     let Some(Typist { client, secs }) = tmux.typist(pane)? else { return Ok(()) };
     let ago = if secs <= 0 { "just now".to_owned() } else { format!("{secs} s ago") };
     let why = format!("nothing was typed to {worker}: somebody at {client} typed there {ago}");
-    Err(Kind::Occupied.failure(why).hint("run the same command when they are done, or type anyway with `--force`"))
+    Err(fail(Kind::Occupied, why).hint("run the same command when they are done, or type anyway with `--force`"))
 }
 
 /// The failure of a delivery that typed nothing. Exit 4, whatever the cause was.
@@ -87,8 +87,7 @@ pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
     if is_nothing_typed(&failure) || Kind::InDoubt.is_kind_of(&failure) {
         return failure;
     }
-    Kind::NotDelivered
-        .failure(format!("nothing was typed to {worker}: {}", failure.message))
+    fail(Kind::NotDelivered, format!("nothing was typed to {worker}: {}", failure.message))
         .details(failure.causes())
         .hint(format!(
             "look at its terminal with `worker-ctl peek {worker}`, or start its session with `worker-ctl up {worker}`"
@@ -147,12 +146,12 @@ pub fn type_buffer(
     if !is_forced && let Some(Typist { client, .. }) = tmux.typist(pane)? {
         // Their keys follow our text in the line, so they must decide what happens to both.
         let why = format!("the text for {name} is in its input line, not submitted: somebody types at {client}");
-        return Err(Kind::InDoubt.failure(why).hint(format!("submit or clear it: `worker-ctl attach {name}`")));
+        return Err(fail(Kind::InDoubt, why).hint(format!("submit or clear it: `worker-ctl attach {name}`")));
     }
     if refuse_question().is_err() {
         let why = format!("the text for {name} was typed, and not submitted: its program asks a question");
         let hint = format!("answer, then submit or clear the text: `worker-ctl attach {name}`");
-        return Err(Kind::InDoubt.failure(why).hint(hint));
+        return Err(fail(Kind::InDoubt, why).hint(hint));
     }
     submit(tmux, pane, agent)
 }

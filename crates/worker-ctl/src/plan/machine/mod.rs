@@ -17,7 +17,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::time;
 
-use crate::failure::Kind;
+use crate::failure::{Kind, fail};
 use crate::log::ACTIVITY;
 use crate::note::{Fault, Note};
 use crate::report::{Report, Signal};
@@ -280,22 +280,21 @@ impl MachineStep<'_> {
 
     /// Exit 1: the worker's state does not allow it.
     fn refuse(&self, why: String, hint: impl Into<String>) -> Failure {
-        Kind::WrongState.failure(why).hint(hint)
+        fail(Kind::WrongState, why).hint(hint)
     }
 
     /// Exit 4: no program is running that could get a text.
     fn refuse_dead(&self) -> Failure {
         let name = &self.before.name;
         let why = format!("nothing was typed to {name}: it is {}", self.before.status());
-        Kind::NotDelivered.failure(why).hint(format!("start its session first: `worker-ctl up {name}`"))
+        fail(Kind::NotDelivered, why).hint(format!("start its session first: `worker-ctl up {name}`"))
     }
 
     /// Exit 4: the program runs, but shows something other than its input line.
     fn refuse_unready(&self) -> Failure {
         let name = &self.before.name;
         let why = format!("nothing was given to {name}: its program does not take input yet");
-        Kind::NotDelivered
-            .failure(why)
+        fail(Kind::NotDelivered, why)
             .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"))
     }
 
@@ -336,8 +335,7 @@ fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
     if !worker.program.is_in_doubt || input.is_forced() || matches!(input, Input::Typing { .. }) {
         return Ok(());
     }
-    Err(Kind::InDoubt
-        .failure(format!("a text may be in the input line of {name}"))
+    Err(fail(Kind::InDoubt, format!("a text may be in the input line of {name}"))
         .hint(format!(
             "look at the line with `worker-ctl peek {name}`, and submit or clear it with `worker-ctl attach {name}`"
         ))
@@ -352,7 +350,6 @@ pub fn refuse_over_question(worker: &Worker, is_forced: bool) -> Result<()> {
     let name = &worker.name;
     let question =
         worker.doing.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
-    Err(Kind::Occupied
-        .failure(format!("nothing was typed to {name}: it asks a question{question}"))
+    Err(fail(Kind::Occupied, format!("nothing was typed to {name}: it asks a question{question}"))
         .hint(format!("answer with `worker-ctl attach {name}`, or type anyway with `--force`")))
 }
