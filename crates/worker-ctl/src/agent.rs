@@ -54,26 +54,19 @@ pub struct Ready {
 
 /// A question it may ask before it takes input.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Dialog {
     /// A menu that `when` matches, in which the line that `choose` matches is selected and confirmed.
-    Menu(Menu),
+    Menu { when: String, choose: String },
     /// A screen that matches, and the keys for it, which are typed once.
-    Keys(KeyedDialog),
+    Keys { pattern: String, keys: Vec<String> },
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Menu {
-    pub when: String,
-    pub choose: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KeyedDialog {
-    pub pattern: String,
-    pub keys: Vec<String>,
+impl Dialog {
+    pub fn is_shown(&self, screen: &str) -> bool {
+        let (Dialog::Menu { when: pattern, .. } | Dialog::Keys { pattern, .. }) = self;
+        regex(pattern).is_ok_and(|pattern| pattern.is_match(screen))
+    }
 }
 
 /// How a text gets into it.
@@ -105,8 +98,7 @@ impl AgentTable {
     pub fn preset(name: &str) -> Option<AgentTable> {
         let program = agents::find(name)?;
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let dialog =
-            |dialog: &ProgramDialog| Dialog::Menu(Menu { when: dialog.when.into(), choose: dialog.choose.into() });
+        let dialog = |dialog: &ProgramDialog| Dialog::Menu { when: dialog.when.into(), choose: dialog.choose.into() };
         let (delivery, task) = match program.task {
             TaskDelivery::Argv(task) => (Delivery::Argv, words(task)),
             TaskDelivery::Paste => (Delivery::Paste, Vec::new()),
@@ -145,8 +137,8 @@ impl AgentTable {
     /// Its patterns, each a regular expression. Exit 2 where one is none.
     pub fn check(&self) -> Result<()> {
         let dialogs = self.dialogs.iter().flat_map(|dialog| match dialog {
-            Dialog::Menu(Menu { when, choose }) => vec![when, choose],
-            Dialog::Keys(KeyedDialog { pattern, .. }) => vec![pattern],
+            Dialog::Menu { when, choose } => vec![when, choose],
+            Dialog::Keys { pattern, .. } => vec![pattern],
         });
         if let Some(word) = self.task.iter().find(|word| word.contains("{task}") && *word != "{task}") {
             return Err(Failure::malformed(format!(

@@ -35,7 +35,7 @@ impl Bell {
             if !self.is_silent {
                 site.ui.note(format!("{name} {need}"));
             }
-            if site.root.config.defaults.sound_on_review && std::io::stderr().is_terminal() {
+            if site.root.config.settings.truth("sound_on_review") && std::io::stderr().is_terminal() {
                 let _ = std::io::stderr().write_all(b"\x07");
             }
         }
@@ -45,11 +45,12 @@ impl Bell {
 /// What a worker needs a person for, and the command for that.
 fn need(worker: &Worker) -> Option<String> {
     let name = &worker.name;
-    if worker.activity == Activity::Asks {
-        let question = worker.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
+    if worker.doing.activity == Activity::Asks {
+        let question =
+            worker.doing.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
         return Some(format!("asks{question}: answer with `worker-ctl attach {name}`"));
     }
-    if worker.activity == Activity::Rests && worker.has_open_task() && worker.status() == worker.task.word() {
+    if worker.doing.activity == Activity::Rests && worker.has_open_task() && worker.status() == worker.task.word() {
         return Some(format!("ended its turn without a commit: look with `worker-ctl peek {name}`"));
     }
     (worker.task == Task::NeedsReview).then(|| format!("needs review: `worker-ctl review {name}`"))

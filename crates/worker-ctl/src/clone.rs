@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, ListedWorktree, failed, private_dir, recorded_dir};
 use shopfloor_core::hash::Digest;
@@ -11,9 +11,10 @@ use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
-use crate::worker::Worker;
+use crate::worker::{Checkout, Worker};
 
 /// git in the root's clone.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
 impl SourceClone {
     /// `source` is the person's repository, whose configuration counts.
     pub fn new(git: &Git, root: &WorkerRoot, source: &Path, is_dry: bool) -> Result<SourceClone> {
-        let branch = root.config.repo.branch.clone();
+        let branch = root.config.text("branch").to_owned();
         let theirs = if source.is_dir() { source } else { Path::new("/") };
         let (plain, git) = (git.clone(), git.in_clone(&root.path, &layout::host_git(&root.path), theirs)?);
         Ok(SourceClone { git, plain, root: root.path.clone(), branch, is_dry })
@@ -162,6 +163,19 @@ impl SourceClone {
         Ok((asked.status.success() && !sha.is_empty()).then_some(sha))
     }
 
+    /// The commits that these names resolve to, from one process.
+    pub fn commits(&self, names: &[String]) -> Result<Vec<String>> {
+        let asked: String = names.iter().map(|name| format!("{name}^{{commit}}\n")).collect();
+        let cmd = self.cmd(&self.root)?.args(["cat-file", "--batch-check=%(objectname)"]);
+        let listed = cmd.input(asked.into_bytes()).capture()?;
+        if !listed.status.success() {
+            return Err(failed("cat-file", &listed));
+        }
+        // A name that resolves to nothing is told with a reason.
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        Ok(text.lines().filter(|line| !line.contains(' ')).map(str::to_owned).collect())
+    }
+
     pub fn require_base(&self) -> Result<String> {
         self.commit(&self.root, &self.base())?.ok_or_else(|| {
             Failure::failed(format!("the source has no branch {}", self.branch))
@@ -187,7 +201,7 @@ impl SourceClone {
     /// the default branch has since dropped that commit.
     pub fn fork(&self, worker: &Worker, sha: &str) -> Result<String> {
         let now = self.merge_base(&self.base(), sha)?;
-        let recorded = match &worker.onto_sha {
+        let recorded = match &worker.work.onto_sha {
             Some(onto) => self.merge_base(onto, sha)?,
             None => None,
         };
@@ -197,7 +211,7 @@ impl SourceClone {
             (None, None) => {
                 let why = format!("the work of {} has no history in common with {}", worker.name, self.branch);
                 let reset = format!("worker-ctl reset {} --force", worker.name);
-                Err(Failure::new(Exit::No, "unrelated", why)
+                Err(fail(Kind::Unrelated, why)
                     .hint(format!("ask the worker to put its work on {}, or discard it with `{reset}`", self.branch)))
             }
         }
@@ -271,19 +285,11 @@ impl SourceClone {
         Ok(text.split('\0').filter(|line| line.len() > 3).filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
 
-    /// Exit 1 unless the worktree is on the worker's branch, at this commit, with no rebase under way.
-    pub fn require_at(&self, worker: &Worker, sha: &str) -> Result<()> {
-        let tree = Path::new(&worker.worktree_path);
-        let is_there = !is_rebasing(tree)
-            && self.branch_of(tree)?.as_ref() == Some(&worker.branch)
-            && self.ask(tree, &["rev-parse", "HEAD"])? == sha;
-        if is_there {
-            return Ok(());
-        }
-        let short: String = sha.chars().take(12).collect();
-        let name = &worker.name;
-        Err(Failure::new(Exit::No, "wrong_state", format!("{name} is not on {} at {short}", worker.branch))
-            .hint(format!("see what {name} is doing: `worker-ctl attach {name}`")))
+    /// Whether the worktree is on the worker's branch, at this commit, with no rebase under way.
+    pub fn is_at(&self, Checkout { branch, tree, .. }: Checkout<'_>, sha: &str) -> Result<bool> {
+        Ok(!is_rebasing(tree)
+            && self.branch_of(tree)?.as_deref() == Some(branch)
+            && self.ask(tree, &["rev-parse", "HEAD"])? == sha)
     }
 
     /// The branch that is checked out, if any.
@@ -295,7 +301,7 @@ impl SourceClone {
 
     /// Whether one commit is in the history of another.
     pub fn has(&self, sha: &str, older: &str) -> Result<bool> {
-        Ok(self.run(&self.root, &["merge-base", "--is-ancestor", older, sha])?.status.success())
+        Ok(sha == older || self.run(&self.root, &["merge-base", "--is-ancestor", older, sha])?.status.success())
     }
 }
 
@@ -351,17 +357,16 @@ pub fn is_rebasing(worktree: &Path) -> bool {
 
 /// Exit 4 unless the rebase under way in a worker's worktree rebases its own branch. An agent can write to git's record
 /// of the rebase, and ending a rebase moves the branch named in that record.
-pub fn require_own_rebase(worker: &Worker) -> Result<()> {
-    let tree = Path::new(&worker.worktree_path);
+pub fn require_own_rebase(Checkout { worker, branch, tree }: Checkout<'_>) -> Result<()> {
     let Some(dir) = private_dir(tree) else { return Ok(()) };
     for name in ["rebase-merge/head-name", "rebase-apply/head-name"] {
         let file = dir.join(name);
         let Some(text) = fs::read(&file)? else { continue };
         let text = String::from_utf8_lossy(&text).trim().to_owned();
-        if text != format!("refs/heads/{}", worker.branch) && text != "detached HEAD" {
-            let why = format!("the rebase in {} is recorded for {text}, not for {}", tree.display(), worker.branch);
-            return Err(Failure::new(Exit::Failed, "tampered", why)
-                .hint(format!("the rebase was left as it is; look at it with `worker-ctl attach {}`", worker.name)));
+        if text != format!("refs/heads/{branch}") && text != "detached HEAD" {
+            let why = format!("the rebase in {} is recorded for {text}, not for {branch}", tree.display());
+            return Err(fail(Kind::Tampered, why)
+                .hint(format!("the rebase was left as it is; look at it with `worker-ctl attach {worker}`")));
         }
     }
     Ok(())
@@ -389,7 +394,10 @@ pub fn left_markers(clone: &SourceClone, sha: &str, files: &[String]) -> Result<
 pub fn new_commit(clone: &SourceClone, worker: &Worker, tree: &ListedWorktree) -> Result<Option<String>> {
     let sha = &tree.head;
     let is_at = |recorded: &Option<String>| recorded.as_ref() == Some(sha);
-    if tree.branch.as_ref() != Some(&worker.branch) || is_at(&worker.baseline_sha) || is_at(&worker.commit_sha) {
+    if tree.branch.as_ref() != Some(&worker.branch)
+        || is_at(&worker.work.baseline_sha)
+        || is_at(&worker.work.commit_sha)
+    {
         return Ok(None);
     }
     if is_rebasing(Path::new(&worker.worktree_path)) || clone.ahead(sha)? == 0 {

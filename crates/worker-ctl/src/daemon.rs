@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 
 /// How long a running `up` may take to end its sessions.
@@ -21,7 +22,7 @@ pub fn is_running(root: &Path) -> Result<bool> {
 
 /// Exit 75: another `up` runs.
 pub fn refuse_second() -> Failure {
-    Failure::new(Exit::Busy, "busy", "another `up` runs for this root")
+    fail(Kind::Busy, "another `up` runs for this root")
         .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers")
 }
 
@@ -39,17 +40,8 @@ pub fn take(root: &Path) -> Result<Lock> {
     Err(refuse_second())
 }
 
-/// How a running `up` is asked to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// It ends its sessions itself.
-    Gentle,
-    /// It leaves its sessions to us.
-    AtOnce,
-}
-
-/// Asks a running `up` to end, and waits until its lock is free.
-pub fn end(root: &Path, ending: Ending) -> Result<()> {
+/// Asks a running `up` to end, and waits until its lock is free. At once, it leaves its sessions to us.
+pub fn end(root: &Path, at_once: bool) -> Result<()> {
     let start = Instant::now();
     let mut asked = None;
     while is_running(root)? {
@@ -58,12 +50,12 @@ pub fn end(root: &Path, ending: Ending) -> Result<()> {
         let pid = String::from_utf8_lossy(&text).trim().parse().ok().and_then(Pid::from_raw);
         if let Some(pid) = pid.filter(|pid| asked.replace(*pid) != Some(*pid)) {
             let _ = kill_process(pid, Signal::TERM);
-            if ending == Ending::AtOnce {
+            if at_once {
                 let _ = kill_process(pid, Signal::INT);
             }
         }
         if start.elapsed() > PATIENCE {
-            return Err(Failure::new(Exit::Busy, "busy", "the running `up` does not end")
+            return Err(fail(Kind::Busy, "the running `up` does not end")
                 .hint("kill that process, then run `worker-ctl down` again"));
         }
         thread::sleep(Duration::from_millis(20));

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 
 /// The tool's name: its binary, and its state directory.
@@ -35,23 +34,9 @@ pub enum RootLock {
     Daemon,
 }
 
-impl RootLock {
-    fn name(self) -> &'static str {
-        match self {
-            RootLock::State => "state",
-            RootLock::Publish => "publish",
-            RootLock::Patrol => "patrol",
-            RootLock::Config => "config",
-            RootLock::Fetch => "fetch",
-            RootLock::Tmux => "tmux",
-            RootLock::Daemon => "daemon",
-        }
-    }
-}
-
 /// A lock's file.
 pub fn lock(root: &Path, lock: RootLock) -> PathBuf {
-    root.join("locks").join(format!("{}.lock", lock.name()))
+    root.join("locks").join(format!("{lock:?}.lock").to_lowercase())
 }
 
 /// The lock that is held during long work on one worker.
@@ -100,11 +85,6 @@ pub fn journal(root: &Path, worker: &str) -> PathBuf {
     journals(root).join(format!("{worker}.json"))
 }
 
-/// The last report of a worker's own hook.
-pub fn receipt(root: &Path, worker: &str) -> PathBuf {
-    root.join("hooks").join(format!("{worker}.json"))
-}
-
 /// The longest path for a socket, with room for what programs append.
 const LONGEST_SOCKET: usize = 96;
 
@@ -122,13 +102,6 @@ pub fn is_short(socket: &Path) -> bool {
 pub fn is_tmux_socket(root: &Path, socket: &Path) -> bool {
     let inside = tmux_socket(root);
     if is_short(&inside) { socket == inside } else { socket.parent().is_some_and(fs::is_ours) }
-}
-
-/// The socket at which a worker's program takes texts. It is beside that of tmux.
-pub fn text_socket(tmux_socket: &Path, worker: &str) -> PathBuf {
-    let dir = tmux_socket.with_file_name("hooks");
-    let named = dir.join(format!("{worker}.sock"));
-    if is_short(&named) { named } else { dir.join(&Digest::of(worker.as_bytes()).to_string()[..8]) }
 }
 
 /// The settings or the plugin with hooks that the workers' sessions of a program get.

@@ -2,7 +2,7 @@
 //!
 //! Rooms, from top to bottom: `cli`, `commands`, `apply` (the state, sessions, worktrees, landing), `plan` (pure
 //! decisions and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `site` (a root
-//! with the values to work on it), `bell`, `tmux`, `daemon`, `receipt`, `store` (`state.json`), `log`, `clone` (git in
+//! with the values to work on it), `bell`, `tmux`, `daemon`, `store` (`state.json`), `log`, `clone` (git in
 //! the root), `root`, `roots` (the user's list of them), `settings`, `agent`, `worker`, `note`, `layout` (the path of
 //! each file and lock).
 
@@ -11,6 +11,8 @@ mod commands;
 
 mod apply;
 pub mod plan;
+
+mod failure;
 
 mod facts;
 
@@ -21,7 +23,6 @@ mod daemon;
 mod layout;
 mod log;
 mod note;
-mod receipt;
 mod report;
 mod root;
 mod roots;
@@ -50,11 +51,10 @@ pub fn main() -> std::process::ExitCode {
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.settings;
-    let find = || {
+    let site = || {
         let values = flags.all().map(|(name, value)| (name, value.map(std::path::Path::to_path_buf)));
         Site::find(ui, env, cli.root.as_deref(), values.into())
     };
-    let site = || find().or_else(|failure| commands::root::offer(ui, env, failure).and_then(|()| find()));
     let text = |flag: &Option<std::path::PathBuf>| flag.as_ref().map(|value| value.to_string_lossy().into_owned());
     match &cli.command {
         Command::Init(args) => {
@@ -82,6 +82,9 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Events(args) => commands::events::run(&site()?, args),
         Command::Root(command) => commands::root::run(ui, env, command),
         Command::Hook(args) => commands::hook::run(ui, env, args),
-        Command::Config => commands::config::run(&site()?),
+        Command::Config => {
+            ui.config(&site()?.root.config.settings);
+            Ok(Exit::Done)
+        }
     }
 }

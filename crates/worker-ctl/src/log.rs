@@ -37,7 +37,7 @@ pub fn record(
     // `append` sets `seq`.
     json!({ "v": 1, "seq": 0, "time": time::render(now), "worker": after.name, "event": name, "from": before.status(),
         "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision,
-        "activity": after.activity.word(), "activity_text": after.activity_text })
+        "activity": after.doing.activity.word(), "activity_text": after.doing.activity_text })
 }
 
 /// The last record of each worker that has a revision. The key `rejected` is added: the commit of the worker's last
@@ -85,18 +85,15 @@ pub fn append(root: &Path, record: &Value) -> Result<()> {
     fs::append_line(&log, &format!("{begin}--- {}", line(record)))
 }
 
-/// The last sequence number. Records of a version without numbers count from 1.
+/// The last sequence number.
 pub fn last_seq(root: &Path) -> Result<u64> {
-    let mut count = 0;
     for path in [layout::events(root), older(&layout::events(root))] {
-        let Some(last) = fs::last_line(&path)? else { continue };
-        if let Some(seq) = serde_json::from_slice::<Value>(&last).ok().and_then(|record| record["seq"].as_u64()) {
-            return Ok(seq + count);
+        let last = fs::last_line(&path)?.and_then(|last| serde_json::from_slice::<Value>(&last).ok());
+        if let Some(seq) = last.and_then(|record| record["seq"].as_u64()) {
+            return Ok(seq);
         }
-        let text = fs::read_own(&path)?.unwrap_or_default();
-        count += text.iter().filter(|byte| **byte == b'\n').count() as u64;
     }
-    Ok(count)
+    Ok(0)
 }
 
 /// Rotates a log that has grown large. Returns whether it did.

@@ -18,6 +18,8 @@ pub struct Report {
     pub signal: Signal,
     /// The conversation that it is about.
     pub conversation: Option<String>,
+    /// The hash of the text that the program got; empty if it got none now, none if its hooks never tell.
+    pub text: Option<String>,
 }
 
 /// What the program does.
@@ -55,12 +57,12 @@ impl Payload {
     }
 
     /// The name of the event.
-    pub fn event(&self) -> &str {
+    fn event(&self) -> &str {
         self.text("/hook_event_name").or_else(|| self.text("/type")).unwrap_or_default()
     }
 
     /// The text of the prompt that the program has got, if this event is about one.
-    pub fn prompt(&self, hooks: &ProgramHooks) -> Option<&str> {
+    fn prompt(&self, hooks: &ProgramHooks) -> Option<&str> {
         self.text("/prompt").filter(|_| hooks.event(self.event()) == Some(HookEvent::Prompted))
     }
 
@@ -87,7 +89,9 @@ impl Payload {
             HookEvent::Rests => Signal::Rests,
         };
         let conversation = ["/session_id", "/thread-id"].into_iter().find_map(|key| self.text(key)).and_then(id);
-        Some(Report { signal, conversation })
+        let tells_texts = hooks.events.iter().any(|(_, event)| *event == HookEvent::Prompted);
+        let text = tells_texts.then(|| self.prompt(hooks).map(digest).unwrap_or_default());
+        Some(Report { signal, conversation, text })
     }
 
     /// What tells a use of a tool apart from others. claude's questions do not name it, so it is the tool with its
@@ -117,10 +121,27 @@ impl Payload {
 }
 
 /// A name that is safe as an argument; none if it is not.
-pub fn id(text: &str) -> Option<String> {
+fn id(text: &str) -> Option<String> {
     let is_safe = !text.is_empty()
         && text.len() <= LONGEST_ID
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     is_safe.then(|| text.to_owned())
+}
+
+/// The hash of a text without what programs are known to change in it: they mark a paste, turn tabs into blanks, and add
+/// or drop blanks at the end of lines.
+pub fn digest(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.trim().lines() {
+        if !is_paste_mark(line.trim()) {
+            lines.push(line.replace('\t', "    ").trim_end().to_owned());
+        }
+    }
+    Digest::of(lines.join("\n").trim().as_bytes()).to_string()
+}
+
+/// Whether a line is one of those that claude puts around a pasted text.
+fn is_paste_mark(line: &str) -> bool {
+    line == "</pasted_content>" || line.starts_with("<pasted_content ") && line.ends_with('>')
 }

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
 
 use crate::agent::AgentTable;
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::roots;
 use crate::settings::{RootConfig, WorkerTable};
@@ -43,10 +44,10 @@ impl WorkerRoot {
             None => search(env)?,
         };
         let path = path.canonicalize().unwrap_or(path);
-        match shopfloor_core::roots::load(env)?.contains_key(&path) {
-            true => WorkerRoot::load(env, path, flags),
-            false => Err(roots::unlisted(Exit::Bad, &path)),
+        if !shopfloor_core::roots::load(env)?.contains_key(&path) {
+            return Err(roots::unlisted(&path));
         }
+        WorkerRoot::load(env, path, flags)
     }
 
     /// Loads the configuration of the root at `path`, which must be known to be a root.
@@ -88,11 +89,10 @@ impl WorkerRoot {
 
     /// The argv of a worker's agent. `hooks` are the words that `{hooks}` stands for.
     pub fn command(&self, worker: &Worker, agent: &AgentTable, hooks: &[String]) -> Vec<String> {
-        let defaults = &self.config.defaults;
         let own = self.worker(&worker.name);
         // The default model is one of the default agent.
-        let is_default = own.agent.as_ref().unwrap_or(&worker.agent) == &defaults.agent;
-        let default = defaults.model.clone().filter(|_| is_default);
+        let is_default = own.agent.as_ref().unwrap_or(&worker.agent) == self.config.text("agent");
+        let default = self.config.given("model").map(str::to_owned).filter(|_| is_default);
         let model = own.model.or(default).or(agent.model.clone());
         let common_dir = self.path.join(".git");
         // Not what the worktree says of itself, because its agent can write that.
@@ -104,13 +104,14 @@ impl WorkerRoot {
             word.replace("{git_dir}", &git_dir).replace("{git_common_dir}", &text(&common_dir))
         };
         let skip = agent.skip_permissions.clone().unwrap_or_else(|| vec![SKIP_PERMISSIONS.to_owned()]);
-        let permissions = if defaults.skip_permissions { skip } else { agent.ask_permissions.clone() };
+        let permissions =
+            if self.config.settings.truth("skip_permissions") { skip } else { agent.ask_permissions.clone() };
         let mut argv = Vec::new();
         for word in &agent.command {
             match (word.as_str(), &model) {
                 ("{hooks}", _) => argv.extend_from_slice(hooks),
                 ("{skip_permissions}", _) => argv.extend(permissions.iter().map(|word| fill(word))),
-                ("{allowed_tools}", _) => argv.push(defaults.allowed_tools.join(",")),
+                ("{allowed_tools}", _) => argv.push(self.config.items("allowed_tools")),
                 ("{model}", None) => drop(argv.pop()),
                 (word, model) => argv.push(fill(word).replace("{model}", model.as_deref().unwrap_or_default())),
             }
@@ -119,24 +120,18 @@ impl WorkerRoot {
     }
 
     pub fn source(&self, env: &Env) -> PathBuf {
-        self.path.join(expand_home(env, &self.config.repo.source))
+        self.path.join(expand_home(env, self.config.text("source")))
     }
 }
 
-/// Whether a directory is a root.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Proof {
-    /// It is a root, with this source.
-    Root(PathBuf),
-    /// It is not a root, for this reason.
-    None(String),
-}
+/// The source of a directory that is a root, or why it is none.
+pub type Proof = std::result::Result<PathBuf, String>;
 
 /// Whether `dir` is a root. A root's configuration runs commands, so the proof must be something that a cloned
 /// repository cannot contain: `.git` is a real directory whose own configuration names a source, and nobody else can
 /// write to `.git`, `dir` and `config.toml`.
 pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
-    let none = |why: &str| Ok(Proof::None(why.to_owned()));
+    let none = |why: &str| Ok(Err(why.to_owned()));
     let (config, git_dir) = (layout::config(dir), dir.join(".git"));
     if !dir.is_dir() {
         return none("the directory does not exist");
@@ -150,23 +145,20 @@ pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     if let Some(why) = [dir, &git_dir, &config].into_iter().find_map(|path| fs::open_to_others(path, env.home())) {
         return none(&why);
     }
-    match Git::find(env)?.recorded_source(&git_dir)? {
-        Some(source) => Ok(Proof::Root(source)),
-        None => none("its .git/config does not set shopfloor.source"),
-    }
+    let source = Git::find(env)?.recorded_source(&git_dir)?;
+    Ok(source.ok_or_else(|| "its .git/config does not set shopfloor.source".to_owned()))
 }
 
 /// The source of a root. Exit 2 unless the directory is one.
 pub fn require_root(env: &Env, dir: &Path) -> Result<PathBuf> {
-    match prove(env, dir)? {
-        Proof::Root(source) => Ok(source),
-        Proof::None(why) => Err(no_root(format!("{} is not a root of worker-ctl: {why}", dir.display()))
-            .hint("create a root with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")),
-    }
+    prove(env, dir)?.map_err(|why| {
+        no_root(format!("{} is not a root of worker-ctl: {why}", dir.display()))
+            .hint("create a root with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")
+    })
 }
 
 fn no_root(message: String) -> Failure {
-    Failure::new(Exit::Bad, "not_initialised", message)
+    fail(Kind::NotInitialised, message)
 }
 
 fn search(env: &Env) -> Result<PathBuf> {
@@ -194,7 +186,7 @@ fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
             || env.cwd.starts_with(layout::worktrees(above)) || own == above.join(".git").canonicalize().ok(),
             |inner| inner.starts_with(layout::worktrees(above)),
         );
-        if is_part && matches!(prove(env, above)?, Proof::Root(_)) {
+        if is_part && prove(env, above)?.is_ok() {
             found = Some(above);
         }
     }
@@ -202,42 +194,30 @@ fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
 }
 
 /// The root recorded in a repository. It is never another repository's root, because work would land on that
-/// repository. Exit 3 when no root of the repository is listed: then this one may be from before there was a list.
+/// repository.
 fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let here = repo.home.checkout.display();
     let Some(root) = read_record(&repo.home.common_dir)? else {
         let failure = no_root(format!("no root of worker-ctl is recorded in the repository {here}"));
-        let failure = match prove(env, default)? {
-            Proof::Root(source) => {
-                failure.details([format!("{} is the root of {}", default.display(), source.display())])
-            }
-            Proof::None(_) => failure,
-        };
-        return Err(failure.hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
+        let other = prove(env, default)?.ok();
+        let other = other.map(|source| format!("{} is the root of {}", default.display(), source.display()));
+        return Err(failure.details(other).hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
     };
-    let (root, own, all) = (real(&root), real(&repo.home.common_dir), shopfloor_core::roots::load(env)?);
-    match prove(env, &root)? {
-        Proof::Root(source) => {
-            let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));
-            // A copied repository records the root of the original. A repository that is gone may have moved here.
-            if common.is_dir() && real(&common) != own {
-                let (root, source) = (root.display(), source.display());
-                let why = format!("{root}, the root recorded in the repository {here}, is the root of {source}");
-                return Err(no_root(why).hint(
-                    "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`",
-                ));
-            }
-            match all.contains_key(&root) || all.values().any(|common| real(common) == own) {
-                true => Ok(root),
-                false => Err(roots::unlisted(Exit::Decide, &root)),
-            }
-        }
-        Proof::None(why) => {
-            let root = root.display();
-            Err(no_root(format!("{root}, the root recorded in the repository {here}, is not a root: {why}"))
-                .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`"))
-        }
+    let root = real(&root);
+    let shown = root.display();
+    let source = prove(env, &root)?.map_err(|why| {
+        no_root(format!("{shown}, the root recorded in the repository {here}, is not a root: {why}"))
+            .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`")
+    })?;
+    let common = shopfloor_core::roots::load(env)?.remove(&root).unwrap_or_else(|| common_of(env, &source));
+    // A copied repository records the root of the original. A repository that is gone may have moved here.
+    if common.is_dir() && real(&common) != real(&repo.home.common_dir) {
+        let source = source.display();
+        let why = format!("{shown}, the root recorded in the repository {here}, is the root of {source}");
+        let hint = "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`";
+        return Err(no_root(why).hint(hint));
     }
+    Ok(root)
 }
 
 fn real(path: &Path) -> PathBuf {

@@ -4,14 +4,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::roots;
 use shopfloor_core::text::shell_word;
 
-/// The failure kind of a root that the list does not name.
-pub const UNLISTED: &str = "unlisted_root";
+use crate::failure::{Kind, fail};
 
 /// Lists a root as the one of this repository; without one, takes the root out of the list.
 pub fn record(env: &Env, root: &Path, common: Option<&Path>) -> Result<()> {
@@ -41,7 +40,7 @@ pub fn check(path: &Path) -> Result<()> {
 }
 
 /// The failure of a root that the list does not name.
-pub fn unlisted(exit: Exit, root: &Path) -> Failure {
-    Failure::new(exit, UNLISTED, format!("{} is not on your list of roots, so it is not used", root.display()))
+pub fn unlisted(root: &Path) -> Failure {
+    fail(Kind::UnlistedRoot, format!("{} is not on your list of roots, so it is not used", root.display()))
         .hint(format!("see what it would run, and list it: `worker-ctl root trust {}`", shell_word(root)))
 }

@@ -53,61 +53,19 @@ const OWN_TABLES: [OwnTable; 2] = [
 const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
-const WORKER_KEYS: [&str; 5] = ["agent", "model", "role_prompt", "excluded_from_pool", "host"];
-const AGENT_KEYS: [&str; 18] = [
-    "command",
-    "env",
-    "skip_permissions",
-    "ask_permissions",
-    "model",
-    "task",
-    "resume",
-    "resume_conversation",
-    "hooks",
-    "ready",
-    "startup_keys",
-    "dialogs",
-    "clear",
-    "submit_key",
-    "paste",
-    "delivery",
-    "ok_exits",
-    "strip",
-];
-const TABLES: [&str; 5] = ["defaults", "repo", "agents", "workers", "hosts"];
+const WORKER_KEYS: &str = "agent model role_prompt excluded_from_pool host";
+const AGENT_KEYS: &str = "command env skip_permissions ask_permissions model task resume resume_conversation hooks \
+    ready startup_keys dialogs clear submit_key paste delivery ok_exits strip";
+const TABLES: &str = "defaults repo agents workers hosts";
 
 /// The configuration that results from the file, flags and variables.
 #[derive(Debug, Default)]
 pub struct RootConfig {
-    pub defaults: DefaultsTable,
-    pub repo: RepoTable,
+    pub copy: Vec<CopiedFile>,
     pub agents: BTreeMap<String, AgentTable>,
     pub workers: BTreeMap<String, WorkerTable>,
     /// Every setting with its source, and the warnings about them.
     pub settings: config::Config,
-}
-
-#[derive(Debug, Default)]
-pub struct DefaultsTable {
-    pub agent: String,
-    /// None: each agent runs its own default.
-    pub model: Option<String>,
-    pub skip_permissions: bool,
-    pub allowed_tools: Vec<String>,
-    pub patrol_interval: Duration,
-    pub sound_on_review: bool,
-    pub branch_prefix: String,
-    pub on_event: Option<Line>,
-    pub before_attach: Option<Line>,
-    pub after_attach: Option<Line>,
-}
-
-#[derive(Debug, Default)]
-pub struct RepoTable {
-    pub source: String,
-    pub branch: String,
-    pub validate: Option<String>,
-    pub copy: Vec<CopiedFile>,
 }
 
 /// A file of the source that git does not track and that every worktree gets.
@@ -167,34 +125,38 @@ impl RootConfig {
         })?;
         check(&path, &text, &tables)?;
         settings.warnings.extend(find_unknown_keys(&path, &text));
-        let text = |name: &str| settings.value(name).map(|value| value.text.clone());
-        let text_or_default =
-            |name: &str| text(name).or(settings.default_of(name).map(str::to_owned)).unwrap_or_default();
-        let line = |name: &str| settings.value(name).filter(|value| !value.text.trim().is_empty()).map(Line::of);
-        let items = |name: &str| settings.value(name).map(|value| value.items.clone());
-        Ok(RootConfig {
-            defaults: DefaultsTable {
-                agent: text_or_default("agent"),
-                model: text("model").filter(|model| !model.is_empty()),
-                skip_permissions: settings.truth("skip_permissions"),
-                allowed_tools: items("allowed_tools").unwrap_or_else(|| TOOLS.split(',').map(str::to_owned).collect()),
-                patrol_interval: settings.duration("patrol_interval_secs", Unit::Seconds),
-                sound_on_review: settings.truth("sound_on_review"),
-                branch_prefix: text_or_default("branch_prefix"),
-                on_event: line("on_event"),
-                before_attach: line("before_attach"),
-                after_attach: line("after_attach"),
-            },
-            repo: RepoTable {
-                source: text_or_default("source"),
-                branch: text_or_default("branch"),
-                validate: text("validate"),
-                copy: tables.repo.copy,
-            },
-            agents: tables.agents,
-            workers: tables.workers,
-            settings,
-        })
+        let Tables { repo: CopyTable { copy }, agents, workers } = tables;
+        Ok(RootConfig { copy, agents, workers, settings })
+    }
+
+    /// The text of a setting, or its default; empty without one.
+    pub fn text(&self, name: &str) -> &str {
+        let set = self.settings.value(name).map(|value| value.text.as_str());
+        set.or(self.settings.default_of(name)).unwrap_or_default()
+    }
+
+    /// The text of a setting that something sets.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        Some(self.text(name)).filter(|text| !text.trim().is_empty())
+    }
+
+    /// The items of a list, separated by commas.
+    pub fn items(&self, name: &str) -> String {
+        self.settings.value(name).map_or_else(|| self.text(name).to_owned(), |value| value.items.join(","))
+    }
+
+    /// The command that a setting holds.
+    pub fn command(&self, name: &str) -> Option<Line> {
+        self.settings.value(name).filter(|value| !value.text.trim().is_empty()).map(Line::of)
+    }
+
+    pub fn patrol_interval(&self) -> Duration {
+        self.settings.duration("patrol_interval_secs", Unit::Seconds)
+    }
+
+    /// The branch of the worker with this name, when it is added.
+    pub fn branch_of(&self, worker: &str) -> String {
+        format!("{}{worker}", self.text("branch_prefix"))
     }
 }
 
@@ -227,18 +189,19 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
 fn find_unknown_keys(path: &Path, text: &str) -> Vec<String> {
     let Ok(document) = Document::parse(text) else { return Vec::new() };
     let mut warnings = Vec::new();
-    let mut check = |key: &str, item: &Item, known: &[&str], noun: &str| {
+    let mut check = |key: &str, item: &Item, known: &str, noun: &str| {
+        let known: Vec<&str> = known.split_whitespace().collect();
         if !known.contains(&key) {
             let line = Position::of(text, item.span().map_or(0, |span| span.start)).line;
-            let near = nearest(key, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let near = nearest(key, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             warnings.push(format!("{}:{line}: unknown {noun} `{key}`{near}", path.display()));
         }
     };
     for (key, item) in document.iter() {
-        check(key, item, &TABLES, "table");
-        let known: &[&str] = match key {
-            "agents" => &AGENT_KEYS,
-            "workers" => &WORKER_KEYS,
+        check(key, item, TABLES, "table");
+        let known = match key {
+            "agents" => AGENT_KEYS,
+            "workers" => WORKER_KEYS,
             _ => continue,
         };
         for (_, table) in item.as_table_like().into_iter().flat_map(|named| named.iter()) {

@@ -14,8 +14,9 @@ use shopfloor_core::ui::Ui;
 use crate::clone::SourceClone;
 use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
-use crate::store;
+use crate::store::{self, State};
 use crate::tmux::Tmux;
+use crate::worker::Worker;
 
 /// The settings given on the command line, by name.
 pub type SettingFlagValues = Vec<(&'static str, Option<PathBuf>)>;
@@ -95,14 +96,24 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// The socket at which a worker's program takes texts.
-    pub fn text_socket(&self, worker: &str) -> Result<PathBuf> {
-        Ok(layout::text_socket(&self.tmux_socket()?, worker))
-    }
-
     /// The repository that accepted work lands on.
     pub fn source(&self) -> PathBuf {
         self.root.source(self.env)
+    }
+
+    /// Loads the state. Exit 4 when it cannot be read.
+    pub fn state(&self) -> Result<State> {
+        store::load(&self.root.path)
+    }
+
+    /// Loads a worker's record. Exit 1 when there is none.
+    pub fn worker(&self, name: &str) -> Result<Worker> {
+        self.state()?.require(name).cloned()
+    }
+
+    /// Loads, changes and saves the state under its lock.
+    pub fn update<T>(&self, change: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+        store::update(&self.root.path, change)
     }
 
     /// Seconds since 1970.

@@ -7,22 +7,23 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::worker::Worker;
 
-/// Version 2 stores notes and faults as values. Version 1, which stored sentences, can still be read.
+/// The version of the format.
 const VERSION: u64 = 2;
 
 /// How many backups are kept.
 const BACKUPS: usize = 5;
 
 /// The content of `state.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     pub version: u64,
     pub revision: u64,
@@ -36,14 +37,7 @@ pub struct State {
 
 impl State {
     pub fn new(tmux_socket: &Path) -> State {
-        State {
-            version: VERSION,
-            revision: 0,
-            tmux_socket: tmux_socket.to_owned(),
-            last_reviewed: None,
-            workers: BTreeMap::new(),
-            more: Map::new(),
-        }
+        State { version: VERSION, tmux_socket: tmux_socket.to_owned(), ..State::default() }
     }
 
     /// Parses the file's content, or returns why it cannot be parsed.
@@ -99,7 +93,7 @@ pub fn load_any(root: &Path) -> Result<State> {
 }
 
 fn unusable(root: &Path, why: &str) -> Failure {
-    Failure::new(Exit::Failed, "state", format!("{}: {why}", layout::state(root).display()))
+    fail(Kind::State, format!("{}: {why}", layout::state(root).display()))
         .hint("run `worker-ctl doctor --rebuild`, which rebuilds the state from the worktrees")
 }
 
@@ -112,7 +106,7 @@ pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
     match serde_json::from_slice::<VersionOnly>(bytes) {
         Ok(VersionOnly { version }) if version > VERSION => {
             let newer = format!("{}: version {version} is newer than this program supports", path.display());
-            Err(Failure::new(Exit::Failed, "state", newer).hint("use the version of worker-ctl that wrote it"))
+            Err(fail(Kind::State, newer).hint("use the version of worker-ctl that wrote it"))
         }
         _ => Ok(()),
     }
@@ -120,7 +114,7 @@ pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Writes a state without looking at the previous one.
 pub fn create(root: &Path, state: &State) -> Result<()> {
-    write(root, state)
+    fs::replace(&layout::state(root), state.text()?.as_bytes(), Some(fs::PRIVATE))
 }
 
 /// Loads, changes and saves the state under the lock. Nothing is written when nothing changed or the change failed.
@@ -159,10 +153,6 @@ fn change_from<T>(
         fs::rename_over(&next, &layout::state(root))?;
     }
     Ok(answer)
-}
-
-fn write(root: &Path, state: &State) -> Result<()> {
-    fs::replace(&layout::state(root), state.text()?.as_bytes(), Some(fs::PRIVATE))
 }
 
 /// The newest state that can be read, out of the current one and its backups.
@@ -235,7 +225,7 @@ mod tests {
         );
         assert!(
             update(root, |state| {
-                state.workers.get_mut("w1").unwrap().prompt = Some("idle with a prompt".into());
+                state.workers.get_mut("w1").unwrap().work.prompt = Some("idle with a prompt".into());
                 Ok(())
             })
             .is_err()

@@ -1,16 +1,19 @@
 //! A worker's record: its task, and separately the state of its session.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use shopfloor_core::error::{Failure, Result};
 
-use crate::note::{self, Fault, Note};
+use crate::note::{Fault, Note};
 
 /// The state of a worker's task. A restart never changes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
     /// The worker has no task.
+    #[default]
     Idle,
     /// The worker has a task and no commit yet.
     Working,
@@ -59,10 +62,11 @@ impl Task {
 }
 
 /// Whether the agent's program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Session {
     Up,
+    #[default]
     Down,
     /// The program ended by itself, with this exit code.
     Code(i32),
@@ -119,17 +123,38 @@ impl PendingSend {
     }
 }
 
-/// A worker's record in `state.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A worker's record in `state.json`. Who owns a value decides how long it lives: `work` goes with the task, `program`
+/// and `doing` go with the session. In the file all are keys of one object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worker {
     pub name: String,
     pub agent: String,
     pub worktree_path: String,
     pub branch: String,
+    pub created_at_unix: i64,
+    pub last_activity_unix: i64,
+    pub session_id: String,
     pub task: Task,
-    pub session: Session,
-    #[serde(default, deserialize_with = "note::fault")]
-    pub fault: Option<Fault>,
+    /// When the state of the task last changed. It decides who has waited longest.
+    #[serde(default)]
+    pub task_since_unix: i64,
+    #[serde(flatten)]
+    pub work: Work,
+    #[serde(flatten)]
+    pub program: Program,
+    #[serde(flatten)]
+    pub doing: Doing,
+    pub pending_send: Option<PendingSend>,
+    #[serde(default)]
+    pub notes: Vec<Note>,
+    /// Keys that a later version added.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// What belongs to a task, from its start to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
     #[serde(rename = "current_prompt")]
     pub prompt: Option<String>,
     /// The commit that waits for review.
@@ -141,96 +166,77 @@ pub struct Worker {
     pub reviewed_sha: Option<String>,
     pub reviewed_patch: Option<String>,
     /// The default branch's commit that the last rebase aimed at. It is tried again only when the branch has moved on.
-    #[serde(default)]
     pub base_sha: Option<String>,
     /// The default branch's commit that the work sits on. Commits below it are not the worker's own.
-    #[serde(default)]
     pub onto_sha: Option<String>,
-    pub created_at_unix: i64,
-    pub last_activity_unix: i64,
-    /// When the state of the task last changed. It decides who has waited longest.
+    /// The files that had conflicts when the last rebase stopped.
     #[serde(default)]
-    pub task_since_unix: i64,
-    pub session_id: String,
+    pub conflicted: Vec<String>,
+    /// The conversation that knows the task, as the program's hook names it.
+    pub conversation: Option<String>,
+}
+
+/// What is known of the program in the worker's pane, and of its ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    pub session: Session,
+    pub fault: Option<Fault>,
     pub pane_id: Option<String>,
     pub pane_pid: Option<i32>,
     /// The pane whose crash was counted.
     pub dead_pane: Option<String>,
     pub crash_count: u32,
     pub last_crash_unix: Option<i64>,
-    pub pending_send: Option<PendingSend>,
+    /// The hash of the text that its hook reported last, to confirm that ours has arrived. Empty before it is typed; none
+    /// as long as no hook has spoken.
+    pub heard: Option<String>,
     /// Whether a text may be in its input line, not submitted. Another text would be appended to it.
     #[serde(default)]
     pub is_in_doubt: bool,
-    #[serde(default, deserialize_with = "note::notes")]
-    pub notes: Vec<Note>,
-    /// The files that had conflicts when the last rebase stopped.
-    #[serde(default)]
-    pub conflicted: Vec<String>,
+}
+
+/// What the program does, as its hooks tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doing {
     #[serde(default)]
     pub activity: Activity,
     /// When the activity began, and the question that the program asks.
-    #[serde(default)]
     pub activity_at: Option<String>,
-    #[serde(default)]
     pub activity_text: Option<String>,
     /// The tool use that the question is about, as the program's hook names it.
-    #[serde(default)]
     pub question_id: Option<String>,
-    /// The conversation that knows the task, as the program's hook names it.
-    #[serde(default)]
-    pub conversation: Option<String>,
-    #[serde(default)]
-    pub host: Option<String>,
-    /// Keys that a later version added.
-    #[serde(flatten)]
-    pub more: Map<String, Value>,
+}
+
+/// Where a worker works: its worktree, on its branch.
+#[derive(Clone, Copy, Debug)]
+pub struct Checkout<'w> {
+    pub worker: &'w str,
+    pub branch: &'w str,
+    pub tree: &'w Path,
 }
 
 impl Worker {
+    pub fn checkout(&self) -> Checkout<'_> {
+        Checkout { worker: &self.name, branch: &self.branch, tree: Path::new(&self.worktree_path) }
+    }
+
     pub fn new(name: &str, agent: &str, worktree: &str, branch: &str, now: i64) -> Worker {
         Worker {
             name: name.to_owned(),
             agent: agent.to_owned(),
             worktree_path: worktree.to_owned(),
             branch: branch.to_owned(),
-            task: Task::Idle,
-            session: Session::Down,
-            fault: None,
-            prompt: None,
-            commit_sha: None,
-            baseline_sha: None,
-            baseline_patch: None,
-            reviewed_sha: None,
-            reviewed_patch: None,
-            base_sha: None,
-            onto_sha: None,
             created_at_unix: now,
             last_activity_unix: now,
-            task_since_unix: now,
             session_id: format!("worker-{name}"),
-            pane_id: None,
-            pane_pid: None,
-            dead_pane: None,
-            crash_count: 0,
-            last_crash_unix: None,
-            pending_send: None,
-            is_in_doubt: false,
-            notes: Vec::new(),
-            conflicted: Vec::new(),
-            activity: Activity::Unknown,
-            activity_at: None,
-            activity_text: None,
-            question_id: None,
-            conversation: None,
-            host: None,
-            more: Map::new(),
+            task_since_unix: now,
+            ..Worker::default()
         }
     }
 
     /// The word that `status` shows: a fault goes before a session that is not up, and that goes before the task.
     pub fn status(&self) -> &'static str {
-        match (&self.fault, self.session) {
+        match (&self.program.fault, self.program.session) {
             (Some(_), _) => "error",
             (None, Session::Up) => self.task.word(),
             (None, _) => "offline",
@@ -246,7 +252,7 @@ impl Worker {
     pub fn clamp(&mut self, now: i64) {
         for time in [&mut self.created_at_unix, &mut self.last_activity_unix, &mut self.task_since_unix]
             .into_iter()
-            .chain(&mut self.last_crash_unix)
+            .chain(&mut self.program.last_crash_unix)
         {
             *time = now.min(*time);
         }
@@ -255,10 +261,11 @@ impl Worker {
     /// Checks that the record is valid, or returns why it is not.
     pub fn check(&self) -> Result<(), String> {
         let name = &self.name;
-        let empty = self.prompt.is_none() && self.commit_sha.is_none() && self.reviewed_sha.is_none();
+        let Work { prompt, commit_sha, reviewed_sha, .. } = &self.work;
+        let empty = prompt.is_none() && commit_sha.is_none() && reviewed_sha.is_none();
         match &self.task {
             Task::Idle if !empty => Err(format!("{name} is idle and has a prompt, a commit or a review")),
-            Task::NeedsReview if self.commit_sha.is_none() => Err(format!("{name} needs review and has no commit")),
+            Task::NeedsReview if commit_sha.is_none() => Err(format!("{name} needs review and has no commit")),
             Task::Rebasing { pre_sha, .. } if pre_sha.is_empty() => {
                 Err(format!("{name} is rebasing and has no commit from before"))
             }

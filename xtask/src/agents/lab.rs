@@ -154,16 +154,6 @@ impl<'a> Lab<'a> {
         self.must("worker-ctl", &self.in_root(args))
     }
 
-    /// The stderr of a command of worker-ctl that must succeed.
-    pub fn notes_of(&self, args: &[&str]) -> Result<String> {
-        let output = self.run("worker-ctl", &self.in_root(args))?;
-        let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        if !output.status.success() {
-            bail!("worker-ctl {} failed with {}: {stderr}", args.join(" "), output.status);
-        }
-        Ok(stderr)
-    }
-
     /// Requires that a command of worker-ctl fails with this status.
     pub fn refused(&self, args: &[&str], status: i32) -> Result<()> {
         let output = self.run("worker-ctl", &self.in_root(args))?;

@@ -57,6 +57,12 @@ impl Git {
     }
 }
 
+/// A fingerprint of git's configuration in the current directory, if it covers everything that git reads there.
+pub(super) fn configuration_print(env: &Env, program: &Path) -> Option<u64> {
+    let known = Known::look(env, program)?;
+    (known.is_settled && known.is_whole()).then_some(known.print)
+}
+
 /// What plain files say of the repository of the current directory. It counts only if git has said the same of the same
 /// files.
 struct Known {

@@ -10,6 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use super::again::configuration_print;
 use super::plain::{require_plain, tampered};
 use super::{Git, git_said, nul_fields};
 use crate::error::{Failure, Result};
@@ -77,24 +78,41 @@ impl Git {
             }
         }
         link_worktrees(&real, &dir)?;
+        let file = dir.join("config");
+        let before = fs::read_no_follow(&file)?.unwrap_or_default();
+        // Read once: an agent may write it at any time.
+        let own = fs::read_no_follow(&real.join("config"))?.unwrap_or_default();
+        let made_for = self.made_for(&own, owner);
+        if made_for.as_ref().is_some_and(|made_for| before.starts_with(made_for)) {
+            return Ok(dir);
+        }
         let text = match owner {
-            Owner::Person => own_config(&self.settings(&real.join("config"))?, &real),
+            Owner::Person => own_config(&self.parsed(own, &real.join("config"))?, &real),
             Owner::Agents { theirs, .. } => {
                 let mut known: BTreeSet<Setting> = self.settings_in(theirs)?.into_iter().collect();
                 // The clone is one of that directory: git-lfs fetches from there.
                 for key in ["remote.origin.url", "shopfloor.source"] {
                     known.insert((key.into(), Some(theirs.clone().into_os_string())));
                 }
-                let mut settings = self.settings(&real.join("config"))?;
+                let mut settings = self.parsed(own, &real.join("config"))?;
                 settings.retain(|setting| is_harmless(setting) || known.contains(setting));
                 written(&settings)
             }
         };
-        let file = dir.join("config");
-        if fs::read_no_follow(&file)?.as_deref() != Some(&text) {
+        let text = [made_for.unwrap_or_default(), text].concat();
+        if before != text {
             fs::replace(&file, &text, Some(fs::PRIVATE))?;
         }
         Ok(dir)
+    }
+
+    /// The line that says what a stand-in's configuration is made for: the digest of the clone's, and a fingerprint of the
+    /// person's. It stands in that configuration, where no agent can write. None if it does not cover everything, so that
+    /// git must be asked.
+    fn made_for(&self, own: &[u8], owner: &Owner) -> Option<Vec<u8>> {
+        let Owner::Agents { theirs, .. } = owner else { return None };
+        let print = configuration_print(&self.env.at(theirs).ok()?, &self.program)?;
+        Some(format!("# made for {} {print}\n", Digest::of(own)).into_bytes())
     }
 
     /// Where a stand-in lies in the user's own state.
@@ -134,9 +152,14 @@ impl Git {
 
     /// What a file of configuration says, read once. Files that it includes do not count.
     fn settings(&self, file: &Path) -> Result<Vec<Setting>> {
-        let Some(text) = fs::read_no_follow(file)?.filter(|text| !text.trim_ascii().is_empty()) else {
+        self.parsed(fs::read_no_follow(file)?.unwrap_or_default(), file)
+    }
+
+    /// The settings in the text of a file.
+    fn parsed(&self, text: Vec<u8>, file: &Path) -> Result<Vec<Setting>> {
+        if text.trim_ascii().is_empty() {
             return Ok(Vec::new());
-        };
+        }
         let cmd = self.cmd(Path::new("/")).args(["config", "--file", "-", "--no-includes", "-z", "--list"]);
         let output = cmd.input(text).capture()?;
         match output.status.success() {

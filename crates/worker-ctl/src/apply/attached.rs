@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
 use shopfloor_core::git::{failed, private_dir};
 use shopfloor_core::hash::Digest;
@@ -13,12 +13,13 @@ use shopfloor_core::text::{printable, shell_word};
 
 use crate::clone::PLAIN;
 use crate::facts::losses::admin_dir;
+use crate::failure::{Kind, fail};
 use crate::site::Site;
-use crate::worker::Worker;
+use crate::worker::Checkout;
 
 /// The git-lfs objects that `tree` names, `base` does not and the source lacks. Exit 1 when the clone lacks one too, or
 /// when only the worker has a commit of a submodule: nobody could check such work out.
-pub fn read(site: &Site<'_>, worker: &Worker, base: &str, tree: &str) -> Result<Vec<Digest>> {
+pub fn read(site: &Site<'_>, place: Checkout<'_>, base: &str, tree: &str) -> Result<Vec<Digest>> {
     let settings = ["-c", "core.quotePath=false", "-c", "core.attributesFile=/dev/null", "diff"];
     let only = ["-G^(oid sha256:|Subproject commit )", base, tree];
     let diff = site.clone.ask(&site.root.path, &[&settings[..], &PLAIN, &only].concat())?;
@@ -33,7 +34,7 @@ pub fn read(site: &Site<'_>, worker: &Worker, base: &str, tree: &str) -> Result<
             let name = name.trim_end_matches('\t').trim_matches('"');
             path = name.strip_prefix("b/").unwrap_or(name);
         } else if let Some(sha) = line.strip_prefix("+Subproject commit ") {
-            refuse_lone(site, worker, path, sha)?;
+            refuse_lone(site, place, path, sha)?;
         } else if let Some(oid) = line.strip_prefix("+oid sha256:").and_then(Digest::parse)
             && !has(&there, &oid)?
         {
@@ -41,7 +42,7 @@ pub fn read(site: &Site<'_>, worker: &Worker, base: &str, tree: &str) -> Result<
                 oids.push(oid);
             } else if !diff.contains(&format!("\n-oid sha256:{oid}\n")) {
                 // The base does not have it under another name.
-                refuse_lost(site, worker, path)?;
+                refuse_lost(site, place, path)?;
             }
         }
     }
@@ -49,19 +50,19 @@ pub fn read(site: &Site<'_>, worker: &Worker, base: &str, tree: &str) -> Result<
 }
 
 /// Exit 1 when git-lfs handles the file. Another file may look like a pointer and be none.
-fn refuse_lost(site: &Site<'_>, worker: &Worker, path: &str) -> Result<()> {
+fn refuse_lost(site: &Site<'_>, place: Checkout<'_>, path: &str) -> Result<()> {
     let asked = ["check-attr", "-z", "filter", "--", path];
-    if !site.clone.ask(Path::new(&worker.worktree_path), &asked)?.ends_with("\0lfs\0") {
+    if !site.clone.ask(place.tree, &asked)?.ends_with("\0lfs\0") {
         return Ok(());
     }
     let why = format!("neither the clone nor the source has the git-lfs object of {}", printable(path));
     let hint = "run `git lfs fetch --all` in the source if a server has it, or have the file's content committed again";
-    Err(Failure::new(Exit::No, "lfs", why).hint(hint))
+    Err(fail(Kind::Lfs, why).hint(hint))
 }
 
 /// Exit 1 when the worker has a commit of a submodule that none of its remotes and not the source has.
-fn refuse_lone(site: &Site<'_>, worker: &Worker, path: &str, sha: &str) -> Result<()> {
-    let (clone, tree) = (&site.clone, Path::new(&worker.worktree_path));
+fn refuse_lone(site: &Site<'_>, place: Checkout<'_>, path: &str, sha: &str) -> Result<()> {
+    let (clone, tree) = (&site.clone, place.tree);
     // A submodule that was taken out of the worktree again leaves its repository.
     let left = admin_dir(clone, tree)?.map(|dir| dir.join("modules").join(path)).filter(|dir| dir.is_dir());
     let Some(own) = private_dir(&tree.join(path)).or(left) else { return Ok(()) };
@@ -86,13 +87,13 @@ fn refuse_lone(site: &Site<'_>, worker: &Worker, path: &str, sha: &str) -> Resul
     {
         return Ok(());
     }
-    let (name, branch) = (&worker.name, &worker.branch);
+    let Checkout { worker: name, branch, .. } = place;
     let why = format!("only {name} has the commit {sha} of the submodule {}", printable(path));
     let next = match private_dir(&there) {
         Some(_) => format!("git -C {} fetch {} {sha}:refs/heads/{branch}", shell_word(&there), shell_word(&own)),
         None => format!("git -C {} submodule update --init", shell_word(&site.source())),
     };
-    Err(Failure::new(Exit::No, "submodule", why)
+    Err(fail(Kind::Submodule, why)
         .hint(format!("run `{next}`, or ask {name} to push that commit; then run the same command again")))
 }
 
@@ -126,7 +127,7 @@ pub fn copy(site: &Site<'_>, oids: &[Digest]) -> Result<()> {
     for oid in oids {
         let path = path_of(oid)?;
         let damaged = || {
-            Failure::new(Exit::No, "lfs", format!("{} is damaged", from.join(&path).display()))
+            fail(Kind::Lfs, format!("{} is damaged", from.join(&path).display()))
                 .hint("move it away, and have the file's content committed again")
         };
         let (mut file, _) = from.open_regular(&path)?.ok_or_else(damaged)?;

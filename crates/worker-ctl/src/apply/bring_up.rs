@@ -14,7 +14,6 @@ use crate::facts::version;
 use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::site::Site;
-use crate::store;
 use crate::worker::checked_name;
 
 /// How many programs are started at the same time.
@@ -62,7 +61,7 @@ pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + S
 
 /// Names the programs among the presets of these workers whose installed version was not tried.
 fn tell_untried(site: &Site<'_>, names: &[String]) {
-    let Ok(state) = store::load(&site.root.path) else { return };
+    let Ok(state) = site.state() else { return };
     let workers = names.iter().filter_map(|name| state.workers.get(name));
     let programs: BTreeMap<_, _> =
         workers.filter_map(|worker| site.root.preset_of(worker)).map(|program| (program.name, program)).collect();
@@ -81,7 +80,7 @@ fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
     let _lock = site.lock(name)?;
     // config.toml may have changed while we waited for the lock.
     let site = &site.reload()?;
-    let Some(worker) = store::load(&site.root.path)?.workers.get(name).cloned() else { return Ok(false) };
+    let Some(worker) = site.state()?.workers.get(name).cloned() else { return Ok(false) };
     if !Path::new(&worker.worktree_path).is_dir() {
         transition::record(site, name, &Input::Fault { reason: Fault::WorktreeMissing })?;
         return Err(Failure::failed(format!("its worktree {} is missing", worker.worktree_path))
@@ -93,7 +92,7 @@ fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
 /// Creates the workers that `config.toml` lists but the state does not know, out of `names` or all. Returns the
 /// failures.
 pub fn make_missing(site: &Site<'_>, names: Option<&[String]>) -> Vec<String> {
-    let existing = store::load(&site.root.path).map(|state| state.workers).unwrap_or_default();
+    let existing = site.state().map(|state| state.workers).unwrap_or_default();
     let is_missing = |name: &&String| !existing.contains_key(*name) && names.is_none_or(|names| names.contains(name));
     let missing = site.root.config.workers.keys().filter(is_missing);
     let failed = missing.filter_map(|name| Some(format!("{name}: {}", make_if_missing(site, name).err()?)));
@@ -105,7 +104,7 @@ fn make_if_missing(site: &Site<'_>, name: &str) -> Result<()> {
     let _lock = site.lock(name)?;
     // Its table may have been removed, or another process may have created the worker.
     let now = site.reload()?;
-    let exists = store::load(&site.root.path)?.workers.contains_key(name);
+    let exists = site.state()?.workers.contains_key(name);
     match now.root.config.workers.contains_key(name) && !exists {
         true => make::make(&now, name, &WorkerOptions::default()).map(drop),
         false => Ok(()),

@@ -19,7 +19,7 @@ use crate::site::Site;
 /// Copies the configured files into a worktree, except those that the source does not have. Exit 2 for a path that
 /// leads out of the source or the worktree.
 pub fn copy_all(site: &Site<'_>, worktree: &Path) -> Result<()> {
-    let copies = &site.root.config.repo.copy;
+    let copies = &site.root.config.copy;
     if copies.is_empty() {
         return Ok(());
     }
@@ -31,7 +31,7 @@ pub fn copy_all(site: &Site<'_>, worktree: &Path) -> Result<()> {
         fs::read_own(&path)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     copied.version = 1;
     let staging = Staging::open(&private, &target)?;
-    exclude(site, &copies.iter().map(|copy| Ok(paths(copy)?.1)).collect::<Result<Vec<_>>>()?)?;
+    exclude_patterns(site, &copies.iter().map(|copy| Ok(paths(copy)?.1.pattern())).collect::<Result<Vec<_>>>()?)?;
     for copy in copies {
         let (from, to) = paths(copy)?;
         let name = to.as_path().to_string_lossy().into_owned();
@@ -93,12 +93,7 @@ fn paths(copy: &CopiedFile) -> Result<(RelPath, RelPath)> {
     Ok((parse(&copy.from)?, parse(copy.to.as_ref().unwrap_or(&copy.from))?))
 }
 
-/// Adds paths to the clone's exclude list, so that `git add -A` leaves them out.
-fn exclude(site: &Site<'_>, paths: &[RelPath]) -> Result<()> {
-    exclude_patterns(site, &paths.iter().map(RelPath::pattern).collect::<Vec<_>>())
-}
-
-/// Adds patterns to the clone's exclude list.
+/// Adds patterns to the clone's exclude list, so that `git add -A` leaves these files out.
 pub fn exclude_patterns(site: &Site<'_>, patterns: &[String]) -> Result<()> {
     if patterns.is_empty() {
         return Ok(());

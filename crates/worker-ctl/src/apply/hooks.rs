@@ -1,7 +1,7 @@
 //! Wires an agent's own hooks to `worker-ctl hook`, for the session of a worker alone: nothing is written into files of a
 //! person, or into a project's files that git knows.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use shopfloor_core::agents::{self, AgentProgram, HookWiring, ProjectSettings};
@@ -23,72 +23,49 @@ const LIMIT: u64 = 10;
 /// The plugin for opencode.
 const OPENCODE: &str = include_str!("opencode_hooks.js");
 
-/// What makes a program call our hooks.
-#[derive(Debug, Default)]
-pub struct Wires {
-    /// The words that `{hooks}` stands for.
-    pub words: Vec<String>,
-    /// Variables of the program.
-    pub variables: Vec<(&'static str, String)>,
-    /// Whether the program takes texts at a socket.
-    pub takes_texts: bool,
-    /// A file that the program reads.
-    pub file: Option<(PathBuf, String)>,
-    /// Settings of the worktree, where they count.
-    project: Option<(ProjectSettings, String)>,
-}
+/// Variables, each with its value.
+pub type Variables = Vec<(String, String)>;
 
-impl Wires {
-    /// Writes what the hooks need.
-    pub fn place(&self, site: &Site<'_>, worker: &Worker) -> Result<()> {
-        if let Some((file, text)) = &self.file {
-            write(file, text)?;
-        }
-        if self.takes_texts {
-            let socket = site.text_socket(&worker.name)?;
-            fs::create_private_dir(socket.parent().unwrap_or(&socket))?;
-        }
-        if let Some((project, text)) = &self.project {
-            site.warn_on_failure(&worker.name, || place(site, Path::new(&worker.worktree_path), project, text));
-        }
-        Ok(())
-    }
-}
-
-/// What makes an agent's program call our hooks. This writes nothing.
-pub fn wires(site: &Site<'_>, agent: &AgentTable) -> Result<Wires> {
-    let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return Ok(Wires::default()) };
+/// Makes an agent's program call our hooks, if it goes on with the conversation `continued`. Returns the words that
+/// `{hooks}` stands for, and variables for the program.
+pub fn wire(
+    site: &Site<'_>,
+    worker: &Worker,
+    agent: &AgentTable,
+    continued: Option<&str>,
+) -> Result<(Vec<String>, Variables)> {
+    let nothing = || Ok((Vec::new(), Vec::new()));
+    let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return nothing() };
     // Without our own program there is nothing to call.
-    let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(site.env)) else {
-        return Ok(Wires::default());
-    };
+    let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(site.env)) else { return nothing() };
     let file = |extension: &str| layout::agent_file(&site.root.path, program.name, extension);
-    let command = || format!("{} hook {}", shell_word(&ours), program.name);
-    let mut wires = Wires::default();
+    let command = format!("{} hook {}", shell_word(&ours), program.name);
     match hooks.wiring {
         HookWiring::SettingsFlag(flag) => {
             let file = file("json");
-            wires.words = vec![flag.to_owned(), file.to_string_lossy().into_owned()];
-            wires.file = Some((file, settings(program, &command(), LIMIT)?));
+            write(&file, &settings(program, &command, LIMIT)?)?;
+            Ok((vec![flag.to_owned(), file.to_string_lossy().into_owned()], Vec::new()))
         }
         HookWiring::Notify => {
             let words = json!([ours.to_string_lossy(), "hook", program.name]);
-            wires.words = vec!["-c".to_owned(), format!("notify={words}")];
+            Ok((vec!["-c".to_owned(), format!("notify={words}")], Vec::new()))
         }
         // A person's own configuration in that variable goes first.
-        HookWiring::Plugin(variable) if site.env.var(variable).is_some() => {}
+        HookWiring::Plugin(variable) if site.env.var(variable).is_some() => nothing(),
         HookWiring::Plugin(variable) => {
             let (file, name) = (file("js"), json!(ours.to_string_lossy()).to_string());
-            let url = file_url(&file);
-            wires.variables = vec![(variable, json!({ "plugin": [url] }).to_string())];
-            wires.file = Some((file, OPENCODE.replace("\"@PROGRAM@\"", &name)));
-            wires.takes_texts = true;
+            write(&file, &OPENCODE.replace("\"@PROGRAM@\"", &name))?;
+            let plugin = (variable.to_owned(), json!({ "plugin": [file_url(&file)] }).to_string());
+            // It tells the plugin too that this is the worker's own program.
+            let conversation = continued.unwrap_or_default().to_owned();
+            Ok((Vec::new(), vec![plugin, ("WORKER_CTL_CONVERSATION".to_owned(), conversation)]))
         }
         HookWiring::Project(project) => {
-            wires.project = Some((project, settings(program, &command(), LIMIT * project.per_second)?));
+            let text = settings(program, &command, LIMIT * project.per_second)?;
+            site.warn_on_failure(&worker.name, || place(site, Path::new(&worker.worktree_path), &project, &text));
+            nothing()
         }
     }
-    Ok(wires)
 }
 
 /// Writes settings into a worktree in which they count, out of git's sight. A file that is not ours stays.

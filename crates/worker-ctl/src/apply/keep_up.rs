@@ -17,10 +17,11 @@ use crate::apply::{recover, shutdown, transition};
 use crate::bell::Bell;
 use crate::daemon;
 use crate::facts::processes;
+use crate::failure::Kind;
 use crate::layout::{self, RootLock};
 use crate::plan::machine::Input;
 use crate::site::Site;
-use crate::store::{self, State};
+use crate::store::State;
 use crate::tmux::{self, Pane};
 use crate::worker::{Session, Worker};
 
@@ -30,17 +31,11 @@ const POLL: Duration = Duration::from_millis(250);
 /// The interval between rounds while a text waits for a person to stop typing.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Whether to look for commits and for programs that ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patrol {
-    On,
-    Off,
-}
-
-/// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are.
-pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
+/// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are. If it does not patrol, it only
+/// keeps the sessions up.
+pub fn keep_up(site: &Site<'_>, patrols: bool) -> Result<Exit> {
     // Without a readable state there is nothing to keep up, and only a person can repair that.
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     // Without tmux there is nothing to wait for.
     site.tmux()?;
     let _lock = daemon::take(&site.root.path)?;
@@ -49,59 +44,38 @@ pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     // The default handler takes the second signal and ends us at once.
     let ending = site.ending.clone();
     proc::handle_signals(move |signal| !ending.fetch_or(true, Ordering::SeqCst) && send.send(signal).is_ok());
-    let mut config = LiveConfig { changed: fs::changed(&layout::config(&site.root.path)), site: site.reload()? };
+    let (mut site, mut changed) = (site.reload()?, None);
     // Programs start in threads, so that a slow one does not delay the patrol.
     let shared = Shared::default();
-    let mut rounds = Rounds {
-        patrol,
-        seen: Vec::new(),
-        last: None,
-        programs: Vec::new(),
-        is_first: true,
-        is_waiting: false,
-        bell: Bell::default(),
-    };
+    let mut rounds = Rounds { patrols, is_first: true, ..Rounds::default() };
     thread::scope(|scope| {
         let mut starters = Vec::new();
         loop {
-            let renewed = config.renew();
-            shared.warn(&config.site, "config", renewed.err().map(|failure| failure.to_string()));
-            if rounds.is_due(&config.site, &shared) {
+            // If the file cannot be read, the previous configuration stays.
+            let now = fs::changed(&layout::config(&site.root.path));
+            if changed.replace(now) != Some(now) {
+                let renewed = site.reload().map(|renewed| site = renewed);
+                shared.warn(&site, "config", renewed.err().map(|failure| failure.to_string()));
+            }
+            if rounds.is_due(&site, &shared) {
                 // The steps are independent: a failure of one does not prevent the others.
-                if let Some((own, names)) = rounds.find_starts(&config.site, &shared) {
+                if let Some((own, names)) = rounds.find_starts(&site, &shared) {
                     let shared = &shared;
                     starters.push(scope.spawn(move || start_all(&own, &names, shared)));
                 }
-                rounds.look(&config.site, &shared);
+                rounds.look(&site, &shared);
             }
             starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
             if let Ok(signal) = signals.recv_timeout(POLL) {
-                config.site.ui.note("ending all sessions");
+                site.ui.note("ending all sessions");
                 limit_shutdown(signal);
                 // The threads check whether they must end.
                 starters.into_iter().for_each(|starter| drop(starter.join()));
-                shutdown::end_all(&config.site, false)?;
+                shutdown::end_all(&site, false)?;
                 return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
             }
         }
     })
-}
-
-/// The site with the current configuration. If the file cannot be read, the previous configuration stays.
-struct LiveConfig<'a> {
-    site: Site<'a>,
-    changed: Option<jiff::Timestamp>,
-}
-
-impl LiveConfig<'_> {
-    fn renew(&mut self) -> Result<()> {
-        let now = fs::changed(&layout::config(&self.site.root.path));
-        if now != self.changed {
-            self.changed = now;
-            self.site = self.site.reload()?;
-        }
-        Ok(())
-    }
 }
 
 /// The values that the loop shares with the threads that start programs.
@@ -125,8 +99,10 @@ impl Shared {
 }
 
 /// The state of the loop between its rounds. Each round looks at all workers.
+#[derive(Default)]
 struct Rounds {
-    patrol: Patrol,
+    /// Whether to look for commits and for programs that ended.
+    patrols: bool,
     /// The result of [`read_mtimes`] at the start of the last round.
     seen: Vec<Option<jiff::Timestamp>>,
     last: Option<Instant>,
@@ -141,7 +117,7 @@ struct Rounds {
 impl Rounds {
     /// Whether a round is due, and the state can be read.
     fn is_due(&mut self, site: &Site<'_>, shared: &Shared) -> bool {
-        let interval = site.root.config.defaults.patrol_interval.max(Duration::from_secs(1));
+        let interval = site.root.config.patrol_interval().max(Duration::from_secs(1));
         let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
         let now = read_mtimes(site);
         // tmux 3.3 misses some ends, so its hook does not tell of every one. Each end counts once, whatever comes of it.
@@ -152,7 +128,7 @@ impl Rounds {
             return false;
         }
         (self.seen, self.last) = (now, Some(Instant::now()));
-        let unreadable = store::load(&site.root.path).err().map(|failure| failure.to_string());
+        let unreadable = site.state().err().map(|failure| failure.to_string());
         let is_readable = unreadable.is_none();
         // If the state cannot be read, the next round is due when the file changes.
         shared.warn(site, "state", unreadable);
@@ -162,10 +138,11 @@ impl Rounds {
     /// Patrols, and rings for work that has come to need a review.
     fn look(&mut self, site: &Site<'_>, shared: &Shared) {
         self.patrol(site, shared);
-        if let Ok(state) = store::load(&site.root.path) {
+        if let Ok(state) = site.state() {
             self.bell.look(site, &state);
-            let up = state.workers.values().filter(|worker| worker.session == Session::Up);
-            self.programs = up.filter_map(|worker| worker.pane_pid).filter(|pid| processes::is_alive(*pid)).collect();
+            let up = state.workers.values().filter(|worker| worker.program.session == Session::Up);
+            self.programs =
+                up.filter_map(|worker| worker.program.pane_pid).filter(|pid| processes::is_alive(*pid)).collect();
         }
     }
 
@@ -186,7 +163,7 @@ impl Rounds {
     }
 
     fn patrol(&mut self, site: &Site<'_>, shared: &Shared) {
-        match patrol_once(site, self.patrol) {
+        match patrol_once(site, self.patrols) {
             Ok(waits) => {
                 self.is_waiting = !waits.is_empty();
                 shared.warn(site, "patrol", None);
@@ -199,7 +176,7 @@ impl Rounds {
 
 /// A warning about a failure, unless it is about the state, which has a warning of its own.
 fn warning_unless_state(failure: &Failure) -> Option<String> {
-    (failure.kind != "state").then(|| failure.to_string())
+    (!Kind::State.is_kind_of(failure)).then(|| failure.to_string())
 }
 
 fn start_all(site: &Site<'_>, names: &[String], shared: &Shared) {
@@ -222,9 +199,9 @@ fn limit_shutdown(signal: i32) {
 
 /// The workers that `up` leaves alone until a person has looked at them, a line each.
 pub fn not_started(state: &State) -> Vec<String> {
-    let stays = |worker: &&Worker| worker.session != Session::Up && worker.fault.is_some();
+    let stays = |worker: &&Worker| worker.program.session != Session::Up && worker.program.fault.is_some();
     let line = |worker: &Worker| {
-        let why = worker.fault.as_ref().map(ToString::to_string).unwrap_or_default();
+        let why = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
         let name = &worker.name;
         format!(
             "{name} is not started: its program ended up in an error ({why}); `worker-ctl up {name}` starts it again"
@@ -237,13 +214,17 @@ pub fn not_started(state: &State) -> Vec<String> {
 /// ended without a fault. Returns the failures and the names.
 fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
     let failures = make_missing(site, None);
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     let panes = site.tmux()?.panes()?;
     // Sessions that an earlier `up` left are adopted as they are, unless the program never got ready for input.
     let is_begun = |worker: &Worker, pane: &Pane| {
-        worker.session == Session::Down && worker.pane_id.as_ref() == Some(&pane.id) && pane.end.is_none()
+        worker.program.session == Session::Down
+            && worker.program.pane_id.as_ref() == Some(&pane.id)
+            && pane.end.is_none()
     };
-    for worker in state.workers.values().filter(|worker| worker.session != Session::Up && worker.fault.is_none()) {
+    for worker in
+        state.workers.values().filter(|worker| worker.program.session != Session::Up && worker.program.fault.is_none())
+    {
         if let Some(pane) = tmux::find(&panes, worker).filter(|pane| pane.end.is_none() && !is_begun(worker, pane))
             && let Some(_lock) = site.try_lock(&worker.name)?
         {
@@ -252,22 +233,23 @@ fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<Str
     }
     // Record crashes before anything is started, so that a program with an unrecorded crash is not restarted.
     patrol::tick(site, PatrolScope::Sessions)?;
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     let is_missing = |worker: &&Worker| {
         let pane = tmux::find(&panes, worker);
         let needs_start = pane.is_none_or(|pane| is_first && pane.end.is_some() || is_begun(worker, pane));
-        worker.fault.is_none() && needs_start
+        worker.program.fault.is_none() && needs_start
     };
     // Another process is starting a worker whose lock is held.
-    let is_free =
-        |worker: &&Worker| worker.pane_id.is_none() || site.try_lock(&worker.name).is_ok_and(|lock| lock.is_some());
+    let is_free = |worker: &&Worker| {
+        worker.program.pane_id.is_none() || site.try_lock(&worker.name).is_ok_and(|lock| lock.is_some())
+    };
     let names = state.workers.values().filter(is_missing).filter(is_free).map(|worker| worker.name.clone()).collect();
     Ok((failures, names))
 }
 
 /// Records what happened and rebases reviews. Returns a message for each text that waits for a person to stop typing.
-fn patrol_once(site: &Site<'_>, patrol: Patrol) -> Result<Vec<String>> {
-    if patrol == Patrol::Off {
+fn patrol_once(site: &Site<'_>, patrols: bool) -> Result<Vec<String>> {
+    if !patrols {
         return Ok(Vec::new());
     }
     let _tick = site.lock_root(RootLock::Patrol)?;

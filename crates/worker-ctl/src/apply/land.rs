@@ -1,16 +1,17 @@
 //! Puts a worker's work onto the source's default branch, as planned.
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
 
 use crate::apply::{attached, publish, rebase, transition};
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::standing::Standing;
+use crate::failure::{Kind, fail};
 use crate::layout::RootLock;
-use crate::plan::accept::{Accept, AcceptOptions, Landing, accept, require_review};
+use crate::plan::accept::{Accept, Landing, accept, require_review};
 use crate::plan::machine::Input;
 use crate::site::Site;
-use crate::store;
-use crate::worker::{Task, Worker};
+use crate::worker::Task;
 
 /// The result of an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,81 +24,80 @@ pub enum Landed {
     Rebasing(Vec<String>),
 }
 
-/// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this.
-pub fn plan(site: &Site<'_>, worker: &Worker, options: AcceptOptions) -> Result<Accept> {
-    require_review(worker)?;
-    let plan = accept(&Standing::read(site, worker)?, &site.clone.branch, options)?;
-    if let Landing::Commit { tree } = &plan.landing {
-        attached::read(site, worker, &plan.base, tree)?;
-    }
-    Ok(plan)
-}
-
-/// Says so when nobody has reviewed the work that is about to land.
-pub fn note_unreviewed(site: &Site<'_>, worker: &Worker) {
-    if worker.reviewed_patch.is_none() {
-        site.ui.note(format!("{} was not reviewed", worker.name));
-    }
+/// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this. Says so when nobody
+/// has reviewed the work. Also returns the git-lfs objects that the source needs first.
+pub fn plan(site: &Site<'_>, name: &str, is_forced: bool) -> Result<(Accept, Vec<Digest>)> {
+    let worker = site.worker(name)?;
+    require_review(&worker)?;
+    let plan = accept(&Standing::read(site, &worker)?, &site.clone.branch, is_forced)?;
+    let objects = match &plan.landing {
+        Landing::Commit { tree } => attached::read(site, worker.checkout(), &plan.base, tree)?,
+        Landing::Nothing | Landing::Conflict => Vec::new(),
+    };
+    Ok((plan, objects))
 }
 
 /// Puts the work on the default branch as one commit and makes the worker idle. The caller holds the worker's lock. If
 /// the branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve
 /// it.
-pub fn land(site: &Site<'_>, worker: &Worker, options: AcceptOptions, message: Option<&str>) -> Result<Landed> {
+pub fn land(site: &Site<'_>, name: &str, is_forced: bool, message: Option<&str>) -> Result<Landed> {
     // A worker without work is refused at once, whoever is publishing.
-    require_review(worker)?;
+    require_review(site.state()?.require(name)?)?;
     let _publishing = site.lock_root(RootLock::Publish)?;
     for attempt in 0..2 {
-        let plan = plan(site, worker, options)?;
-        if attempt == 0 {
-            note_unreviewed(site, worker);
+        let (plan, objects) = plan(site, name, is_forced)?;
+        if attempt == 0 && !plan.is_reviewed {
+            site.ui.note(format!("{name} was not reviewed"));
         }
-        let landed = match &plan.landing {
-            Landing::Commit { tree } => publish_commit(site, worker, &plan, tree, message),
-            Landing::Nothing => close_without_commit(site, worker, &plan),
-            Landing::Conflict => ask_to_resolve(site, worker, &plan, options),
-        };
-        match landed {
-            Err(failure) if failure.kind == publish::MOVED => site.ui.detail(failure.message),
-            landed => return landed,
+        match &plan.landing {
+            Landing::Commit { tree } => {
+                if let Some(new) = publish_commit(site, &plan, tree, &objects, message)? {
+                    return Ok(Landed::Accepted(new));
+                }
+            }
+            Landing::Nothing => return close_without_commit(site, plan),
+            Landing::Conflict => return ask_to_resolve(site, &plan, is_forced),
         }
+        site.ui.detail(format!("{} of the source has moved", site.clone.branch));
     }
-    Err(Failure::new(
-        Exit::No,
-        "not_published",
-        format!("the branch {} of the source changes all the time", site.clone.branch),
-    )
-    .hint("run the same command again"))
+    Err(fail(Kind::NotPublished, format!("the branch {} of the source changes all the time", site.clone.branch))
+        .hint("run the same command again"))
 }
 
+/// Publishes the work as one commit. Returns the commit, or nothing if the branch has moved meanwhile.
 fn publish_commit(
     site: &Site<'_>,
-    worker: &Worker,
     plan: &Accept,
     tree: &str,
+    objects: &[Digest],
     message: Option<&str>,
-) -> Result<Landed> {
+) -> Result<Option<String>> {
     // A checkout of the branch needs the objects as soon as the branch moves.
-    attached::copy(site, &attached::read(site, worker, &plan.base, tree)?)?;
-    let new = publish::commit(site, worker, plan, tree, message)?;
-    publish::publish(&site.clone, &site.source(), plan, &new)?;
-    close_task(site, worker, &plan.sha, &new)?;
+    attached::copy(site, objects)?;
+    let new = publish::commit(site, plan, tree, message)?;
+    if !publish::publish(&site.clone, &site.source(), plan, &new)? {
+        return Ok(None);
+    }
+    close_task(site, &plan.name, &plan.sha, &new)?;
     publish::drop_journal(&site.clone, &plan.name)?;
-    Ok(Landed::Accepted(new))
+    Ok(Some(new))
 }
 
-fn close_without_commit(site: &Site<'_>, worker: &Worker, plan: &Accept) -> Result<Landed> {
-    publish::write_journal(&site.clone, plan, &plan.base)?;
-    close_task(site, worker, &plan.sha, &plan.base)?;
+fn close_without_commit(site: &Site<'_>, plan: Accept) -> Result<Landed> {
+    publish::write_journal(&site.clone, &plan, &plan.base)?;
+    close_task(site, &plan.name, &plan.sha, &plan.base)?;
     publish::drop_journal(&site.clone, &plan.name)?;
-    Ok(Landed::NothingToMerge(plan.base.clone()))
+    Ok(Landed::NothingToMerge(plan.base))
 }
 
-fn ask_to_resolve(site: &Site<'_>, worker: &Worker, plan: &Accept, options: AcceptOptions) -> Result<Landed> {
-    match rebase::ask_to_resolve(site, worker, &plan.base, &plan.sha, options.force)? {
+fn ask_to_resolve(site: &Site<'_>, plan: &Accept, is_forced: bool) -> Result<Landed> {
+    let worker = site.worker(&plan.name)?;
+    match rebase::ask_to_resolve(site, &worker, &plan.base, &plan.sha, is_forced)? {
         rebase::Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(ConflictedFile::describe).collect())),
-        _ => Err(Failure::new(Exit::No, "conflict", format!("{} was rebased and merges now", plan.name))
-            .hint("run the same command again")),
+        _ => {
+            Err(fail(Kind::Changed, format!("{} was rebased and merges now", plan.name))
+                .hint("run the same command again"))
+        }
     }
 }
 
@@ -106,27 +106,26 @@ pub const ACCEPTED: &str = "refs/shopfloor/accepted/";
 
 /// Moves the worktree to the commit `at` in place, so that the agent keeps its directory, and makes the worker idle.
 /// If the worker has committed after `landed`, the worktree stays as it is.
-pub fn close_task(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Result<()> {
-    let has_landed = worker.task == Task::NeedsReview && worker.commit_sha.as_deref() == Some(landed);
+pub fn close_task(site: &Site<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
+    let worker = site.worker(name)?;
+    let has_landed = worker.task == Task::NeedsReview && worker.work.commit_sha.as_deref() == Some(landed);
     if !has_landed {
         return Ok(());
     }
     site.clone.fetch(&site.source())?;
     if !site.clone.has(at, landed)? {
         // Keep the original commits, with all their messages.
-        let kept = format!("{ACCEPTED}{}/{}", worker.name, site.stamp());
+        let kept = format!("{ACCEPTED}{name}/{}", site.stamp());
         site.clone.ask(&site.root.path, &["update-ref", &kept, landed])?;
     }
-    if rebase::move_worktree(site, worker, landed, at)? {
-        transition::record(site, &worker.name, &Input::Accepted)?;
+    if rebase::move_worktree(site, worker.checkout(), landed, at)? {
+        transition::record(site, name, &Input::Accepted)?;
     } else {
-        site.ui.warn(format!(
-            "{} has changed its worktree since the commit that landed, so the worktree stays as it is",
-            worker.name
-        ));
+        let why = format!("{name} has changed its worktree since the commit that landed");
+        site.ui.warn(format!("{why}, so the worktree stays as it is"));
     }
-    store::update(&site.root.path, |state| {
-        state.last_reviewed.take_if(|last| *last == worker.name);
+    site.update(|state| {
+        state.last_reviewed.take_if(|last| last == name);
         Ok(())
     })
 }

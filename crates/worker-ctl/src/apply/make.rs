@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use shopfloor_core::agents;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::ListedWorktree;
 use toml_edit::DocumentMut;
 
 use crate::apply::copies;
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::site::Site;
-use crate::store;
 use crate::worker::Worker;
 
 /// The options that a person gives for a new worker. The rest comes from the configuration.
@@ -28,13 +28,13 @@ pub fn check(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<(St
         .agent
         .clone()
         .or(site.root.worker(name).agent)
-        .unwrap_or_else(|| site.root.config.defaults.agent.clone());
+        .unwrap_or_else(|| site.root.config.text("agent").to_owned());
     site.root.agent(&agent)?;
-    let exists = |message: String| Failure::new(Exit::No, "exists", message);
-    if store::load(&site.root.path)?.workers.contains_key(name) {
+    let exists = |message: String| fail(Kind::Exists, message);
+    if site.state()?.workers.contains_key(name) {
         return Err(exists(format!("the worker {name} exists already")).hint("choose another name"));
     }
-    let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
+    let branch = site.root.config.branch_of(name);
     if let Some(tip) = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?
         && site.clone.ahead(&tip)? > 0
     {
@@ -61,44 +61,34 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
         Some(tree) if (is_unfilled && tree.branch.as_ref() == Some(&branch)) || can_adopt(tree)? => false,
         None if worktree.symlink_metadata().is_err() => true,
         _ => {
-            return Err(Failure::new(Exit::No, "exists", format!("{} exists already", worktree.display()))
+            return Err(fail(Kind::Exists, format!("{} exists already", worktree.display()))
                 .hint("move that directory away, or choose another name"));
         }
     };
-    if is_new {
-        if let Some(tip) = site.clone.commit(dir, &format!("refs/heads/{branch}"))? {
-            // Delete the branch only if it is still at this commit.
-            site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
-        }
-        if let Err(failure) = site.clone.add_worktree(&worktree, &branch, Some(&base)) {
-            undo(site, &worktree, &branch, &base)?;
-            return Err(failure);
-        }
-    }
-    if is_new || is_unfilled {
-        match site.clone.fill_worktree(&worktree) {
-            Ok(warning) => warning.into_iter().for_each(|warning| site.ui.warn(warning)),
-            Err(failure) => {
-                undo(site, &worktree, &branch, &base)?;
-                return Err(failure);
-            }
-        }
-    }
     let worker = Worker::new(name, &agent, &path, &branch, site.now());
-    let leaves = agents::find(&agent).map(|program| program.leaves).unwrap_or_default();
-    let leaves: Vec<String> = leaves.iter().map(|pattern| (*pattern).to_owned()).collect();
-    let prepared = copies::copy_all(site, &worktree).and_then(|()| copies::exclude_patterns(site, &leaves));
-    let added = prepared.and_then(|()| {
-        store::update(dir, |state| {
+    let prepare = || -> Result<()> {
+        if is_new {
+            if let Some(tip) = site.clone.commit(dir, &format!("refs/heads/{branch}"))? {
+                // Delete the branch only if it is still at this commit.
+                site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
+            }
+            site.clone.add_worktree(&worktree, &branch, Some(&base))?;
+        }
+        if is_new || is_unfilled {
+            site.clone.fill_worktree(&worktree)?.into_iter().for_each(|warning| site.ui.warn(warning));
+        }
+        copies::copy_all(site, &worktree)?;
+        let leaves = agents::find(&agent).map(|program| program.leaves).unwrap_or_default();
+        copies::exclude_patterns(site, &leaves.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>())?;
+        site.update(|state| {
             state.workers.insert(name.to_owned(), worker.clone());
             Ok(())
         })
-    });
-    if let Err(failure) = added {
-        if !is_new {
-            return Err(failure);
+    };
+    if let Err(failure) = prepare() {
+        if is_new || is_unfilled {
+            undo(site, &worktree, &branch, &base)?;
         }
-        undo(site, &worktree, &branch, &base)?;
         return Err(failure);
     }
     Ok(worker)

@@ -4,7 +4,6 @@ pub mod attached;
 pub mod bring_up;
 pub mod copies;
 pub mod deliver;
-pub mod handover;
 pub mod hooks;
 pub mod keep_up;
 pub mod land;

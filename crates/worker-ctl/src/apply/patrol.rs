@@ -5,16 +5,16 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::ListedWorktree;
 
-use crate::apply::{rebase, session, transition};
+use crate::apply::{rebase, transition};
 use crate::clone::{ListedWorktrees, is_rebasing, left_markers, new_commit};
 use crate::facts::conflicts::read_conflicts;
+use crate::failure::Kind;
 use crate::layout;
 use crate::log;
 use crate::note::{Fault, Note};
 use crate::plan::machine::Input;
 use crate::site::Site;
-use crate::store;
-use crate::tmux::{self, Pane, typing};
+use crate::tmux::{self, Pane};
 use crate::worker::{Session, Task, Worker};
 
 /// The number of seconds after which crashes are forgotten.
@@ -40,7 +40,7 @@ pub fn tick(site: &Site<'_>, scope: PatrolScope) -> Result<()> {
         return Ok(());
     }
     // Read again under the locks: now no other process changes these workers.
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
     for (name, _lock) in locks {
@@ -64,7 +64,7 @@ pub fn tick(site: &Site<'_>, scope: PatrolScope) -> Result<()> {
 
 /// The workers that something has happened to, each with the first input that is not recorded yet.
 pub fn look(site: &Site<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)>> {
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
     let mut inputs = Vec::new();
@@ -84,7 +84,7 @@ fn rotate_log(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<(
     if log::rotate(&layout::worker_log(&site.root.path, &worker.name))? {
         let tmux = site.tmux()?;
         tmux.must(&["pipe-pane", "-t", &pane.id])?;
-        session::pipe_to_log(site, &tmux, &worker.name, &pane.id)?;
+        tmux.run(&["pipe-pane", "-t", &pane.id, &tmux::log_line(&layout::worker_log(&site.root.path, &worker.name))])?;
     }
     Ok(())
 }
@@ -100,11 +100,11 @@ fn next_input(
     if let Some(input) = find_end(site, worker, pane)? {
         return Ok(Some(input));
     }
-    if worker.last_crash_unix.is_some_and(|last| site.now() - last >= DAY) {
+    if worker.program.last_crash_unix.is_some_and(|last| site.now() - last >= DAY) {
         return Ok(Some(Input::Quiet));
     }
     let path = Path::new(&worker.worktree_path);
-    let is_missing = worker.fault == Some(Fault::WorktreeMissing);
+    let is_missing = worker.program.fault == Some(Fault::WorktreeMissing);
     if path.is_dir() && !trees.contains_key(path) {
         // Fails if the worktree is there and only git cannot read it.
         site.clone.cmd(path)?;
@@ -152,7 +152,7 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
         Task::Idle => Ok(None),
         Task::Working | Task::Rejected => {
             let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
-            let is_same = match &worker.baseline_patch {
+            let is_same = match &worker.work.baseline_patch {
                 Some(baseline) => *baseline == site.clone.work_digest(&sha)?,
                 None => false,
             };
@@ -160,16 +160,11 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
         }
         Task::NeedsReview => {
             let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
-            let before = worker.commit_sha.clone().unwrap_or_default();
+            let before = worker.work.commit_sha.clone().unwrap_or_default();
+            let (patch, onto) = (site.clone.work_digest(&sha)?, find_fork(site, worker, &sha));
             // The same work on another commit was rebased.
-            match site.clone.work_digest(&before)? == site.clone.work_digest(&sha)? {
-                true => Ok(Some(Input::Rebased {
-                    patch: site.clone.work_digest(&sha)?,
-                    onto: find_fork(site, worker, &sha),
-                    sha,
-                })),
-                false => Ok(Some(Input::Commit { onto: find_fork(site, worker, &sha), sha })),
-            }
+            let is_same = site.clone.work_digest(&before)? == patch;
+            Ok(Some(if is_same { Input::Rebased { sha, patch, onto } } else { Input::Commit { sha, onto } }))
         }
         // On another branch the worker is doing something else.
         Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
@@ -179,7 +174,7 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
             if sha != *pre_sha && site.clone.ahead(&sha)? == 0 {
                 return Ok(Some(Input::WorkGone));
             }
-            let markers = left_markers(&site.clone, &sha, &worker.conflicted)?;
+            let markers = left_markers(&site.clone, &sha, &worker.work.conflicted)?;
             Ok(Some(Input::RebaseDone { sha, markers }))
         }
     }
@@ -189,16 +184,16 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
 /// Returns a message for each text that waits for a person to stop typing.
 pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
     let base = site.clone.fetched(&site.source())?;
-    let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);
+    let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.work.base_sha.as_ref() != Some(&base);
     let mut waiting = Vec::new();
-    for worker in store::load(&site.root.path)?.workers.values().filter(is_behind) {
+    for worker in site.state()?.workers.values().filter(is_behind) {
         if site.check_ending().is_err() {
             break;
         }
         site.warn_on_failure(&worker.name, || {
             let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
-            match rebase::refresh(site, store::load(&site.root.path)?.require(&worker.name)?, &base) {
-                Err(failure) if failure.kind == typing::OCCUPIED => {
+            match rebase::refresh(site, site.state()?.require(&worker.name)?, &base) {
+                Err(failure) if Kind::Occupied.is_kind_of(&failure) => {
                     let name = &worker.name;
                     waiting.push(format!("{name} will be asked to resolve its conflicts when its terminal is free"));
                     Ok(())
@@ -212,11 +207,11 @@ pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
 
 /// Whether a session has ended, including one whose program never got ready for input.
 fn find_end(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Option<Input>> {
-    let has_begun = worker.session == Session::Down && worker.pane_id.is_some();
-    if worker.session != Session::Up && !has_begun {
+    let has_begun = worker.program.session == Session::Down && worker.program.pane_id.is_some();
+    if worker.program.session != Session::Up && !has_begun {
         return Ok(None);
     }
-    let Some(pane) = pane.filter(|pane| !has_begun || Some(&pane.id) == worker.pane_id.as_ref()) else {
+    let Some(pane) = pane.filter(|pane| !has_begun || Some(&pane.id) == worker.program.pane_id.as_ref()) else {
         return Ok(Some(Input::SessionGone));
     };
     match pane.end {

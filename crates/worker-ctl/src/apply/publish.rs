@@ -4,16 +4,17 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{ListedWorktree, failed, private_dir};
 
 use crate::agent::regex;
 use crate::clone::{LOGGED, SourceClone, require_source};
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::plan::accept::Accept;
 use crate::site::Site;
-use crate::worker::Worker;
+use crate::store;
 
 /// The record of an accept that is under way. After a kill, the accept is finished if the source has `new`, else
 /// undone.
@@ -27,18 +28,17 @@ pub struct Journal {
     pub work: String,
 }
 
-/// The failure kind of a publication that lost the race: the branch has moved, so the accept must be planned again.
-pub const MOVED: &str = "moved";
-
 fn pin(worker: &str) -> String {
     format!("refs/shopfloor/accept/{worker}")
 }
 
 /// Creates the commit that lands, with the author, date and message of the work. Lines that the agent signs with are
 /// removed from the message.
-pub fn commit(site: &Site<'_>, worker: &Worker, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
+pub fn commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
     let Site { clone, root, .. } = site;
-    let Accept { base, sha, .. } = plan;
+    let Accept { name, base, sha, .. } = plan;
+    let state = store::load(&root.path)?;
+    let worker = state.require(name)?;
     let dir = &clone.root;
     let range = format!("{base}..{sha}");
     let listed = clone.ask(dir, &["rev-list", "--reverse", "--topo-order", &range])?;
@@ -54,8 +54,8 @@ pub fn commit(site: &Site<'_>, worker: &Worker, plan: &Accept, tree: &str, messa
         }
     };
     let text = text.trim();
-    let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
-    let text = if text.is_empty() { format!("worker {}: {prompt}", worker.name) } else { text.to_owned() };
+    let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
+    let text = if text.is_empty() { format!("worker {name}: {prompt}") } else { text.to_owned() };
     let about = clone.ask(dir, &[&["log", "-1", "--format=%an%x00%ae%x00%aI"], &LOGGED[..], &[&first]].concat())?;
     let mut about = about.split('\0');
     let mut next = || about.next().unwrap_or_default().to_owned();
@@ -111,9 +111,9 @@ pub fn write_journal(clone: &SourceClone, plan: &Accept, new: &str) -> Result<()
     fs::replace(&path, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
 }
 
-/// Publishes `new` on top of the planned base. Exit 1, with nothing changed, when the branch has moved or a person's
-/// changes are in the way.
-pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> Result<()> {
+/// Publishes `new` on top of the planned base. Returns `false` when the branch has moved, so that the accept must be
+/// planned again. Exit 1 when a person's changes are in the way. Both leave everything as it was.
+pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> Result<bool> {
     write_journal(clone, plan, new)?;
     let name = pin(&plan.name);
     let refspec = format!("+{name}:{name}");
@@ -124,7 +124,7 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
     let published = fetched.and_then(|()| advance(clone, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
     clone.run(source, &["update-ref", "-d", &name])?;
-    if published.is_err() {
+    if !matches!(published, Ok(true)) {
         drop_journal(clone, &plan.name)?;
     }
     published
@@ -132,7 +132,7 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
 
 /// The worktree of the source that has the default branch checked out, if any.
 fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
-    let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "not_published", why).hint(hint));
+    let refuse = |why: String, hint: &str| Err(fail(Kind::NotPublished, why).hint(hint));
     let mut checkout: Option<PathBuf> = None;
     for ListedWorktree { path: at, branch: on, .. } in clone.git.list_worktrees(source)? {
         if private_dir(&at).is_some_and(|dir| holds_branch(&dir, clone, branch)) {
@@ -171,15 +171,12 @@ fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
         || read("BISECT_START") == clone.branch
 }
 
-fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<()> {
+/// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
+fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<bool> {
     let branch = format!("refs/heads/{}", clone.branch);
-    let moved = || {
-        let why = format!("{} of the source has moved", clone.branch);
-        Failure::new(Exit::No, MOVED, why).hint("run the same command again")
-    };
     let now = || clone.commit(source, &branch);
     if now()?.as_deref() != Some(old) {
-        return Err(moved());
+        return Ok(false);
     }
     let (output, checkout) = match find_checkout(clone, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
@@ -205,13 +202,13 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
     let now = now()?;
     let has_it = now.is_some() && clone.run(source, &["merge-base", "--is-ancestor", new, &branch])?.status.success();
     match checkout {
-        _ if has_it => Ok(()),
-        _ if now.as_deref() != Some(old) => Err(moved()),
+        _ if has_it => Ok(true),
+        _ if now.as_deref() != Some(old) => Ok(false),
         Some(at) => {
             let why = format!("{} has changes in the way", at.display());
             let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             let hint = "commit or stash those changes, then run the same command again";
-            Err(Failure::new(Exit::No, "not_published", why).because(std::io::Error::other(stderr)).hint(hint))
+            Err(fail(Kind::NotPublished, why).because(std::io::Error::other(stderr)).hint(hint))
         }
         None => Err(failed("update-ref", &output)),
     }

@@ -13,16 +13,16 @@ use crate::apply::{deliver, transition, trash};
 use crate::clone::{MergeResult, is_rebasing, require_own_rebase};
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
 use crate::facts::standing::Standing;
+use crate::failure::Kind;
 use crate::layout;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
-use crate::plan::rebase::{self as plan, REBASED, REBASING, Rebase, Refresh, UP_TO_DATE, is_behind};
-use crate::plan::require_clean;
+use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
 use crate::plan::start::permit;
+use crate::plan::{require_at, require_clean};
 use crate::site::Site;
-use crate::store;
 use crate::tmux::typing;
-use crate::worker::{Task, Worker};
+use crate::worker::{Checkout, Task, Worker};
 
 /// The result of a rebase.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,9 +40,9 @@ pub enum Rebased {
 impl Rebased {
     pub fn word(&self) -> &'static str {
         match self {
-            Rebased::UpToDate => UP_TO_DATE,
-            Rebased::Done => REBASED,
-            Rebased::Conflicts(_) => REBASING,
+            Rebased::UpToDate => "up_to_date",
+            Rebased::Done => "rebased",
+            Rebased::Conflicts(_) => "rebasing",
             Rebased::LeftAsItIs => "left_as_it_is",
         }
     }
@@ -50,13 +50,11 @@ impl Rebased {
 
 /// Options that turn off everything in a person's setup that affects a rebase: hooks, signatures, other branches,
 /// stashes.
-const ISOLATED: [&str; 16] = [
+const ISOLATED: [&str; 12] = [
     "-c",
     "advice.mergeConflict=false",
     "-c",
     "commit.gpgSign=false",
-    "-c",
-    "core.hooksPath=/dev/null",
     "-c",
     "rebase.updateRefs=false",
     "-c",
@@ -65,8 +63,6 @@ const ISOLATED: [&str; 16] = [
     "rebase.autoSquash=false",
     "-c",
     "rebase.backend=merge",
-    "-c",
-    "core.fsmonitor=false",
 ];
 
 /// Carries out a plan. The caller holds the worker's lock.
@@ -94,7 +90,7 @@ pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: 
 /// and the next patrol tries again.
 pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
-    if !is_behind(worker, base) || worker.commit_sha.is_none() || is_rebasing(tree) || !tree.is_dir() {
+    if !is_behind(worker, base) || worker.work.commit_sha.is_none() || is_rebasing(tree) || !tree.is_dir() {
         return Ok(());
     }
     let standing = Standing::read_on(site, worker, base)?;
@@ -116,8 +112,8 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
             Ok(())
         }
         // A person or a question came in between, and nothing was asked.
-        Err(failure) if failure.kind == typing::OCCUPIED => {
-            remember_tried(site, worker, worker.base_sha.as_deref())?;
+        Err(failure) if Kind::Occupied.is_kind_of(&failure) => {
+            remember_tried(site, worker, worker.work.base_sha.as_deref())?;
             Err(failure)
         }
         done => done.map(drop),
@@ -126,9 +122,9 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
 
 /// Records the base of an attempt, so that it is not repeated until the default branch moves on.
 fn remember_tried(site: &Site<'_>, worker: &Worker, base: Option<&str>) -> Result<()> {
-    store::update(&site.root.path, |state| {
+    site.update(|state| {
         if let Some(worker) = state.workers.get_mut(&worker.name) {
-            worker.base_sha = base.map(str::to_owned);
+            worker.work.base_sha = base.map(str::to_owned);
         }
         Ok(())
     })
@@ -163,11 +159,11 @@ pub fn ask_to_resolve(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, i
         return Err(failed("rebase", &rebased));
     }
     let paths = files.iter().map(|file| file.path.clone()).collect();
-    let text = prompt::conflicts(&site.clone.branch, site.root.config.repo.validate.as_deref(), &files);
+    let text = prompt::conflicts(&site.clone.branch, site.root.config.given("validate"), &files);
     match deliver::deliver(site, worker, &input(paths), &text) {
         Ok(_) => fs::remove(&mark_file(site, tree)?).map(|()| Rebased::Conflicts(files)),
         Err(failure) if typing::is_nothing_typed(&failure) => {
-            site.warn_on_failure(name, || undo(site, worker));
+            site.warn_on_failure(name, || undo(site, worker).map(drop));
             Err(failure)
         }
         // The text may have arrived, and the worker may be resolving the conflicts already.
@@ -181,7 +177,7 @@ fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output
     let tree = Path::new(&worker.worktree_path);
     let fork = site.clone.fork(worker, sha)?;
     // Once more, just before: an agent may have gone on since the plan was made.
-    site.clone.require_at(worker, sha)?;
+    require_at(site.clone.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
     require_clean(worker, &site.clone.dirty(tree)?)?;
     site.clone.ask(&site.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
     let mark = mark_file(site, tree)?;
@@ -190,16 +186,17 @@ fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output
     site.clone.run(tree, &[&ISOLATED[..], &["rebase", "--quiet", "--onto", base, &fork]].concat())
 }
 
-/// Aborts a rebase of ours. Work that appeared meanwhile is kept.
-fn undo(site: &Site<'_>, worker: &Worker) -> Result<()> {
+/// Aborts the rebase in a worktree, if one of the worker's own branch is under way. Returns where its work is kept.
+pub fn undo(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
+    let mut kept = Vec::new();
     if is_rebasing(tree) {
-        require_own_rebase(worker)?;
-        let kept = trash::keep(site, worker)?;
+        require_own_rebase(worker.checkout())?;
+        kept = trash::keep(site, worker)?;
         kept.iter().for_each(|place| site.ui.detail(format!("kept {place}")));
         site.clone.ask(tree, &[&ISOLATED[..], &["rebase", "--abort"]].concat())?;
     }
-    fs::remove(&mark_file(site, tree)?)
+    fs::remove(&mark_file(site, tree)?).map(|()| kept)
 }
 
 /// The file that marks a rebase as ours, until it is over or the worker was asked to resolve it.
@@ -212,7 +209,7 @@ pub fn finish_open(site: &Site<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     match (mark_file(site, tree), &worker.task) {
         (Ok(mark), Task::Rebasing { .. }) => fs::remove(&mark),
-        (Ok(mark), _) if mark.exists() && is_own(tree, &mark)? => undo(site, worker),
+        (Ok(mark), _) if mark.exists() && is_own(tree, &mark)? => undo(site, worker).map(drop),
         // The git of a killed command may be about to start the rebase, so a young mark stays.
         (Ok(mark), _) if fs::age(&mark, site.env.later().now).is_none_or(|age| age > START_LIMIT) => fs::remove(&mark),
         _ => Ok(()),
@@ -238,13 +235,14 @@ pub fn is_open(site: &Site<'_>, worker: &Worker) -> bool {
 
 /// Moves a worktree that is at `landed` to `at`, in place. Returns `false`, with nothing lost, when the worktree is
 /// somewhere else or something is in the way.
-pub fn move_worktree(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Result<bool> {
-    let tree = Path::new(&worker.worktree_path);
+pub fn move_worktree(site: &Site<'_>, place: Checkout<'_>, landed: &str, at: &str) -> Result<bool> {
+    let tree = place.tree;
+    let is_at = |sha: &str| tree.is_dir() && site.clone.is_at(place, sha).is_ok_and(|is_at| is_at);
     // A killed command may have moved it already.
-    if tree.is_dir() && site.clone.require_at(worker, at).is_ok() {
+    if is_at(at) {
         return Ok(true);
     }
-    if !tree.is_dir() || site.clone.require_at(worker, landed).is_err() {
+    if !is_at(landed) {
         return Ok(false);
     }
     // `--keep` refuses when a change is in the way.

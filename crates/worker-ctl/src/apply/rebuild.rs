@@ -1,15 +1,14 @@
 //! Rebuilds the state from the worktrees. Facts that git does not have come from the newest readable backup, or from
 //! the event log if that is newer.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde_json::Value;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::text::shell_word;
 
 use crate::apply::repair;
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::log;
 use crate::site::Site;
@@ -36,7 +35,11 @@ pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
     state.revision = earlier.as_ref().map(|earlier| earlier.revision).max(newest).map_or(0, |revision| revision + 1);
     state.last_reviewed = earlier.as_ref().and_then(|earlier| earlier.last_reviewed.clone());
     for (name, path) in worktrees(site)? {
-        match derive(site, &name, &path, earlier.as_ref(), &logged) {
+        let before = earlier.as_ref().and_then(|state| state.workers.get(&name));
+        // Use the log only if its record is of a later revision than the backup.
+        let revision = earlier.as_ref().map(|earlier| earlier.revision);
+        let later = logged.get(&name).filter(|record| record["revision"].as_u64() > revision);
+        match repair::derive(site, &name, &path, before, later) {
             Ok(worker) => drop(state.workers.insert(name, worker)),
             Err(failure) => site.ui.warn(format!("{name} is left out: {failure}")),
         }
@@ -61,26 +64,12 @@ fn worktrees(site: &Site<'_>) -> Result<Vec<(String, PathBuf)>> {
     Ok(own.filter_map(|path| Some((path.file_name()?.to_string_lossy().into_owned(), path))).collect())
 }
 
-fn derive(
-    site: &Site<'_>,
-    name: &str,
-    path: &Path,
-    earlier: Option<&State>,
-    logged: &BTreeMap<String, Value>,
-) -> Result<crate::worker::Worker> {
-    let before = earlier.and_then(|state| state.workers.get(name));
-    // Use the log only if its record is of a later revision than the backup.
-    let revision = earlier.map(|earlier| earlier.revision);
-    let later = logged.get(name).filter(|record| record["revision"].as_u64() > revision);
-    repair::derive(site, name, path, before, later)
-}
-
 /// Writes the rebuilt state, unless the file has changed since. The replaced file is kept beside it.
 pub fn write(site: &Site<'_>, rebuilt: &Rebuilt) -> Result<()> {
     let root = &site.root.path;
     let _lock = site.lock_root(RootLock::State)?;
     if fs::read_no_follow(&layout::state(root))? != rebuilt.replaces {
-        return Err(Failure::new(Exit::No, "changed", "the state changed meanwhile").hint("run the same command again"));
+        return Err(fail(Kind::Changed, "the state changed meanwhile").hint("run the same command again"));
     }
     if let Some(bytes) = fs::read_own(&layout::state(root))? {
         let time = site.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::farewell;
 use shopfloor_core::fs;
 
 use crate::apply::{publish, session, transition, trash};
@@ -11,25 +12,41 @@ use crate::facts::losses::Losses;
 use crate::layout::{self, RootLock};
 use crate::plan::machine::Input;
 use crate::plan::removal::refuse_loss;
-use crate::receipt;
 use crate::site::Site;
 use crate::store;
 use crate::tmux::typing;
 use crate::worker::{Session, Worker};
 
+/// Removes workers one by one, each under its lock, unless `refuse` finds a reason in its record as it is then.
+pub fn nuke_each(
+    site: &Site<'_>,
+    workers: &[Worker],
+    is_forced: bool,
+    refuse: &dyn Fn(&Worker) -> Result<()>,
+    when_done: &dyn Fn(&Worker, &[String]),
+) -> Result<()> {
+    for Worker { name, .. } in workers {
+        let _lock = site.lock(name)?;
+        let Some(worker) = site.state()?.workers.remove(name) else { continue };
+        refuse(&worker)?;
+        when_done(&worker, &nuke(site, &worker, is_forced)?);
+    }
+    Ok(())
+}
+
 /// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written
 /// last, so that the same command continues after a kill. Returns where the work is kept.
-pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
+fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     check_losses(site, worker, is_forced)?;
     trash::refuse_locked(site, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote.
-    trash::run_pre_remove(site, worker)?.require(tree, is_forced)?;
+    trash::run_pre_remove(site, worker, farewell::TOOLS)?.require(tree, is_forced)?;
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
     check_losses(site, worker, is_forced)?;
-    let farewell = trash::run_pre_remove(site, worker)?;
+    let farewell = trash::run_pre_remove(site, worker, farewell::TOOLS)?;
     farewell.require(tree, is_forced)?;
     farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
     let dir = &site.root.path;
@@ -44,8 +61,6 @@ pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Str
         }
         publish::drop_journal(&site.clone, &worker.name)?;
         transition::unpin(site, &worker.name)?;
-        receipt::remove(dir, &worker.name)?;
-        fs::remove(&site.text_socket(&worker.name)?)?;
         typing::remove_text_files(dir, &worker.name)?;
         remove_table(site, &worker.name)?;
         store::update(dir, |state| {
@@ -69,20 +84,20 @@ pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> R
         return Err(Failure::failed(format!("{} is missing", tree.display()))
             .hint("`worker-ctl doctor --repair` restores the worktree from its branch"));
     }
-    let is_up = worker.session == Session::Up;
+    let is_up = worker.program.session == Session::Up;
     if is_up {
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
     check_losses(site, worker, is_forced)?;
     // Ignored files stay in the worktree, so nothing is lost when this fails.
-    let farewell = trash::run_overlay_pre_remove(site, worker)?;
+    let farewell = trash::run_pre_remove(site, worker, &["overlay-sync"])?;
     farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
     let mut kept = trash::keep(site, worker)?;
     let aside = with_kept(&kept, clean_worktree(site, worker, base))?;
     kept.extend(aside);
     transition::record(site, name, &Input::Reset)?;
     if is_up {
-        with_kept(&kept, store::load(&site.root.path)?.require(name).and_then(|worker| session::start(site, worker)))?;
+        with_kept(&kept, site.state()?.require(name).and_then(|worker| session::start(site, worker)))?;
     }
     Ok(kept)
 }
@@ -105,7 +120,7 @@ fn clean_worktree(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<St
     let mut kept = trash::move_nested(site, worker)?;
     if is_rebasing(tree) {
         // The commits are kept, and the checkout below resets the files.
-        require_own_rebase(worker)?;
+        require_own_rebase(worker.checkout())?;
         site.clone.ask(tree, &["rebase", "--quit"])?;
     }
     site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base])?;

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::Value;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::Result;
 use shopfloor_core::ui::printable;
 
-use crate::apply::{copies, session, transition, trash};
-use crate::clone::{is_rebasing, require_own_rebase};
+use crate::apply::{copies, rebase, session, transition, trash};
+use crate::clone::is_rebasing;
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
@@ -15,75 +15,31 @@ use crate::site::Site;
 use crate::store;
 use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
-/// A repair, with the worker that it is for.
-pub enum Repair {
-    /// End a session that belongs to no worker.
-    KillSession(String),
-    /// Restore a missing worktree from its branch.
-    RestoreWorktree(String),
-    /// Set a git setting of the clone.
-    Setting(&'static str, String),
-    /// Record that a session is gone.
-    RecordGone(String),
-    /// Clear a fault.
-    ClearFault(String, Fault),
-    /// Abort a rebase that no program works on.
-    AbortRebase(String),
-    /// Rebuild an invalid record.
-    RebuildRecord(String),
-    /// Set timestamps that are in the future to now.
-    ClampTimes(String),
+/// Records that a worker's session is gone.
+pub fn record_gone(site: &Site<'_>, name: &str) -> Result<()> {
+    let _lock = site.lock(name)?;
+    match site.tmux()?.pane_of(site.state()?.require(name)?)? {
+        Some(_) => Ok(()),
+        None => transition::record(site, name, &Input::SessionGone).map(drop),
+    }
 }
 
-pub fn carry_out(site: &Site<'_>, repair: &Repair) -> Result<()> {
-    match repair {
-        Repair::KillSession(name) => site.tmux()?.must(&["kill-session", "-t", &format!("={name}:")]).map(drop),
-        Repair::RecordGone(name) => {
-            let _lock = site.lock(name)?;
-            let worker = store::load(&site.root.path)?.require(name)?.clone();
-            match site.tmux()?.pane_of(&worker)? {
-                Some(_) => Ok(()),
-                None => transition::record(site, name, &Input::SessionGone).map(drop),
-            }
-        }
-        Repair::Setting(key, value) => {
-            site.clone.ask(&site.root.path, &["config", "--file", ".git/config", key, value]).map(drop)
-        }
-        Repair::RestoreWorktree(name) => restore_worktree(site, name),
-        Repair::ClearFault(name, reason) => {
-            transition::record(site, name, &Input::Mended { reason: reason.clone() }).map(drop)
-        }
-        Repair::AbortRebase(name) => abort_rebase(site, name),
-        Repair::RebuildRecord(name) => {
-            let earlier = store::load_any(&site.root.path)?.workers.remove(name);
-            let path = earlier
-                .as_ref()
-                .map_or_else(|| layout::worktree(&site.root.path, name), |worker| worker.worktree_path.clone().into());
-            let worker = derive(site, name, &path, earlier.as_ref(), None)?;
-            store::update_any(&site.root.path, |state| drop(state.workers.insert(name.clone(), worker)))
-        }
-        Repair::ClampTimes(name) => store::update_any(&site.root.path, |state| {
-            if let Some(worker) = state.workers.get_mut(name) {
-                worker.clamp(site.now());
-            }
-        }),
-    }
+/// Rebuilds an invalid record from the worktree.
+pub fn rebuild_record(site: &Site<'_>, name: &str) -> Result<()> {
+    let earlier = store::load_any(&site.root.path)?.workers.remove(name);
+    let usual = || layout::worktree(&site.root.path, name);
+    let path = earlier.as_ref().map_or_else(usual, |worker| worker.worktree_path.clone().into());
+    let worker = derive(site, name, &path, earlier.as_ref(), None)?;
+    store::update_any(&site.root.path, |state| drop(state.workers.insert(name.to_owned(), worker)))
 }
 
 /// Restores a missing worktree from its branch. The work that git still has of it is kept first.
-fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
+pub fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
     let _lock = site.lock(name)?;
-    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let worker = site.worker(name)?;
     let tree = Path::new(&worker.worktree_path);
     if tree.symlink_metadata().is_ok() {
         return Ok(());
-    }
-    if tree.parent() != Some(&layout::worktrees(&site.root.path)) {
-        let root = site.root.path.display();
-        let why = format!("{} is not below {root}: the root was moved", tree.display());
-        return Err(Failure::new(Exit::No, "moved", why).hint(format!(
-            "move the root back; or run `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
-        )));
     }
     // A program that still runs works in a directory that is gone.
     if site.tmux()?.is_running() {
@@ -95,7 +51,7 @@ fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
     kept.iter().for_each(|place| site.ui.note(format!("kept {}", printable(place))));
     let branch = format!("refs/heads/{}", worker.branch);
     if site.clone.commit(&site.root.path, &branch)?.is_none() {
-        let at = worker.commit_sha.clone().unwrap_or(site.clone.require_base()?);
+        let at = worker.work.commit_sha.clone().unwrap_or(site.clone.require_base()?);
         site.clone.ask(&site.root.path, &["update-ref", &branch, &at])?;
     }
     site.clone.add_worktree(tree, &worker.branch, None)?;
@@ -106,18 +62,17 @@ fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
     transition::record(site, name, &Input::Mended { reason: Fault::WorktreeMissing }).map(drop)
 }
 
-/// Aborts a rebase. The commits that the rebase has made are kept.
-fn abort_rebase(site: &Site<'_>, name: &str) -> Result<()> {
+/// Aborts a rebase that no program works on. The commits that the rebase has made are kept.
+pub fn abort_rebase(site: &Site<'_>, name: &str) -> Result<()> {
     let _lock = site.lock(name)?;
-    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let worker = site.worker(name)?;
     let tree = Path::new(&worker.worktree_path);
-    if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) || worker.session == Session::Up {
+    if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) || worker.program.session == Session::Up {
         return Ok(());
     }
-    require_own_rebase(&worker)?;
-    let kept = trash::keep(site, &worker)?;
+    let kept = rebase::undo(site, &worker)?;
     kept.iter().for_each(|place| site.ui.note(format!("kept {}", printable(place))));
-    site.clone.ask(tree, &["rebase", "--abort"]).map(drop)
+    Ok(())
 }
 
 /// Derives a worker's record from its worktree, an earlier record, and a later record of the event log. git decides
@@ -132,10 +87,10 @@ pub fn derive(
     let branch = match (site.clone.branch_of(path)?, earlier) {
         (_, Some(earlier)) => earlier.branch.clone(),
         (Some(branch), None) => branch,
-        (None, None) => format!("{}{name}", site.root.config.defaults.branch_prefix),
+        (None, None) => site.root.config.branch_of(name),
     };
     let agent = site.root.worker(name).agent.or(earlier.map(|earlier| earlier.agent.clone()));
-    let agent = agent.unwrap_or_else(|| site.root.config.defaults.agent.clone());
+    let agent = agent.unwrap_or_else(|| site.root.config.text("agent").to_owned());
     let mut worker = Worker::new(name, &agent, &path.to_string_lossy(), &branch, site.now());
     let tip = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?;
     let tip = match tip {
@@ -165,13 +120,13 @@ pub fn derive(
         (_, false, _) => Task::Idle,
     };
     if worker.task != Task::Idle {
-        worker.onto_sha = earlier.and_then(|earlier| earlier.onto_sha.clone());
-        worker.prompt = earlier.and_then(|earlier| earlier.prompt.clone());
+        worker.work.onto_sha = earlier.and_then(|earlier| earlier.work.onto_sha.clone());
+        worker.work.prompt = earlier.and_then(|earlier| earlier.work.prompt.clone());
     }
     match worker.task {
         Task::Idle => {}
-        Task::Working | Task::Rejected => worker.baseline_sha = Some(tip),
-        Task::NeedsReview | Task::Rebasing { .. } => worker.commit_sha = Some(tip),
+        Task::Working | Task::Rejected => worker.work.baseline_sha = Some(tip),
+        Task::NeedsReview | Task::Rebasing { .. } => worker.work.commit_sha = Some(tip),
     }
     Ok(worker)
 }

@@ -5,24 +5,23 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use regex_lite::Regex;
 use rustix::process::{Pid, Signal, kill_process};
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
-use shopfloor_core::text::{escape_format, printable};
+use shopfloor_core::text::printable;
 
-use crate::agent::{AgentTable, Delivery, Dialog, KeyedDialog, Menu, regex};
-use crate::apply::launch::{Launch, launch};
+use crate::agent::{AgentTable, Delivery, Dialog, regex};
+use crate::apply::launch::launch;
 use crate::apply::transition;
 use crate::facts::processes::{self, Process};
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::plan::menu;
 use crate::site::Site;
-use crate::store;
-use crate::tmux::{self, Pane, Tmux, typing};
-use crate::worker::{Activity, Session, Worker};
+use crate::tmux::{Pane, Tmux, typing};
+use crate::worker::{Activity, Session, Work, Worker};
 
 /// How many seconds a program may take until it takes input, unless `timeout_secs` is set.
 const READY_SECS: u64 = 30;
@@ -53,28 +52,32 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         Ok(pane) => return Ok(pane),
         Err(failure) => failure,
     };
-    let now = store::load(&site.root.path)?.require(&worker.name)?.clone();
+    let now = site.worker(&worker.name)?;
     // A shell exits with these codes when it cannot start a program, and then a new one cannot be started either. An end
     // of an earlier program says nothing about this one.
-    let has_started = now.pane_pid != worker.pane_pid;
-    let has_ended = has_started && matches!(now.session, Session::Code(code) if ![126, 127].contains(&code));
-    let Some(conversation) = now.conversation.clone().filter(|_| has_ended) else { return Err(failure) };
-    if continuing(&now, &site.root.agent_of(&now)?).is_empty() {
+    let has_started = now.program.pane_pid != worker.program.pane_pid;
+    let has_ended = has_started && matches!(now.program.session, Session::Code(code) if ![126, 127].contains(&code));
+    if !has_ended || continuing(&now, &site.root.agent_of(&now)?).is_empty() {
         return Err(failure);
     }
     site.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
-    let (now, _) = transition::record(site, &worker.name, &Input::ConversationLost)?;
-    start_once(site, &now).inspect_err(|_| {
-        // The conversation was not the reason.
-        let kept = Input::ConversationKept(conversation);
-        site.warn_on_failure(&worker.name, || transition::record(site, &worker.name, &kept).map(drop));
-    })
+    let work = Work { conversation: None, ..now.work.clone() };
+    let pane = start_once(site, &Worker { work, ..now })?;
+    // Otherwise the conversation was not the reason, and stays known.
+    transition::record(site, &worker.name, &Input::ConversationLost)?;
+    Ok(pane)
 }
 
 /// The words that make a worker's program continue the conversation that knows its task; none if there is none.
 fn continuing(worker: &Worker, agent: &AgentTable) -> Vec<String> {
-    let Some(conversation) = &worker.conversation else { return Vec::new() };
+    let Some(conversation) = &worker.work.conversation else { return Vec::new() };
     agent.resume_conversation.iter().map(|word| word.replace("{conversation}", conversation)).collect()
+}
+
+/// The words that make it continue that conversation, or else its last one.
+pub fn resuming(worker: &Worker, agent: &AgentTable) -> Vec<String> {
+    let words = continuing(worker, agent);
+    if words.is_empty() { agent.resume.clone() } else { words }
 }
 
 fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
@@ -91,20 +94,21 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     let existing = tmux.pane_of(worker)?;
     // This pane is the only record of an exit nobody has noticed yet.
     if let Some(Pane { end: Some(end), id, .. }) = &existing
-        && worker.session == Session::Up
+        && worker.program.session == Session::Up
     {
         record_end(site, worker, &agent, id, *end)?;
     }
     let (pane, is_ready) = match existing {
         Some(pane) if pane.end.is_none() => {
             // A killed command may have left the program waiting for an answer.
-            let has_begun = worker.session == Session::Down && worker.pane_id.as_ref() == Some(&pane.id);
-            (pane, !has_begun && worker.fault != Some(Fault::NotReady))
+            let has_begun =
+                worker.program.session == Session::Down && worker.program.pane_id.as_ref() == Some(&pane.id);
+            (pane, !has_begun && worker.program.fault != Some(Fault::NotReady))
         }
         ended => {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
-            let Launch { argv, variables, .. } = launch(site, worker, &agent, words)?;
+            let (argv, variables) = launch(site, worker, &agent, words)?;
             require_program(site, &agent, &argv)?;
             let log = layout::worker_log(&site.root.path, &worker.name);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
@@ -115,8 +119,8 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     };
     if !is_ready {
         match wait_ready(site, &tmux, worker, &pane, &agent) {
-            Ok(Readiness::Ready) => {}
-            Ok(Readiness::TimedOut(last)) => {
+            Ok(None) => {}
+            Ok(Some(last)) => {
                 transition::record(site, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
                 transition::record(site, &worker.name, &Input::Fault { reason: Fault::NotReady })?;
                 return Err(not_ready(site, worker, &last));
@@ -153,10 +157,9 @@ fn require_program(site: &Site<'_>, agent: &AgentTable, argv: &[String]) -> Resu
 /// The failure of a program that runs, but does not take input.
 fn not_ready(site: &Site<'_>, worker: &Worker, last: &[String]) -> Failure {
     let name = &worker.name;
-    let failure =
-        Failure::new(Exit::No, "not_ready", format!("the program of {name} runs, but does not take input yet"))
-            .details(last.iter().map(|line| format!("  {}", printable(line))))
-            .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"));
+    let failure = fail(Kind::NotReady, format!("the program of {name} runs, but does not take input yet"))
+        .details(last.iter().map(|line| format!("  {}", printable(line))))
+        .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"));
     match site.root.preset_of(worker) {
         Some(_) => failure.hint("`worker-ctl doctor` tells whether its version was tried"),
         None => failure,
@@ -168,54 +171,30 @@ fn record_end(site: &Site<'_>, worker: &Worker, agent: &AgentTable, pane: &str, 
     transition::record(site, &worker.name, &Input::Exited { pane: pane.to_owned(), end, is_ok }).map(drop)
 }
 
-/// Whether a program that is started anew goes on with its last conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conversation {
-    New,
-    Continued,
-}
-
-/// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way.
-pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: Conversation) -> Result<()> {
-    let not_delivered = |why: String| {
-        Failure::new(Exit::Failed, typing::NOT_DELIVERED, format!("{} did not get its task: {why}", worker.name))
-    };
+/// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way. `resume` are the words
+/// that make it continue a conversation.
+pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, resume: Vec<String>) -> Result<()> {
+    let not_delivered = |why: String| fail(Kind::NotDelivered, format!("{} did not get its task: {why}", worker.name));
+    let is_continued = !resume.is_empty();
     let ready = || -> Result<_> {
-        let tmux = site.tmux()?;
+        let (tmux, agent) = (site.tmux()?, site.root.agent_of(worker)?);
         let pane = tmux.pane_of(worker)?.ok_or_else(|| Failure::failed("its session is gone"))?;
         let file = typing::write_text_file(&site.root.path, &worker.name, text)?;
-        Ok((tmux, pane, site.root.agent_of(worker)?, file))
+        let (argv, variables) = launch(site, worker, &agent, resume)?;
+        Ok((tmux, pane, with_text(argv, &agent, text, &file), variables))
     };
-    let (tmux, pane, agent, file) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
-    let words = match conversation {
-        Conversation::New => Vec::new(),
-        Conversation::Continued => {
-            Some(continuing(worker, &agent)).filter(|words| !words.is_empty()).unwrap_or_else(|| agent.resume.clone())
-        }
-    };
-    let is_continued = !words.is_empty();
-    let launch = launch(site, worker, &agent, words).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
-    let argv = with_text(launch.argv, &agent, text, &file);
-    let path = escape_format(&worker.worktree_path);
-    let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &path];
-    let pairs: Vec<String> = launch.variables.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
-    for pair in &pairs {
-        args.extend(["-e", pair]);
-    }
-    args.push("--");
-    args.extend(tmux::without_shell(&argv));
+    let (tmux, pane, argv, variables) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
+    let log = layout::worker_log(&site.root.path, &worker.name);
     transition::record(site, &worker.name, &Input::Restarting)?;
-    tmux.must(&args).map_err(|failure| not_delivered(failure.to_string()))?;
-    pipe_to_log(site, &tmux, &worker.name, &pane.id)?;
-    let is_quiet = || -> Result<bool> {
-        let activity = store::load(&site.root.path)?.require(&worker.name)?.activity;
-        Ok(activity == Activity::Unknown)
-    };
+    let mut now = tmux
+        .start_program(worker, Some(&pane), &variables, &argv, &log)
+        .map_err(|failure| not_delivered(failure.to_string()))?;
+    let is_quiet = || Ok::<_, Failure>(site.worker(&worker.name)?.doing.activity == Activity::Unknown);
     let read_pane = || -> Result<Pane> {
         let pane = tmux.panes()?.into_iter().find(|now| now.id == pane.id);
         pane.ok_or_else(|| not_delivered("its session is gone".into()))
     };
-    let (start, mut now) = (Instant::now(), read_pane()?);
+    let start = Instant::now();
     let limit = if is_continued { CONTINUED } else { STARTED };
     while now.end.is_none() && start.elapsed() < limit && is_quiet()? {
         thread::sleep(POLL);
@@ -229,7 +208,7 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
     if is_continued && matches!(now.end, Some(Session::Code(1..))) {
         site.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
         let (worker, _) = transition::record(site, &worker.name, &Input::ConversationLost)?;
-        return restart_with(site, &worker, text, Conversation::New);
+        return restart_with(site, &worker, text, Vec::new());
     }
     transition::record(site, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid }).map(drop)
 }
@@ -253,56 +232,23 @@ fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, file: &Path)
     argv
 }
 
-/// Pipes the output of a worker's terminal to its log.
-pub fn pipe_to_log(site: &Site<'_>, tmux: &Tmux, name: &str, pane: &str) -> Result<()> {
-    let line = tmux::log_line(&layout::worker_log(&site.root.path, name));
-    let piped = tmux.run(&["pipe-pane", "-t", pane, &line])?;
-    if !piped.status.success() {
-        site.ui.detail(format!("the terminal of {name} is not logged, because its program has ended"));
-    }
-    Ok(())
-}
-
-/// How waiting for a program to take input ended.
-enum Readiness {
-    Ready,
-    /// With the last lines on its screen.
-    TimedOut(Vec<String>),
-}
-
-/// A dialog of a table, with its patterns as regular expressions.
-enum DialogWatch<'a> {
-    Menu { when: Regex, choose: Regex },
-    Keys { pattern: Regex, keys: &'a [String] },
-}
-
-impl DialogWatch<'_> {
-    fn of(dialog: &Dialog) -> Result<DialogWatch<'_>> {
-        Ok(match dialog {
-            Dialog::Menu(Menu { when, choose }) => DialogWatch::Menu { when: regex(when)?, choose: regex(choose)? },
-            Dialog::Keys(KeyedDialog { pattern, keys }) => DialogWatch::Keys { pattern: regex(pattern)?, keys },
-        })
-    }
-
-    fn is_shown(&self, screen: &str) -> bool {
-        match self {
-            DialogWatch::Menu { when, .. } => when.is_match(screen),
-            DialogWatch::Keys { pattern, .. } => pattern.is_match(screen),
-        }
-    }
-}
-
 /// Waits until a program is ready for input, and answers the dialogs that it shows first. The screen is read only here,
-/// once at start-up. A screen that shows a dialog is never ready.
-fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent: &AgentTable) -> Result<Readiness> {
+/// once at start-up. A screen that shows a dialog is never ready. Returns its last lines if the time is up.
+fn wait_ready(
+    site: &Site<'_>,
+    tmux: &Tmux,
+    worker: &Worker,
+    pane: &Pane,
+    agent: &AgentTable,
+) -> Result<Option<Vec<String>>> {
     if let Some(millis) = agent.ready.delay_ms {
         thread::sleep(Duration::from_millis(millis));
     }
     let pattern = agent.ready.pattern.as_deref().map(regex).transpose()?;
-    let mut dialogs = agent.dialogs.iter().map(DialogWatch::of).collect::<Result<Vec<_>>>()?;
+    let mut dialogs: Vec<&Dialog> = agent.dialogs.iter().collect();
     let mut keys = (!agent.startup_keys.is_empty()).then_some(&agent.startup_keys);
     if pattern.is_none() && keys.is_none() && dialogs.is_empty() {
-        return Ok(Readiness::Ready);
+        return Ok(None);
     }
     let limit = Duration::from_secs(agent.ready.timeout_secs.unwrap_or(READY_SECS));
     let (start, mut since, mut last) = (Instant::now(), Instant::now(), String::new());
@@ -322,10 +268,10 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent:
             type_keys(tmux, pane, typed)?;
             keys = None;
             if pattern.is_none() {
-                return Ok(Readiness::Ready);
+                return Ok(None);
             }
         } else if is_shown || pattern.is_none() && keys.is_none() && since.elapsed() >= STILL {
-            return Ok(Readiness::Ready);
+            return Ok(None);
         }
         if tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()) {
             let shown = tmux.last_lines(&pane.id, 5).unwrap_or_default();
@@ -336,28 +282,28 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent:
         site.check_ending()?;
         thread::sleep(POLL);
     }
-    Ok(Readiness::TimedOut(tmux.last_lines(&pane.id, 5).unwrap_or_default()))
+    Ok(Some(tmux.last_lines(&pane.id, 5).unwrap_or_default()))
 }
 
 /// Takes one step towards the answer of a dialog. A menu gets one key, and then its screen is looked at again.
 fn answer(
     tmux: &Tmux,
     pane: &Pane,
-    dialogs: &mut Vec<DialogWatch<'_>>,
+    dialogs: &mut Vec<&Dialog>,
     at: usize,
     screen: &str,
     unchanged_for: Duration,
 ) -> Result<()> {
-    match &dialogs[at] {
-        DialogWatch::Menu { choose, .. } => {
+    match dialogs[at] {
+        Dialog::Menu { choose, .. } => {
             // A program may lose a key that comes right after it has drawn a menu.
             if unchanged_for < SETTLED {
                 return Ok(());
             }
-            let Some(key) = menu::next_step(screen, choose).key() else { return Ok(()) };
+            let Some(key) = menu::next_key(screen, &regex(choose)?) else { return Ok(()) };
             type_keys(tmux, pane, &[key.to_owned()])
         }
-        DialogWatch::Keys { keys, .. } => {
+        Dialog::Keys { keys, .. } => {
             type_keys(tmux, pane, keys)?;
             dialogs.remove(at);
             Ok(())

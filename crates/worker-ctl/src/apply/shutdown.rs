@@ -14,7 +14,7 @@ use crate::worker::Worker;
 
 /// Ends every session, and then the server, even if ending a session fails.
 pub fn end_all(site: &Site<'_>, is_forced: bool) -> Result<()> {
-    let state = match store::load(&site.root.path) {
+    let state = match site.state() {
         Ok(state) => state,
         Err(failure) => return end_unknown(site, is_forced, &failure),
     };

@@ -10,55 +10,54 @@ use crate::layout;
 use crate::log;
 use crate::plan::machine::{Input, SideEffect, apply};
 use crate::site::Site;
-use crate::store;
+use crate::store::State;
 use crate::tmux::typing;
 use crate::worker::{Task, Worker};
 
 /// Applies an input to a worker's current record. Returns the new record, and whether a text must be delivered.
 pub fn record(site: &Site<'_>, name: &str, input: &Input) -> Result<(Worker, bool)> {
     let now = site.now();
-    let (before, after, effects, revision) = store::update(&site.root.path, |state| {
-        let worker = state.require(name)?.clone();
-        let (next, effects) = apply(&worker, input, now)?;
-        let revision = state.put(next.clone());
-        Ok((worker, next, effects, revision))
-    })?;
-    follow_up(site, &before, &after, input, &effects, revision)?;
-    Ok((after, effects.contains(&SideEffect::Deliver)))
+    let (step, revision) = site.update(|state| step(state, state.require(name)?.clone(), input, now))?;
+    follow_up(site, &step, input, revision)?;
+    Ok((step.after, step.effects.contains(&SideEffect::Deliver)))
 }
 
 /// Applies an input that was observed while the record was `seen`. Returns nothing if the record has changed since;
 /// then the next patrol observes it again.
 pub fn observe(site: &Site<'_>, seen: &Worker, input: &Input) -> Result<Option<Worker>> {
     let now = site.now();
-    let applied = store::update(&site.root.path, |state| {
-        if state.workers.get(&seen.name) != Some(seen) {
-            return Ok(None);
-        }
-        let (next, effects) = apply(seen, input, now)?;
-        let revision = state.put(next.clone());
-        Ok(Some((next, effects, revision)))
+    let applied = site.update(|state| match state.workers.get(&seen.name) == Some(seen) {
+        true => step(state, seen.clone(), input, now).map(Some),
+        false => Ok(None),
     })?;
-    let Some((after, effects, revision)) = applied else { return Ok(None) };
-    follow_up(site, seen, &after, input, &effects, revision)?;
-    Ok(Some(after))
+    let Some((step, revision)) = applied else { return Ok(None) };
+    follow_up(site, &step, input, revision)?;
+    Ok(Some(step.after))
 }
 
-fn follow_up(
-    site: &Site<'_>,
-    before: &Worker,
-    after: &Worker,
-    input: &Input,
-    effects: &[SideEffect],
-    revision: u64,
-) -> Result<()> {
+/// A step that the state has taken.
+struct Step {
+    before: Worker,
+    after: Worker,
+    effects: Vec<SideEffect>,
+}
+
+/// Takes a step. Returns it with the revision that the state has then.
+fn step(state: &mut State, before: Worker, input: &Input, now: i64) -> Result<(Step, u64)> {
+    let (after, effects) = apply(&before, input, now)?;
+    let revision = state.put(after.clone());
+    Ok((Step { before, after, effects }, revision))
+}
+
+fn follow_up(site: &Site<'_>, step: &Step, input: &Input, revision: u64) -> Result<()> {
+    let Step { before, after, effects } = step;
     let root = &site.root.path;
     let pin = format!("refs/shopfloor/review/{}", after.name);
     let kept = format!("refs/shopfloor/pre/{}", after.name);
     for effect in effects {
         match effect {
             SideEffect::Pin(sha) => drop(site.clone.ask(root, &["update-ref", &pin, sha])?),
-            SideEffect::Unpin if before.reviewed_sha.is_some() => {
+            SideEffect::Unpin if before.work.reviewed_sha.is_some() => {
                 site.clone.run(root, &["update-ref", "-d", &pin])?;
             }
             SideEffect::Keep(sha) => drop(site.clone.ask(root, &["update-ref", &kept, sha])?),
@@ -69,12 +68,11 @@ fn follow_up(
         site.clone.run(root, &["update-ref", "-d", &kept])?;
         site.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
-    if matches!(input, Input::Typing { .. } | Input::Restarting)
-        || before == after && !matches!(input, Input::Sent { .. })
-    {
+    if matches!(input, Input::Typing { .. } | Input::Restarting) || before == after && *input != Input::Sent {
         return Ok(());
     }
-    let is_same = before.activity == after.activity && before.activity_text == after.activity_text;
+    let told = |worker: &Worker| (worker.doing.activity, worker.doing.activity_text.clone());
+    let is_same = told(before) == told(after);
     if matches!(input, Input::Reported(_)) && is_same {
         return Ok(());
     }
@@ -88,7 +86,7 @@ fn follow_up(
 fn publish_event(site: &Site<'_>, record: &Value) -> Result<()> {
     let root = &site.root.path;
     log::append(root, record)?;
-    let Some(command) = &site.root.config.defaults.on_event else { return Ok(()) };
+    let Some(command) = site.root.config.command("on_event") else { return Ok(()) };
     let log = layout::on_event_log(root);
     log::rotate(&log)?;
     // The command runs in the background: nothing waits for it, and its exit status is ignored.

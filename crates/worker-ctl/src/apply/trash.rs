@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::farewell::{self, Farewell};
 use shopfloor_core::fs;
 use shopfloor_core::git::failed;
 
 use crate::facts::losses::{Losses, admin_dir};
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::site::Site;
 use crate::worker::Worker;
@@ -25,23 +26,14 @@ pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     // The stashes are kept now, and stay in git's list.
     let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&site.clone, worker)? };
     if again != losses || write_tree(site, worker, &losses)? != files {
-        return Err(Failure::new(Exit::No, "changed", format!("the worktree of {} is still changing", worker.name))
+        return Err(fail(Kind::Changed, format!("the worktree of {} is still changing", worker.name))
             .hint(format!("run the same command again; the work up to now is kept as {name}")));
     }
     Ok(vec![name])
 }
 
-/// Runs the `pre-remove` hooks of the other tools, so that they save what only the worktree has.
-pub fn run_pre_remove(site: &Site<'_>, worker: &Worker) -> Result<Farewell> {
-    before_removal(site, worker, farewell::TOOLS)
-}
-
-/// Runs the `pre-remove` hook of overlay-sync alone, for a worktree that stays.
-pub fn run_overlay_pre_remove(site: &Site<'_>, worker: &Worker) -> Result<Farewell> {
-    before_removal(site, worker, &["overlay-sync"])
-}
-
-fn before_removal(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Farewell> {
+/// Runs the `pre-remove` hooks of these tools, so that they save what only the worktree has.
+pub fn run_pre_remove(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Farewell> {
     let scratch = site.root.path.join("locks");
     farewell::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
 }
@@ -119,15 +111,16 @@ fn create_trash_dir(site: &Site<'_>, worker: &Worker) -> Result<PathBuf> {
 
 /// Moves nested repositories out of a worktree. Returns where to.
 pub fn move_nested(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let losses = Losses::read(&site.clone, worker)?;
-    if losses.nested.is_empty() {
+    let tree = Path::new(&worker.worktree_path);
+    let nested: Vec<String> = site.clone.dirty(tree)?.into_iter().filter(|path| path.ends_with('/')).collect();
+    if nested.is_empty() {
         return Ok(Vec::new());
     }
     let dir = create_trash_dir(site, worker)?;
-    for path in losses.nested.iter().map(|path| path.trim_end_matches('/')) {
+    for path in nested.iter().map(|path| path.trim_end_matches('/')) {
         let to = dir.join(path);
         fs::create_private_dir(to.parent().unwrap_or(&dir))?;
-        if !fs::rename_new(&Path::new(&worker.worktree_path).join(path), &to)? {
+        if !fs::rename_new(&tree.join(path), &to)? {
             return Err(Failure::failed(format!("{} exists already", to.display())));
         }
     }
@@ -140,10 +133,10 @@ pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
     if let Some(mount) = fs::mounts_below(tree).first() {
         let why = format!("something is mounted at {}, which the removal would empty", mount.display());
         let hint = format!("unmount it first: `umount {}`", shopfloor_core::text::shell_word(mount));
-        return Err(Failure::new(Exit::No, "mounted", why).hint(hint));
+        return Err(fail(Kind::Mounted, why).hint(hint));
     }
     match admin_dir(&site.clone, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
-        true => Err(Failure::new(Exit::No, "locked", format!("{} is locked", tree.display()))
+        true => Err(fail(Kind::Locked, format!("{} is locked", tree.display()))
             .hint(format!("to remove it, run `git worktree unlock` in {} first", site.root.path.display()))),
         false => Ok(()),
     }
@@ -157,7 +150,7 @@ pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Resul
     let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
         if !is_kept && !losses.is_empty() {
-            return Err(Failure::new(Exit::No, "changed", format!("{} has changed meanwhile", tree.display()))
+            return Err(fail(Kind::Changed, format!("{} has changed meanwhile", tree.display()))
                 .details(losses.lines())
                 .hint("run the same command again"));
         }

@@ -2,15 +2,14 @@
 
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::printable;
 
 use crate::apply::land::{self, Landed};
 use crate::apply::patrol;
 use crate::commands::{self, WorkerKeys, look};
-use crate::plan::accept::{ACCEPTED, AcceptOptions, AcceptSummary, NOTHING_TO_MERGE, REBASING};
+use crate::failure::{Kind, fail};
 use crate::site::Site;
-use crate::store;
 use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -43,41 +42,41 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let worker = choose(site, args.worker.as_deref())?;
     let name = worker.name.clone();
     let lock = site.lock(&name)?;
-    let worker = store::load(&site.root.path)?.require(&name)?.clone();
+    let worker = site.worker(&name)?;
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         // The worker was asked to resolve the conflicts earlier, when the default branch moved on.
-        return Ok(print_answer(site, &worker, pre_sha, &Landed::Rebasing(worker.conflicted.clone())));
+        return Ok(print_answer(site, &worker, pre_sha, &Landed::Rebasing(worker.work.conflicted.clone())));
     }
     if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
         return Ok(print_answer(site, &worker, new, &Landed::Accepted(new.clone())));
     }
-    let options = AcceptOptions { force: args.force };
     if site.is_dry {
-        let (plan, source) = (land::plan(site, &worker, options)?, site.source());
-        land::note_unreviewed(site, &worker);
+        let (plan, _) = land::plan(site, &name, args.force)?;
+        if !plan.is_reviewed {
+            site.ui.note(format!("{name} was not reviewed"));
+        }
         let branch = site.clone.branch.as_str();
-        let would = AcceptSummary { plan: &plan, branch, source: &source }.to_string();
+        let would = plan.describe(branch, &site.source());
         let (worker, sha) = (WorkerKeys::of(&name), plan.sha.as_str());
         let answer = AcceptAnswer { worker, outcome: plan.landing.outcome(), sha, commit: sha, branch };
-        commands::show(site.ui, answer, &[would]);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, answer, &[would]));
     }
-    let landed = land::land(site, &worker, options, args.message.as_deref())?;
+    let landed = land::land(site, &name, args.force, args.message.as_deref())?;
     drop(lock);
     if matches!(landed, Landed::Accepted(_)) {
         // The default branch has moved, so other reviews may be behind it now.
         site.warn_on_failure("other workers", || patrol::refresh(site).map(drop));
     }
-    Ok(print_answer(site, &worker, worker.commit_sha.as_deref().unwrap_or_default(), &landed))
+    Ok(print_answer(site, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
 }
 
 /// The named worker, or else the one reviewed last, provided that its work has not changed since.
 fn choose(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     if let Some(name) = name {
         return state.require(name).cloned();
     }
-    let refuse = |why: String, hint: String| Err(Failure::new(Exit::No, "wrong_state", why).hint(hint));
+    let refuse = |why: String, hint: String| Err(fail(Kind::WrongState, why).hint(hint));
     let Some(worker) = state.last_reviewed.as_ref().and_then(|name| state.workers.get(name)) else {
         return refuse(
             "nothing was reviewed".into(),
@@ -85,7 +84,7 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
         );
     };
     let name = &worker.name;
-    if worker.task == Task::NeedsReview && worker.reviewed_sha != worker.commit_sha {
+    if worker.task == Task::NeedsReview && worker.work.reviewed_sha != worker.work.commit_sha {
         return refuse(
             format!("the current work of {name} was not reviewed"),
             format!("review it with `worker-ctl review {name}`, or name the worker: `worker-ctl accept {name}`"),
@@ -97,9 +96,9 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
 fn print_answer(site: &Site<'_>, worker: &Worker, sha: &str, landed: &Landed) -> Exit {
     let (name, branch) = (&worker.name, &site.clone.branch);
     let (outcome, sha, exit) = match landed {
-        Landed::Accepted(new) => (ACCEPTED, new.as_str(), Exit::Done),
-        Landed::NothingToMerge(base) => (NOTHING_TO_MERGE, base.as_str(), Exit::Done),
-        Landed::Rebasing(_) => (REBASING, sha, Exit::No),
+        Landed::Accepted(new) => ("accepted", new.as_str(), Exit::Done),
+        Landed::NothingToMerge(base) => ("nothing_to_merge", base.as_str(), Exit::Done),
+        Landed::Rebasing(_) => ("rebasing", sha, Exit::No),
     };
     match landed {
         _ if site.ui.is_json() => {

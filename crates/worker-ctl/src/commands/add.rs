@@ -40,11 +40,10 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
     make::check(site, name, &options)?;
     if site.is_dry {
         let worktree = layout::worktree(&site.root.path, name).to_string_lossy().into_owned();
-        let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
+        let branch = site.root.config.branch_of(name);
         let worker = WorkerKeys::of(name);
         let answer = AddAnswer { worker, worktree_path: &worktree, worktree: &worktree, branch: &branch };
-        commands::show(site.ui, answer, &[format!("create {worktree}")]);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, answer, &[format!("create {worktree}")]));
     }
     // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table
     // waits for our lock.

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use clap::Args as ClapArgs;
-use shopfloor_core::config::Line;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::ui::printable;
@@ -11,7 +10,6 @@ use shopfloor_core::ui::printable;
 use crate::apply::launch;
 use crate::commands::{self, WorkerKeys};
 use crate::site::Site;
-use crate::store;
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
@@ -24,18 +22,16 @@ pub struct Args {
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let name = args.worker.as_str();
     let pane = commands::pane(site, name)?;
-    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let worker = site.worker(name)?;
     if site.is_dry {
         let (keys, would) = (WorkerKeys::of(name), format!("attach this terminal to the session of {name}"));
-        commands::show(site.ui, keys, &[would]);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, keys, &[would]));
     }
-    let defaults = &site.root.config.defaults;
-    run_line(site, &worker, defaults.before_attach.as_ref())?;
+    run_hook(site, &worker, "before_attach")?;
     let (program, args) = site.tmux()?.attach_line(&pane.id);
     let cmd = Cmd::new(&program, site.env).args(args).without_vars(&["TMUX", "TMUX_PANE"]);
     let status = cmd.foreground()?;
-    run_line(site, &worker, defaults.after_attach.as_ref())?;
+    run_hook(site, &worker, "after_attach")?;
     match status.success() {
         true => Ok(Exit::Done),
         false => Err(Failure::failed(format!("tmux attach-session failed with {status}"))
@@ -43,8 +39,8 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
 }
 
-fn run_line(site: &Site<'_>, worker: &Worker, line: Option<&Line>) -> Result<()> {
-    let Some(line) = line else { return Ok(()) };
+fn run_hook(site: &Site<'_>, worker: &Worker, setting: &str) -> Result<()> {
+    let Some(line) = site.root.config.command(setting) else { return Ok(()) };
     let sh = proc::find(site.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
     let mut cmd = Cmd::new(&sh, site.env).dir(Path::new(&worker.worktree_path)).arg("-c").arg(line.shell());
     for (key, value) in launch::of_worker(site, worker) {

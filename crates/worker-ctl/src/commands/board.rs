@@ -29,7 +29,7 @@ enum Rank {
 
 impl Rank {
     fn of(worker: &Worker) -> Rank {
-        match (worker.activity, worker.status()) {
+        match (worker.doing.activity, worker.status()) {
             (Activity::Asks, _) => Rank::Asks,
             (_, "error") => Rank::Fault,
             (_, "needs_review") => Rank::Review,
@@ -37,7 +37,7 @@ impl Rank {
             (_, "idle") => Rank::Idle,
             // A turn that ended without a commit may have ended with a question in its text.
             (Activity::Fresh | Activity::Rests, _) => Rank::Stuck,
-            _ if worker.is_in_doubt => Rank::Stuck,
+            _ if worker.program.is_in_doubt => Rank::Stuck,
             _ => Rank::Works,
         }
     }
@@ -63,22 +63,14 @@ pub fn lines(state: &State, is_kept_up: bool, now: i64, clock: &str, screen: Scr
     // Within a rank, who has waited longest.
     workers.sort_by_key(|(rank, worker)| (*rank, since(worker), &worker.name));
     let count = |is: &dyn Fn(Rank) -> bool| workers.iter().filter(|(rank, _)| is(*rank)).count();
-    let mut head = vec![format!("{clock}  ")];
-    head.push(format!("{} need you", count(&Rank::needs_person)));
-    head.push(format!("{} at work", count(&|rank| rank == Rank::Works)));
-    head.push(format!("{} idle", count(&|rank| rank == Rank::Idle)));
-    head.push(format!("{} offline", count(&|rank| rank == Rank::Offline)));
-    if !is_kept_up {
-        head.push("no `up` runs".to_owned());
-    }
-    let head = format!("{}{}", head[0], head[1..].join(", "));
+    let (needy, works) = (count(&Rank::needs_person), count(&|rank| rank == Rank::Works));
+    let (idle, offline) = (count(&|rank| rank == Rank::Idle), count(&|rank| rank == Rank::Offline));
+    let not_up = if is_kept_up { "" } else { ", no `up` runs" };
+    let head = format!("{clock}  {needy} need you, {works} at work, {idle} idle, {offline} offline{not_up}");
     let width = state.workers.keys().map(String::len).max().unwrap_or(0).max("WORKER".len());
     let mut lines = vec![cut(&head, screen.width), String::new()];
-    lines.push(paint(
-        &cut(&row(width, "WORKER", "STATE", "DOES", "FOR", "WHAT"), screen.width),
-        Style::new() | Effects::DIMMED,
-        screen,
-    ));
+    let titles = row(width, "WORKER", "STATE", "DOES", "FOR", "WHAT");
+    lines.push(paint(&cut(&titles, screen.width), Style::new() | Effects::DIMMED, screen));
     let room = screen.height.saturating_sub(lines.len());
     let room = if workers.len() > room { room.saturating_sub(1) } else { room };
     let hidden = workers.len().saturating_sub(room);
@@ -99,7 +91,7 @@ fn row(width: usize, name: &str, state: &str, does: &str, age: &str, what: &str)
 }
 
 fn does(worker: &Worker) -> &'static str {
-    match worker.activity {
+    match worker.doing.activity {
         Activity::Unknown => "",
         activity => activity.word(),
     }
@@ -107,9 +99,13 @@ fn does(worker: &Worker) -> &'static str {
 
 /// When the worker came to be as it is.
 fn since(worker: &Worker) -> i64 {
-    let told = worker.activity_at.as_deref().filter(|_| matches!(worker.activity, Activity::Asks | Activity::Rests));
+    let told = worker
+        .doing
+        .activity_at
+        .as_deref()
+        .filter(|_| matches!(worker.doing.activity, Activity::Asks | Activity::Rests));
     let told = told.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_second);
-    let crashed = worker.last_crash_unix.filter(|_| worker.fault.is_some());
+    let crashed = worker.program.last_crash_unix.filter(|_| worker.program.fault.is_some());
     crashed.or(told).unwrap_or(worker.task_since_unix).max(worker.task_since_unix)
 }
 
@@ -125,12 +121,12 @@ fn age(seconds: i64) -> String {
 /// What a person should know first: what there is to do, else the task.
 fn what(rank: Rank, worker: &Worker) -> String {
     let name = &worker.name;
-    let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
+    let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let text = match rank {
-        Rank::Asks => format!("attach {name}: {}", worker.activity_text.as_deref().unwrap_or("a question")),
+        Rank::Asks => format!("attach {name}: {}", worker.doing.activity_text.as_deref().unwrap_or("a question")),
         Rank::Fault => {
-            let fault = worker.fault.as_ref().map(ToString::to_string).unwrap_or_default();
-            let hint = if worker.session == Session::Up { "attach" } else { "peek" };
+            let fault = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
+            let hint = if worker.program.session == Session::Up { "attach" } else { "peek" };
             format!("{hint} {name}: {fault}")
         }
         Rank::Review => format!("review {name}: {prompt}"),
@@ -185,18 +181,19 @@ mod tests {
         let mut state = State::new(Path::new("/s"));
         let mut add = |name: &str, change: &dyn Fn(&mut Worker)| {
             let mut worker = Worker::new(name, "claude", "/w", "b", 100);
-            worker.session = Session::Up;
+            worker.program.session = Session::Up;
             change(&mut worker);
             state.put(worker);
         };
         add("idle", &|_| ());
-        add("off", &|w| w.session = Session::Down);
-        add("works", &|w| (w.task, w.prompt) = (Task::Working, Some("Write the parser\nand more".into())));
-        add("crashed", &|w| w.fault = Some(Fault::Exit(7)));
-        add("done", &|w| (w.task, w.prompt) = (Task::NeedsReview, Some("x".repeat(300))));
+        add("off", &|w| w.program.session = Session::Down);
+        add("works", &|w| (w.task, w.work.prompt) = (Task::Working, Some("Write the parser\nand more".into())));
+        add("crashed", &|w| w.program.fault = Some(Fault::Exit(7)));
+        add("done", &|w| (w.task, w.work.prompt) = (Task::NeedsReview, Some("x".repeat(300))));
         add("asks", &|w| {
-            (w.task, w.activity, w.activity_text) = (Task::Working, Activity::Asks, Some("Bash: rm -rf x".into()));
-            w.activity_at = Some("1970-01-01T00:01:30.000Z".into());
+            (w.task, w.doing.activity, w.doing.activity_text) =
+                (Task::Working, Activity::Asks, Some("Bash: rm -rf x".into()));
+            w.doing.activity_at = Some("1970-01-01T00:01:30.000Z".into());
         });
         let screen = Screen { width: 60, height: 24, has_colors: false };
         let shown = lines(&state, false, 190, "12:00:00", screen);

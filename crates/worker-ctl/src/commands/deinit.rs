@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, failed};
@@ -13,9 +12,10 @@ use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::ACCEPTED;
 use crate::apply::{attached, removal};
-use crate::commands;
 use crate::commands::init::config;
-use crate::daemon::{self, Ending};
+use crate::commands::{self, RootAnswer};
+use crate::daemon;
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::root::{read_record, record_file};
 use crate::roots;
@@ -30,30 +30,9 @@ pub struct Args {
     pub yes: bool,
 }
 
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct DeinitAnswer<'a> {
-    root: &'a Path,
-}
-
 /// What `init` and the other commands put into a root. Anything else is somebody's.
-const OURS: [&str; 15] = [
-    ".git",
-    ".worktrees",
-    "accept",
-    "agents",
-    "config.toml",
-    "git",
-    "hooks",
-    "locks",
-    "logs",
-    "prompts",
-    "state.json",
-    "state.json.next",
-    "tmux.conf",
-    "tmux.sock",
-    "trash",
-];
+const OURS: &str = ".git .worktrees accept agents config.toml git hooks locks logs prompts state.json \
+    state.json.next tmux.conf tmux.sock trash";
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let root = &site.root.path;
@@ -67,21 +46,16 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if site.is_dry {
         let would = workers.iter().map(|worker| format!("remove {}", worker.name));
         let would: Vec<String> = would.chain([format!("remove {}", root.display())]).collect();
-        commands::show(site.ui, DeinitAnswer { root }, &would);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, RootAnswer { root }, &would));
     }
-    confirm(site, args)?;
+    let question = format!("Remove {} with its workers and logs?", root.display());
+    commands::confirm(site.ui, args.yes, &question, "nothing was removed")?;
     // It ends the sessions of workers that have nothing to do.
-    daemon::end(root, Ending::Gentle)?;
+    daemon::end(root, false)?;
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {
         refusal(site, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
     })?;
-    for worker in &workers {
-        let _lock = site.lock(&worker.name)?;
-        let Some(worker) = store::load(root)?.workers.get(&worker.name).cloned() else { continue };
-        refuse_busy(site, &worker)?;
-        removal::nuke(site, &worker, false)?;
-    }
+    removal::nuke_each(site, &workers, false, &|worker| refuse_busy(site, worker), &|_, _| ())?;
     let tmux = site.tmux();
     let _state = site.lock_root(RootLock::State)?;
     let left: Vec<Worker> = store::load(root)?.workers.into_values().collect();
@@ -100,7 +74,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     keep_config(site)?;
     remove(site, &git_dir)?;
     if site.ui.is_json() {
-        site.ui.json(&DeinitAnswer { root });
+        site.ui.json(&RootAnswer { root });
     } else {
         site.ui.done(format!("removed {}", printable(&root.to_string_lossy())));
     }
@@ -159,7 +133,7 @@ fn source_git_dir(site: &Site<'_>) -> Result<PathBuf> {
 
 /// Exit 1 for a worker that has something to do or to lose.
 fn refuse_busy(site: &Site<'_>, worker: &Worker) -> Result<()> {
-    if worker.task != Task::Idle || matches!(worker.activity, Activity::Busy | Activity::Asks) {
+    if worker.task != Task::Idle || matches!(worker.doing.activity, Activity::Busy | Activity::Asks) {
         let why = format!("{} has a task or works", worker.name);
         return Err(refusal(site, &why).hint(format!("see `worker-ctl status`; `worker-ctl reset {}`", worker.name)));
     }
@@ -171,63 +145,52 @@ fn refuse_busy(site: &Site<'_>, worker: &Worker) -> Result<()> {
     })
 }
 
-/// Exit 3 unless a person agrees.
-fn confirm(site: &Site<'_>, args: &Args) -> Result<()> {
-    let question = format!("Remove {} with its workers and logs?", site.root.path.display());
-    if args.yes || site.ui.can_ask() && site.ui.confirm(&question) {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Decide, "undecided", "nothing was removed")
-        .hint("a person must decide: run the command on a terminal, or with `--yes`"))
-}
-
 /// Exit 1 while the root holds anything that is not ours, or work that nobody has elsewhere.
 fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
     let root = &site.root.path;
-    let by_hand = || format!("save what you need, then remove it yourself: `rm -r {}`", shell_word(root));
-    let is_ours =
-        |name: &str| OURS.contains(&name) || name.starts_with("state.json.bak") || name.starts_with(fs::RESERVED);
+    let refuse = |why: String, hint: String| Err(refusal(site, &why).hint(hint));
+    let is_ours = |name: &str| {
+        let is_copy = name.starts_with("state.json.bak") || name.starts_with(fs::RESERVED);
+        is_copy || OURS.split_whitespace().any(|ours| ours == name)
+    };
     let names = fs::list(root)?;
     if let Some(name) = names.iter().find(|name| !name.to_str().is_some_and(is_ours)) {
-        let shown = printable(&name.to_string_lossy());
-        if layout::config(&root.join(name)).exists() {
-            let why = format!("{shown} in it is another root");
-            return Err(refusal(site, &why)
-                .hint(format!("remove that one first: `worker-ctl --root {} deinit`", shell_word(&root.join(name)))));
+        let (shown, path) = (printable(&name.to_string_lossy()), root.join(name));
+        if layout::config(&path).exists() {
+            let hint = format!("remove that one first: `worker-ctl --root {} deinit`", shell_word(&path));
+            return refuse(format!("{shown} in it is another root"), hint);
         }
-        let why = format!("{shown} in it is not from worker-ctl");
-        return Err(refusal(site, &why).hint("move it away, then run the same command again"));
+        let hint = "move it away, then run the same command again";
+        return refuse(format!("{shown} in it is not from worker-ctl"), hint.into());
     }
-    let is_known = |name: &str| workers.iter().any(|worker| layout::worktree(root, &worker.name).ends_with(name));
+    let is_known = |name: &str| workers.iter().any(|worker| worker.name == name);
     let trees = fs::list(&layout::worktrees(root))?;
     if let Some(tree) = trees.iter().find(|name| !name.to_str().is_some_and(is_known)) {
-        let why = format!("there is a worktree {} that no worker has", printable(&tree.to_string_lossy()));
-        return Err(refusal(site, &why).hint("see `worker-ctl doctor`"));
+        let shown = printable(&tree.to_string_lossy());
+        return refuse(format!("there is a worktree {shown} that no worker has"), "see `worker-ctl doctor`".into());
     }
-    let refs = site.clone.run(root, &["for-each-ref", "--format=%(refname)"])?.stdout;
-    let of_worker = |name: &str| {
-        workers.iter().any(|worker| {
-            name == format!("refs/heads/{}", worker.branch)
-                || name.starts_with("refs/shopfloor/") && name.ends_with(&format!("/{}", worker.name))
-        })
+    let by_hand = || format!("save what you need, then remove it yourself: `rm -r {}`", shell_word(root));
+    let is_of = |name: &str, worker: &Worker| {
+        name == format!("refs/heads/{}", worker.branch)
+            || name.starts_with("refs/shopfloor/") && name.ends_with(&format!("/{}", worker.name))
     };
     let is_elsewhere = |name: &str| name.starts_with("refs/remotes/origin/") || name.starts_with(ACCEPTED);
-    let is_kept = |name: &&str| !is_elsewhere(name) && !of_worker(name);
-    let refs = String::from_utf8_lossy(&refs).into_owned();
+    let refs = site.clone.ask(root, &["for-each-ref", "--format=%(refname)"])?;
+    let is_kept = |name: &&str| !is_elsewhere(name) && !workers.iter().any(|worker| is_of(name, worker));
     if let Some(name) = refs.lines().find(is_kept) {
-        return Err(refusal(site, &format!("its clone keeps {}", printable(name))).hint(by_hand()));
+        return refuse(format!("its clone keeps {}", printable(name)), by_hand());
     }
-    if !fs::list(&layout::all_trash(root))?.is_empty() {
-        return Err(refusal(site, "trash/ keeps work that was given up").hint(by_hand()));
+    match fs::list(&layout::all_trash(root))?.is_empty() {
+        true => Ok(()),
+        false => refuse("trash/ keeps work that was given up".into(), by_hand()),
     }
-    Ok(())
 }
 
 /// Keeps a configuration that a person edited, beside the root.
 fn keep_config(site: &Site<'_>) -> Result<()> {
     let root = &site.root.path;
     let text = fs::read_own(&layout::config(root))?.unwrap_or_default();
-    if text == config(&site.source(), &site.root.config.repo.branch).into_bytes() {
+    if text == config(&site.source(), &site.clone.branch).into_bytes() {
         return Ok(());
     }
     let free = (0..).map(|n| {
@@ -242,5 +205,5 @@ fn keep_config(site: &Site<'_>) -> Result<()> {
 }
 
 fn refusal(site: &Site<'_>, why: &str) -> Failure {
-    Failure::new(Exit::No, "in_use", format!("{} stays: {why}", site.root.path.display()))
+    fail(Kind::InUse, format!("{} stays: {why}", site.root.path.display()))
 }

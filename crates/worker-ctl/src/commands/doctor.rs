@@ -1,4 +1,4 @@
-//! `doctor`: checks for problems, and repairs them with `--repair`. A check that fails does not stop the others.
+//! `doctor`: checks for problems, each with its repair. A check that fails does not stop the others.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use shopfloor_core::agents::AgentProgram;
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 
-use crate::apply::rebuild;
-use crate::apply::repair::{self, Repair};
+use crate::apply::{rebuild, repair, transition};
 use crate::clone::{PUSH_URL, is_rebasing};
 use crate::commands;
 use crate::facts::version;
 use crate::layout;
 use crate::note::Fault;
+use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::store::{self, State};
 use crate::tmux::{self, Tmux};
@@ -31,17 +31,32 @@ pub struct Args {
     pub rebuild: bool,
 }
 
+/// What carries out a repair.
+type Repair<'a> = Box<dyn Fn() -> Result<()> + 'a>;
+
+type Findings<'a> = Vec<Finding<Repair<'a>>>;
+
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    if args.rebuild {
-        return rebuild(site, args.doctor.yes);
-    }
-    if args.doctor.repair {
+    let mut wanted = args.doctor;
+    if wanted.repair {
         commands::recover(site).map(drop).unwrap_or_else(|failure| site.ui.warn(failure));
     }
-    doctor::run(site.ui, &check_all(site), args.doctor, |repair| repair::carry_out(site, repair))
+    let findings = if args.rebuild { vec![find_rebuilt(site)?] } else { check_all(site) };
+    wanted.repair |= args.rebuild;
+    doctor::run(site.ui, &findings, wanted, |repair| repair())
 }
 
-fn check_all(site: &Site<'_>) -> Vec<Finding<Repair>> {
+/// The state as the worktrees, the backups and the event log say it should be.
+fn find_rebuilt<'a>(site: &'a Site<'_>) -> Result<Finding<Repair<'a>>> {
+    let rebuilt = rebuild::read(site)?;
+    let lines = rebuilt.state.workers.values().map(|worker| format!("{}: {}", worker.name, worker.task.word()));
+    lines.for_each(|line| site.ui.note(line));
+    let detail = format!("{} workers have a worktree", rebuilt.state.workers.len());
+    let write = move || rebuild::write(site, &rebuilt);
+    Ok(Finding::bad("state", detail, "write this state", Some(Box::new(write))))
+}
+
+fn check_all<'a>(site: &'a Site<'_>) -> Findings<'a> {
     let loaded = store::load_any(&site.root.path);
     let loading = match &loaded {
         Ok(state) => Finding::good("state", format!("{} workers, revision {}", state.workers.len(), state.revision)),
@@ -51,12 +66,12 @@ fn check_all(site: &Site<'_>) -> Vec<Finding<Repair>> {
     // Without a readable state the other checks still run, but they must not report each session and branch as one that
     // belongs to no worker.
     let state = loaded.unwrap_or_else(|_| State::new(&store::last_tmux_socket(&site.root.path)));
-    let or_failure = |check: &'static str, findings: Result<Vec<Finding<Repair>>>, fix: &str| {
+    let or_failure = |check: &'static str, findings: Result<Findings<'a>>, fix: &str| {
         findings.unwrap_or_else(|failure| vec![Finding::bad(check, failure.to_string(), fix, None)])
     };
     let mut all = check_programs(site, &state);
     all.push(loading);
-    all.extend(check_records(site, &state));
+    all.extend(state.workers.values().filter_map(|worker| check_record(site, worker)));
     all.extend(or_failure("sessions", check_sessions(site, &state, is_loaded), "look at tmux"));
     all.extend(or_failure("worktrees", check_worktrees(site, &state), "look at git"));
     all.extend(or_failure("branches", check_branches(site, &state, is_loaded), "look at git"));
@@ -64,7 +79,7 @@ fn check_all(site: &Site<'_>) -> Vec<Finding<Repair>> {
     all
 }
 
-fn check_programs(site: &Site<'_>, state: &State) -> Vec<Finding<Repair>> {
+fn check_programs<'a>(site: &Site<'_>, state: &State) -> Findings<'a> {
     let mut names: BTreeSet<String> = ["git", "tmux"].map(str::to_owned).into();
     for worker in state.workers.values() {
         names.extend(site.root.agent_of(worker).ok().and_then(|agent| agent.command.first().cloned()));
@@ -72,14 +87,12 @@ fn check_programs(site: &Site<'_>, state: &State) -> Vec<Finding<Repair>> {
     let is_there =
         |name: &str| if name.contains('/') { Path::new(name).is_file() } else { proc::find(site.env, name).is_some() };
     let presets: Vec<_> = state.workers.values().filter_map(|worker| site.root.preset_of(worker)).collect();
-    names
-        .into_iter()
-        .map(|name| match (is_there(&name), presets.iter().find(|program| program.worker_command[0] == name)) {
-            (true, Some(program)) => Finding::good("programs", describe_version(site, program)),
-            (true, None) => Finding::good("programs", name),
-            (false, _) => Finding::bad("programs", format!("{name} is not installed"), format!("install {name}"), None),
-        })
-        .collect()
+    let check = |name: String| match (is_there(&name), presets.iter().find(|preset| preset.worker_command[0] == name)) {
+        (true, Some(program)) => Finding::good("programs", describe_version(site, program)),
+        (true, None) => Finding::good("programs", name),
+        (false, _) => Finding::bad("programs", format!("{name} is not installed"), format!("install {name}"), None),
+    };
+    names.into_iter().map(check).collect()
 }
 
 /// How long a program may take to print its version.
@@ -95,47 +108,53 @@ fn describe_version(site: &Site<'_>, program: &AgentProgram) -> String {
     }
 }
 
-/// Invalid records, timestamps in the future, workers off their branch, and faults.
-fn check_records(site: &Site<'_>, state: &State) -> Vec<Finding<Repair>> {
-    let mut findings = Vec::new();
-    for worker in state.workers.values() {
-        let name = worker.name.clone();
-        let mut clamped = worker.clone();
-        clamped.clamp(site.now());
-        if let Err(why) = worker.check() {
-            let fix = format!("rebuild the record of {name} from its worktree");
-            findings.push(Finding::bad("state", why, fix, Some(Repair::RebuildRecord(name))));
-        } else if clamped != *worker {
-            let detail = format!("{name}: timestamps are in the future");
-            findings.push(Finding::bad("state", detail, "set them to now", Some(Repair::ClampTimes(name))));
-        } else if let Some(note) = worker.notes.iter().find(|note| note.is_of_branch()) {
-            let (path, branch) = (&worker.worktree_path, &worker.branch);
-            let fix = format!("check out {branch} in {path}, or run `worker-ctl reset {name}`");
-            findings.push(Finding::bad("branches", format!("{name}: {note}"), fix, None));
-        } else if let Some(fault) = worker.fault.clone().filter(|fault| *fault != Fault::WorktreeMissing) {
-            let detail = format!("{name} is in error: {fault}");
-            let fix = format!("clear the error of {name}, which keeps its task");
-            findings.push(Finding::bad("workers", detail, fix, Some(Repair::ClearFault(name, fault))));
-        }
+/// An invalid record, timestamps in the future, a worker off its branch, or a fault.
+fn check_record<'a>(site: &'a Site<'_>, worker: &Worker) -> Option<Finding<Repair<'a>>> {
+    let name = worker.name.clone();
+    let mut clamped = worker.clone();
+    clamped.clamp(site.now());
+    if let Err(why) = worker.check() {
+        let fix = format!("rebuild the record of {name} from its worktree");
+        return Some(Finding::bad("state", why, fix, Some(Box::new(move || repair::rebuild_record(site, &name)))));
     }
-    findings
+    if clamped != *worker {
+        let detail = format!("{name}: timestamps are in the future");
+        let clamp = move |state: &mut State| {
+            state.workers.get_mut(&name).into_iter().for_each(|worker| worker.clamp(site.now()));
+        };
+        let clamp = move || store::update_any(&site.root.path, &clamp);
+        return Some(Finding::bad("state", detail, "set them to now", Some(Box::new(clamp))));
+    }
+    if let Some(note) = worker.notes.iter().find(|note| note.is_of_branch()) {
+        let fix = format!("check out {} in {}, or run `worker-ctl reset {name}`", worker.branch, worker.worktree_path);
+        return Some(Finding::bad("branches", format!("{name}: {note}"), fix, None));
+    }
+    let fault = worker.program.fault.clone().filter(|fault| *fault != Fault::WorktreeMissing)?;
+    let detail = format!("{name} is in error: {fault}");
+    let fix = format!("clear the error of {name}, which keeps its task");
+    let mended = Input::Mended { reason: fault };
+    let clear = move || transition::record(site, &name, &mended).map(drop);
+    Some(Finding::bad("workers", detail, fix, Some(Box::new(clear))))
 }
 
-fn check_sessions(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<Finding<Repair>>> {
+fn check_sessions<'a>(site: &'a Site<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {
     let panes = Tmux::find(site.env, &state.tmux_socket)?.panes()?;
-    let mut findings = Vec::new();
-    for pane in panes.iter().filter(|_| is_loaded) {
-        if !state.workers.values().any(|worker| worker.session_id == pane.session) {
-            let detail = format!("the session {} belongs to no worker", pane.session);
-            let fix = format!("end the session {}", pane.session);
-            findings.push(Finding::bad("sessions", detail, fix, Some(Repair::KillSession(pane.session.clone()))));
+    let mut findings = Findings::new();
+    for session in panes.iter().filter(|_| is_loaded).map(|pane| pane.session.clone()) {
+        if !state.workers.values().any(|worker| worker.session_id == session) {
+            let detail = format!("the session {session} belongs to no worker");
+            let fix = format!("end the session {session}");
+            let target = format!("={session}:");
+            let end = move || site.tmux()?.must(&["kill-session", "-t", &target]).map(drop);
+            findings.push(Finding::bad("sessions", detail, fix, Some(Box::new(end))));
         }
     }
     for worker in state.workers.values().filter(|worker| worker.status() != "offline" && worker.status() != "error") {
         if tmux::find(&panes, worker).is_none() {
-            let detail = format!("{} has no session", worker.name);
-            let fix = format!("record that {} is offline", worker.name);
-            findings.push(Finding::bad("sessions", detail, fix, Some(Repair::RecordGone(worker.name.clone()))));
+            let name = worker.name.clone();
+            let (detail, fix) = (format!("{name} has no session"), format!("record that {name} is offline"));
+            let record = move || repair::record_gone(site, &name);
+            findings.push(Finding::bad("sessions", detail, fix, Some(Box::new(record))));
         }
     }
     if findings.is_empty() {
@@ -144,85 +163,70 @@ fn check_sessions(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec
     Ok(findings)
 }
 
-fn check_worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding<Repair>>> {
-    let mut findings = Vec::new();
-    for worker in state.workers.values() {
-        let path = Path::new(&worker.worktree_path);
-        if !path.is_dir() && path.parent() != Some(&layout::worktrees(&site.root.path)) {
-            let root = site.root.path.display();
-            let detail = format!("the worktree of {} is {}, but the root is {root} now", worker.name, path.display());
-            let fix = format!(
-                "move the root back; or run `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
-            );
-            findings.push(Finding::bad("worktrees", detail, fix, None));
-            continue;
-        }
-        if !path.is_dir() {
-            let detail = format!("the worktree of {} is missing", worker.name);
-            let fix = format!("restore {} from {}", worker.worktree_path, worker.branch);
-            findings.push(Finding::bad("worktrees", detail, fix, Some(Repair::RestoreWorktree(worker.name.clone()))));
-            continue;
-        }
-        findings.push(check_worktree(site, worker, path));
+fn check_worktrees<'a>(site: &'a Site<'_>, state: &State) -> Result<Findings<'a>> {
+    if state.workers.is_empty() {
+        let count = site.clone.trees()?.len().saturating_sub(1);
+        return Ok(vec![Finding::good("worktrees", format!("{count} registered"))]);
     }
-    if findings.is_empty() {
-        findings
-            .push(Finding::good("worktrees", format!("{} registered", site.clone.trees()?.len().saturating_sub(1))));
-    }
-    Ok(findings)
+    Ok(state.workers.values().map(|worker| check_worktree(site, worker)).collect())
 }
 
-/// Checks a worktree that exists.
-fn check_worktree(site: &Site<'_>, worker: &Worker, path: &Path) -> Finding<Repair> {
-    let name = &worker.name;
+fn check_worktree<'a>(site: &'a Site<'_>, worker: &Worker) -> Finding<Repair<'a>> {
+    let (name, path) = (worker.name.clone(), Path::new(&worker.worktree_path));
+    let bad = |detail: String, fix: String, repair| Finding::bad("worktrees", detail, fix, repair);
+    if !path.is_dir() && path.parent() != Some(&layout::worktrees(&site.root.path)) {
+        let root = site.root.path.display();
+        let detail = format!("the worktree of {name} is {}, but the root is {root} now", path.display());
+        let fix = format!(
+            "move the root back; or run `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
+        );
+        return bad(detail, fix, None);
+    }
+    if !path.is_dir() {
+        let detail = format!("the worktree of {name} is missing");
+        let fix = format!("restore {} from {}", worker.worktree_path, worker.branch);
+        return bad(detail, fix, Some(Box::new(move || repair::restore_worktree(site, &name))));
+    }
     let dirty = match site.clone.dirty(path) {
         Ok(dirty) => dirty.len(),
         Err(failure) => {
             let fix = failure.hints.first().cloned().unwrap_or_else(|| "look at the worktree with git".into());
-            return Finding::bad("worktrees", format!("{name}: {failure}"), fix, None);
+            return bad(format!("{name}: {failure}"), fix, None);
         }
     };
-    let is_own_rebase = is_rebasing(path) && !matches!(worker.task, Task::Rebasing { .. });
-    match (dirty, is_own_rebase) {
-        (_, true) if worker.session != Session::Up => Finding::bad(
-            "worktrees",
-            format!("{name} has a rebase under way, but no session"),
-            format!("abort the rebase of {name}, and keep its commits"),
-            Some(Repair::AbortRebase(name.clone())),
-        ),
-        (_, true) => Finding::bad(
-            "worktrees",
-            format!("{name} is in a rebase of its own"),
-            format!("let the agent finish the rebase, or look with `worker-ctl attach {name}`"),
-            None,
-        ),
-        (0, false) => Finding::good("worktrees", name.clone()),
-        (n, false) => Finding::good("worktrees", format!("{name}, {n} uncommitted")),
+    if is_rebasing(path) && !matches!(worker.task, Task::Rebasing { .. }) {
+        if worker.program.session == Session::Up {
+            let fix = format!("let the agent finish the rebase, or look with `worker-ctl attach {name}`");
+            return bad(format!("{name} is in a rebase of its own"), fix, None);
+        }
+        let detail = format!("{name} has a rebase under way, but no session");
+        let fix = format!("abort the rebase of {name}, and keep its commits");
+        return bad(detail, fix, Some(Box::new(move || repair::abort_rebase(site, &name))));
     }
+    Finding::good("worktrees", if dirty == 0 { name } else { format!("{name}, {dirty} uncommitted") })
 }
 
-fn check_branches(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<Finding<Repair>>> {
-    let prefix = &site.root.config.defaults.branch_prefix;
-    let listed = site
-        .clone
-        .ask(&site.root.path, &["for-each-ref", "--format=%(refname:short)", &format!("refs/heads/{prefix}")])?;
+fn check_branches<'a>(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {
+    let prefix = format!("refs/heads/{}", site.root.config.text("branch_prefix"));
+    let listed = site.clone.ask(&site.root.path, &["for-each-ref", "--format=%(refname:short)", &prefix])?;
     let orphans =
         listed.lines().filter(|name| is_loaded && !state.workers.values().any(|worker| worker.branch == *name));
     let fix = "look at the branch, then delete it with git";
-    let findings: Vec<Finding<Repair>> =
+    let findings: Findings<'a> =
         orphans.map(|name| Finding::bad("branches", format!("{name} belongs to no worker"), fix, None)).collect();
     let total = || format!("{} branches", listed.lines().count());
     Ok(if findings.is_empty() { vec![Finding::good("branches", total())] } else { findings })
 }
 
-fn check_settings(site: &Site<'_>) -> Result<Vec<Finding<Repair>>> {
-    let expected = [("rerere.enabled", "true".to_owned()), ("remote.origin.pushurl", PUSH_URL.to_owned())];
-    let mut findings = Vec::new();
-    for (key, value) in expected {
+fn check_settings<'a>(site: &'a Site<'_>) -> Result<Findings<'a>> {
+    let mut findings = Findings::new();
+    for (key, value) in [("rerere.enabled", "true"), ("remote.origin.pushurl", PUSH_URL)] {
         let current = site.clone.run(&site.root.path, &["config", "--file", ".git/config", "--get", key])?;
         if String::from_utf8_lossy(&current.stdout).trim() != value {
+            let set = ["config", "--file", ".git/config", key, value];
+            let set = move || site.clone.ask(&site.root.path, &set).map(drop);
             let detail = format!("{key} is not {value}");
-            findings.push(Finding::bad("git", detail, format!("set {key}"), Some(Repair::Setting(key, value))));
+            findings.push(Finding::bad("git", detail, format!("set {key}"), Some(Box::new(set))));
         }
     }
     let source = site.source();
@@ -231,24 +235,4 @@ fn check_settings(site: &Site<'_>) -> Result<Vec<Finding<Repair>>> {
         findings.push(Finding::bad("git", detail, "set `source` in `[repo]` of config.toml", None));
     }
     Ok(if findings.is_empty() { vec![Finding::good("git", "the clone is configured")] } else { findings })
-}
-
-/// Rebuilds the state from the worktrees, the backups and the event log, if a person agrees.
-fn rebuild(site: &Site<'_>, is_agreed: bool) -> Result<Exit> {
-    let rebuilt = rebuild::read(site)?;
-    let lines: Vec<String> =
-        rebuilt.state.workers.values().map(|worker| format!("{}: {}", worker.name, worker.task.word())).collect();
-    if site.is_dry {
-        let would: Vec<String> = lines.iter().map(|line| format!("write {line}")).collect();
-        let all: Vec<String> = rebuilt.state.workers.keys().cloned().collect();
-        commands::show(site.ui, commands::statuses(&rebuilt.state, &all), &would);
-        return Ok(Exit::Done);
-    }
-    lines.iter().for_each(|line| site.ui.note(line));
-    if !(is_agreed || site.ui.can_ask() && site.ui.confirm("Write this state?")) {
-        return Err(Failure::new(Exit::Decide, "undecided", "nothing was written")
-            .hint("a person must decide: run the command on a terminal, or with `--yes`"));
-    }
-    rebuild::write(site, &rebuilt)?;
-    Ok(Exit::Done)
 }

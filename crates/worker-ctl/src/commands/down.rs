@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::shutdown;
 use crate::commands;
-use crate::daemon::{self, Ending};
+use crate::daemon;
 use crate::site::Site;
 use crate::store::{self, State};
 use crate::worker::{Session, Worker};
@@ -19,23 +19,21 @@ pub struct Args {
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if site.is_dry {
-        let state = store::load(&site.root.path)?;
+        let state = site.state()?;
         let names = up(&state);
         let would: Vec<String> = names.iter().map(|name| format!("end the session of {name}")).collect();
-        commands::show(site.ui, commands::statuses(&state, &names), &would);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, commands::statuses(&state, &names), &would));
     }
     let root = &site.root.path;
-    let ending = if args.force { Ending::AtOnce } else { Ending::Gentle };
     let state = match store::load(root) {
         Ok(state) => state,
         Err(failure) => {
-            daemon::end(root, ending)?;
+            daemon::end(root, args.force)?;
             return shutdown::end_unknown(site, args.force, &failure).map(|()| Exit::Done);
         }
     };
     let names = up(&state);
-    daemon::end(root, ending)?;
+    daemon::end(root, args.force)?;
     commands::recover(site)?;
     shutdown::end_all(site, args.force)?;
     let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();
@@ -44,6 +42,6 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
 
 /// The names of the workers whose sessions are up.
 fn up(state: &State) -> Vec<String> {
-    let is_up = |worker: &&Worker| worker.session == Session::Up;
+    let is_up = |worker: &&Worker| worker.program.session == Session::Up;
     state.workers.values().filter(is_up).map(|worker| worker.name.clone()).collect()
 }

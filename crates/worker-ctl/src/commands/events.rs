@@ -33,7 +33,9 @@ pub struct Args {
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let since = args.since.as_deref().map(|text| Since::parse(text, site.env.now)).transpose()?;
     let path = layout::events(&site.root.path);
-    let mut printer = Printer { seq: 0, since: since.unwrap_or(Since::All), is_silent: args.follow && since.is_none() };
+    // `--follow` alone skips the events that are there already, so that a restarted script gets only new ones.
+    let mut skips = args.follow && since.is_none();
+    let since = since.unwrap_or(Since::All);
     let mut rest = Vec::new();
     if let Some(older) = fs::read_own(&log::older(&path))? {
         rest = older;
@@ -52,9 +54,11 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         if let Some(open) = &mut file {
             open.read_to_end(&mut rest).at("read", &path)?;
         }
-        printer.print(site, &mut rest);
-        // `--follow` alone skips the events that are there already, so that a restarted script gets only new ones.
-        printer.is_silent = false;
+        if std::mem::take(&mut skips) {
+            let complete = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+            rest.drain(..complete);
+        }
+        print(site, &since, &mut rest);
         if !args.follow || !site.ui.is_taken(Duration::ZERO) {
             return Ok(Exit::Done);
         }
@@ -63,37 +67,22 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
 }
 
-/// Prints records, and remembers how far it got.
-struct Printer {
-    /// The number of the last record. Records of an earlier version have no number and are counted.
-    seq: u64,
-    since: Since,
-    is_silent: bool,
-}
-
-impl Printer {
-    /// Prints complete lines. A line that is still being written stays in `rest`.
-    fn print(&mut self, site: &Site<'_>, rest: &mut Vec<u8>) {
-        let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
-        let lines: Vec<u8> = rest.drain(..=end).collect();
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
-            self.seq += 1;
-            let Some(mut record) = serde_json::from_slice::<Value>(line).ok().filter(Value::is_object) else {
-                continue;
-            };
-            self.seq = record["seq"].as_u64().unwrap_or(self.seq);
-            record["seq"] = self.seq.into();
-            if self.is_silent || !self.since.takes(self.seq, record["time"].as_str().unwrap_or_default()) {
-                continue;
-            }
-            if site.ui.is_json() {
-                let worker = record["worker"].clone();
-                record["name"] = worker.clone();
-                record["id"] = worker;
-                site.ui.json(&record);
-            } else {
-                site.ui.line(printable(&log::line(&record)));
-            }
+/// Prints the records of complete lines that `since` takes. A line that is still being written stays in `rest`.
+fn print(site: &Site<'_>, since: &Since, rest: &mut Vec<u8>) {
+    let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
+    let lines: Vec<u8> = rest.drain(..=end).collect();
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        let Some(mut record) = serde_json::from_slice::<Value>(line).ok().filter(Value::is_object) else { continue };
+        let seq = record["seq"].as_u64().unwrap_or_default();
+        if !since.takes(seq, record["time"].as_str().unwrap_or_default()) {
+            continue;
+        }
+        if site.ui.is_json() {
+            record["name"] = record["worker"].clone();
+            record["id"] = record["worker"].clone();
+            site.ui.json(&record);
+        } else {
+            site.ui.line(printable(&log::line(&record)));
         }
     }
 }

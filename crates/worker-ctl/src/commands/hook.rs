@@ -4,14 +4,13 @@ use std::path::Path;
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
-use shopfloor_core::agents::{self, AgentProgram, HookEvent};
+use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use crate::apply::transition;
 use crate::plan::machine::Input;
-use crate::receipt::Receipt;
 use crate::report::Payload;
 use crate::site::Site;
 use crate::worker::checked_name;
@@ -33,7 +32,7 @@ fn supported() -> impl Iterator<Item = &'static AgentProgram> {
     agents::PROGRAMS.iter().filter(|program| program.hooks.is_some())
 }
 
-/// Saves a receipt and records the activity. Outside of a worker's session this does nothing.
+/// Records what the hook tells. Outside of a worker's session this does nothing.
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let bytes = match &args.payload {
         Some(payload) => payload.clone().into_bytes(),
@@ -54,9 +53,5 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let site = Site::find(ui, env, Some(root), Vec::new())?;
     let Some(report) = payload.report(hooks) else { return Ok(Exit::Done) };
     transition::record(&site, name, &Input::Reported(report))?;
-    // Nobody waits for a receipt of a program that does not tell of prompts.
-    if hooks.events.iter().any(|(_, event)| *event == HookEvent::Prompted) {
-        Receipt::new(payload.event(), payload.prompt(hooks)).save(&site.root.path, name)?;
-    }
     Ok(Exit::Done)
 }

@@ -15,8 +15,9 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::clone::PUSH_URL;
 use crate::commands;
+use crate::failure::{Kind, fail};
 use crate::layout;
-use crate::root::{DEFAULT, Proof, prove, read_record, record_file};
+use crate::root::{DEFAULT, prove, read_record, record_file};
 use crate::roots;
 use crate::store::{self, State};
 
@@ -59,8 +60,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<E
     let (git, mut new) = plan(env, args, flags)?;
     if ui.is_dry() {
         let would = format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display());
-        commands::show(ui, InitAnswer { root: &new.root, source: &new.source, branch: &new.branch }, &[would]);
-        return Ok(Exit::Done);
+        let answer = InitAnswer { root: &new.root, source: &new.source, branch: &new.branch };
+        return Ok(commands::show(ui, answer, &[would]));
     }
     fs::create_private_dir(&new.root)?;
     new.root = new.root.canonicalize().unwrap_or(new.root);
@@ -94,27 +95,22 @@ fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot
     let there = env.at(&source.as_deref().map_or_else(|| env.cwd.clone(), absolute))?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
-    if let Proof::Root(source) = prove(env, &repo.main_checkout)? {
+    if let Ok(source) = prove(env, &repo.main_checkout)? {
         let why = format!("{} is itself a root, of {}", repo.main_checkout.display(), source.display());
-        return Err(
-            Failure::new(Exit::No, "exists", why).hint("use that root, or name another repository with `--source`")
-        );
+        return Err(fail(Kind::Exists, why).hint("use that root, or name another repository with `--source`"));
     }
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
     let named = branch.map(|name| name.to_string_lossy().into_owned());
     let branch = default_branch(&git, &source, named.as_deref())?;
     let recorded = match read_record(&repo.common_dir)? {
-        Some(recorded) => match prove(env, &recorded)? {
-            Proof::Root(source) => Some((recorded, source)),
-            Proof::None(_) => None,
-        },
+        Some(recorded) => prove(env, &recorded)?.ok().map(|source| (recorded, source)),
         None => None,
     };
     let root = match (&target, &recorded) {
         (Some(target), _) => absolute(target),
         (None, Some((recorded, source))) => {
             let why = format!("{} is a root already, of {}", recorded.display(), source.display());
-            return Err(Failure::new(Exit::No, "exists", why)
+            return Err(fail(Kind::Exists, why)
                 .hint("use that root, or create a second one with `--target DIR`, which is then recorded instead"));
         }
         (None, None) => default_target(env, &source)?,
@@ -136,25 +132,23 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     };
     let format = format!("--object-format={}", run(source, &["rev-parse", "--show-object-format"])?);
     run(root, &["init", "--quiet", "--template=", "--initial-branch", NO_BRANCH, &format])?;
-    let url = source.to_string_lossy().into_owned();
-    let settings = [
-        ("remote.origin.url", url.as_str()),
-        ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
-        // No agent pushes.
-        ("remote.origin.pushurl", PUSH_URL),
-        ("rerere.enabled", "true"),
-        ("gc.auto", "0"),
-        ("core.logAllRefUpdates", "true"),
-        ("shopfloor.source", url.as_str()),
-    ];
-    for (key, value) in settings {
-        run(root, &["config", key, value])?;
-    }
+    let quoted = |value: &str| format!("\"{}\"", value.replace('\\', r"\\").replace('"', "\\\""));
+    let url = quoted(&source.to_string_lossy());
+    // No agent pushes.
+    let mut settings = format!(
+        "[remote \"origin\"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\tpushurl = {PUSH_URL}\n\
+         [rerere]\n\tenabled = true\n[gc]\n\tauto = 0\n[core]\n\tlogAllRefUpdates = true\n[shopfloor]\n\tsource = {url}\n"
+    );
     // Some agents run git without the user's own configuration, and a commit needs an identity.
-    for key in ["user.name", "user.email"] {
-        if let Ok(value) = run(source, &["config", "--get", key]) {
-            run(root, &["config", key, &value])?;
+    for key in ["name", "email"] {
+        if let Ok(value) = run(source, &["config", "--get", &format!("user.{key}")]) {
+            settings.push_str(&format!("[user]\n\t{key} = {}\n", quoted(&value)));
         }
+    }
+    let file = root.join(".git/config");
+    let own = fs::read_text(&file)?.unwrap_or_default();
+    if !own.ends_with(settings.as_bytes()) {
+        fs::replace(&file, &[own, settings.into_bytes()].concat(), None)?;
     }
     let fetch =
         ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
@@ -190,7 +184,7 @@ fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
 /// root.
 fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
     let default = expand_home(env, DEFAULT);
-    let is_others = matches!(prove(env, &default)?, Proof::Root(other) if other != source);
+    let is_others = prove(env, &default)?.is_ok_and(|other| other != source);
     let name = source.file_stem().filter(|_| source.extension().is_some_and(|end| end == "git"));
     match name.or(source.file_name()).filter(|_| is_others) {
         Some(name) => Ok(default.join(name)),
@@ -200,7 +194,7 @@ fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
 
 /// Exit 1 when the directory has anything but the files that a killed `init` for this source left.
 fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
-    let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "exists", why).hint(hint));
+    let refuse = |why: String, hint: &str| Err(fail(Kind::Exists, why).hint(hint));
     let other = "choose another directory with `--target`";
     if layout::config(root).exists() {
         let hint = "use that root, or choose another directory with `--target`";
@@ -269,39 +263,27 @@ fn install_hooks(ui: &Ui, env: &Env, source_git: &Git, source: &Repo, root: &Pat
 /// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them
 /// exists. It does not depend on the branch that is checked out.
 fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
-    let exists = |name: &str| -> Result<bool> {
-        let shown =
-            git.cmd(source).args(["show-ref", "--verify", "--quiet", &format!("refs/heads/{name}")]).capture()?;
-        Ok(shown.status.success())
+    let ask = |args: &[&str]| -> Result<String> {
+        Ok(String::from_utf8_lossy(&git.cmd(source).args(args.iter().copied()).capture()?.stdout).into_owned())
     };
-    if let Some(name) = named {
-        return match exists(name)? {
-            true => Ok(name.to_owned()),
-            false => Err(Failure::usage(format!("the source has no branch `{name}`"))
-                .hint("`git branch` in the source lists its branches")),
-        };
+    let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"])?;
+    let exists = |name: &str| listed.lines().any(|branch| branch == name);
+    if let Some(name) = named.filter(|name| !exists(name)) {
+        return Err(Failure::usage(format!("the source has no branch `{name}`"))
+            .hint("`git branch` in the source lists its branches"));
     }
-    let asked = git.cmd(source).args(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).capture()?;
-    let text = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
-    if let Some(name) = text.strip_prefix("refs/remotes/origin/")
-        && exists(name)?
-    {
-        return Ok(name.to_owned());
-    }
-    match (exists("main")?, exists("master")?) {
-        (true, false) => Ok("main".into()),
-        (false, true) => Ok("master".into()),
-        _ if !has_commit(git, source)? => {
+    let head = ask(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])?;
+    let head = head.trim().strip_prefix("refs/remotes/origin/").filter(|name| exists(name));
+    match (named.or(head), exists("main"), exists("master")) {
+        (Some(name), ..) => Ok(name.to_owned()),
+        (None, true, false) => Ok("main".into()),
+        (None, false, true) => Ok("master".into()),
+        _ if listed.is_empty() => {
             Err(Failure::usage("the source has no commit yet").hint("make a commit in the source first"))
         }
         _ => Err(Failure::usage("cannot tell which branch accepted work lands on")
             .hint("name the branch with `--branch NAME`")),
     }
-}
-
-fn has_commit(git: &Git, source: &Path) -> Result<bool> {
-    let listed = git.cmd(source).args(["for-each-ref", "--count=1", "refs/heads"]).capture()?;
-    Ok(!listed.stdout.is_empty())
 }
 
 /// The configuration of a new root.

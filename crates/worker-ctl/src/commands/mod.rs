@@ -4,7 +4,6 @@ pub mod accept;
 pub mod add;
 pub mod attach;
 pub mod board;
-pub mod config;
 pub mod deinit;
 pub mod doctor;
 pub mod down;
@@ -35,8 +34,9 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
+use crate::failure::{Kind, fail};
 use crate::site::{Site, SiteLock};
-use crate::store::{self, State};
+use crate::store::State;
 use crate::tmux::Pane;
 use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::worker::Worker;
@@ -55,6 +55,12 @@ impl<'a> WorkerKeys<'a> {
     }
 }
 
+/// The answer about a root with `--json`.
+#[derive(Serialize)]
+pub struct RootAnswer<'a> {
+    pub root: &'a Path,
+}
+
 /// The answer of `--dry-run` with `--json`: the command's answer as far as it is known, and what the command would do.
 #[derive(Serialize)]
 struct DryAnswer<'a, T> {
@@ -64,11 +70,20 @@ struct DryAnswer<'a, T> {
 }
 
 /// Prints what a command would do.
-pub fn show(ui: &Ui, answer: impl Serialize, would: &[String]) {
+pub fn show(ui: &Ui, answer: impl Serialize, would: &[String]) -> Exit {
     match ui.is_json() {
         true => ui.json(&DryAnswer { answer, would }),
         false => would.iter().for_each(|step| ui.line(format!("would {}", printable(step)))),
     }
+    Exit::Done
+}
+
+/// Exit 3 unless a person agrees. `undone` says what was not done.
+pub fn confirm(ui: &Ui, is_agreed: bool, question: &str, undone: &str) -> Result<()> {
+    if is_agreed || ui.can_ask() && ui.confirm(question) {
+        return Ok(());
+    }
+    Err(fail(Kind::Undecided, undone).hint("a person must decide: run the command on a terminal, or with `--yes`"))
 }
 
 /// Finishes what a killed command left open. A dry run does not.
@@ -98,16 +113,16 @@ pub fn choose(state: &State, names: &[String], all: bool) -> Result<Vec<Worker>>
 
 /// Takes a worker's lock, and loads its record under that lock.
 pub fn locked(site: &Site<'_>, name: &str) -> Result<(Worker, SiteLock)> {
-    store::load(&site.root.path)?.require(name)?;
+    site.state()?.require(name)?;
     let lock = site.lock(name)?;
-    Ok((store::load(&site.root.path)?.require(name)?.clone(), lock))
+    Ok((site.worker(name)?, lock))
 }
 
 /// The pane of a worker's agent. Exit 1 when there is none.
 pub fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
-    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let worker = site.worker(name)?;
     site.tmux()?.pane_of(&worker)?.ok_or_else(|| {
-        Failure::new(Exit::No, "wrong_state", format!("{name} has no session"))
+        fail(Kind::WrongState, format!("{name} has no session"))
             .hint(format!("start its session: `worker-ctl up {name}`"))
     })
 }
@@ -176,7 +191,7 @@ pub fn statuses<'a>(state: &'a State, names: &[String]) -> Statuses<'a> {
 /// Prints what was done, a line each; with `--json`, the statuses of these workers.
 pub fn print_statuses(site: &Site<'_>, names: &[String], done: &[String]) -> Result<Exit> {
     match site.ui.is_json() {
-        true => site.ui.json(&statuses(&store::load(&site.root.path)?, names)),
+        true => site.ui.json(&statuses(&site.state()?, names)),
         false => done.iter().for_each(|line| site.ui.done(printable(line))),
     }
     if done.is_empty() {
@@ -209,10 +224,10 @@ pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, De
             Ok(Exit::Done)
         }
         Err(failure) if typing::is_nothing_typed(&failure) && site.ui.is_json() => {
-            let state = store::load(&site.root.path)?;
+            let state = site.state()?;
             let (status, error) = (state.require(name)?.status(), Some(failure.to_json()));
             let worker = WorkerKeys::of(name);
-            site.ui.json(&DeliveryAnswer { worker, delivery: typing::NOT_DELIVERED, status, error });
+            site.ui.json(&DeliveryAnswer { worker, delivery: Kind::NotDelivered.word(), status, error });
             Ok(failure.exit)
         }
         Err(failure) => Err(failure),
@@ -221,10 +236,9 @@ pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, De
 
 /// Shows that a text would be sent to a worker.
 pub fn show_delivery(site: &Site<'_>, worker: &Worker, would: String) -> Result<Exit> {
-    let (delivery, status) = (typing::NOT_DELIVERED, worker.status());
+    let (delivery, status) = (Kind::NotDelivered.word(), worker.status());
     let answer = DeliveryAnswer { worker: WorkerKeys::of(&worker.name), delivery, status, error: None };
-    show(site.ui, answer, &[would]);
-    Ok(Exit::Done)
+    Ok(show(site.ui, answer, &[would]))
 }
 
 /// Where the work of a worker is kept, with `--json`.

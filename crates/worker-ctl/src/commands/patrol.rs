@@ -9,7 +9,6 @@ use crate::apply::recover;
 use crate::commands;
 use crate::layout::RootLock;
 use crate::site::Site;
-use crate::store;
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
@@ -35,12 +34,11 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             let (name, detail) = input.describe();
             would.push(format!("record for {}: {name} {detail}", worker.name));
         }
-        let state = store::load(&site.root.path)?;
+        let state = site.state()?;
         let all: Vec<String> = state.workers.keys().cloned().collect();
-        commands::show(site.ui, commands::statuses(&state, &all), &would);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, commands::statuses(&state, &all), &would));
     }
-    let before = store::load(&site.root.path)?;
+    let before = site.state()?;
     if scope == PatrolScope::All {
         recover::finish_all(site)?;
     }
@@ -48,7 +46,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if scope == PatrolScope::All {
         patrol::refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
     }
-    let after = store::load(&site.root.path)?;
+    let after = site.state()?;
     let all: Vec<String> = after.workers.keys().cloned().collect();
     let change = |worker: &Worker| {
         let from = before.workers.get(&worker.name)?.status();

@@ -44,8 +44,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             Rebase::Replay => vec![format!("rebase {name} onto {}", standing.base)],
             Rebase::AskToResolve => vec![format!("ask {name} to resolve its conflicts with {}", standing.base)],
         };
-        commands::show(site.ui, answer, &would);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, answer, &would));
     }
     let rebased = rebase::carry_out(site, &standing, plan, args.force)?;
     let word = rebased.word().replace('_', " ");

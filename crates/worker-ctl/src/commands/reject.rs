@@ -1,15 +1,15 @@
 //! `reject`: sends the reviewed work back to its worker.
 
 use clap::Args as ClapArgs;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::deliver::deliver;
 use crate::commands::{self, look};
+use crate::failure::{Kind, fail};
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::start::permit;
 use crate::site::Site;
-use crate::store;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -26,12 +26,11 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let message = commands::read_text(site, &args.message)?;
     commands::recover(site)?;
     look(site)?;
-    let name = store::load(&site.root.path)?.last_reviewed.ok_or_else(|| {
-        Failure::new(Exit::No, "wrong_state", "nothing was reviewed")
-            .hint("review work first: `worker-ctl review NAME`")
+    let name = site.state()?.last_reviewed.ok_or_else(|| {
+        fail(Kind::WrongState, "nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
     })?;
     let (worker, _lock) = commands::locked(site, &name)?;
-    let sha = worker.commit_sha.clone().unwrap_or_default();
+    let sha = worker.work.commit_sha.clone().unwrap_or_default();
     let patch = if sha.is_empty() { String::new() } else { site.clone.work_digest(&sha)? };
     let input = Input::Reject { base: sha.clone(), patch, force: args.force };
     if let Err(refused) = permit(&worker, &input) {

@@ -6,7 +6,6 @@ use shopfloor_core::error::{Exit, Result};
 use crate::apply::removal;
 use crate::commands::{self, KeptAnswer};
 use crate::site::Site;
-use crate::store;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -22,7 +21,7 @@ pub struct Args {
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
-    let workers = commands::choose(&store::load(&site.root.path)?, &args.workers, args.all)?;
+    let workers = commands::choose(&site.state()?, &args.workers, args.all)?;
     if workers.is_empty() {
         site.ui.nothing_to_do();
         return Ok(Exit::Done);

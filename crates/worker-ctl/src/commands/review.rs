@@ -14,10 +14,11 @@ use shopfloor_core::text::{printable_lines, shell_word};
 
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WorkerKeys, look};
+use crate::failure::{Kind, fail};
+use crate::plan::accept::require_review;
 use crate::plan::machine::Input;
 use crate::site::Site;
-use crate::store;
-use crate::worker::{Task, Worker};
+use crate::worker::Task;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -50,13 +51,13 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     look(site)?;
     let name = choose(site, args.worker.as_deref())?;
-    let (worker, sha) = {
+    let sha = {
         let _lock = site.lock(&name)?;
         if !site.is_dry {
             // If the source is missing, show the work as it is.
             site.warn_on_failure(&name, || {
                 let base = site.clone.fetched(&site.source())?;
-                rebase::refresh(site, store::load(&site.root.path)?.require(&name)?, &base)
+                rebase::refresh(site, &site.worker(&name)?, &base)
             });
         }
         mark_reviewed(site, &name)?
@@ -66,57 +67,48 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         if !site.is_dry {
             scope.spawn(|| site.warn_on_failure("other workers", || patrol::refresh(site).map(drop)));
         }
-        let shown = show(site, &worker, &sha, args.interface);
+        let shown = show(site, &name, &sha, args.interface);
         // Ask the refresh to end after the current worker.
         site.ending.store(true, Ordering::SeqCst);
-        shown
+        shown.map(|()| Exit::Done)
     })
 }
 
 /// The named worker, or else the one that has waited longest.
 fn choose(site: &Site<'_>, name: Option<&str>) -> Result<String> {
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     if let Some(name) = name {
         return Ok(state.require(name)?.name.clone());
     }
     let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
     let longest = waiting.min_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
     longest.map(|worker| worker.name.clone()).ok_or_else(|| {
-        Failure::new(Exit::No, "wrong_state", "no worker needs review")
-            .hint("`worker-ctl status` shows the state of each worker")
+        fail(Kind::WrongState, "no worker needs review").hint("`worker-ctl status` shows the state of each worker")
     })
 }
 
 /// Records under the worker's lock which commit is shown. Returns that commit.
-fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<(Worker, String)> {
-    let worker = store::load(&site.root.path)?.require(name)?.clone();
-    let Some(sha) = worker.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview) else {
-        return Err(Failure::new(Exit::No, "wrong_state", format!("{name} is {}", worker.task.word()))
-            .hint("`worker-ctl status` shows which workers need review"));
-    };
+fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<String> {
+    let sha = require_review(&site.worker(name)?)?.to_owned();
     let patch = site.clone.work_digest(&sha)?;
     if !site.is_dry {
         transition::record(site, name, &Input::Reviewed { sha: sha.clone(), patch })?;
-        store::update(&site.root.path, |state| {
+        site.update(|state| {
             state.last_reviewed = Some(name.to_owned());
             Ok(())
         })?;
     }
-    Ok((worker, sha))
-}
-
-fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
-    if site.ui.is_json() {
-        let diff = commands::diff(site, sha)?;
-        site.ui.json(&ReviewAnswer { worker: WorkerKeys::of(&worker.name), sha, commit: sha, diff: &diff });
-        return Ok(Exit::Done);
-    }
-    run_viewer(site, sha, interface)
+    Ok(sha)
 }
 
 /// Runs git or the program that was chosen, and shows its diff without what a terminal would obey: on a terminal, in the
 /// person's pager.
-fn run_viewer(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Result<Exit> {
+fn show(site: &Site<'_>, name: &str, sha: &str, interface: Option<Interface>) -> Result<()> {
+    if site.ui.is_json() {
+        let diff = commands::diff(site, sha)?;
+        site.ui.json(&ReviewAnswer { worker: WorkerKeys::of(name), sha, commit: sha, diff: &diff });
+        return Ok(());
+    }
     let has = |program: &str| proc::find(site.env, program).is_some();
     let interface = interface.unwrap_or(if has("difft") { Interface::Difftastic } else { Interface::Git });
     let from = commands::fork(site, sha)?;
@@ -136,7 +128,7 @@ fn run_viewer(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Resul
         |status: Status| Failure::failed(format!("the diff viewer failed with {status}")).hint("try `--interface git`");
     if interface == Interface::Vscode {
         let status = cmd.args(args).foreground()?;
-        return if status.success() { Ok(Exit::Done) } else { Err(failed(status)) };
+        return if status.success() { Ok(()) } else { Err(failed(status)) };
     }
     let is_paged = std::io::stdout().is_terminal();
     let cmd = match is_paged {
@@ -150,11 +142,11 @@ fn run_viewer(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Resul
         return Err(failed(diff.status).because(std::io::Error::other(stderr)));
     }
     let text = printable_lines(&diff.stdout);
-    match is_paged && !text.is_empty() {
-        true => page(site, &text)?,
-        false => site.ui.answer(&text),
+    if is_paged && !text.is_empty() {
+        return page(site, &text);
     }
-    Ok(Exit::Done)
+    site.ui.answer(&text);
+    Ok(())
 }
 
 /// Shows a text in the person's pager for diffs, as their own configuration names it.

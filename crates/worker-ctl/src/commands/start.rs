@@ -9,11 +9,11 @@ use crate::apply::deliver::deliver;
 use crate::apply::{copies, rebase};
 use crate::commands;
 use crate::facts::standing::Standing;
+use crate::failure::{Kind, fail};
 use crate::plan::machine::Input;
-use crate::plan::prompt::{self, Surroundings};
+use crate::plan::prompt;
 use crate::plan::start::{permit, start};
 use crate::site::{Site, SiteLock};
-use crate::store;
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
@@ -61,7 +61,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return commands::show_delivery(site, &worker, format!("give the task to {}", worker.name));
     }
     bring_up_to_date(site, &standing)?;
-    let text = prompt::task(&surroundings(site, &worker), &prompt);
+    let text = text(site, &worker, &prompt);
     commands::print_delivery(site, &worker.name, deliver(site, &worker, &input, &text))
 }
 
@@ -74,7 +74,7 @@ fn resume(site: &Site<'_>, name: &str, args: &Args) -> Result<Exit> {
     if site.is_dry {
         return commands::show_delivery(site, &worker, format!("send {name} its task again"));
     }
-    let text = prompt::task(&surroundings(site, &worker), worker.prompt.as_deref().unwrap_or_default());
+    let text = text(site, &worker, worker.work.prompt.as_deref().unwrap_or_default());
     commands::print_delivery(site, name, deliver(site, &worker, &input, &text))
 }
 
@@ -91,21 +91,20 @@ fn pick(site: &Site<'_>) -> Result<(Worker, SiteLock)> {
     let is_idle = |worker: &&Worker| {
         worker.status() == "idle" && !site.root.worker(&worker.name).excluded_from_pool && worker.pending_send.is_none()
     };
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     let mut idle: Vec<&Worker> = state.workers.values().filter(is_idle).collect();
     idle.sort_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
     // In the second pass wait for locks that are held: the holder may not have given the worker a task.
     for is_patient in [false, true] {
         for worker in &idle {
             let lock = if is_patient { Some(site.lock(&worker.name)?) } else { site.try_lock(&worker.name)? };
-            let now = store::load(&site.root.path)?.workers.get(&worker.name).cloned();
+            let now = site.state()?.workers.get(&worker.name).cloned();
             if let (Some(lock), Some(now)) = (lock, now.filter(|now| is_idle(&now))) {
                 return Ok((now, lock));
             }
         }
     }
-    Err(Failure::new(Exit::No, "wrong_state", "no worker is idle")
-        .hint("`worker-ctl status` shows the state of each worker"))
+    Err(fail(Kind::WrongState, "no worker is idle").hint("`worker-ctl status` shows the state of each worker"))
 }
 
 /// Puts the worktree on the worker's branch, at the default branch's commit.
@@ -118,18 +117,22 @@ fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
         site.clone.ask(tree, &["checkout", "--quiet", "--no-track", "-B", &worker.branch, base])?;
         from = base;
     }
-    if !rebase::move_worktree(site, worker, from, base)? {
-        return Err(Failure::new(Exit::No, "changed", format!("{} changed meanwhile", tree.display()))
-            .hint("run the same command again"));
+    if !rebase::move_worktree(site, worker.checkout(), from, base)? {
+        return Err(
+            fail(Kind::Changed, format!("{} changed meanwhile", tree.display())).hint("run the same command again")
+        );
     }
     copies::copy_all(site, tree)
 }
 
-fn surroundings<'s>(site: &'s Site<'_>, worker: &'s Worker) -> Surroundings<'s> {
-    Surroundings {
-        worktree: &worker.worktree_path,
-        source: site.source().display().to_string(),
-        validate: site.root.config.repo.validate.as_deref(),
-        role: site.root.role_of(&worker.name),
-    }
+/// The text of a task.
+fn text(site: &Site<'_>, worker: &Worker, prompt: &str) -> String {
+    let config = &site.root.config;
+    prompt::task(
+        &worker.worktree_path,
+        &site.source(),
+        config.given("validate"),
+        site.root.role_of(&worker.name),
+        prompt,
+    )
 }

@@ -17,7 +17,7 @@ use crate::daemon;
 use crate::facts::losses::stashes;
 use crate::note::{Fault, Note};
 use crate::site::Site;
-use crate::store::{self, State};
+use crate::store::State;
 use crate::worker::{Activity, PendingSend, Session, Worker};
 
 /// How often `--watch` reads the state.
@@ -65,7 +65,7 @@ struct WorkerRow<'a> {
     session_id: &'a str,
     pane_pid: Option<i32>,
     crash_count: u32,
-    host: Option<&'a str>,
+    host: Option<String>,
     activity: &'static str,
     activity_at: Option<&'a str>,
     activity_text: Option<&'a str>,
@@ -85,7 +85,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if args.watch {
         return watch(site);
     }
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     if site.ui.is_json() {
         site.ui.json(&answer(site, &state)?);
     } else {
@@ -101,7 +101,7 @@ fn watch(site: &Site<'_>) -> Result<Exit> {
     // A board says itself who needs a person.
     let mut bell = if is_screen { Bell::silent() } else { Bell::default() };
     loop {
-        let state = store::load(&site.root.path)?;
+        let state = site.state()?;
         let shown = match site.ui.is_json() {
             true => vec![site.ui.render(&answer(site, &state)?)],
             false if is_screen => board(site, &state)?,
@@ -160,14 +160,14 @@ fn line(site: &Site<'_>, worker: &Worker, width: usize) -> String {
     if worker.status() != worker.task.word() {
         parts.push(format!("task {}", worker.task.word()));
     }
-    parts.extend(worker.fault.as_ref().map(Fault::to_string));
+    parts.extend(worker.program.fault.as_ref().map(Fault::to_string));
     parts.extend(activity(worker));
-    parts.extend(worker.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
+    parts.extend(worker.work.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
     if let Some(pending) = &worker.pending_send {
         parts.push(format!("a {} text is being typed, or a command was killed while typing it", pending.purpose));
     }
     parts.extend(notes(site, worker));
-    let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
+    let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let prompt: String = prompt.chars().take(60).collect();
     let line = format!("{:width$}  {}  {}", worker.name, printable(&parts.join(", ")), printable(&prompt));
     line.trim_end().to_owned()
@@ -182,7 +182,7 @@ fn notes(site: &Site<'_>, worker: &Worker) -> Vec<String> {
 
 /// What the program does. A note tells of a program that does not know its task.
 fn activity(worker: &Worker) -> Option<String> {
-    match (worker.activity, &worker.activity_text) {
+    match (worker.doing.activity, &worker.doing.activity_text) {
         (Activity::Unknown | Activity::Fresh, _) => None,
         (Activity::Asks, Some(question)) => Some(format!("asks: {question}")),
         (activity, _) => Some(activity.word().to_owned()),
@@ -196,7 +196,7 @@ fn time(unix: i64) -> Option<String> {
 }
 
 fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
-    let (session, exit) = match worker.session {
+    let (session, exit) = match worker.program.session {
         Session::Up => ("up", None),
         Session::Down => ("down", None),
         Session::Code(code) => ("exited", Some(ProgramExit::Code(code))),
@@ -211,26 +211,26 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
         task: worker.task.word(),
         session,
         exit,
-        fault: worker.fault.as_ref().map(Fault::to_string),
+        fault: worker.program.fault.as_ref().map(Fault::to_string),
         agent: site.root.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone()),
         branch: &worker.branch,
         worktree_path: &worker.worktree_path,
         worktree: &worker.worktree_path,
-        prompt: worker.prompt.as_deref(),
-        commit_sha: worker.commit_sha.as_deref(),
-        commit: worker.commit_sha.as_deref(),
-        reviewed_sha: worker.reviewed_sha.as_deref(),
+        prompt: worker.work.prompt.as_deref(),
+        commit_sha: worker.work.commit_sha.as_deref(),
+        commit: worker.work.commit_sha.as_deref(),
+        reviewed_sha: worker.work.reviewed_sha.as_deref(),
         created_at_unix: worker.created_at_unix,
         created_at: time(worker.created_at_unix),
         last_activity_unix: worker.last_activity_unix,
         last_activity_at: time(worker.last_activity_unix),
         session_id: &worker.session_id,
-        pane_pid: worker.pane_pid,
-        crash_count: worker.crash_count,
-        host: worker.host.as_deref(),
-        activity: worker.activity.word(),
-        activity_at: worker.activity_at.as_deref(),
-        activity_text: worker.activity_text.as_deref(),
+        pane_pid: worker.program.pane_pid,
+        crash_count: worker.program.crash_count,
+        host: site.root.worker(&worker.name).host,
+        activity: worker.doing.activity.word(),
+        activity_at: worker.doing.activity_at.as_deref(),
+        activity_text: worker.doing.activity_text.as_deref(),
         notes: notes(site, worker),
         pending: worker.pending_send.as_ref(),
     }

@@ -10,13 +10,14 @@ use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
 use crate::apply::bring_up::{bring_up, make_missing};
-use crate::apply::keep_up::{Patrol, keep_up, not_started};
+use crate::apply::keep_up::{keep_up, not_started};
 use crate::commands;
 use crate::daemon;
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::log;
 use crate::site::Site;
-use crate::store::{self, State};
+use crate::store::State;
 use crate::tmux;
 use crate::worker::{Session, Worker};
 
@@ -34,19 +35,17 @@ pub struct Args {
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if site.is_dry {
-        let state = store::load(&site.root.path)?;
+        let state = site.state()?;
         args.names.iter().try_for_each(|name| state.require(name).map(drop))?;
         let is_named = |name: &&String| args.names.is_empty() || args.names.contains(name);
         let names: Vec<String> = state.workers.keys().filter(is_named).cloned().collect();
         let would: Vec<String> =
             down(&state, &names).iter().map(|name| format!("start the session of {name}")).collect();
-        commands::show(site.ui, commands::statuses(&state, &names), &would);
-        return Ok(Exit::Done);
+        return Ok(commands::show(site.ui, commands::statuses(&state, &names), &would));
     }
-    let patrol = if args.no_patrol { Patrol::Off } else { Patrol::On };
     match (args.detach, args.names.is_empty()) {
-        (true, _) => detach(site, patrol),
-        (false, true) => keep_up(site, patrol),
+        (true, _) => detach(site, args.no_patrol),
+        (false, true) => keep_up(site, !args.no_patrol),
         (false, false) => start_these(site, &args.names),
     }
 }
@@ -60,7 +59,7 @@ fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
             .details(failures)
             .hint("fix the causes above, or use `worker-ctl add`"));
     }
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     names.iter().try_for_each(|name| state.require(name).map(drop))?;
     let done: Vec<String> = down(&state, names).iter().map(|name| format!("up {name}")).collect();
     let failures = bring_up(site, names, &|_| ());
@@ -69,26 +68,25 @@ fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     }
     // A program that waits for a person is in another state than the command needs, which is no failure of the machine.
     let is_waiting = failures.iter().all(|failure| failure.exit == Exit::No);
-    let (exit, kind) = if is_waiting { (Exit::No, "not_ready") } else { (Exit::Failed, "failed") };
+    let why = "not all workers are up";
+    let failure = if is_waiting { fail(Kind::NotReady, why) } else { Failure::failed(why) };
     let lines = failures.iter().flat_map(|failure| {
         let hints = failure.hints.iter().map(|hint| format!("  hint: {hint}"));
         let causes = failure.causes();
         [failure.message.clone()].into_iter().chain(failure.details.clone()).chain(causes).chain(hints)
     });
-    Err(Failure::new(exit, kind, "not all workers are up")
-        .details(lines.collect::<Vec<_>>())
-        .hint("`worker-ctl status` shows the state of each worker"))
+    Err(failure.details(lines.collect::<Vec<_>>()).hint("`worker-ctl status` shows the state of each worker"))
 }
 
 /// Those of the workers that have no session.
 fn down<'n>(state: &State, names: &'n [String]) -> Vec<&'n String> {
-    let is_up = |name: &String| state.workers.get(name).is_some_and(|worker| worker.session == Session::Up);
+    let is_up = |name: &String| state.workers.get(name).is_some_and(|worker| worker.program.session == Session::Up);
     names.iter().filter(|name| !is_up(name)).collect()
 }
 
 /// Starts an `up` in the background. Its output goes to a log.
-fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
-    let state = store::load(&site.root.path)?;
+fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
+    let state = site.state()?;
     site.tmux()?;
     if daemon::is_running(&site.root.path)? {
         return Err(daemon::refuse_second());
@@ -100,7 +98,7 @@ fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     let mut words = vec![word(&program), "--root".into(), word(&site.root.path)];
     words.extend(site.flag_arguments().iter().map(|word| shell_word(Path::new(word))));
     words.push("up".into());
-    words.extend((patrol == Patrol::Off).then(|| "--no-patrol".into()));
+    words.extend(no_patrol.then(|| "--no-patrol".into()));
     let line = format!("nohup {} >> {} 2>&1 < /dev/null &", words.join(" "), word(&log));
     let status = proc::shell(site.env, &line)?.capture()?.status;
     let start = Instant::now();
@@ -122,12 +120,13 @@ fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
 /// Whether every worker's program either takes input or has failed. The panes are checked too, because a killed `up`
 /// may have left outdated records in the state.
 fn are_started(site: &Site<'_>) -> Result<bool> {
-    let state = store::load(&site.root.path)?;
+    let state = site.state()?;
     let panes = site.tmux()?.panes()?;
     let is_up = |worker: &Worker| {
-        worker.session == Session::Up && tmux::find(&panes, worker).is_some_and(|pane| pane.end.is_none())
+        worker.program.session == Session::Up && tmux::find(&panes, worker).is_some_and(|pane| pane.end.is_none())
     };
-    let is_settled = |worker: &Worker| is_up(worker) || worker.fault.is_some() || worker.dead_pane.is_some();
+    let is_settled =
+        |worker: &Worker| is_up(worker) || worker.program.fault.is_some() || worker.program.dead_pane.is_some();
     let are_made = site.root.config.workers.keys().all(|name| state.workers.contains_key(name));
     Ok(are_made && state.workers.values().all(is_settled))
 }

@@ -9,8 +9,8 @@ use shopfloor_core::proc;
 
 use crate::commands;
 use crate::daemon;
+use crate::failure::{Kind, fail};
 use crate::site::Site;
-use crate::store;
 use crate::worker::Worker;
 
 /// How often the state is read. It is one small file.
@@ -47,7 +47,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         );
     }
     let limit = flag_duration("--timeout", timeout)?;
-    let chosen = commands::choose(&store::load(&site.root.path)?, &args.workers, args.all)?;
+    let chosen = commands::choose(&site.state()?, &args.workers, args.all)?;
     let names: Vec<String> = chosen.into_iter().map(|worker| worker.name).collect();
     let start = Instant::now();
     let mut last = None::<Instant>;
@@ -58,52 +58,38 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             commands::look(site)?;
             last = Some(Instant::now());
         }
-        let Progress { reached, stuck } = read_progress(site, &names, state)?;
+        let (reached, stuck) = read_progress(site, &names, state)?;
         if reached.len() == names.len() || *any && !reached.is_empty() {
             return commands::print_statuses(site, &reached, &reached);
         }
+        let hint = "`worker-ctl status` shows the state of each worker";
         if stuck.len() == names.len() || !*any && !stuck.is_empty() {
-            return Err(Failure::new(
-                Exit::No,
-                "wrong_state",
-                format!("the workers below cannot become {state} by themselves"),
-            )
-            .details(stuck.iter().map(|why| format!("  {why}")))
-            .hint("`worker-ctl status` shows the state of each worker"));
+            let why = format!("the workers below cannot become {state} by themselves");
+            return Err(fail(Kind::WrongState, why).details(stuck.iter().map(|why| format!("  {why}"))).hint(hint));
         }
         if start.elapsed() >= limit {
             let who = if *any { "no worker became" } else { "not all workers became" };
-            let why = format!("{who} {state} within {timeout}");
-            return Err(
-                Failure::new(Exit::Timeout, "timeout", why).hint("`worker-ctl status` shows the state of each worker")
-            );
+            return Err(fail(Kind::Timeout, format!("{who} {state} within {timeout}")).hint(hint));
         }
         proc::check_interrupt()?;
         std::thread::sleep(POLL);
     }
 }
 
-/// How far the workers are.
-struct Progress {
-    /// The workers that have reached the state.
-    reached: Vec<String>,
-    /// The workers that cannot reach the state by themselves, each with the reason.
-    stuck: Vec<String>,
-}
-
-fn read_progress(site: &Site<'_>, names: &[String], wanted: &str) -> Result<Progress> {
-    let state = store::load(&site.root.path)?;
+/// The workers that have reached the state, and those that cannot reach it by themselves, each with the reason.
+fn read_progress(site: &Site<'_>, names: &[String], wanted: &str) -> Result<(Vec<String>, Vec<String>)> {
+    let state = site.state()?;
     let is_kept_up = daemon::is_running(&site.root.path)?;
-    let mut progress = Progress { reached: Vec::new(), stuck: Vec::new() };
+    let (mut reached, mut stuck) = (Vec::new(), Vec::new());
     for name in names {
         let worker = state.require(name)?;
-        if [worker.status(), worker.activity.word()].contains(&wanted) {
-            progress.reached.push(name.clone());
+        if [worker.status(), worker.doing.activity.word()].contains(&wanted) {
+            reached.push(name.clone());
         } else if let Some(why) = obstacle(worker, wanted, is_kept_up) {
-            progress.stuck.push(format!("{name} {why}"));
+            stuck.push(format!("{name} {why}"));
         }
     }
-    Ok(progress)
+    Ok((reached, stuck))
 }
 
 /// Why a worker cannot reach a state unless a person does something first.
@@ -111,7 +97,7 @@ fn obstacle(worker: &Worker, state: &str, is_kept_up: bool) -> Option<String> {
     let is_at_work = ["working", "needs_review", "rejected", "rebasing"].contains(&state);
     match worker.status() {
         "error" if state != "offline" => {
-            let fault = worker.fault.as_ref().map(ToString::to_string).unwrap_or_default();
+            let fault = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
             Some(format!("is in error: {fault}; `worker-ctl doctor` shows how to repair it"))
         }
         "offline" if state != "error" && !is_kept_up => {

@@ -1,5 +1,6 @@
 //! The work that would be lost with a worker's worktree and branch.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
@@ -36,11 +37,16 @@ impl Losses {
     pub fn read(clone: &SourceClone, worker: &Worker) -> Result<Losses> {
         let tree = Path::new(&worker.worktree_path);
         let mut losses = Losses::default();
+        let base = clone.commit(&clone.root, &clone.base())?;
         for tip in tips(clone, worker)? {
-            if !losses.tips.contains(&tip) && !is_in_base(clone, &tip)? {
-                losses.commits.extend(unmerged_commits(clone, &tip)?);
-                losses.tips.push(tip);
-            }
+            let range = match &base {
+                Some(base) if is_in(clone, base, &tip)? => continue,
+                Some(base) => format!("{base}..{tip}"),
+                None => tip.clone(),
+            };
+            let log = [&["log", "--format=%h %s"], &LOGGED[..], &[&range]].concat();
+            losses.commits.extend(clone.ask(&clone.root, &log)?.lines().map(str::to_owned));
+            losses.tips.push(tip);
         }
         losses.commits.dedup();
         for stash in stashes(clone, worker) {
@@ -98,7 +104,7 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
     let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
     let mut names = vec![format!("refs/heads/{}", worker.branch)];
     names.extend(kept);
-    names.extend(worker.commit_sha.clone());
+    names.extend(worker.work.commit_sha.clone());
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         names.push(pre_sha.clone());
     }
@@ -111,11 +117,8 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
             names.extend(Some(text).filter(|text| text.len() >= 40 && text.chars().all(|c| c.is_ascii_hexdigit())));
         }
     }
-    let mut shas = Vec::new();
-    for name in names {
-        shas.extend(clone.commit(&clone.root, &name)?);
-    }
-    Ok(shas)
+    let mut seen = BTreeSet::new();
+    Ok(clone.commits(&names)?.into_iter().filter(|sha| seen.insert(sha.clone())).collect())
 }
 
 /// A worktree's directory in the clone, as the clone has recorded it. This works without the worktree, and does not
@@ -125,13 +128,12 @@ pub fn admin_dir(clone: &SourceClone, worktree: &Path) -> Result<Option<PathBuf>
 }
 
 /// Whether the default branch has the commit, or at least all of its changes.
-fn is_in_base(clone: &SourceClone, tip: &str) -> Result<bool> {
-    let Some(base) = clone.commit(&clone.root, &clone.base())? else { return Ok(false) };
-    if clone.has(&base, tip)? {
+fn is_in(clone: &SourceClone, base: &str, tip: &str) -> Result<bool> {
+    if clone.has(base, tip)? {
         return Ok(true);
     }
-    let is_nothing = clone.merge(&base, tip).is_ok_and(|merge| merge == MergeResult::Nothing);
-    Ok(is_nothing && !has_empty_commit(clone, &base, tip)?)
+    let is_nothing = clone.merge(base, tip).is_ok_and(|merge| merge == MergeResult::Nothing);
+    Ok(is_nothing && !has_empty_commit(clone, base, tip)?)
 }
 
 /// Whether there is a commit without changes. Its message would be lost.
@@ -140,13 +142,4 @@ fn has_empty_commit(clone: &SourceClone, base: &str, tip: &str) -> Result<bool> 
     let log = ["log", "--raw", "--no-merges", "--no-renames", "--format=%x00"];
     let listed = clone.ask(&clone.root, &[&log[..], &LOGGED[..], &[&range]].concat())?;
     Ok(listed.split('\0').skip(1).any(|commit| !commit.lines().any(|line| line.starts_with(':'))))
-}
-
-fn unmerged_commits(clone: &SourceClone, tip: &str) -> Result<Vec<String>> {
-    let range = match clone.commit(&clone.root, &clone.base())? {
-        Some(base) => format!("{base}..{tip}"),
-        None => tip.to_owned(),
-    };
-    let listed = clone.ask(&clone.root, &[&["log", "--format=%h %s"], &LOGGED[..], &[&range]].concat())?;
-    Ok(listed.lines().map(str::to_owned).collect())
 }

@@ -63,7 +63,7 @@ impl Standing {
         let is_at_rest = worktree.dirty.is_empty() && !worktree.is_rebasing;
         let sha = match worker.task {
             _ if !is_at_rest => None,
-            Task::NeedsReview => worker.commit_sha.clone(),
+            Task::NeedsReview => worker.work.commit_sha.clone(),
             Task::Working | Task::Rejected => worktree.head.clone(),
             Task::Idle | Task::Rebasing { .. } => None,
         };
@@ -99,11 +99,14 @@ impl WorktreeFacts {
 
 impl WorkFacts {
     fn read(clone: &SourceClone, worker: &Worker, base: &str, sha: String) -> Result<WorkFacts> {
+        let has_base = clone.has(&sha, base)?;
+        // Most work sits on the branch as it is, which one question tells.
+        let is_on_base = has_base && worker.work.onto_sha.as_deref() == Some(base);
         Ok(WorkFacts {
             patch: clone.work_digest(&sha)?,
-            markers: left_markers(clone, &sha, &worker.conflicted)?,
-            has_base: clone.has(&sha, base)?,
-            was_moved_back: clone.was_moved_back(worker, base, &sha)?,
+            markers: left_markers(clone, &sha, &worker.work.conflicted)?,
+            has_base,
+            was_moved_back: !is_on_base && clone.was_moved_back(worker, base, &sha)?,
             merge: clone.merge(base, &sha)?,
             sha,
         })

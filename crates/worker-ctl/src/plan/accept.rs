@@ -1,11 +1,12 @@
 //! Decides whether a worker's work may land, and how. If it was reviewed, only the reviewed work may land.
 
-use std::fmt;
+use std::path::Path;
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::Result;
 
 use crate::clone::MergeResult;
 use crate::facts::standing::{Standing, WorkFacts};
+use crate::failure::{Kind, fail};
 use crate::plan::{rebase, require_at, require_clean, wrong_state};
 use crate::worker::{Task, Worker};
 
@@ -17,6 +18,8 @@ pub struct Accept {
     pub sha: String,
     /// The default branch's commit that the work lands on.
     pub base: String,
+    /// Whether a person has reviewed the work, or what it was before.
+    pub is_reviewed: bool,
     pub landing: Landing,
 }
 
@@ -31,41 +34,30 @@ pub enum Landing {
     Conflict,
 }
 
-/// The words for the outcomes of an accept.
-pub const ACCEPTED: &str = "accepted";
-pub const NOTHING_TO_MERGE: &str = "nothing_to_merge";
-pub const REBASING: &str = "rebasing";
-
 impl Landing {
     /// The outcome that it leads to.
     pub fn outcome(&self) -> &'static str {
         match self {
-            Landing::Commit { .. } => ACCEPTED,
-            Landing::Nothing => NOTHING_TO_MERGE,
-            Landing::Conflict => REBASING,
+            Landing::Commit { .. } => "accepted",
+            Landing::Nothing => "nothing_to_merge",
+            Landing::Conflict => "rebasing",
         }
     }
 }
 
-/// The refusals that a person overrules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AcceptOptions {
-    /// Land the work even if it changed since its review or has conflict markers.
-    pub force: bool,
-}
-
-/// Plans an accept. The refusals are checked in the order that is most useful to a person.
-pub fn accept(standing: &Standing, branch: &str, options: AcceptOptions) -> Result<Accept> {
+/// Plans an accept. By force, work lands even if it changed since its review or has conflict markers. The refusals are
+/// checked in the order that is most useful to a person.
+pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Accept> {
     let worker = &standing.worker;
     let name = &worker.name;
     let sha = require_review(worker)?;
     require_clean(worker, &standing.worktree.dirty)?;
-    require_at(standing, sha)?;
+    require_at(standing.is_at(sha), worker.checkout(), sha)?;
     let work = standing.work.as_ref().ok_or_else(|| wrong_state(worker))?;
-    refuse_changed(standing, work, options)?;
+    refuse_changed(standing, work, is_forced)?;
     if work.was_moved_back {
         let why = format!("{branch} of the source has dropped commits that {name}'s work sits on");
-        return Err(Failure::new(Exit::No, "moved_back", why)
+        return Err(fail(Kind::MovedBack, why)
             .hint(format!("put the work on the branch as it is now: `worker-ctl rebase {name}`")));
     }
     let landing = match &work.merge {
@@ -76,50 +68,43 @@ pub fn accept(standing: &Standing, branch: &str, options: AcceptOptions) -> Resu
             Landing::Conflict
         }
     };
-    Ok(Accept { name: name.clone(), sha: work.sha.clone(), base: standing.base.clone(), landing })
+    let is_reviewed = worker.work.reviewed_patch.is_some();
+    Ok(Accept { name: name.clone(), sha: work.sha.clone(), base: standing.base.clone(), is_reviewed, landing })
 }
 
 /// The commit that waits for review. Exit 1 when none does.
 pub fn require_review(worker: &Worker) -> Result<&str> {
-    let sha = worker.commit_sha.as_deref().filter(|_| worker.task == Task::NeedsReview);
+    let sha = worker.work.commit_sha.as_deref().filter(|_| worker.task == Task::NeedsReview);
     sha.ok_or_else(|| wrong_state(worker).hint("`worker-ctl status` shows who needs review"))
 }
 
 /// Exit 1 for work that has conflict markers, or that differs from what was reviewed.
-fn refuse_changed(standing: &Standing, work: &WorkFacts, options: AcceptOptions) -> Result<()> {
+fn refuse_changed(standing: &Standing, work: &WorkFacts, is_forced: bool) -> Result<()> {
     let worker = &standing.worker;
     let name = &worker.name;
-    if options.force {
+    if is_forced {
         return Ok(());
     }
     if !work.markers.is_empty() {
-        return Err(Failure::new(Exit::No, "markers", format!("the files of {name} still have conflict markers"))
+        return Err(fail(Kind::Markers, format!("the files of {name} still have conflict markers"))
             .details(work.markers.iter().map(|path| format!("  {path}")))
             .hint(format!("ask the worker to resolve them: `worker-ctl message {name} TEXT`, or use `--force`")));
     }
-    if worker.reviewed_patch.as_ref().is_some_and(|patch| *patch != work.patch) {
-        return Err(Failure::new(Exit::No, "changed", format!("{name} changed since it was reviewed"))
+    if worker.work.reviewed_patch.as_ref().is_some_and(|patch| *patch != work.patch) {
+        return Err(fail(Kind::Unreviewed, format!("{name} changed since it was reviewed"))
             .hint(format!("review the work again: `worker-ctl review {name}`, or use `--force`")));
     }
     Ok(())
 }
 
-/// A plan in the form that `--dry-run` shows.
-pub struct AcceptSummary<'a> {
-    pub plan: &'a Accept,
-    pub branch: &'a str,
-    pub source: &'a std::path::Path,
-}
-
-impl fmt::Display for AcceptSummary<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AcceptSummary { plan: Accept { name, sha, landing, .. }, branch, source } = self;
+impl Accept {
+    /// What it would do, as `--dry-run` shows it.
+    pub fn describe(&self, branch: &str, source: &Path) -> String {
+        let Accept { name, sha, landing, .. } = self;
         match landing {
-            Landing::Commit { .. } => {
-                write!(f, "put {sha} of {name} on {branch} of {} as one commit", source.display())
-            }
-            Landing::Nothing => write!(f, "leave {branch} as it is, and make {name} idle"),
-            Landing::Conflict => write!(f, "ask {name} to resolve its conflicts with {branch}"),
+            Landing::Commit { .. } => format!("put {sha} of {name} on {branch} of {} as one commit", source.display()),
+            Landing::Nothing => format!("leave {branch} as it is, and make {name} idle"),
+            Landing::Conflict => format!("ask {name} to resolve its conflicts with {branch}"),
         }
     }
 }
@@ -146,12 +131,12 @@ mod tests {
             ("wrong_state", |s| s.worktree.head = Some("later".into()), false),
             ("wrong_state", |s| s.worktree.is_rebasing = true, false),
             ("markers", |s| work(s).markers.push("a".into()), true),
-            ("changed", |s| work(s).patch = "another".into(), true),
+            ("unreviewed", |s| work(s).patch = "another".into(), true),
             ("moved_back", |s| work(s).was_moved_back = true, false),
             (
                 "conflict",
                 |s| {
-                    s.worker.session = Session::Down;
+                    s.worker.program.session = Session::Down;
                     work(s).merge = MergeResult::Conflict;
                 },
                 false,
@@ -160,21 +145,21 @@ mod tests {
         for (kind, spoil, can_force) in spoils {
             let mut spoilt = standing(Task::NeedsReview);
             spoil(&mut spoilt);
-            assert_eq!(accept(&spoilt, "main", AcceptOptions::default()).unwrap_err().kind, kind);
-            assert_eq!(accept(&spoilt, "main", AcceptOptions { force: true }).is_ok(), can_force, "{kind}");
+            assert_eq!(accept(&spoilt, "main", false).unwrap_err().kind, kind);
+            assert_eq!(accept(&spoilt, "main", true).is_ok(), can_force, "{kind}");
         }
     }
 
     #[test]
     fn the_merge_decides_how_the_work_lands() {
         let mut standing = standing(Task::NeedsReview);
-        let landing = |standing: &Standing| accept(standing, "main", AcceptOptions::default()).unwrap().landing;
+        let landing = |standing: &Standing| accept(standing, "main", false).unwrap().landing;
         assert_eq!(landing(&standing), Landing::Commit { tree: "tree".into() });
         work(&mut standing).merge = MergeResult::Nothing;
         assert_eq!(landing(&standing), Landing::Nothing);
         work(&mut standing).merge = MergeResult::Conflict;
         assert_eq!(landing(&standing), Landing::Conflict);
-        standing.worker.fault = Some(Fault::Gone);
-        assert!(accept(&standing, "main", AcceptOptions::default()).is_err());
+        standing.worker.program.fault = Some(Fault::Gone);
+        assert!(accept(&standing, "main", false).is_err());
     }
 }

@@ -8,17 +8,17 @@ pub mod rebase;
 pub mod removal;
 pub mod start;
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 
-use crate::facts::standing::Standing;
-use crate::worker::Worker;
+use crate::failure::{Kind, fail};
+use crate::worker::{Checkout, Worker};
 
 /// How many changed files are listed.
 const MAX_LISTED: usize = 20;
 
 /// Exit 1: the worker's task is in another state.
 fn wrong_state(worker: &Worker) -> Failure {
-    Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word()))
+    fail(Kind::WrongState, format!("{} is {}", worker.name, worker.task.word()))
 }
 
 /// Exit 1 when a worktree has uncommitted changes.
@@ -27,18 +27,17 @@ pub fn require_clean(worker: &Worker, dirty: &[String]) -> Result<()> {
         return Ok(());
     }
     let more = dirty.len().saturating_sub(MAX_LISTED).checked_sub(1).map(|n| format!("  and {} more", n + 1));
-    Err(Failure::new(Exit::No, "dirty", format!("{} has uncommitted changes", worker.worktree_path))
+    Err(fail(Kind::Dirty, format!("{} has uncommitted changes", worker.worktree_path))
         .details(dirty.iter().take(MAX_LISTED).map(|path| format!("  {path}")).chain(more))
         .hint(format!("ask for a commit: `worker-ctl message {} 'Commit your changes'`", worker.name)))
 }
 
 /// Exit 1 unless the worktree is on the worker's branch, at this commit, with no rebase under way.
-fn require_at(standing: &Standing, sha: &str) -> Result<()> {
-    if standing.is_at(sha) {
+pub fn require_at(is_at: bool, Checkout { worker: name, branch, .. }: Checkout<'_>, sha: &str) -> Result<()> {
+    if is_at {
         return Ok(());
     }
     let short: String = sha.chars().take(12).collect();
-    let Worker { name, branch, .. } = &standing.worker;
-    Err(Failure::new(Exit::No, "wrong_state", format!("{name} is not on {branch} at {short}"))
+    Err(fail(Kind::WrongState, format!("{name} is not on {branch} at {short}"))
         .hint(format!("see what {name} is doing: `worker-ctl attach {name}`")))
 }

@@ -1,24 +1,16 @@
 //! The texts that workers get.
 
+use std::path::Path;
+
 use shopfloor_core::ui::printable;
 
 use crate::facts::conflicts::ConflictedFile;
 
-/// What a worker must know besides its task.
-pub struct Surroundings<'a> {
-    pub worktree: &'a str,
-    pub source: String,
-    /// A command to run before each commit.
-    pub validate: Option<&'a str>,
-    /// The worker's `role_prompt`.
-    pub role: &'a str,
-}
-
-/// A task, after a preamble about where and how to work.
-pub fn task(surroundings: &Surroundings<'_>, prompt: &str) -> String {
-    let Surroundings { worktree, source, validate, role } = surroundings;
+/// A task, after a preamble about where and how to work. `validate` is a command to run before each commit, `role` is
+/// the worker's `role_prompt`.
+pub fn task(worktree: &str, source: &Path, validate: Option<&str>, role: &str, prompt: &str) -> String {
     let mut lines = vec![
-        format!("You are working in the git worktree {worktree} of the repository {source}."),
+        format!("You are working in the git worktree {worktree} of the repository {}.", source.display()),
         "Follow the conventions in AGENTS.md where there is one.".to_owned(),
     ];
     if let Some(validate) = validate {

@@ -1,9 +1,10 @@
 //! Decides whether and how a worker's work is rebased onto the default branch.
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::Result;
 
 use crate::clone::MergeResult;
 use crate::facts::standing::Standing;
+use crate::failure::{Kind, fail};
 use crate::plan::{require_at, require_clean, wrong_state};
 use crate::worker::{Session, Task, Worker};
 
@@ -18,18 +19,13 @@ pub enum Rebase {
     AskToResolve,
 }
 
-/// The words for the outcomes of a rebase.
-pub const UP_TO_DATE: &str = "up_to_date";
-pub const REBASED: &str = "rebased";
-pub const REBASING: &str = "rebasing";
-
 impl Rebase {
     /// The outcome that it leads to.
     pub fn outcome(self) -> &'static str {
         match self {
-            Rebase::UpToDate => UP_TO_DATE,
-            Rebase::Replay => REBASED,
-            Rebase::AskToResolve => REBASING,
+            Rebase::UpToDate => "up_to_date",
+            Rebase::Replay => "rebased",
+            Rebase::AskToResolve => "rebasing",
         }
     }
 }
@@ -39,7 +35,7 @@ pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
     let worker = &standing.worker;
     require_task(worker)?;
     if standing.worktree.is_rebasing {
-        return Err(Failure::new(Exit::No, "wrong_state", format!("{} is in a rebase of its own", worker.name))
+        return Err(fail(Kind::WrongState, format!("{} is in a rebase of its own", worker.name))
             .hint(format!("wait until {} has finished that rebase", worker.name)));
     }
     require_clean(worker, &standing.worktree.dirty)?;
@@ -59,10 +55,10 @@ pub fn require_task(worker: &Worker) -> Result<()> {
 fn decide(standing: &Standing, branch: &str) -> Result<Rebase> {
     let Some(work) = &standing.work else {
         let why = format!("the worktree of {} has no commit checked out", standing.worker.name);
-        return Err(Failure::new(Exit::No, "wrong_state", why)
+        return Err(fail(Kind::WrongState, why)
             .hint(format!("see what {0} is doing: `worker-ctl attach {0}`", standing.worker.name)));
     };
-    require_at(standing, &work.sha)?;
+    require_at(standing.is_at(&work.sha), standing.worker.checkout(), &work.sha)?;
     if work.has_base && !work.was_moved_back {
         return Ok(Rebase::UpToDate);
     }
@@ -77,16 +73,16 @@ fn decide(standing: &Standing, branch: &str) -> Result<Rebase> {
 /// Exit 1 when the worker is not up, so that nobody could resolve a conflict.
 pub fn require_session(worker: &Worker, branch: &str) -> Result<()> {
     let name = &worker.name;
-    if worker.session == Session::Up && worker.fault.is_none() {
+    if worker.program.session == Session::Up && worker.program.fault.is_none() {
         return Ok(());
     }
-    Err(Failure::new(Exit::No, "conflict", format!("{name} conflicts with {branch} and has no session"))
+    Err(fail(Kind::Conflict, format!("{name} conflicts with {branch} and has no session"))
         .hint(format!("start its session, so that it can resolve the conflicts: `worker-ctl up {name}`")))
 }
 
 /// Whether work that waits for review is behind a default branch at `base`, and a rebase onto it was not tried yet.
 pub fn is_behind(worker: &Worker, base: &str) -> bool {
-    worker.task == Task::NeedsReview && worker.fault.is_none() && worker.base_sha.as_deref() != Some(base)
+    worker.task == Task::NeedsReview && worker.program.fault.is_none() && worker.work.base_sha.as_deref() != Some(base)
 }
 
 /// The plan for work that waits for review and is behind the default branch.
@@ -105,7 +101,7 @@ pub fn refresh(standing: &Standing, branch: &str) -> Refresh {
     if work.has_base && !work.was_moved_back {
         return Refresh::Settled;
     }
-    let can_resolve = standing.worker.session == Session::Up && !standing.worker.is_in_doubt;
+    let can_resolve = standing.worker.program.session == Session::Up && !standing.worker.program.is_in_doubt;
     if !standing.worktree.dirty.is_empty() || work.merge == MergeResult::Conflict && !can_resolve {
         return Refresh::Wait;
     }
@@ -160,8 +156,8 @@ mod tests {
             (&[|s| s.worktree.head = Some("later".into())], Refresh::Wait),
             (&[|s| s.work.as_mut().unwrap().merge = MergeResult::Nothing], Refresh::Settled),
             (&[conflict], Refresh::Rebase(Rebase::AskToResolve)),
-            (&[conflict, |s| s.worker.session = Session::Down], Refresh::Wait),
-            (&[conflict, |s| s.worker.is_in_doubt = true], Refresh::Wait),
+            (&[conflict, |s| s.worker.program.session = Session::Down], Refresh::Wait),
+            (&[conflict, |s| s.worker.program.is_in_doubt = true], Refresh::Wait),
         ];
         for (changes, expected) in changes {
             let mut standing = behind(Task::NeedsReview);

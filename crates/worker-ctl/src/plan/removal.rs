@@ -1,9 +1,10 @@
 //! Decides whether a worker or its task may be given up.
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::Result;
 use shopfloor_core::ui::printable;
 
 use crate::facts::losses::Losses;
+use crate::failure::{Kind, fail};
 use crate::worker::Worker;
 
 /// How many lost commits and files are listed.
@@ -14,7 +15,7 @@ pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<
     if losses.is_empty() || is_forced {
         return Ok(());
     }
-    Err(Failure::new(Exit::No, "unmerged", format!("{} has work that is nowhere else", worker.name))
+    Err(fail(Kind::Unmerged, format!("{} has work that is nowhere else", worker.name))
         .details(losses.lines().into_iter().take(MAX_LISTED).map(|line| printable(&line)))
         .hint("accept or save the work first, or use `--force`, which keeps it under refs/shopfloor/trash/"))
 }

@@ -1,8 +1,9 @@
 //! Decides whether a worker can get a task, or any other input.
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::Result;
 
 use crate::facts::standing::Standing;
+use crate::failure::{Kind, fail};
 use crate::plan::machine::{Input, apply};
 use crate::plan::require_clean;
 use crate::worker::Worker;
@@ -14,7 +15,7 @@ pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input
     permit(worker, &input)?;
     require_clean(worker, &standing.worktree.dirty)?;
     if standing.worktree.is_rebasing || standing.worktree.has_unmerged {
-        return Err(Failure::new(Exit::No, "unmerged", format!("{} has commits that are not merged", worker.name))
+        return Err(fail(Kind::Unmerged, format!("{} has commits that are not merged", worker.name))
             .hint(format!("look at them in {} first: no other branch has them", worker.worktree_path)));
     }
     Ok(input)
@@ -36,9 +37,9 @@ pub mod tests {
     pub fn standing(task: Task) -> Standing {
         let mut worker = Worker::new("adam", "claude", "/w/adam", "worker/adam", 0);
         let has_work = !matches!(task, Task::Idle | Task::Rebasing { .. });
-        worker.session = Session::Up;
-        worker.commit_sha = has_work.then(|| "sha".into());
-        worker.reviewed_patch = has_work.then(|| "patch".into());
+        worker.program.session = Session::Up;
+        worker.work.commit_sha = has_work.then(|| "sha".into());
+        worker.work.reviewed_patch = has_work.then(|| "patch".into());
         worker.task = task;
         let worktree = WorktreeFacts {
             branch: Some(worker.branch.clone()),
@@ -67,7 +68,7 @@ pub mod tests {
         type SpoilStanding = fn(&mut Standing);
         let spoils: [(&str, SpoilStanding); 5] = [
             ("wrong_state", |s| s.worker.task = Task::Working),
-            ("wrong_state", |s| s.worker.session = Session::Down),
+            ("wrong_state", |s| s.worker.program.session = Session::Down),
             ("dirty", |s| s.worktree.dirty.push("a".into())),
             ("unmerged", |s| s.worktree.has_unmerged = true),
             ("unmerged", |s| s.worktree.is_rebasing = true),
@@ -81,7 +82,7 @@ pub mod tests {
             }
         }
         let mut in_doubt = standing(Task::Idle);
-        in_doubt.worker.is_in_doubt = true;
+        in_doubt.worker.program.is_in_doubt = true;
         assert_eq!(start(&in_doubt, "do", false).unwrap_err().kind, "in_doubt");
         assert!(start(&in_doubt, "do", true).is_ok());
     }

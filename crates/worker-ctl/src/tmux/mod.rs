@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd, Output};
 use shopfloor_core::text::{escape_format, shell_word};
 
+use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::worker::{Session, Worker};
 
@@ -27,15 +28,13 @@ const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -
 const MARK: &str = "@worker_ctl";
 
 /// Variables that are about our own process, and that agents must not inherit.
-const NOT_INHERITED: [&str; 9] = [
+const NOT_INHERITED: [&str; 7] = [
     "TMUX",
     "TMUX_PANE",
     "CLAUDECODE",
     "WORKER_CTL_WORKER",
     "WORKER_CTL_ROOT",
     "WORKER_CTL_WORKTREE",
-    "WORKER_CTL_SOCKET",
-    "WORKER_CTL_SETTINGS",
     "WORKER_CTL_CONVERSATION",
 ];
 
@@ -119,7 +118,7 @@ impl Tmux {
     fn check(&self, args: &[&str], output: Output) -> Result<String> {
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(Failure::new(Exit::Failed, "tmux", format!("tmux {} failed with {}", args[0], output.status))
+            return Err(fail(Kind::Tmux, format!("tmux {} failed with {}", args[0], output.status))
                 .because(std::io::Error::other(stderr)));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
@@ -139,11 +138,7 @@ impl Tmux {
         let text = format!("{CONFIG}{}", self.death_hook(root));
         fs::replace(&config, text.as_bytes(), Some(fs::PRIVATE))?;
         let output = self.cmd().arg("-f").arg(&config).arg("start-server").capture()?;
-        if !output.status.success() {
-            let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(Failure::new(Exit::Failed, "tmux", "cannot start tmux").because(std::io::Error::other(stderr)));
-        }
-        Ok(())
+        self.check(&["start-server"], output).map(drop)
     }
 
     /// The setting that makes the server record the end of a program at once.
@@ -169,10 +164,9 @@ impl Tmux {
         let is_inherited = |name: &str| !LOCAL_VARS.contains(&name) && !NOT_INHERITED.contains(&name);
         let vars = self.env.vars.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         let lines = vars.filter(|(name, _)| is_inherited(name) && is_variable(name));
-        let lines: String =
-            lines.map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value))).collect();
-        let more = more.iter().map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value)));
-        let lines = lines + &more.collect::<String>() + &self.death_hook(root);
+        let more = more.iter().map(|(name, value)| (*name, value.as_str()));
+        let lines = lines.chain(more).map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value)));
+        let lines = lines.collect::<String>() + &self.death_hook(root);
         // A pipe keeps the values out of the process list.
         let output = self.feed(&["source-file", "-"], lines.into_bytes())?;
         self.check(&["source-file"], output).map(drop)
@@ -180,11 +174,6 @@ impl Tmux {
 
     pub fn is_running(&self) -> bool {
         UnixStream::connect(&self.socket).is_ok()
-    }
-
-    fn has_no_session(&self) -> Result<bool> {
-        let output = self.run(&["list-sessions"])?;
-        Ok(output.status.success() && output.stdout.is_empty())
     }
 
     /// Ends the server and everything in it.
@@ -220,12 +209,13 @@ impl Tmux {
             let output = self.run(&["list-panes", "-a", "-F", format])?;
             // The command fails without a server and without sessions, and then there are no panes. A session may start
             // at that moment, so try again.
-            if output.status.success() || !self.is_running() || self.has_no_session()? {
+            let has_no_session = || self.must(&["list-sessions"]).is_ok_and(|sessions| sessions.is_empty());
+            if output.status.success() || !self.is_running() || has_no_session() {
                 let text = String::from_utf8_lossy(&output.stdout).into_owned();
                 return Ok(text.lines().filter_map(parse).collect());
             }
         }
-        Err(Failure::new(Exit::Failed, "tmux", "tmux cannot list its panes"))
+        Err(fail(Kind::Tmux, "tmux cannot list its panes"))
     }
 
     /// The current directory of a pane's program.
@@ -259,11 +249,11 @@ impl Tmux {
     }
 
     /// Runs `argv` in a worker's worktree and logs its output to `log`. It runs in a new session, or in the worker's
-    /// own pane when the program there has ended. Returns the pane.
+    /// own pane in place of the program there. Returns the pane.
     pub fn start_program(
         &self,
         worker: &Worker,
-        ended: Option<&Pane>,
+        existing: Option<&Pane>,
         vars: &[(String, String)],
         argv: &[String],
         log: &Path,
@@ -274,13 +264,13 @@ impl Tmux {
             return Err(Failure::failed(format!("{} is missing", dir.display()))
                 .hint("run `worker-ctl doctor --repair`, which restores the worktree from its branch"));
         }
-        let target = ended.map_or_else(|| format!("={}:", worker.session_id), |pane| pane.id.clone());
+        let target = existing.map_or_else(|| format!("={}:", worker.session_id), |pane| pane.id.clone());
         let (path, name, line) =
             (escape_format(&worker.worktree_path), escape_format(&worker.session_id), log_line(log));
         // The session may still exist without the agent's pane, when a person has a window in it.
         let has_session = self.panes()?.iter().any(|pane| pane.session == worker.session_id);
-        let mut args = match ended {
-            Some(_) => vec!["respawn-pane", "-t", &target, "-c", &path],
+        let mut args = match existing {
+            Some(_) => vec!["respawn-pane", "-k", "-t", &target, "-c", &path],
             None if has_session => vec!["new-window", "-t", &target, "-c", &path],
             None => vec!["new-session", "-d", "-s", &name, "-x", "500", "-y", "100", "-c", &path],
         };
@@ -305,7 +295,7 @@ impl Tmux {
             // When the program ended at once, there is no pane to log, and that alone is not a failure.
             return self.check(&args, output).and(Err(no_session(worker)));
         };
-        if ended.is_some_and(|ended| ended.pid == pane.pid) {
+        if existing.is_some_and(|existing| existing.pid == pane.pid) {
             return self.check(&args, output).and(Err(Failure::failed("tmux did not restart the program")));
         }
         self.wait_for_directory(worker, pane, dir)
@@ -388,7 +378,7 @@ fn escape_semicolon(arg: &str) -> String {
 }
 
 /// A command that tmux runs without a shell. tmux would pass a single word to a shell.
-pub fn without_shell(argv: &[String]) -> Vec<&str> {
+fn without_shell(argv: &[String]) -> Vec<&str> {
     let shell: &[&str] = if argv.len() == 1 { &["sh", "-c", r#"exec "$0""#] } else { &[] };
     shell.iter().copied().chain(argv.iter().map(String::as_str)).collect()
 }
@@ -403,7 +393,7 @@ pub fn log_line(log: &Path) -> String {
 /// window.
 pub fn find<'p>(panes: &'p [Pane], worker: &Worker) -> Option<&'p Pane> {
     let mut own = panes.iter().filter(|pane| pane.worker == worker.name);
-    let recorded = own.clone().find(|pane| Some(&pane.id) == worker.pane_id.as_ref());
+    let recorded = own.clone().find(|pane| Some(&pane.id) == worker.program.pane_id.as_ref());
     recorded.or_else(|| own.next())
 }
 

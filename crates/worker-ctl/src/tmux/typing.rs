@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 
 use super::{Tmux, Typist};
 use crate::agent::{AgentTable, Paste};
+use crate::failure::{Kind, fail};
 use crate::layout;
-use crate::receipt;
 use crate::worker::Worker;
 
 /// The result of a delivery that did not fail.
@@ -32,12 +32,6 @@ impl DeliveryVerdict {
         }
     }
 }
-
-/// The failure kind of a delivery that typed nothing.
-pub const NOT_DELIVERED: &str = "not_delivered";
-
-/// The failure kind of a delivery that typed something and did not finish.
-const IN_DOUBT: &str = "in_doubt";
 
 /// The longest text that is passed as an argument.
 pub const MAX_ARGUMENT: usize = 100 << 10;
@@ -75,12 +69,9 @@ pub fn typable(text: &str) -> String {
 /// The sequences that a terminal puts around a paste.
 const PASTE_MARKS: [&str; 2] = ["\u{1b}[200~", "\u{1b}[201~"];
 
-/// The failure kind of a delivery that typed nothing because a person is typing there.
-pub const OCCUPIED: &str = "occupied";
-
 /// Whether a failed delivery left everything as it was.
 pub fn is_nothing_typed(failure: &Failure) -> bool {
-    [NOT_DELIVERED, OCCUPIED].contains(&failure.kind)
+    Kind::NotDelivered.is_kind_of(failure) || Kind::Occupied.is_kind_of(failure)
 }
 
 /// Exit 1 while a person types into a pane. Our text and our Enter would end up in their line.
@@ -88,52 +79,23 @@ pub fn require_free(tmux: &Tmux, worker: &str, pane: &str) -> Result<()> {
     let Some(Typist { client, secs }) = tmux.typist(pane)? else { return Ok(()) };
     let ago = if secs <= 0 { "just now".to_owned() } else { format!("{secs} s ago") };
     let why = format!("nothing was typed to {worker}: somebody at {client} typed there {ago}");
-    Err(Failure::new(Exit::No, OCCUPIED, why)
-        .hint("run the same command when they are done, or type anyway with `--force`"))
-}
-
-/// A text that is ready to be typed.
-#[derive(Debug)]
-pub struct ReadyText {
-    pane: String,
-    buffer: String,
-    text: String,
-    has_hook: bool,
-    /// Whether to type even while a person types there.
-    is_forced: bool,
+    Err(fail(Kind::Occupied, why).hint("run the same command when they are done, or type anyway with `--force`"))
 }
 
 /// The failure of a delivery that typed nothing. Exit 4, whatever the cause was.
 pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
-    if [NOT_DELIVERED, OCCUPIED, IN_DOUBT].contains(&failure.kind) {
+    if is_nothing_typed(&failure) || Kind::InDoubt.is_kind_of(&failure) {
         return failure;
     }
-    Failure::new(Exit::Failed, NOT_DELIVERED, format!("nothing was typed to {worker}: {}", failure.message))
+    fail(Kind::NotDelivered, format!("nothing was typed to {worker}: {}", failure.message))
         .details(failure.causes())
         .hint(format!(
             "look at its terminal with `worker-ctl peek {worker}`, or start its session with `worker-ctl up {worker}`"
         ))
 }
 
-/// How a text is typed.
-#[derive(Clone, Copy, Debug)]
-pub struct TypingOptions {
-    /// Whether to clear the program's context first.
-    pub is_fresh: bool,
-    /// Whether to type even while a person types there.
-    pub is_forced: bool,
-}
-
-/// Does everything that may fail before the first byte of a text is typed: checks that the worker's own program still
-/// runs in its pane, types the command that clears its context if one is wanted, and loads the text into a tmux buffer.
-pub fn prepare(
-    tmux: &Tmux,
-    root: &Path,
-    worker: &Worker,
-    agent: &AgentTable,
-    text: &str,
-    options: TypingOptions,
-) -> Result<ReadyText> {
+/// The pane of a worker's own program, which must still run there, in a directory that is still there.
+pub fn require_pane(tmux: &Tmux, worker: &Worker) -> Result<String> {
     let pane = tmux.pane_of(worker)?.ok_or_else(|| Failure::failed("its session is gone"))?;
     if pane.end.is_some() {
         return Err(Failure::failed("its program has ended"));
@@ -141,74 +103,57 @@ pub fn prepare(
     if tmux.directory(&pane.id)?.ends_with(" (deleted)") {
         return Err(Failure::failed("its working directory is gone"));
     }
-    if worker.pane_pid.is_some_and(|pid| pid != pane.pid) {
+    if worker.program.pane_pid.is_some_and(|pid| pid != pane.pid) {
         return Err(Failure::failed("another program runs in its session"));
     }
-    let text = match agent.paste {
-        Paste::File => file_prompt(&write_text_file(root, &worker.name, text)?),
-        _ => text.to_owned(),
-    };
-    // The name must be unique: with a shared buffer workers would get each other's texts.
-    let unique = Digest::random().to_string();
-    let buffer = format!("worker-ctl-{}", &unique[..16]);
-    let has_hook = receipt::load(root, &worker.name).is_some();
-    receipt::forget(root, &worker.name)?;
-    if options.is_fresh {
-        clear(tmux, &pane.id, agent).map_err(|failure| Failure::new(Exit::Failed, IN_DOUBT, failure.message))?;
-    }
-    let loaded = tmux.feed(&["load-buffer", "-b", &buffer, "-"], text.clone().into_bytes())?;
-    if !loaded.status.success() {
-        return Err(Failure::failed("tmux could not load the text"));
-    }
-    Ok(ReadyText { pane: pane.id, buffer, text, has_hook, is_forced: options.is_forced })
+    Ok(pane.id)
 }
 
-/// Types a text into the worker's pane, then Enter as a key of its own. Nothing is ever typed twice in case of doubt.
-/// `refuse_question` fails if the program asks a question: an Enter would answer it. Signals are deferred until the end.
-pub fn deliver(
+/// Loads a text into a tmux buffer. Returns the buffer's name.
+pub fn load(tmux: &Tmux, text: &str) -> Result<String> {
+    // The name must be unique: with a shared buffer workers would get each other's texts.
+    let buffer = format!("worker-ctl-{}", &Digest::random().to_string()[..16]);
+    match tmux.feed(&["load-buffer", "-b", &buffer, "-"], text.into())?.status.success() {
+        true => Ok(buffer),
+        false => Err(Failure::failed("tmux could not load the text")),
+    }
+}
+
+/// Types the text of a buffer into the worker's pane, then Enter as a key of its own. Nothing is ever typed twice in
+/// case of doubt. `refuse_question` fails if the program asks a question: an Enter would answer it. Signals are deferred
+/// until the end.
+pub fn type_buffer(
     tmux: &Tmux,
-    root: &Path,
-    worker: &Worker,
+    (name, pane): (&str, &str),
     agent: &AgentTable,
-    ready: ReadyText,
+    (buffer, length): (&str, usize),
+    is_forced: bool,
     refuse_question: &dyn Fn() -> Result<()>,
-) -> Result<DeliveryVerdict> {
-    let ReadyText { pane, buffer, text, has_hook, is_forced } = ready;
+) -> Result<()> {
     // Check again, because the preparation may have taken some time. From here on only milliseconds pass.
-    if !is_forced && let Err(occupied) = require_free(tmux, &worker.name, &pane) {
-        tmux.run(&["delete-buffer", "-b", &buffer])?;
+    if !is_forced && let Err(occupied) = require_free(tmux, name, pane) {
+        tmux.run(&["delete-buffer", "-b", buffer])?;
         return Err(occupied);
     }
     let _deferred = proc::defer_signals();
-    let paste: &[&str] = match agent.paste {
-        Paste::Lines => &["paste-buffer", "-d", "-b", &buffer, "-t", &pane],
-        _ => &["paste-buffer", "-p", "-d", "-b", &buffer, "-t", &pane],
-    };
-    let pasted = tmux.send_keys(&pane, paste)?;
-    if !pasted.status.success() {
-        tmux.run(&["delete-buffer", "-b", &buffer])?;
-        return Err(not_delivered(&worker.name, Failure::failed("tmux could not paste")));
+    let brackets: &[&str] = if agent.paste == Paste::Lines { &[] } else { &["-p"] };
+    let paste = [&["paste-buffer"], brackets, &["-d", "-b", buffer, "-t", pane]].concat();
+    if !tmux.send_keys(pane, &paste)?.status.success() {
+        tmux.run(&["delete-buffer", "-b", buffer])?;
+        return Err(not_delivered(name, Failure::failed("tmux could not paste")));
     }
-    thread::sleep(debounce(text.len()));
-    if !is_forced && let Some(Typist { client, .. }) = tmux.typist(&pane)? {
+    thread::sleep(debounce(length));
+    if !is_forced && let Some(Typist { client, .. }) = tmux.typist(pane)? {
         // Their keys follow our text in the line, so they must decide what happens to both.
-        let name = &worker.name;
         let why = format!("the text for {name} is in its input line, not submitted: somebody types at {client}");
-        return Err(
-            Failure::new(Exit::No, IN_DOUBT, why).hint(format!("submit or clear it: `worker-ctl attach {name}`"))
-        );
+        return Err(fail(Kind::InDoubt, why).hint(format!("submit or clear it: `worker-ctl attach {name}`")));
     }
     if refuse_question().is_err() {
-        let name = &worker.name;
         let why = format!("the text for {name} was typed, and not submitted: its program asks a question");
-        return Err(Failure::new(Exit::No, IN_DOUBT, why)
-            .hint(format!("answer, then submit or clear the text: `worker-ctl attach {name}`")));
+        let hint = format!("answer, then submit or clear the text: `worker-ctl attach {name}`");
+        return Err(fail(Kind::InDoubt, why).hint(hint));
     }
-    submit(tmux, &pane, agent)?;
-    Ok(match has_hook {
-        true if receipt::confirms(root, &worker.name, &text) => DeliveryVerdict::Delivered,
-        _ => DeliveryVerdict::Sent,
-    })
+    submit(tmux, pane, agent)
 }
 
 /// Removes the text files of a worker whose task is over.

@@ -135,7 +135,7 @@ fn workerish() -> impl Strategy<Value = Vec<u8>> {
         ("1790000100", "-9223372036854775808"),
         ("null", "\"x\""),
         ("\"crash_count\": 2", "\"crash_count\": 4294967295"),
-        ("\"version\": 1", "\"version\": 18446744073709551615"),
+        ("\"version\": 2", "\"version\": 18446744073709551615"),
         ("\"revision\"", "\"unheard\": [], \"revision\""),
     ];
     let change = proptest::sample::select(changes.to_vec());

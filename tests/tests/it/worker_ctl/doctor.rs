@@ -75,7 +75,7 @@ fn rebuild_skips_a_worktree_that_cannot_be_read() {
     floor.root.write("state.json", "{");
     let rebuilt = floor.ctl(&["doctor", "--rebuild", "--yes"]);
     assert!(matches!(*rebuilt.status, Some(0 | 1)), "{rebuilt:?}");
-    rebuilt.err_has("adam");
+    rebuilt.err_has("adam").out_has("fixed");
     assert_eq!(["eve", "zoe"].map(|name| floor.status(name)["task"].clone()), ["needs_review", "idle"]);
 }
 

@@ -2,8 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use crate::support::floor::Floor;
 use crate::support::worker::{staff, tip, tree, work};
-use crate::support::world::{World, needs_mount, write};
+use crate::support::world::{World, needs_mount, wait_for, write};
 
 /// A program that leaves a mark and passes on what it gets.
 fn evil(w: &World) -> String {
@@ -153,4 +154,27 @@ fn what_git_was_told_not_to_look_at_is_work_and_a_mount_stays() {
     floor.ctl(&["nuke", "adam", "--yes", "--force"]).succeeds();
     let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/adam"]);
     assert_eq!(floor.root.git(&["show", &format!("{}:README.md", kept.trim())]), "precious\n");
+}
+
+/// git is not asked again as long as neither configuration has changed.
+#[test]
+fn what_host_git_obeys_follows_the_clones_configuration_and_the_persons() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let obeyed = || {
+        floor.ctl(&["status"]).succeeds();
+        floor.root.read("git/config")
+    };
+    // A change within a tick of the file system's clock would not show, so git is asked until then.
+    wait_for(|| obeyed().starts_with("# made for "));
+    let before = obeyed();
+    assert_eq!(obeyed(), before);
+    let config = floor.root.read(".git/config");
+    let filter = "[filter \"mine\"]";
+    floor.root.write(".git/config", &format!("{config}{filter}\n\tclean = cat\n"));
+    assert!(!obeyed().contains(filter));
+    floor.app.git(&["config", "filter.mine.clean", "cat"]);
+    assert!(obeyed().contains(filter));
+    floor.app.git(&["config", "--unset", "filter.mine.clean"]);
+    assert!(!obeyed().contains(filter));
 }

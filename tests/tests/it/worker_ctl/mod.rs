@@ -8,7 +8,6 @@ mod daemon;
 mod delivery;
 mod doctor;
 mod events;
-mod handover;
 mod hostile;
 mod init;
 mod killed_accept;

@@ -1,38 +1,41 @@
 //! Reports of the program's own hooks. They never change the task.
 
 use crate::note::Note;
-use crate::plan::machine::{MachineStep, SideEffect};
+use crate::plan::machine::MachineStep;
 use crate::report::{Report, Signal};
 use crate::worker::{Activity, Session, Worker};
 
-pub(super) fn apply(step: &mut MachineStep<'_>, report: &Report) -> Vec<SideEffect> {
+pub(super) fn reported(step: &mut MachineStep<'_>, report: &Report) {
     let before = step.before;
     // A hook may come late, after its program is gone.
-    if before.pane_id.is_none() || matches!(before.session, Session::Code(_) | Session::Signal(_)) {
-        return vec![];
+    if before.program.pane_id.is_none() || matches!(before.program.session, Session::Code(_) | Session::Signal(_)) {
+        return;
     }
-    let is_asking = before.activity == Activity::Asks;
+    match (&report.text, &mut step.next.program.heard) {
+        (Some(text), heard) if heard.is_none() || !text.is_empty() => *heard = Some(text.clone()),
+        (Some(_) | None, _) => {}
+    }
+    let is_asking = before.doing.activity == Activity::Asks;
     match &report.signal {
         Signal::Began { is_continued } => began(step, *is_continued),
         Signal::Cleared => cleared(step),
         // Tools may run side by side, so another tool can go on while one asks.
-        Signal::Works { tool_use } if is_asking && is_another(&before.question_id, tool_use) => {}
+        Signal::Works { tool_use } if is_asking && is_another(&before.doing.question_id, tool_use) => {}
         Signal::Prompted | Signal::Works { .. } => step.set_activity(Activity::Busy, None),
         Signal::StillAsks { .. } if is_asking => {}
         Signal::StillAsks { question } => step.set_activity(Activity::Asks, Some(question)),
         Signal::Asks { question, tool_use } => {
             step.set_activity(Activity::Asks, Some(question));
-            step.next.question_id.clone_from(tool_use);
+            step.next.doing.question_id.clone_from(tool_use);
         }
         Signal::Rests => step.set_activity(Activity::Rests, None),
     }
     // A conversation that has just begun does not know the task, nor does one that a person began.
     let has_begun = matches!(report.signal, Signal::Began { .. } | Signal::Cleared);
-    let knows_task = before.prompt.is_some() && !has_begun && !is_untold(before);
+    let knows_task = before.work.prompt.is_some() && !has_begun && !is_untold(before);
     if knows_task && report.conversation.is_some() {
-        step.next.conversation.clone_from(&report.conversation);
+        step.next.work.conversation.clone_from(&report.conversation);
     }
-    vec![]
 }
 
 fn began(step: &mut MachineStep<'_>, is_continued: bool) {
@@ -53,9 +56,9 @@ fn cleared(step: &mut MachineStep<'_>) {
     if !step.before.has_open_task() {
         return began(step, false);
     }
-    if step.before.activity != Activity::Unknown && step.before.pending_send.is_none() {
+    if step.before.doing.activity != Activity::Unknown && step.before.pending_send.is_none() {
         step.note(Note::TaskUnknown(step.before.name.clone()));
-        step.next.conversation = None;
+        step.next.work.conversation = None;
         step.set_activity(Activity::Fresh, None);
     }
 }

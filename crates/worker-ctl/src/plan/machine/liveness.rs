@@ -1,65 +1,63 @@
 //! Inputs about a worker's program and the branch that it works on. They never change the task.
 
 use crate::note::{Fault, Note};
-use crate::plan::machine::{Input, MachineStep, SideEffect};
+use crate::plan::machine::MachineStep;
 use crate::worker::{Activity, Session};
 
-pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Vec<SideEffect> {
-    let (before, now) = (step.before, step.now);
-    let next = &mut step.next;
-    match input {
-        Input::SessionBegun { pane, pid, is_continued } => {
-            next.session = Session::Down;
-            next.is_in_doubt = false;
-            next.pane_id = Some(pane.clone());
-            next.pane_pid = Some(*pid);
-            next.dead_pane = None;
-            let is_ignorant = before.has_open_task() && !is_continued;
-            if is_ignorant {
-                step.note(Note::TaskUnknown(before.name.clone()));
-            }
-            step.set_activity(if is_ignorant { Activity::Fresh } else { Activity::Unknown }, None);
-        }
-        Input::SessionUp { pane, pid } => {
-            next.session = Session::Up;
-            next.dead_pane = None;
-            next.fault.take_if(|fault| *fault != Fault::WorktreeMissing);
-            next.pane_id = Some(pane.clone());
-            next.pane_pid = Some(*pid);
-        }
-        Input::Exited { pane, end, is_ok } => {
-            next.session = *end;
-            if !is_ok && before.dead_pane.as_ref() != Some(pane) {
-                next.dead_pane = Some(pane.clone());
-                next.crash_count = before.crash_count.saturating_add(1);
-                next.last_crash_unix = Some(now);
-                next.fault = Some(match end {
-                    Session::Code(code) => Fault::Exit(*code),
-                    Session::Signal(signal) => Fault::Signal(*signal),
-                    Session::Up | Session::Down => Fault::Gone,
-                });
-            }
-            step.set_activity(Activity::Unknown, None);
-        }
-        Input::SessionGone => {
-            next.session = Session::Down;
-            next.pane_id = None;
-            next.pane_pid = None;
-            step.set_activity(Activity::Unknown, None);
-        }
-        Input::ConversationLost => next.conversation = None,
-        Input::ConversationKept(conversation) => next.conversation = Some(conversation.clone()),
-        Input::Fault { reason } => next.fault = Some(reason.clone()),
-        Input::Strayed { note } => {
-            next.notes.retain(|note| !note.is_of_branch());
-            note.clone().into_iter().for_each(|note| step.note(note));
-        }
-        Input::Mended { reason } => drop(next.fault.take_if(|fault| fault == reason)),
-        Input::Quiet => {
-            next.crash_count = 0;
-            next.last_crash_unix = None;
-        }
-        _ => {}
+pub(super) fn session_begun(step: &mut MachineStep<'_>, pane: &str, pid: i32, is_continued: bool) {
+    let program = &mut step.next.program;
+    program.session = Session::Down;
+    program.is_in_doubt = false;
+    program.pane_id = Some(pane.to_owned());
+    program.pane_pid = Some(pid);
+    program.dead_pane = None;
+    let is_ignorant = step.before.has_open_task() && !is_continued;
+    if is_ignorant {
+        step.note(Note::TaskUnknown(step.before.name.clone()));
     }
-    vec![]
+    step.set_activity(if is_ignorant { Activity::Fresh } else { Activity::Unknown }, None);
+}
+
+pub(super) fn session_up(step: &mut MachineStep<'_>, pane: &str, pid: i32) {
+    let program = &mut step.next.program;
+    program.session = Session::Up;
+    program.dead_pane = None;
+    program.fault.take_if(|fault| *fault != Fault::WorktreeMissing);
+    program.pane_id = Some(pane.to_owned());
+    program.pane_pid = Some(pid);
+}
+
+pub(super) fn exited(step: &mut MachineStep<'_>, pane: &str, end: Session, is_ok: bool) {
+    let program = &mut step.next.program;
+    program.session = end;
+    if !is_ok && program.dead_pane.as_deref() != Some(pane) {
+        program.dead_pane = Some(pane.to_owned());
+        program.crash_count = program.crash_count.saturating_add(1);
+        program.last_crash_unix = Some(step.now);
+        program.fault = Some(match end {
+            Session::Code(code) => Fault::Exit(code),
+            Session::Signal(signal) => Fault::Signal(signal),
+            Session::Up | Session::Down => Fault::Gone,
+        });
+    }
+    step.set_activity(Activity::Unknown, None);
+}
+
+pub(super) fn session_gone(step: &mut MachineStep<'_>) {
+    let program = &mut step.next.program;
+    program.session = Session::Down;
+    program.pane_id = None;
+    program.pane_pid = None;
+    step.set_activity(Activity::Unknown, None);
+}
+
+pub(super) fn strayed(step: &mut MachineStep<'_>, note: Option<&Note>) {
+    step.next.notes.retain(|note| !note.is_of_branch());
+    note.cloned().into_iter().for_each(|note| step.note(note));
+}
+
+/// A day has passed without a crash.
+pub(super) fn quiet(step: &mut MachineStep<'_>) {
+    step.next.program.crash_count = 0;
+    step.next.program.last_crash_unix = None;
 }

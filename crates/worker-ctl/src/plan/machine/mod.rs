@@ -13,15 +13,15 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::time;
 
+use crate::failure::{Kind, fail};
 use crate::log::ACTIVITY;
 use crate::note::{Fault, Note};
 use crate::report::{Report, Signal};
-use crate::tmux::typing::{NOT_DELIVERED, OCCUPIED};
-use crate::worker::{Activity, Session, Task, Worker};
+use crate::worker::{Activity, Doing, Session, Task, Worker};
 
 /// Something that happened to a worker, or that a person wants from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,16 +33,14 @@ pub enum Input {
         base: String,
         force: bool,
     },
-    /// The tool begins to type the pending text or to hand it over, so the text may have arrived from now on.
+    /// The tool begins to type the pending text, so the text may have arrived from now on.
     Typing {
         force: bool,
     },
     /// The tool is about to start the program anew with the pending text.
     Restarting,
-    /// The pending text was sent, to this conversation if the program told it.
-    Sent {
-        conversation: Option<String>,
-    },
+    /// The pending text was sent.
+    Sent,
     /// Nothing of the pending text was typed, so the record `back` is restored.
     NotSent {
         back: Box<Worker>,
@@ -103,8 +101,6 @@ pub enum Input {
     },
     /// The program could not go on with its conversation.
     ConversationLost,
-    /// It could not be started without one either.
-    ConversationKept(String),
     /// The program's own hook has spoken.
     Reported(Report),
     /// The program takes input.
@@ -163,7 +159,7 @@ impl Input {
             Input::Start { .. } => ("start", String::new()),
             Input::Typing { .. } => ("typing", String::new()),
             Input::Restarting => ("restarting", String::new()),
-            Input::Sent { .. } => ("sent", String::new()),
+            Input::Sent => ("sent", String::new()),
             Input::NotSent { .. } => ("not_sent", String::new()),
             Input::Commit { sha, .. } => ("commit", sha.clone()),
             Input::Reviewed { sha, .. } => ("reviewed", sha.clone()),
@@ -177,7 +173,6 @@ impl Input {
             Input::Reset => ("reset", String::new()),
             Input::SessionBegun { pid, .. } => ("session_begun", format!("process {pid}")),
             Input::ConversationLost => ("conversation_lost", String::new()),
-            Input::ConversationKept(_) => ("conversation_kept", String::new()),
             Input::Reported(Report {
                 signal: Signal::Asks { question, .. } | Signal::StillAsks { question }, ..
             }) => (ACTIVITY, question.clone()),
@@ -216,48 +211,56 @@ pub enum SideEffect {
 pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<SideEffect>)> {
     refuse_in_doubt(worker, input)?;
     refuse_over_question(worker, input.is_forced())?;
-    let mut step = MachineStep { before: worker, next: worker.clone(), now };
-    step.next.clamp(now);
-    let effects = match input {
-        Input::Start { .. }
-        | Input::Commit { .. }
-        | Input::Reviewed { .. }
-        | Input::Reject { .. }
-        | Input::Accepted
-        | Input::Reset => task::apply(&mut step, input)?,
-        Input::Rebased { .. } | Input::Conflict { .. } | Input::RebaseDone { .. } | Input::WorkGone => {
-            rebase::apply(&mut step, input)
-        }
-        Input::Typing { .. }
-        | Input::Restarting
-        | Input::Sent { .. }
-        | Input::NotSent { .. }
-        | Input::Resume { .. }
-        | Input::Message { .. }
-        | Input::Doubt => delivery::apply(&mut step, input)?,
-        Input::Reported(report) => activity::apply(&mut step, report),
-        Input::SessionBegun { .. }
-        | Input::ConversationLost
-        | Input::ConversationKept(_)
-        | Input::SessionUp { .. }
-        | Input::Exited { .. }
-        | Input::SessionGone
-        | Input::Fault { .. }
-        | Input::Strayed { .. }
-        | Input::Mended { .. }
-        | Input::Quiet => liveness::apply(&mut step, input),
-    };
-    Ok((step.finish(input), effects))
+    let mut next = worker.clone();
+    next.clamp(now);
+    let mut step = MachineStep { before: worker, next, effects: Vec::new(), now };
+    let s = &mut step;
+    match input {
+        Input::Start { prompt, base, .. } => task::start(s, prompt, base)?,
+        Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref()),
+        Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
+        Input::Reject { base, patch, .. } => task::reject(s, base, patch)?,
+        Input::Accepted => task::accepted(s),
+        Input::Reset => task::reset(s),
+        Input::Rebased { sha, patch, onto } => rebase::moved(s, sha, patch, onto.as_ref()),
+        Input::Conflict { pre_sha, base, files, .. } => rebase::conflict(s, pre_sha, base, files),
+        Input::RebaseDone { sha, markers } => rebase::done(s, sha, markers),
+        Input::WorkGone => rebase::work_gone(s),
+        Input::Typing { .. } => delivery::typing(s),
+        Input::Restarting => s.set_activity(Activity::Unknown, None),
+        Input::Sent => delivery::sent(s),
+        Input::NotSent { back } => delivery::take_back(s, back),
+        Input::Resume { force } => delivery::resume(s, *force)?,
+        Input::Message { force } => delivery::message(s, *force)?,
+        Input::Doubt => delivery::doubt(s),
+        Input::Reported(report) => activity::reported(s, report),
+        Input::SessionBegun { pane, pid, is_continued } => liveness::session_begun(s, pane, *pid, *is_continued),
+        Input::SessionUp { pane, pid } => liveness::session_up(s, pane, *pid),
+        Input::Exited { pane, end, is_ok } => liveness::exited(s, pane, *end, *is_ok),
+        Input::SessionGone => liveness::session_gone(s),
+        Input::ConversationLost => s.next.work.conversation = None,
+        Input::Fault { reason } => s.next.program.fault = Some(reason.clone()),
+        Input::Mended { reason } => drop(s.next.program.fault.take_if(|fault| fault == reason)),
+        Input::Strayed { note } => liveness::strayed(s, note.as_ref()),
+        Input::Quiet => liveness::quiet(s),
+    }
+    Ok(step.finish(input))
 }
 
 /// A worker's record while an input is applied.
 struct MachineStep<'w> {
     before: &'w Worker,
     next: Worker,
+    effects: Vec<SideEffect>,
     now: i64,
 }
 
 impl MachineStep<'_> {
+    /// Whether a program runs that works.
+    fn is_alive(&self) -> bool {
+        self.before.program.session == Session::Up && self.before.program.fault.is_none()
+    }
+
     /// Adds a note unless the record has it already.
     fn note(&mut self, note: Note) {
         if !self.next.notes.contains(&note) {
@@ -267,33 +270,31 @@ impl MachineStep<'_> {
 
     /// Sets the activity. Its time stays while it is the same.
     fn set_activity(&mut self, activity: Activity, question: Option<&str>) {
-        let next = &mut self.next;
-        let is_same = next.activity == activity && next.activity_text.as_deref() == question;
-        if !is_same {
-            next.activity = activity;
-            next.activity_text = question.map(str::to_owned);
-            next.activity_at = jiff::Timestamp::from_second(self.now).ok().map(time::render);
+        let doing = &mut self.next.doing;
+        doing.question_id = None;
+        if doing.activity != activity || doing.activity_text.as_deref() != question {
+            let activity_at = jiff::Timestamp::from_second(self.now).ok().map(time::render);
+            *doing = Doing { activity, activity_at, activity_text: question.map(str::to_owned), question_id: None };
         }
-        next.question_id = None;
     }
 
     /// Exit 1: the worker's state does not allow it.
-    fn refuse(&self, why: String, hint: String) -> Failure {
-        Failure::new(Exit::No, "wrong_state", why).hint(hint)
+    fn refuse(&self, why: String, hint: impl Into<String>) -> Failure {
+        fail(Kind::WrongState, why).hint(hint)
     }
 
     /// Exit 4: no program is running that could get a text.
     fn refuse_dead(&self) -> Failure {
         let name = &self.before.name;
         let why = format!("nothing was typed to {name}: it is {}", self.before.status());
-        Failure::new(Exit::Failed, NOT_DELIVERED, why).hint(format!("start its session first: `worker-ctl up {name}`"))
+        fail(Kind::NotDelivered, why).hint(format!("start its session first: `worker-ctl up {name}`"))
     }
 
     /// Exit 4: the program runs, but shows something other than its input line.
     fn refuse_unready(&self) -> Failure {
         let name = &self.before.name;
         let why = format!("nothing was given to {name}: its program does not take input yet");
-        Failure::new(Exit::Failed, NOT_DELIVERED, why)
+        fail(Kind::NotDelivered, why)
             .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"))
     }
 
@@ -307,16 +308,16 @@ impl MachineStep<'_> {
     }
 
     /// Does what every step must do at its end.
-    fn finish(mut self, input: &Input) -> Worker {
+    fn finish(mut self, input: &Input) -> (Worker, Vec<SideEffect>) {
         if self.next.task != self.before.task && matches!(self.next.task, Task::NeedsReview) {
             // A commit for review shows that the program knew its task.
             self.next.notes.retain(|note| !matches!(note, Note::TaskUnknown(_)));
         }
         let is_untold = self.next.notes.iter().any(|note| matches!(note, Note::TaskUnknown(_)));
-        if self.next.activity == Activity::Fresh && !is_untold {
+        if self.next.doing.activity == Activity::Fresh && !is_untold {
             self.set_activity(Activity::Unknown, None);
         }
-        let MachineStep { before, mut next, now } = self;
+        let MachineStep { before, mut next, effects, now } = self;
         // A delivery that failed does not count as activity.
         if next != *before && !matches!(input, Input::Quiet | Input::NotSent { .. }) {
             next.last_activity_unix = now;
@@ -324,17 +325,17 @@ impl MachineStep<'_> {
                 next.task_since_unix = now;
             }
         }
-        next
+        (next, effects)
     }
 }
 
 /// Refuses with exit 1 while a text may be in the worker's input line, unless a person overrules this.
 fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
     let name = &worker.name;
-    if !worker.is_in_doubt || input.is_forced() || matches!(input, Input::Typing { .. }) {
+    if !worker.program.is_in_doubt || input.is_forced() || matches!(input, Input::Typing { .. }) {
         return Ok(());
     }
-    Err(Failure::new(Exit::No, "in_doubt", format!("a text may be in the input line of {name}"))
+    Err(fail(Kind::InDoubt, format!("a text may be in the input line of {name}"))
         .hint(format!(
             "look at the line with `worker-ctl peek {name}`, and submit or clear it with `worker-ctl attach {name}`"
         ))
@@ -343,11 +344,12 @@ fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
 
 /// Refuses with exit 1 while the program shows a question, unless a person overrules this: the text would answer it.
 pub fn refuse_over_question(worker: &Worker, is_forced: bool) -> Result<()> {
-    if worker.activity != Activity::Asks || is_forced {
+    if worker.doing.activity != Activity::Asks || is_forced {
         return Ok(());
     }
     let name = &worker.name;
-    let question = worker.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
-    Err(Failure::new(Exit::No, OCCUPIED, format!("nothing was typed to {name}: it asks a question{question}"))
+    let question =
+        worker.doing.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
+    Err(fail(Kind::Occupied, format!("nothing was typed to {name}: it asks a question{question}"))
         .hint(format!("answer with `worker-ctl attach {name}`, or type anyway with `--force`")))
 }

@@ -1,90 +1,87 @@
 //! Inputs about rebases: the same work on another commit, or conflicts that the worker resolves.
 
 use crate::note::Note;
-use crate::plan::machine::{Input, MachineStep, SideEffect};
+use crate::plan::machine::{MachineStep, SideEffect};
 use crate::worker::{PendingSend, Task, TaskBeforeRebase};
 
-pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Vec<SideEffect> {
-    match (&step.before.task, input) {
-        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Input::Rebased { sha, patch, onto }) => {
-            moved(step, task, sha, patch, onto.as_ref())
-        }
-        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Input::Conflict { pre_sha, base, files, .. }) => {
-            conflict(step, task, pre_sha, base, files)
-        }
-        (Task::Rebasing { from, pre_sha }, Input::RebaseDone { sha, markers }) => {
-            resolved(step, *from, pre_sha, sha, markers);
-            if step.next.task == Task::NeedsReview && sha != pre_sha { vec![SideEffect::Unpin] } else { vec![] }
-        }
-        (Task::Rebasing { from, pre_sha }, Input::WorkGone) => {
-            back(step, *from, pre_sha, Note::WorkGone);
-            vec![]
-        }
-        _ => vec![],
-    }
-}
-
 /// The same work is on another commit.
-fn moved(step: &mut MachineStep<'_>, task: &Task, sha: &str, patch: &str, onto: Option<&String>) -> Vec<SideEffect> {
-    let (before, next) = (step.before, &mut step.next);
-    next.onto_sha = onto.cloned().or(next.onto_sha.take());
-    match task {
+pub(super) fn moved(step: &mut MachineStep<'_>, sha: &str, patch: &str, onto: Option<&String>) {
+    let (before, work) = (&step.before.work, &mut step.next.work);
+    match step.before.task {
+        Task::Working => {}
         Task::NeedsReview => {
             // The patch is the same, so the review still counts.
             if before.reviewed_sha.is_some() && before.reviewed_sha == before.commit_sha {
-                next.reviewed_sha = Some(sha.to_owned());
+                work.reviewed_sha = Some(sha.to_owned());
             }
-            next.commit_sha = Some(sha.to_owned());
-            next.reviewed_sha.clone().map(SideEffect::Pin).into_iter().collect()
+            work.commit_sha = Some(sha.to_owned());
+            step.effects.extend(work.reviewed_sha.clone().map(SideEffect::Pin));
         }
         Task::Rejected => {
             // Rejected work is not new when only its base changed.
-            next.baseline_sha = Some(sha.to_owned());
-            next.baseline_patch = Some(patch.to_owned());
-            vec![]
+            work.baseline_sha = Some(sha.to_owned());
+            work.baseline_patch = Some(patch.to_owned());
         }
-        _ => vec![],
+        // There is no work, or it is not known before the rebase is over.
+        Task::Idle | Task::Rebasing { .. } => return,
     }
+    work.onto_sha = onto.cloned().or(work.onto_sha.take());
 }
 
-fn conflict(step: &mut MachineStep<'_>, task: &Task, pre_sha: &str, base: &str, files: &[String]) -> Vec<SideEffect> {
-    let from = match task {
+pub(super) fn conflict(step: &mut MachineStep<'_>, pre_sha: &str, base: &str, files: &[String]) {
+    let from = match step.before.task {
+        Task::Working => TaskBeforeRebase::Working,
         Task::NeedsReview => TaskBeforeRebase::NeedsReview,
         Task::Rejected => TaskBeforeRebase::Rejected,
-        _ => TaskBeforeRebase::Working,
+        // There is no work, or the worker resolves a conflict already.
+        Task::Idle | Task::Rebasing { .. } => return,
     };
     let next = &mut step.next;
     next.task = Task::Rebasing { from, pre_sha: pre_sha.to_owned() };
-    next.base_sha = Some(base.to_owned());
-    next.conflicted = files.to_vec();
+    next.work.base_sha = Some(base.to_owned());
+    next.work.conflicted = files.to_vec();
     next.notes.retain(|note| *note != Note::GaveUp);
     next.pending_send = Some(PendingSend::new("conflict", step.now));
-    vec![SideEffect::Deliver, SideEffect::Keep(pre_sha.to_owned())]
+    step.effects.extend([SideEffect::Deliver, SideEffect::Keep(pre_sha.to_owned())]);
 }
 
 /// The rebase is over. At the commit from before the rebase, the worker gave up.
-fn resolved(step: &mut MachineStep<'_>, from: TaskBeforeRebase, pre_sha: &str, sha: &str, markers: &[String]) {
+pub(super) fn done(step: &mut MachineStep<'_>, sha: &str, markers: &[String]) {
+    let (from, pre_sha) = match &step.before.task {
+        Task::Rebasing { from, pre_sha } => (*from, pre_sha),
+        // A rebase of the worker's own.
+        Task::Idle | Task::Working | Task::NeedsReview | Task::Rejected => return,
+    };
     if sha == pre_sha {
         return back(step, from, sha, Note::GaveUp);
     }
     let next = &mut step.next;
-    next.onto_sha = next.base_sha.clone();
+    next.work.onto_sha = next.work.base_sha.clone();
     if from == TaskBeforeRebase::Working {
         next.task = Task::Working;
         return;
     }
     next.task = Task::NeedsReview;
     next.notes.retain(|note| *note != Note::GaveUp);
-    next.commit_sha = Some(sha.to_owned());
-    next.reviewed_sha = None;
+    next.work.commit_sha = Some(sha.to_owned());
+    next.work.reviewed_sha = None;
     markers.iter().for_each(|file| step.note(Note::MarkersLeft(file.clone())));
+    step.effects.push(SideEffect::Unpin);
+}
+
+pub(super) fn work_gone(step: &mut MachineStep<'_>) {
+    match &step.before.task {
+        Task::Rebasing { from, pre_sha } => back(step, *from, pre_sha, Note::WorkGone),
+        // A rebase of the worker's own.
+        Task::Idle | Task::Working | Task::NeedsReview | Task::Rejected => {}
+    }
 }
 
 /// Goes back to the task's state and commit from before the rebase.
 fn back(step: &mut MachineStep<'_>, from: TaskBeforeRebase, sha: &str, note: Note) {
     step.next.task = from.task();
     if step.next.task == Task::NeedsReview {
-        step.next.commit_sha = Some(sha.to_owned());
+        step.next.work.commit_sha = Some(sha.to_owned());
     }
     step.note(note);
 }

@@ -1,107 +1,112 @@
 //! Inputs about the task itself, from its start to its end.
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 
 use crate::note::{Fault, Note};
-use crate::plan::machine::{Input, MachineStep, SideEffect};
-use crate::worker::{PendingSend, Session, Task, Worker};
+use crate::plan::machine::{MachineStep, SideEffect};
+use crate::worker::{PendingSend, Task, Work, Worker};
 
-pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<SideEffect>> {
-    let worker = step.before;
-    let name = &worker.name;
-    let is_alive = worker.session == Session::Up && worker.fault.is_none();
-    match (&worker.task, input) {
-        (Task::Idle, Input::Start { .. }) if worker.fault == Some(Fault::NotReady) => Err(step.refuse_unready()),
-        (Task::Idle, Input::Start { .. }) if !is_alive => Err(step.refuse_down()),
-        (Task::Idle, Input::Start { prompt, base, .. }) => Ok(start(step, prompt, base)),
-        (task, Input::Start { .. }) => Err(step.refuse(
-            format!("{name} is {}", task.word()),
-            "choose an idle worker; `worker-ctl status` shows the state of each".into(),
-        )),
-        (_, Input::Commit { sha, onto }) => Ok(commit(step, sha, onto.as_ref())),
-        (Task::NeedsReview, Input::Reviewed { sha, patch }) => {
-            step.next.reviewed_sha = Some(sha.clone());
-            step.next.reviewed_patch = Some(patch.clone());
-            Ok(vec![SideEffect::Pin(sha.clone())])
+pub(super) fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str) -> Result<()> {
+    let Worker { name, task, program, .. } = step.before;
+    match task {
+        Task::Idle if program.fault == Some(Fault::NotReady) => return Err(step.refuse_unready()),
+        Task::Idle if !step.is_alive() => return Err(step.refuse_down()),
+        Task::Idle => {}
+        Task::Working | Task::NeedsReview | Task::Rejected | Task::Rebasing { .. } => {
+            let hint = "choose an idle worker; `worker-ctl status` shows the state of each";
+            return Err(step.refuse(format!("{name} is {}", task.word()), hint));
         }
-        (Task::NeedsReview, Input::Reject { .. }) if worker.reviewed_sha.is_none() => Err(step
-            .refuse(format!("{name} was not reviewed"), format!("review the work first: `worker-ctl review {name}`"))),
-        (Task::NeedsReview, Input::Reject { .. }) if !is_alive => Err(step.refuse_dead()),
-        (Task::NeedsReview, Input::Reject { base, patch, .. }) => Ok(reject(step, base, patch)),
-        (task, Input::Reviewed { .. } | Input::Reject { .. }) => Err(step.refuse(
-            format!("{name} is {}, so there is nothing to review", task.word()),
-            "`worker-ctl status` shows who needs review".into(),
-        )),
-        (Task::NeedsReview, Input::Accepted) => {
-            clear(&mut step.next);
-            step.next.crash_count = 0;
-            Ok(vec![SideEffect::Unpin])
-        }
-        (_, Input::Reset) => {
-            clear(&mut step.next);
-            step.next.fault = None;
-            Ok(vec![SideEffect::Unpin])
-        }
-        _ => Ok(vec![]),
     }
+    let at = || Some(base.to_owned());
+    step.next.task = Task::Working;
+    step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha: at(), ..Work::default() };
+    step.next.pending_send = Some(PendingSend::new("start", step.now));
+    step.effects.push(SideEffect::Deliver);
+    Ok(())
 }
 
-fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str) -> Vec<SideEffect> {
-    let next = &mut step.next;
-    next.task = Task::Working;
-    next.conversation = None;
-    next.prompt = Some(prompt.to_owned());
-    next.baseline_sha = Some(base.to_owned());
-    next.baseline_patch = None;
-    next.onto_sha = Some(base.to_owned());
-    next.pending_send = Some(PendingSend::new("start", step.now));
-    vec![SideEffect::Deliver]
-}
-
-fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String>) -> Vec<SideEffect> {
-    let is_at = |recorded: &Option<String>| recorded.as_deref() == Some(sha);
+pub(super) fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String>) {
+    let work = &step.before.work;
     let is_again = match step.before.task {
-        Task::Working | Task::Rejected if !is_at(&step.before.baseline_sha) => false,
-        Task::NeedsReview if !is_at(&step.before.commit_sha) => true,
-        _ => return vec![],
+        Task::Working | Task::Rejected if work.baseline_sha.as_deref() != Some(sha) => false,
+        Task::NeedsReview if work.commit_sha.as_deref() != Some(sha) => true,
+        // A commit that is known already, or that belongs to no task, or to a rebase under way.
+        Task::Working | Task::Rejected | Task::NeedsReview | Task::Idle | Task::Rebasing { .. } => return,
     };
     let next = &mut step.next;
     next.task = Task::NeedsReview;
-    next.commit_sha = Some(sha.to_owned());
-    next.onto_sha = onto.cloned().or(next.onto_sha.take());
+    next.work.commit_sha = Some(sha.to_owned());
+    next.work.onto_sha = onto.cloned().or(next.work.onto_sha.take());
     // The reviewed patch stays in the record, so that no other work is accepted in its place.
-    next.reviewed_sha = None;
+    next.work.reviewed_sha = None;
     next.notes.retain(|note| !matches!(note, Note::MarkersLeft(_)));
     if is_again {
         step.note(Note::CommittedAgain);
     }
-    vec![SideEffect::Unpin]
+    step.effects.push(SideEffect::Unpin);
 }
 
-fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Vec<SideEffect> {
+pub(super) fn reviewed(step: &mut MachineStep<'_>, sha: &str, patch: &str) -> Result<()> {
+    match step.before.task {
+        Task::NeedsReview => {
+            step.next.work.reviewed_sha = Some(sha.to_owned());
+            step.next.work.reviewed_patch = Some(patch.to_owned());
+            step.effects.push(SideEffect::Pin(sha.to_owned()));
+            Ok(())
+        }
+        Task::Idle | Task::Working | Task::Rejected | Task::Rebasing { .. } => Err(nothing_to_review(step)),
+    }
+}
+
+pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Result<()> {
+    let Worker { name, task, work, .. } = step.before;
+    match task {
+        Task::NeedsReview if work.reviewed_sha.is_none() => {
+            let hint = format!("review the work first: `worker-ctl review {name}`");
+            return Err(step.refuse(format!("{name} was not reviewed"), hint));
+        }
+        Task::NeedsReview if !step.is_alive() => return Err(step.refuse_dead()),
+        Task::NeedsReview => {}
+        Task::Idle | Task::Working | Task::Rejected | Task::Rebasing { .. } => return Err(nothing_to_review(step)),
+    }
     let next = &mut step.next;
     next.task = Task::Rejected;
-    next.baseline_sha = Some(base.to_owned());
-    next.baseline_patch = Some(patch.to_owned());
-    next.reviewed_sha = None;
-    next.reviewed_patch = None;
+    next.work.baseline_sha = Some(base.to_owned());
+    next.work.baseline_patch = Some(patch.to_owned());
+    next.work.reviewed_sha = None;
+    next.work.reviewed_patch = None;
     next.pending_send = Some(PendingSend::new("reject", step.now));
-    vec![SideEffect::Deliver, SideEffect::Unpin]
+    step.effects.extend([SideEffect::Deliver, SideEffect::Unpin]);
+    Ok(())
+}
+
+fn nothing_to_review(step: &MachineStep<'_>) -> Failure {
+    let Worker { name, task, .. } = step.before;
+    let why = format!("{name} is {}, so there is nothing to review", task.word());
+    step.refuse(why, "`worker-ctl status` shows who needs review")
+}
+
+pub(super) fn accepted(step: &mut MachineStep<'_>) {
+    match step.before.task {
+        Task::NeedsReview => {
+            end(step);
+            step.next.program.crash_count = 0;
+        }
+        // An accept that was finished twice: the worker has done something else since.
+        Task::Idle | Task::Working | Task::Rejected | Task::Rebasing { .. } => {}
+    }
+}
+
+pub(super) fn reset(step: &mut MachineStep<'_>) {
+    end(step);
+    step.next.program.fault = None;
 }
 
 /// Forgets everything about the task.
-fn clear(worker: &mut Worker) {
-    worker.task = Task::Idle;
-    worker.prompt = None;
-    worker.commit_sha = None;
-    worker.baseline_sha = None;
-    worker.baseline_patch = None;
-    worker.base_sha = None;
-    worker.onto_sha = None;
-    worker.pending_send = None;
-    worker.notes.retain(Note::is_of_branch);
-    worker.conflicted.clear();
-    worker.conversation = None;
-    worker.reviewed_sha = None;
-    worker.reviewed_patch = None;
+fn end(step: &mut MachineStep<'_>) {
+    step.next.task = Task::Idle;
+    step.next.work = Work::default();
+    step.next.pending_send = None;
+    step.next.notes.retain(Note::is_of_branch);
+    step.effects.push(SideEffect::Unpin);
 }

@@ -17,15 +17,15 @@ fn tasks() -> Vec<Task> {
 fn worker(task: &Task, session: Session, fault: bool, reviewed: bool) -> Worker {
     let mut worker = Worker::new("adam", "claude", "/w", "worker/adam", 0);
     worker.task = task.clone();
-    worker.session = session;
-    worker.fault = fault.then_some(Fault::Exit(7));
+    worker.program.session = session;
+    worker.program.fault = fault.then_some(Fault::Exit(7));
     if *task != Task::Idle {
-        worker.prompt = Some("p".into());
-        worker.baseline_sha = Some("base".into());
+        worker.work.prompt = Some("p".into());
+        worker.work.baseline_sha = Some("base".into());
     }
     if *task == Task::NeedsReview {
-        worker.commit_sha = Some("c1".into());
-        worker.reviewed_sha = reviewed.then(|| "c1".to_owned());
+        worker.work.commit_sha = Some("c1".into());
+        worker.work.reviewed_sha = reviewed.then(|| "c1".to_owned());
     }
     worker
 }
@@ -35,7 +35,7 @@ fn inputs() -> Vec<Input> {
     let text = |s: &str| s.to_owned();
     vec![
         Input::Start { prompt: text("p"), base: text("base"), force: false },
-        Input::Sent { conversation: None },
+        Input::Sent,
         Input::Typing { force: false },
         Input::NotSent { back: Box::new(back) },
         Input::Commit { sha: text("c2"), onto: None },
@@ -71,7 +71,7 @@ fn inputs() -> Vec<Input> {
 }
 
 fn reported(signal: Signal) -> Input {
-    Input::Reported(Report { signal, conversation: Some("c1".into()) })
+    Input::Reported(Report { signal, conversation: Some("c1".into()), text: None })
 }
 
 fn asks(tool_use: Option<&str>) -> Input {
@@ -190,7 +190,7 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
                     assert!(delivers <= 1, "{input:?}");
                     if is_liveness(&input) {
                         assert_eq!(after.task, before.task, "{input:?}");
-                        assert_eq!(after.prompt, before.prompt);
+                        assert_eq!(after.work.prompt, before.work.prompt);
                     }
                     let became_idle = after.task == Task::Idle && before.task != Task::Idle;
                     let may = matches!(input, Input::Accepted | Input::Reset | Input::NotSent { .. });
@@ -208,7 +208,7 @@ fn a_task_runs_from_start_to_acceptance() {
     let step = |worker: &Worker, input: Input| apply(worker, &input, 9).unwrap();
     let (working, actions) = step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), force: false });
     assert_eq!((working.status(), actions), ("working", vec![SideEffect::Deliver]));
-    let (working, _) = step(&working, Input::Sent { conversation: None });
+    let (working, _) = step(&working, Input::Sent);
     let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
     assert_eq!((done.status(), actions.last()), ("needs_review", Some(&SideEffect::Unpin)));
     assert_eq!(
@@ -220,15 +220,15 @@ fn a_task_runs_from_start_to_acceptance() {
     let (rejected, _) = step(&seen, Input::Reject { base: "c1".into(), patch: "q".into(), force: false });
     assert_eq!(rejected.status(), "rejected");
     let (again, _) = step(&rejected, Input::Commit { sha: "c2".into(), onto: None });
-    assert_eq!((again.status(), again.reviewed_sha.clone()), ("needs_review", None));
-    assert_eq!(again.reviewed_patch, None);
+    assert_eq!((again.status(), again.work.reviewed_sha.clone()), ("needs_review", None));
+    assert_eq!(again.work.reviewed_patch, None);
     // A commit after a review is not reviewed.
     let (seen, _) = step(&again, Input::Reviewed { sha: "c2".into(), patch: "r".into() });
     let (later, actions) = step(&seen, Input::Commit { sha: "c3".into(), onto: None });
-    assert_eq!((later.reviewed_sha, later.reviewed_patch), (None, Some("r".into())));
+    assert_eq!((later.work.reviewed_sha, later.work.reviewed_patch), (None, Some("r".into())));
     assert_eq!(actions, [SideEffect::Unpin]);
     let (idle, _) = step(&again, Input::Accepted);
-    assert_eq!((idle.status(), idle.prompt), ("idle", None));
+    assert_eq!((idle.status(), idle.work.prompt), ("idle", None));
 }
 
 #[test]
@@ -243,26 +243,26 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
     // No session, so a late hook tells of a program that is gone.
     assert_eq!(step(&worker, &asks(None)), worker);
     let fresh = up(&worker, false);
-    assert_eq!((fresh.activity, fresh.activity_at.is_some()), (Activity::Fresh, true));
-    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: false })).activity, Activity::Fresh);
-    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: true })).activity, Activity::Rests);
+    assert_eq!((fresh.doing.activity, fresh.doing.activity_at.is_some()), (Activity::Fresh, true));
+    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: false })).doing.activity, Activity::Fresh);
+    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: true })).doing.activity, Activity::Rests);
     // Of a program that continues or was started with its text, its hooks tell.
     let known = up(&worker, true);
-    assert_eq!((known.activity, known.notes.clone()), (Activity::Unknown, vec![]));
-    assert_eq!(step(&known, &reported(Signal::Began { is_continued: false })).activity, Activity::Unknown);
+    assert_eq!((known.doing.activity, known.notes.clone()), (Activity::Unknown, vec![]));
+    assert_eq!(step(&known, &reported(Signal::Began { is_continued: false })).doing.activity, Activity::Unknown);
     let asking = step(&known, &asks(Some("t1")));
-    assert_eq!((asking.activity, asking.activity_text.as_deref()), (Activity::Asks, Some("Bash: ls")));
-    assert_eq!(asking.conversation.as_deref(), Some("c1"));
+    assert_eq!((asking.doing.activity, asking.doing.activity_text.as_deref()), (Activity::Asks, Some("Bash: ls")));
+    assert_eq!(asking.work.conversation.as_deref(), Some("c1"));
     let refused = apply(&asking, &Input::Message { force: false }, 9).unwrap_err();
-    assert_eq!((refused.exit.code(), refused.kind), (1, OCCUPIED));
+    assert_eq!((refused.exit.code(), refused.kind), (1, Kind::Occupied.word()));
     assert!(apply(&asking, &Input::Message { force: true }, 9).is_ok());
-    assert_eq!(apply(&asking, &Input::Typing { force: false }, 9).unwrap_err().kind, OCCUPIED);
+    assert_eq!(apply(&asking, &Input::Typing { force: false }, 9).unwrap_err().kind, Kind::Occupied.word());
     // Another question takes the place of the first one.
     let next = reported(Signal::Asks { question: "Bash: rm".into(), tool_use: None });
-    assert_eq!(step(&asking, &next).activity_text.as_deref(), Some("Bash: rm"));
+    assert_eq!(step(&asking, &next).doing.activity_text.as_deref(), Some("Bash: rm"));
     // A person who clears the context takes the task from it; our own command before a text does not.
     let cleared = step(&step(&known, &reported(Signal::Rests)), &reported(Signal::Cleared));
-    assert_eq!((cleared.activity, cleared.conversation, cleared.notes.len()), (Activity::Fresh, None, 1));
+    assert_eq!((cleared.doing.activity, cleared.work.conversation, cleared.notes.len()), (Activity::Fresh, None, 1));
     assert_eq!(step(&known, &reported(Signal::Cleared)), known);
     // A program that has ended asks nothing.
     let ended = step(&known, &Input::Exited { pane: "%1".into(), end: Session::Signal(9), is_ok: false });
@@ -281,15 +281,15 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
         (Input::Exited { pane: "%1".into(), end: Session::Code(0), is_ok: true }, Activity::Unknown),
     ] {
         let after = step(&asking, &input);
-        assert_eq!((after.activity, after.activity_text), (activity, None), "{input:?}");
+        assert_eq!((after.doing.activity, after.doing.activity_text), (activity, None), "{input:?}");
     }
     // A text that did not arrive changes nothing that a hook told meanwhile.
     let sending = step(&known, &Input::Message { force: false });
     let told = step(&sending, &asks(None));
-    assert_eq!(step(&told, &Input::NotSent { back: Box::new(known) }).activity, Activity::Asks);
+    assert_eq!(step(&told, &Input::NotSent { back: Box::new(known) }).doing.activity, Activity::Asks);
     // A commit for review shows that it knew its task.
     let done = step(&fresh, &Input::Commit { sha: "c9".into(), onto: None });
-    assert_eq!((done.activity, done.notes), (Activity::Unknown, vec![]));
+    assert_eq!((done.doing.activity, done.notes), (Activity::Unknown, vec![]));
     assert!(!fresh.notes.is_empty() && matches!(fresh.notes[0], Note::TaskUnknown(_)));
 }
 
@@ -302,10 +302,10 @@ proptest! {
         for pick in picks {
             if let Ok((next, _)) = apply(&now, &all[pick], 5) {
                 prop_assert_eq!(next.check(), Ok(()));
-                prop_assert!(next.crash_count <= now.crash_count + 1);
+                prop_assert!(next.program.crash_count <= now.program.crash_count + 1);
                 if matches!(all[pick], Input::Exited { .. }) {
                     let twice = apply(&next, &all[pick], 5).unwrap().0;
-                    prop_assert_eq!(twice.crash_count, next.crash_count);
+                    prop_assert_eq!(twice.program.crash_count, next.program.crash_count);
                 }
                 now = next;
             }
