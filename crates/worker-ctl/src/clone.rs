@@ -346,7 +346,7 @@ pub enum MergeResult {
 /// Whether a rebase is under way in a worktree.
 pub fn is_rebasing(worktree: &Path) -> bool {
     let Some(dir) = private_dir(worktree) else { return false };
-    ["rebase-merge", "rebase-apply"].iter().any(|name| dir.join(name).exists())
+    ["rebase-merge", "rebase-apply"].iter().any(|name| dir.join(name).symlink_metadata().is_ok())
 }
 
 /// Exit 4 unless the rebase under way in a worker's worktree rebases its own branch. An agent can write to git's record

@@ -20,16 +20,19 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
     if !git_dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return odd(git_dir, "is not a directory");
     }
-    // Submodules have repositories of their own there, and the tools their state.
-    let is_gits = |entry: &walkdir::DirEntry| !["modules", "shopfloor"].iter().any(|name| entry.file_name() == *name);
+    // Submodules have repositories of their own there, and the tools their state, which has a look of its own.
+    let is_gits = |entry: &walkdir::DirEntry| {
+        entry.depth() > 1
+            || entry.file_name() != "shopfloor" && !(entry.file_name() == "modules" && entry.file_type().is_dir())
+    };
     for entry in walkdir::WalkDir::new(git_dir).min_depth(1).into_iter().filter_entry(is_gits).filter_map(Result::ok) {
         let (kind, is_top) = (entry.file_type(), entry.depth() == 1);
         let is_read = is_top && READ_FIRST.0.iter().any(|name| entry.file_name() == *name);
-        // Programs keep sockets and links of their own there.
-        let is_written =
-            || entry.path().components().any(|part| part.as_os_str() == "logs" || part.as_os_str() == "refs");
-        let is_odd =
-            kind.is_fifo() || kind.is_block_device() || kind.is_char_device() || (kind.is_symlink() && is_written());
+        // git empties a directory of a rebase and writes an index through a link.
+        let is_odd = kind.is_fifo()
+            || kind.is_block_device()
+            || kind.is_char_device()
+            || (kind.is_symlink() && !is_others(git_dir, &entry));
         if is_odd || (is_read && !kind.is_file() && !kind.is_dir()) {
             return odd(entry.path(), "is not a file");
         }
@@ -38,6 +41,13 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether it is below what other programs link to and no command of ours opens: git-annex's directory, hooks, and what
+/// Emacs puts beside a file that it edits.
+fn is_others(git_dir: &Path, entry: &walkdir::DirEntry) -> bool {
+    let within = |name: &str| entry.path().starts_with(git_dir.join(name));
+    within("annex") || within("hooks") || entry.file_name().as_bytes().starts_with(b".#")
 }
 
 /// Fails with the kind `tampered` if a link is among the directories of our state below a git directory, where an agent

@@ -154,3 +154,62 @@ fn what_git_was_told_not_to_look_at_is_work_and_a_mount_stays() {
     let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/adam"]);
     assert_eq!(floor.root.git(&["show", &format!("{}:README.md", kept.trim())]), "precious\n");
 }
+
+#[test]
+fn no_link_in_the_record_of_a_worktree_is_followed() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    let diary = w.home("diary");
+    write(&diary.join("todo"), "live\n");
+    let eve = tree(&floor, "eve");
+    eve.sh("echo part > new && git add new && echo whole > new").exit(0);
+    let before = eve.git(&["status", "--porcelain"]);
+    assert_eq!(before, "AM new\n");
+    let at = |name: &str| floor.root.path.join(".git/worktrees/adam").join(name);
+    for (name, target) in [
+        ("rebase-merge", diary.clone()),
+        ("rebase-apply", "../eve".into()),
+        // The checkout of `reset` ends a cherry-pick.
+        ("sequencer", diary.clone()),
+        ("index", "../eve/index".into()),
+        ("modules", diary.clone()),
+    ] {
+        let own = std::fs::read(at(name)).unwrap_or_default();
+        let _ = std::fs::remove_file(at(name));
+        std::os::unix::fs::symlink(&target, at(name)).unwrap();
+        floor.root.sh("git rev-parse HEAD > .git/worktrees/adam/CHERRY_PICK_HEAD").exit(0);
+        for args in [&["reset", "adam"][..], &["reset", "adam", "--force"]] {
+            floor.ctl(args).exit(4).err_has(&format!(".git/worktrees/adam/{name} is not a file"));
+        }
+        floor.ctl(&["status"]).any_status().any_out().any_err();
+        assert_eq!(std::fs::read_to_string(diary.join("todo")).unwrap(), "live\n", "{name}");
+        assert_eq!(eve.git(&["status", "--porcelain"]), before, "{name}");
+        std::fs::remove_file(at(name)).unwrap();
+        std::fs::remove_file(at("CHERRY_PICK_HEAD")).unwrap();
+        if !own.is_empty() {
+            std::fs::write(at(name), own).unwrap();
+        }
+    }
+    // What Emacs puts beside a message that it edits leads nowhere, and git never opens it.
+    std::os::unix::fs::symlink("me@here.1", at(".#COMMIT_EDITMSG")).unwrap();
+    floor.ctl(&["reset", "adam", "--force"]).succeeds();
+}
+
+#[test]
+fn a_reset_in_a_rebase_keeps_what_the_rebase_put_aside() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    adam.sh("echo 1 > a && git add a && git commit -qm a && echo 2 > README.md && git commit -qam b && echo loose > a")
+        .exit(0);
+    adam.sh("GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i --autostash HEAD~1")
+        .any_status()
+        .any_out()
+        .any_err();
+    assert!(floor.root.has(".git/worktrees/adam/rebase-merge/autostash"));
+    let kept = floor.ctl(&["reset", "adam", "--force"]).succeeds().stdout;
+    let trash = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/adam"]);
+    assert!(floor.root.git(&["log", "-m", "-p", "--format=", trash.trim()]).contains("+loose"), "{}", *kept);
+    assert!(!floor.root.has(".git/worktrees/adam/rebase-merge"));
+    assert_eq!(adam.git(&["status", "--porcelain"]), "");
+}
