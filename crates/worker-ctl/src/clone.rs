@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, ListedWorktree, failed, private_dir, recorded_dir};
+use shopfloor_core::git::{Git, ListedWorktree, common_dir_of, failed, private_dir, recorded_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
@@ -65,17 +65,43 @@ impl SourceClone {
     }
 
     fn git_for(&self, dir: &Path) -> Result<Git> {
-        let is_worktree = dir.starts_with(layout::worktrees(&self.root)) && dir.is_dir();
-        if is_worktree { self.git.guarded(&self.root.join(".git"), dir) } else { Ok(self.git.clone()) }
+        match dir.starts_with(&self.root) {
+            true if dir.starts_with(layout::worktrees(&self.root)) && dir.is_dir() => {
+                self.git.guarded(&self.root.join(".git"), dir)
+            }
+            true => Ok(self.git.clone()),
+            // An agent of the source may be able to write its `config.worktree`.
+            false => self.git.guarded_main(&common_dir(dir), dir),
+        }
+    }
+
+    /// git in a checkout of the source. In a linked one an agent may work, so what counts is the source's record of it.
+    pub fn git_in_source(&self, source: &Path, at: &Path, is_linked: bool) -> Result<Git> {
+        let common_dir = common_dir(source);
+        if is_linked { self.git.guarded(&common_dir, at) } else { self.git.guarded_main(&common_dir, at) }
+    }
+
+    /// A command there with its hooks, as when a person gives it. The hooks of a linked checkout are the repository's,
+    /// and never files of its own.
+    pub fn cmd_in_source(&self, source: &Path, at: &Path, is_linked: bool) -> Result<Cmd> {
+        let git = self.git_in_source(source, at, is_linked)?;
+        let ask = |args: &[&str]| -> Result<PathBuf> {
+            let asked = git.cmd(at).args(args.iter().copied()).capture()?;
+            Ok(String::from_utf8_lossy(&asked.stdout).trim_end_matches('\n').into())
+        };
+        let used = ask(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
+        let usual = common_dir(source).join("hooks");
+        let hooks = match () {
+            () if is_linked && used.starts_with(at) => PathBuf::from("/dev/null"),
+            // git that reads no configuration of a worktree looks for them elsewhere.
+            () if used != usual && ask(&["config", "--get", "core.hooksPath"])?.as_os_str().is_empty() => usual,
+            () => return Ok(git.cmd(at)),
+        };
+        Ok(git.cmd(at).arg("-c").arg(format!("core.hooksPath={}", hooks.display())))
     }
 
     pub fn run(&self, dir: &Path, args: &[&str]) -> Result<Output> {
         self.cmd(dir)?.args(args.iter().copied()).capture()
-    }
-
-    /// Runs a command in the source with its hooks, as when a person gives the command.
-    pub fn run_in_source(&self, source: &Path, args: &[&str]) -> Result<Output> {
-        self.git.cmd(source).args(args.iter().copied()).capture()
     }
 
     /// Makes a worktree without files at `path` for a branch, which is made first if `new` names a commit for it. This
@@ -297,6 +323,12 @@ impl SourceClone {
     pub fn has(&self, sha: &str, older: &str) -> Result<bool> {
         Ok(self.run(&self.root, &["merge-base", "--is-ancestor", older, sha])?.status.success())
     }
+}
+
+/// The common directory of a repository, which may be bare.
+pub fn common_dir(source: &Path) -> PathBuf {
+    let named = source.join(".git").exists().then(|| common_dir_of(source)).flatten();
+    named.unwrap_or_else(|| source.to_path_buf())
 }
 
 /// The push URL of the clone: it leads nowhere, so that no agent can push.

@@ -130,35 +130,37 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
     published
 }
 
-/// The worktree of the source that has the default branch checked out, if any.
-fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
+/// The worktree of the source that has the default branch checked out, if any, and whether it is a linked one.
+fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<(PathBuf, bool)>> {
     let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "not_published", why).hint(hint));
-    let mut checkout: Option<PathBuf> = None;
-    for ListedWorktree { path: at, branch: on, .. } in clone.git.list_worktrees(source)? {
+    let mut checkout: Option<(PathBuf, bool)> = None;
+    for (n, ListedWorktree { path: at, branch: on, .. }) in clone.git.list_worktrees(source)?.into_iter().enumerate() {
         if private_dir(&at).is_some_and(|dir| holds_branch(&dir, clone, branch)) {
             let why = format!("{} is being rebased or bisected at {}", clone.branch, at.display());
             return refuse(why, "finish the rebase or bisection, then run the same command again");
         }
         if on.as_ref() == Some(&clone.branch)
-            && let Some(other) = checkout.replace(at.clone())
+            && let Some((other, _)) = checkout.replace((at.clone(), n > 0))
         {
             let why = format!("{} is checked out at {} and at {}", clone.branch, other.display(), at.display());
             return refuse(why, "keep it checked out in one worktree only");
         }
     }
-    let Some(mut at) = checkout else { return Ok(None) };
-    let is_there = |at: &Path| {
-        private_dir(at).is_some() && clone.branch_of(at).is_ok_and(|on| on.as_deref() == Some(&clone.branch))
+    let Some((mut at, is_linked)) = checkout else { return Ok(None) };
+    let is_there = |at: &Path| -> Result<bool> {
+        let cmd = clone.git_in_source(source, at, is_linked).map(|git| git.cmd_alone(at));
+        Ok(private_dir(at).is_some()
+            && cmd?.args(["symbolic-ref", "--quiet", "HEAD"]).capture()?.stdout.trim_ascii_end() == branch.as_bytes())
     };
     // With a separate git directory, git lists that directory instead of the checkout.
-    if !is_there(&at) && is_there(source) {
+    if !is_linked && !is_there(&at)? && is_there(source)? {
         at = source.to_owned();
     }
-    if !is_there(&at) {
+    if !is_there(&at)? {
         let why = format!("{} is checked out at {}, which cannot be reached", clone.branch, at.display());
         return refuse(why, "restore that worktree, or run `git worktree prune` in the source");
     }
-    Ok(Some(at))
+    Ok(Some((at, is_linked)))
 }
 
 /// Whether a rebase or bisection of this branch is under way in a worktree.
@@ -183,7 +185,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
     }
     let (output, checkout) = match find_checkout(clone, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
-        Some(at) => {
+        Some((at, is_linked)) => {
             let options = [
                 "--no-overwrite-ignore",
                 "--ff-only",
@@ -193,12 +195,12 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
                 "--no-verify-signatures",
                 "--no-verify",
             ];
-            let merged = clone.run_in_source(&at, &[&["merge", "--quiet"], &options[..], &[new]].concat())?;
-            (merged, Some(at))
+            let cmd = clone.cmd_in_source(source, &at, is_linked)?;
+            (cmd.args(["merge", "--quiet"]).args(options).arg(new).capture()?, Some(at))
         }
         None => {
             let args = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];
-            (clone.run_in_source(source, &args)?, None)
+            (clone.cmd_in_source(source, source, false)?.args(args).capture()?, None)
         }
     };
     // A hook of the source may have moved the branch further.

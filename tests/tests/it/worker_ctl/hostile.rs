@@ -213,3 +213,53 @@ fn a_reset_in_a_rebase_keeps_what_the_rebase_put_aside() {
     assert!(!floor.root.has(".git/worktrees/adam/rebase-merge"));
     assert_eq!(adam.git(&["status", "--porcelain"]), "");
 }
+
+#[test]
+fn accept_merges_in_no_repository_of_an_agents() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    work(&floor, "adam", "COMMIT notes.txt mine Write it");
+    work(&floor, "eve", "COMMIT more.txt mine Write it");
+    let evil = evil(&w);
+    let (app, path) = (&floor.app, w.home("agents"));
+    app.git(&["switch", "-q", "-c", "feature"]);
+    app.git(&["worktree", "add", "-q", path.to_str().unwrap(), "main"]);
+    let agents = w.at(&path);
+    let hook = format!("#!/bin/sh\nexec {evil} \"$0\" < /dev/null\n");
+    let before = agents.read(".git");
+    // A repository of the agent's that has the same branch.
+    agents.sh("git clone -q --bare . .r && git --git-dir=.r config core.bare false").exit(0).any_err();
+    agents.sh(&format!("cp '{}/.git/worktrees/agents/index' .r/ && rm -rf .r/hooks", app.path.display())).exit(0);
+    agents.sh("echo .r >> $(git rev-parse --git-common-dir)/info/exclude && echo 'gitdir: .r' > .git").exit(0);
+    agents.write(".r/hooks/post-merge", &hook);
+    agents.sh("chmod +x .r/hooks/post-merge").exit(0);
+    let old = tip(&floor);
+    floor.ctl(&["accept", "adam"]).exit(4).err_has("agents/.git does not lead to");
+    assert!(!w.path("mark").exists() && tip(&floor) == old);
+    // A directory of hooks that the checkout itself has is the agent's, too. The person's own hooks run.
+    agents.write(".git", &before);
+    agents.sh("mv .r/hooks tools").exit(0);
+    app.git(&["config", "core.hooksPath", "tools"]);
+    floor.ctl(&["accept", "adam"]).succeeds();
+    assert!(!w.path("mark").exists() && tip(&floor) != old);
+    app.git(&["config", "--unset", "core.hooksPath"]);
+    app.write(".git/hooks/post-merge", &hook);
+    app.sh("chmod +x .git/hooks/post-merge").exit(0);
+    floor.ctl(&["accept", "eve"]).succeeds();
+    assert!(w.path("mark").exists());
+}
+
+#[test]
+fn accept_lands_by_no_configuration_that_an_agent_of_the_source_writes() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT notes.txt mine Write it");
+    let evil = evil(&w);
+    floor.app.git(&["config", "extensions.worktreeConfig", "true"]);
+    floor.app.write(".git/config.worktree", &configuration(&evil));
+    floor.app.write(".git/info/attributes", "* filter=evil diff=evil merge=evil\n");
+    floor.ctl(&["accept", "adam"]).succeeds();
+    assert!(!w.path("mark").exists());
+    floor.app.sh("rm .git/config.worktree .git/info/attributes").exit(0);
+    assert_eq!(floor.app.git(&["show", "main:notes.txt"]), "mine\n");
+}
