@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{ListedWorktree, failed, private_dir};
+use shopfloor_core::git::{Git, ListedWorktree, failed, private_dir};
 
 use crate::agent::regex;
 use crate::clone::{LOGGED, SourceClone, require_source};
@@ -173,6 +173,34 @@ fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
         || read("BISECT_START") == clone.branch
 }
 
+/// The changed files that a step from `old` to `new` would overwrite, by an index of our own: an agent of the source can
+/// write in git's that they are unchanged.
+fn overwritten(clone: &SourceClone, git: &Git, at: &Path, old: &str, new: &str) -> Result<Vec<u8>> {
+    let index = clone.root.join("locks/landing-index");
+    fs::create_private_dir(&clone.root.join("locks"))?;
+    [&index, &index.with_extension("lock")].into_iter().try_for_each(|file| fs::remove(file))?;
+    let ask = |args: &[&str], input: Vec<u8>| {
+        let cmd = git.cmd_alone(at).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).input(input);
+        let output = cmd.capture()?;
+        if output.status.success() { Ok(output.stdout) } else { Err(failed(args[0], &output)) }
+    };
+    let changes = ask(&["diff-tree", "-r", "-z", "--no-renames", old, new], Vec::new())?;
+    let mut fields = changes.split(|byte| *byte == 0);
+    let mut before = Vec::new();
+    while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+        // Modes and blobs of both commits: only the first is there to be overwritten. Nothing writes in submodules.
+        let mut about = about.split(|byte| *byte == b' ');
+        let (mode, blob) = (about.next().unwrap_or_default(), about.nth(1).unwrap_or_default());
+        if let Some(mode) = mode.strip_prefix(b":").filter(|mode| *mode != b"000000" && *mode != b"160000") {
+            before.extend([mode, b" ", blob, b"\t", path, b"\0"].concat());
+        }
+    }
+    ask(&["update-index", "-z", "--index-info"], before)?;
+    // A file that is not there cannot be overwritten.
+    let changed = ask(&["diff", "--name-only", "-z", "--no-ext-diff", "--diff-filter=d"], Vec::new())?;
+    fs::remove(&index).map(|()| changed)
+}
+
 fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<()> {
     let branch = format!("refs/heads/{}", clone.branch);
     let moved = || {
@@ -183,6 +211,12 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
     if now()?.as_deref() != Some(old) {
         return Err(moved());
     }
+    let in_the_way = |at: &Path, git_said: &[u8]| {
+        let why = format!("{} has changes in the way", at.display());
+        let said = String::from_utf8_lossy(git_said).trim().to_owned();
+        let hint = "commit or stash those changes, then run the same command again";
+        Err(Failure::new(Exit::No, "not_published", why).because(std::io::Error::other(said)).hint(hint))
+    };
     let (output, checkout) = match find_checkout(clone, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
         Some((at, is_linked)) => {
@@ -195,6 +229,10 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
                 "--no-verify-signatures",
                 "--no-verify",
             ];
+            let changed = overwritten(clone, &clone.git_in_source(source, &at, is_linked)?, &at, old, new)?;
+            if !changed.is_empty() {
+                return in_the_way(&at, &changed.split(|byte| *byte == 0).collect::<Vec<_>>().join(&b' '));
+            }
             let cmd = clone.cmd_in_source(source, &at, is_linked)?;
             (cmd.args(["merge", "--quiet"]).args(options).arg(new).capture()?, Some(at))
         }
@@ -209,12 +247,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
     match checkout {
         _ if has_it => Ok(()),
         _ if now.as_deref() != Some(old) => Err(moved()),
-        Some(at) => {
-            let why = format!("{} has changes in the way", at.display());
-            let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            let hint = "commit or stash those changes, then run the same command again";
-            Err(Failure::new(Exit::No, "not_published", why).because(std::io::Error::other(stderr)).hint(hint))
-        }
+        Some(at) => in_the_way(&at, &output.stderr),
         None => Err(failed("update-ref", &output)),
     }
 }

@@ -263,3 +263,31 @@ fn accept_lands_by_no_configuration_that_an_agent_of_the_source_writes() {
     floor.app.sh("rm .git/config.worktree .git/info/attributes").exit(0);
     assert_eq!(floor.app.git(&["show", "main:notes.txt"]), "mine\n");
 }
+
+#[test]
+fn accept_overwrites_no_change_that_the_sources_index_hides() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT README.md adams Change it");
+    let app = &floor.app;
+    app.write("README.md", "a day of work\n");
+    let blob = |name: &str| -> Vec<u8> {
+        let hex = app.git(&["rev-parse", name]);
+        hex.trim()
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
+            .collect()
+    };
+    app.sh("touch -d '1 minute ago' README.md && git add README.md").exit(0);
+    // What stat says of the changed file stays beside the blob of the commit.
+    let mut index = std::fs::read(app.path.join(".git/index")).unwrap();
+    let (old, new) = (blob("HEAD:README.md"), blob(":README.md"));
+    let at = index.windows(new.len()).position(|bytes| bytes == new).unwrap();
+    index[at..at + old.len()].copy_from_slice(&old);
+    std::fs::write(app.path.join(".git/index"), index).unwrap();
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    let old = tip(&floor);
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("has changes in the way");
+    assert_eq!((app.read("README.md").as_str(), tip(&floor)), ("a day of work\n", old));
+}
