@@ -32,6 +32,8 @@ pub(super) struct Pinned {
     pub(super) settings: Vec<OsString>,
     /// Further variables for git.
     pub(super) vars: &'static [(&'static str, &'static str)],
+    /// The index, if it is not the git directory's.
+    pub(super) index: Option<PathBuf>,
 }
 
 /// In a clone of ours, nothing that an agent wrote beside its commits replaces an object or makes git fetch one.
@@ -39,7 +41,8 @@ const AS_COMMITTED: &[(&str, &str)] = &[("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_N
 
 impl Pinned {
     pub(super) fn new(worktree: &Path, git_dir: PathBuf, common_dir: Option<PathBuf>) -> Pinned {
-        Pinned { worktree: worktree.to_path_buf(), git_dir, common_dir, settings: Vec::new(), vars: &[] }
+        let (worktree, settings) = (worktree.to_path_buf(), Vec::new());
+        Pinned { worktree, git_dir, common_dir, settings, vars: &[], index: None }
     }
 }
 
@@ -121,7 +124,9 @@ impl Git {
         let git_dir = root.join(".git");
         let owner = Owner::Agents { dir: dir.to_path_buf(), theirs: theirs.to_path_buf() };
         let common_dir = self.stand_in(&git_dir, &owner)?;
-        let pinned = Pinned { vars: AS_COMMITTED, ..Pinned::new(root, git_dir, Some(common_dir)) };
+        // The clone's top has no checkout: an index there would only lend its attributes and submodules.
+        let index = Some(common_dir.join("no-index"));
+        let pinned = Pinned { vars: AS_COMMITTED, index, ..Pinned::new(root, git_dir, Some(common_dir)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
@@ -139,6 +144,7 @@ impl Git {
         let Some(pinned) = self.pinned_at(dir) else { return cmd };
         let cmd = cmd.var("GIT_DIR", &pinned.git_dir).var("GIT_WORK_TREE", &pinned.worktree);
         let cmd = pinned.vars.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, *value));
+        let cmd = pinned.index.iter().fold(cmd, |cmd, index| cmd.var("GIT_INDEX_FILE", index));
         let cmd = pinned.settings.iter().fold(cmd, |cmd, setting| cmd.arg("-c").arg(setting));
         pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
     }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::worker::{staff, tip, tree, work};
-use crate::support::world::{World, needs_mount, write};
+use crate::support::world::{Repo, World, needs_mount, write};
 
 /// A program that leaves a mark and passes on what it gets.
 fn evil(w: &World) -> String {
@@ -290,4 +290,34 @@ fn accept_overwrites_no_change_that_the_sources_index_hides() {
     let old = tip(&floor);
     floor.ctl(&["accept", "adam"]).exit(1).err_has("has changes in the way");
     assert_eq!((app.read("README.md").as_str(), tip(&floor)), ("a day of work\n", old));
+}
+
+#[test]
+fn a_review_shows_all_of_a_change_whatever_lies_in_the_clone() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let (lib, adam) = (w.repo("lib"), tree(&floor, "adam"));
+    lib.commit("a", "1\n");
+    let (one, two) = (lib.git(&["rev-parse", "HEAD"]), floor.app.git(&["rev-parse", "HEAD"]));
+    let link = |at: &Repo<'_>, sha: &str| {
+        at.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},lib", sha.trim())]);
+    };
+    link(&floor.app, &one);
+    floor.app.git(&["commit", "-q", "-m", "lib"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
+    link(&adam, &two);
+    adam.write("z.js", "evil()\n");
+    adam.git(&["add", "z.js"]);
+    adam.git(&["commit", "-q", "-m", "work"]);
+    floor.until("adam", "needs_review");
+    // The clone's top has no checkout, and git asks the index for what a work tree does not have.
+    let index = "blob() { git hash-object -w --stdin; }\n\
+                 m=$(printf '[submodule \"lib\"]\\n\\tpath = lib\\n\\turl = x\\n\\tignore = all\\n' | blob) && a=$(echo '* -diff' | blob) &&\n\
+                 git update-index --add --cacheinfo 100644,$m,.gitmodules --cacheinfo 100644,$a,.gitattributes";
+    floor.root.sh(index).exit(0);
+    for args in [&["review", "adam", "--interface", "git"][..], &["review", "adam", "--json"]] {
+        let shown = floor.ctl(args).exit(0).any_err();
+        assert!(shown.stdout.contains("+evil()"), "{}", *shown.stdout);
+        assert!(shown.stdout.contains(&format!("+Subproject commit {}", two.trim())), "{}", *shown.stdout);
+    }
 }
