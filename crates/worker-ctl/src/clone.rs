@@ -271,6 +271,20 @@ impl SourceClone {
         Ok(Digest::of(&work).to_string())
     }
 
+    /// Whether `after` is the work of `before` on another commit, `base`. A digest alone does not say where in a file a
+    /// change is.
+    pub fn is_same_work(&self, before: &str, after: &str, base: &str) -> Result<bool> {
+        if self.work_digest(before)? != self.work_digest(after)? {
+            return Ok(false);
+        }
+        let tree = |name: &str| self.ask(&self.root, &["rev-parse", &format!("{name}^{{tree}}")]);
+        match self.merge(base, before)? {
+            MergeResult::Nothing => Ok(tree(after)? == tree(base)?),
+            MergeResult::Tree(merged) => Ok(tree(after)? == merged),
+            MergeResult::Conflict => Ok(false),
+        }
+    }
+
     /// The result of merging a commit into the default branch.
     pub fn merge(&self, base: &str, sha: &str) -> Result<MergeResult> {
         let merged = self.run(&self.root, &["merge-tree", "--write-tree", "--no-messages", base, sha])?;

@@ -161,8 +161,9 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
         Task::NeedsReview => {
             let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
             let before = worker.commit_sha.clone().unwrap_or_default();
+            let base = site.clone.merge_base(&site.clone.base(), &sha)?.unwrap_or_else(|| sha.clone());
             // The same work on another commit was rebased.
-            match site.clone.work_digest(&before)? == site.clone.work_digest(&sha)? {
+            match site.clone.is_same_work(&before, &sha, &base)? {
                 true => Ok(Some(Input::Rebased {
                     patch: site.clone.work_digest(&sha)?,
                     onto: find_fork(site, worker, &sha),

@@ -138,7 +138,7 @@ fn remember_tried(site: &Site<'_>, worker: &Worker, base: Option<&str>) -> Resul
 fn record_done(site: &Site<'_>, worker: &Worker, base: &str, before: &str) -> Result<Rebased> {
     let sha = site.clone.ask(Path::new(&worker.worktree_path), &["rev-parse", "HEAD"])?;
     let patch = site.clone.work_digest(&sha)?;
-    let is_same = worker.task != Task::NeedsReview || site.clone.work_digest(before)? == patch;
+    let is_same = worker.task != Task::NeedsReview || site.clone.is_same_work(before, &sha, base)?;
     let onto = Some(base.to_owned());
     let input = if is_same { Input::Rebased { sha, patch, onto } } else { Input::Commit { sha, onto } };
     transition::record(site, &worker.name, &input)?;

@@ -38,6 +38,7 @@ pub mod tests {
         let has_work = !matches!(task, Task::Idle | Task::Rebasing { .. });
         worker.session = Session::Up;
         worker.commit_sha = has_work.then(|| "sha".into());
+        worker.reviewed_sha = has_work.then(|| "sha".into());
         worker.reviewed_patch = has_work.then(|| "patch".into());
         worker.task = task;
         let worktree = WorktreeFacts {

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::worker::{staff, tip, tree, work};
+use crate::support::worker::{by_hand, staff, tip, tree, work};
 use crate::support::world::{Repo, World, needs_mount, write};
 
 /// A program that leaves a mark and passes on what it gets.
@@ -320,4 +320,28 @@ fn a_review_shows_all_of_a_change_whatever_lies_in_the_clone() {
         assert!(shown.stdout.contains("+evil()"), "{}", *shown.stdout);
         assert!(shown.stdout.contains(&format!("+Subproject commit {}", two.trim())), "{}", *shown.stdout);
     }
+}
+
+#[test]
+fn the_same_lines_at_another_place_are_not_the_reviewed_work() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let body = |first: &str, second: &str| {
+        let function = |name: &str, line: &str| format!("{name}() {{\n  a\n  b\n  c\n{line}\n\n\n}}\nx\ny\nz\n");
+        function("is_debug", first) + &function("is_admin", second)
+    };
+    floor.app.commit("auth.sh", &body("", ""));
+    let adam = by_hand(&floor, "adam", &[("auth.sh", &body("  return 0\n", ""))]);
+    floor.ctl(&["review", "adam"]).succeeds();
+    // What only lands on another commit stays reviewed.
+    floor.app.commit("other", "x\n");
+    floor.ctl(&["rebase", "adam"]).succeeds();
+    assert_eq!(floor.status("adam")["reviewed_sha"], floor.status("adam")["commit_sha"]);
+    adam.write("auth.sh", &body("", "  return 0\n"));
+    adam.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    let old = tip(&floor);
+    floor.ctl(&["accept"]).exit(1).err_has("was not reviewed");
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("changed since it was reviewed");
+    assert_eq!(tip(&floor), old);
 }
