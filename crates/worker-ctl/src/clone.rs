@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -27,6 +28,9 @@ pub struct SourceClone {
     /// Whether nothing may be fetched.
     pub is_dry: bool,
 }
+
+/// How long a look at an agent's files may take: git waits at a pipe in the place of `.gitignore` or `.gitattributes`.
+const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
 /// The worktrees of a clone, by path.
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
@@ -307,7 +311,11 @@ impl SourceClone {
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
         // git must not enter nested repositories, whose configuration an agent can write. They are kept as a whole.
         let options = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
-        let text = self.ask(worktree, &[&["status"], &options[..]].concat())?;
+        let asked = self.cmd(worktree)?.arg("status").args(options).within(LOOK_LIMIT).capture()?;
+        if !asked.status.success() {
+            return Err(failed("status", &asked));
+        }
+        let text = String::from_utf8_lossy(&asked.stdout);
         Ok(text.split('\0').filter(|line| line.len() > 3).filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
 

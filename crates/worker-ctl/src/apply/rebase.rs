@@ -97,7 +97,13 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     if !is_behind(worker, base) || worker.commit_sha.is_none() || is_rebasing(tree) || !tree.is_dir() {
         return Ok(());
     }
-    let standing = Standing::read_on(site, worker, base)?;
+    let standing = match Standing::read_on(site, worker, base) {
+        // The next patrol would wait as long for it.
+        Err(failure) if failure.kind == "deadline" => {
+            return remember_tried(site, worker, Some(base)).and(Err(failure));
+        }
+        standing => standing?,
+    };
     let plan = match plan::refresh(&standing, &site.clone.branch) {
         Refresh::Wait => return Ok(()),
         Refresh::Settled => return remember_tried(site, worker, Some(base)),

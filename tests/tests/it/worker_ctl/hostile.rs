@@ -345,3 +345,19 @@ fn the_same_lines_at_another_place_are_not_the_reviewed_work() {
     floor.ctl(&["accept", "adam"]).exit(1).err_has("changed since it was reviewed");
     assert_eq!(tip(&floor), old);
 }
+
+#[test]
+fn a_pipe_in_one_worktree_does_not_hold_up_the_others() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    for name in ["adam", "eve"] {
+        by_hand(&floor, name, &[(name, "1\n")]);
+    }
+    tree(&floor, "adam").sh("mkfifo .gitattributes").exit(0);
+    floor.app.commit("README.md", "theirs\n");
+    floor.ctl(&["patrol"]).exit(0).err_has("adam: git took longer than 20 s in");
+    // She is on the new commit.
+    tree(&floor, "eve").git(&["merge-base", "--is-ancestor", &tip(&floor), "HEAD"]);
+    // It is not waited for again.
+    floor.ctl(&["patrol"]).succeeds();
+}
