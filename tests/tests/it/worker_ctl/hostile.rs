@@ -361,3 +361,16 @@ fn a_pipe_in_one_worktree_does_not_hold_up_the_others() {
     // It is not waited for again.
     floor.ctl(&["patrol"]).succeeds();
 }
+
+#[test]
+fn directories_deeper_than_files_can_be_open_are_removed() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.root.sh("echo ign >> .git/info/exclude").exit(0);
+    let deep = "mkdir ign && cd ign && ln -s ~ home && i=0 && while [ $i -lt 600 ]; do mkdir d f && cd d && i=$((i + 1)); done";
+    tree(&floor, "adam").sh(deep).exit(0);
+    write(&w.home("diary"), "mine\n");
+    floor.root.sh("ulimit -n 256 && worker-ctl nuke adam --yes --force").succeeds();
+    assert!(!floor.root.has(".worktrees/adam"));
+    assert_eq!(std::fs::read_to_string(w.home("diary")).unwrap(), "mine\n");
+}
