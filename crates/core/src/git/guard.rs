@@ -63,12 +63,20 @@ impl Git {
         git_dir.as_deref().map_or(Ok(()), require_plain)?;
         let own = private_dir(worktree);
         if own.is_none() || own != git_dir.as_ref().and_then(|dir| dir.canonicalize().ok()) {
-            let wanted = git_dir.map_or_else(|| "a record of this repository".into(), |dir| dir.display().to_string());
-            let why = format!("{} does not lead to {wanted}", worktree.join(".git").display());
-            let (common_dir, dir) = (crate::text::shell_word(common_dir), crate::text::shell_word(worktree));
-            return Err(tampered(why).hint(format!(
-                "if that is not your doing, move {dir}/.git away, then `git -C {common_dir} worktree repair` writes it again"
-            )));
+            let dot_git = worktree.join(".git");
+            let shown = crate::text::shell_word(&dot_git);
+            // `git worktree repair` would believe every other record, too.
+            let (wanted, hint) = match git_dir {
+                Some(dir) => {
+                    let line = crate::text::shell_word(format!("gitdir: {}", dir.display()).as_ref());
+                    let hint = format!(
+                        "if that is not your doing, end what runs there, then `rm -f {shown} && echo {line} > {shown}`"
+                    );
+                    (dir.display().to_string(), hint)
+                }
+                None => ("a record of this repository".into(), format!("look at it: `ls -ld {shown}`")),
+            };
+            return Err(tampered(format!("{} does not lead to {wanted}", dot_git.display())).hint(hint));
         }
         let git_dir = git_dir.unwrap_or_default();
         let common = fs::read(&git_dir.join("commondir"))?.unwrap_or_default();

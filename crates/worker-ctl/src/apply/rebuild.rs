@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::text::shell_word;
 
 use crate::apply::repair;
 use crate::layout::{self, RootLock};
@@ -45,10 +44,8 @@ pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
     for name in earlier_names.filter(|name| !state.workers.contains_key(*name)) {
         let tree = layout::worktree(root, name);
         site.ui.warn(format!(
-            "{name} is left out, because git lists no worktree {}; `git -C {} worktree repair {}` may restore it",
-            tree.display(),
-            shell_word(root),
-            shell_word(&tree)
+            "{name} is left out, because git lists no worktree {}; if the root was moved, move it back first",
+            tree.display()
         ));
     }
     Ok(Rebuilt { state, replaces })

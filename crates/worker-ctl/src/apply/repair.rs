@@ -81,9 +81,7 @@ fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
     if tree.parent() != Some(&layout::worktrees(&site.root.path)) {
         let root = site.root.path.display();
         let why = format!("{} is not below {root}: the root was moved", tree.display());
-        return Err(Failure::new(Exit::No, "moved", why).hint(format!(
-            "move the root back; or run `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
-        )));
+        return Err(Failure::new(Exit::No, "moved", why).hint(layout::back(&site.root.path, tree)));
     }
     // A program that still runs works in a directory that is gone.
     if site.tmux()?.is_running() {

@@ -151,10 +151,7 @@ fn check_worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding<Repair>
         if !path.is_dir() && path.parent() != Some(&layout::worktrees(&site.root.path)) {
             let root = site.root.path.display();
             let detail = format!("the worktree of {} is {}, but the root is {root} now", worker.name, path.display());
-            let fix = format!(
-                "move the root back; or run `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
-            );
-            findings.push(Finding::bad("worktrees", detail, fix, None));
+            findings.push(Finding::bad("worktrees", detail, layout::back(&site.root.path, path), None));
             continue;
         }
         if !path.is_dir() {
