@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, ListedWorktree, failed, private_dir, recorded_dir};
+use shopfloor_core::git::{Git, ListedWorktree, common_dir_of, failed, private_dir, recorded_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
@@ -28,6 +29,9 @@ pub struct SourceClone {
     /// Whether nothing may be fetched.
     pub is_dry: bool,
 }
+
+/// How long a look at an agent's files may take: git waits at a pipe in the place of `.gitignore` or `.gitattributes`.
+const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
 /// The worktrees of a clone, by path.
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
@@ -66,17 +70,43 @@ impl SourceClone {
     }
 
     fn git_for(&self, dir: &Path) -> Result<Git> {
-        let is_worktree = dir.starts_with(layout::worktrees(&self.root)) && dir.is_dir();
-        if is_worktree { self.git.guarded(&self.root.join(".git"), dir) } else { Ok(self.git.clone()) }
+        match dir.starts_with(&self.root) {
+            true if dir.starts_with(layout::worktrees(&self.root)) && dir.is_dir() => {
+                self.git.guarded(&self.root.join(".git"), dir)
+            }
+            true => Ok(self.git.clone()),
+            // An agent of the source may be able to write its `config.worktree`.
+            false => self.git.guarded_main(&common_dir(dir), dir),
+        }
+    }
+
+    /// git in a checkout of the source. In a linked one an agent may work, so what counts is the source's record of it.
+    pub fn git_in_source(&self, source: &Path, at: &Path, is_linked: bool) -> Result<Git> {
+        let common_dir = common_dir(source);
+        if is_linked { self.git.guarded(&common_dir, at) } else { self.git.guarded_main(&common_dir, at) }
+    }
+
+    /// A command there with its hooks, as when a person gives it. The hooks of a linked checkout are the repository's,
+    /// and never files of its own.
+    pub fn cmd_in_source(&self, source: &Path, at: &Path, is_linked: bool) -> Result<Cmd> {
+        let git = self.git_in_source(source, at, is_linked)?;
+        let ask = |args: &[&str]| -> Result<PathBuf> {
+            let asked = git.cmd(at).args(args.iter().copied()).capture()?;
+            Ok(String::from_utf8_lossy(&asked.stdout).trim_end_matches('\n').into())
+        };
+        let used = ask(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
+        let usual = common_dir(source).join("hooks");
+        let hooks = match () {
+            () if is_linked && used.starts_with(at) => PathBuf::from("/dev/null"),
+            // git that reads no configuration of a worktree looks for them elsewhere.
+            () if used != usual && ask(&["config", "--get", "core.hooksPath"])?.as_os_str().is_empty() => usual,
+            () => return Ok(git.cmd(at)),
+        };
+        Ok(git.cmd(at).arg("-c").arg(format!("core.hooksPath={}", hooks.display())))
     }
 
     pub fn run(&self, dir: &Path, args: &[&str]) -> Result<Output> {
         self.cmd(dir)?.args(args.iter().copied()).capture()
-    }
-
-    /// Runs a command in the source with its hooks, as when a person gives the command.
-    pub fn run_in_source(&self, source: &Path, args: &[&str]) -> Result<Output> {
-        self.git.cmd(source).args(args.iter().copied()).capture()
     }
 
     /// Makes a worktree without files at `path` for a branch, which is made first if `new` names a commit for it. This
@@ -259,6 +289,20 @@ impl SourceClone {
         Ok(Digest::of(&work).to_string())
     }
 
+    /// Whether `after` is the work of `before` on another commit, `base`. A digest alone does not say where in a file a
+    /// change is.
+    pub fn is_same_work(&self, before: &str, after: &str, base: &str) -> Result<bool> {
+        if self.work_digest(before)? != self.work_digest(after)? {
+            return Ok(false);
+        }
+        let tree = |name: &str| self.ask(&self.root, &["rev-parse", &format!("{name}^{{tree}}")]);
+        match self.merge(base, before)? {
+            MergeResult::Nothing => Ok(tree(after)? == tree(base)?),
+            MergeResult::Tree(merged) => Ok(tree(after)? == merged),
+            MergeResult::Conflict => Ok(false),
+        }
+    }
+
     /// The result of merging a commit into the default branch.
     pub fn merge(&self, base: &str, sha: &str) -> Result<MergeResult> {
         let merged = self.run(&self.root, &["merge-tree", "--write-tree", "--no-messages", base, sha])?;
@@ -281,7 +325,11 @@ impl SourceClone {
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
         // git must not enter nested repositories, whose configuration an agent can write. They are kept as a whole.
         let options = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
-        let text = self.ask(worktree, &[&["status"], &options[..]].concat())?;
+        let asked = self.cmd(worktree)?.arg("status").args(options).within(LOOK_LIMIT).capture()?;
+        if !asked.status.success() {
+            return Err(failed("status", &asked));
+        }
+        let text = String::from_utf8_lossy(&asked.stdout);
         Ok(text.split('\0').filter(|line| line.len() > 3).filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
 
@@ -303,6 +351,12 @@ impl SourceClone {
     pub fn has(&self, sha: &str, older: &str) -> Result<bool> {
         Ok(sha == older || self.run(&self.root, &["merge-base", "--is-ancestor", older, sha])?.status.success())
     }
+}
+
+/// The common directory of a repository, which may be bare.
+pub fn common_dir(source: &Path) -> PathBuf {
+    let named = source.join(".git").exists().then(|| common_dir_of(source)).flatten();
+    named.unwrap_or_else(|| source.to_path_buf())
 }
 
 /// The push URL of the clone: it leads nowhere, so that no agent can push.
@@ -352,7 +406,7 @@ pub enum MergeResult {
 /// Whether a rebase is under way in a worktree.
 pub fn is_rebasing(worktree: &Path) -> bool {
     let Some(dir) = private_dir(worktree) else { return false };
-    ["rebase-merge", "rebase-apply"].iter().any(|name| dir.join(name).exists())
+    ["rebase-merge", "rebase-apply"].iter().any(|name| dir.join(name).symlink_metadata().is_ok())
 }
 
 /// Exit 4 unless the rebase under way in a worker's worktree rebases its own branch. An agent can write to git's record

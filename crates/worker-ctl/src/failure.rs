@@ -7,7 +7,7 @@ use shopfloor_core::error::{Exit, Failure};
 pub enum Kind {
     /// Another process does not let go of what the command needs.
     Busy,
-    /// Something changed while the command ran, so it did nothing.
+    /// The work is not the work that was reviewed.
     Changed,
     /// The work conflicts with the default branch, and nobody is there to resolve that.
     Conflict,
@@ -27,6 +27,8 @@ pub enum Kind {
     Markers,
     /// Something is mounted in the worktree.
     Mounted,
+    /// Something else changed while the command ran, or a directory was moved, so it did nothing.
+    Moved,
     /// The source has dropped commits that the work sits on.
     MovedBack,
     /// Nothing of a text was typed, because the program cannot get it.
@@ -57,8 +59,6 @@ pub enum Kind {
     Unmerged,
     /// The work and the default branch have no history in common.
     Unrelated,
-    /// The work is not the work that was reviewed.
-    Unreviewed,
     /// The worker is not in a state that allows it.
     WrongState,
 }
@@ -78,6 +78,7 @@ impl Kind {
             Kind::Locked => "locked",
             Kind::Markers => "markers",
             Kind::Mounted => "mounted",
+            Kind::Moved => "moved",
             Kind::MovedBack => "moved_back",
             Kind::NotDelivered => "not_delivered",
             Kind::NotInitialised => "not_initialised",
@@ -93,7 +94,6 @@ impl Kind {
             Kind::UnlistedRoot => "unlisted_root",
             Kind::Unmerged => "unmerged",
             Kind::Unrelated => "unrelated",
-            Kind::Unreviewed => "unreviewed",
             Kind::WrongState => "wrong_state",
         }
     }

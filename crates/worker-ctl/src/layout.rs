@@ -6,6 +6,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::proc;
+use shopfloor_core::text::shell_word;
 
 /// The tool's name: its binary, and its state directory.
 pub const TOOL: &str = "worker-ctl";
@@ -74,6 +75,13 @@ pub fn worktrees(root: &Path) -> PathBuf {
 
 pub fn worktree(root: &Path, worker: &str) -> PathBuf {
     worktrees(root).join(worker)
+}
+
+/// What brings a root back to the place at which it had this worktree. `git worktree repair` would write a file wherever
+/// an agent has recorded a worktree.
+pub fn back(root: &Path, worktree: &Path) -> String {
+    let before = worktree.ancestors().nth(2).unwrap_or(worktree);
+    format!("move the root back: `mv {} {}`", shell_word(root), shell_word(before))
 }
 
 /// The directory of journals, one for each accept that has begun and not ended.

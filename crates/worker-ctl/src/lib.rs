@@ -51,10 +51,11 @@ pub fn main() -> std::process::ExitCode {
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.settings;
-    let site = || {
+    let find = || {
         let values = flags.all().map(|(name, value)| (name, value.map(std::path::Path::to_path_buf)));
         Site::find(ui, env, cli.root.as_deref(), values.into())
     };
+    let site = || find().or_else(|failure| commands::root::offer(ui, env, failure).and_then(|()| find()));
     let text = |flag: &Option<std::path::PathBuf>| flag.as_ref().map(|value| value.to_string_lossy().into_owned());
     match &cli.command {
         Command::Init(args) => {

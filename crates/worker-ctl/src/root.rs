@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
 
@@ -194,7 +194,7 @@ fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
 }
 
 /// The root recorded in a repository. It is never another repository's root, because work would land on that
-/// repository.
+/// repository. Exit 3 when no root of the repository is listed: then this one may be from before there was a list.
 fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let here = repo.home.checkout.display();
     let Some(root) = read_record(&repo.home.common_dir)? else {
@@ -209,15 +209,19 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         no_root(format!("{shown}, the root recorded in the repository {here}, is not a root: {why}"))
             .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`")
     })?;
-    let common = shopfloor_core::roots::load(env)?.remove(&root).unwrap_or_else(|| common_of(env, &source));
+    let (own, all) = (real(&repo.home.common_dir), shopfloor_core::roots::load(env)?);
+    let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));
     // A copied repository records the root of the original. A repository that is gone may have moved here.
-    if common.is_dir() && real(&common) != real(&repo.home.common_dir) {
+    if common.is_dir() && real(&common) != own {
         let source = source.display();
         let why = format!("{shown}, the root recorded in the repository {here}, is the root of {source}");
         let hint = "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`";
         return Err(no_root(why).hint(hint));
     }
-    Ok(root)
+    match all.contains_key(&root) || all.values().any(|common| real(common) == own) {
+        true => Ok(root),
+        false => Err(Failure { exit: Exit::Decide, ..roots::unlisted(&root) }),
+    }
 }
 
 fn real(path: &Path) -> PathBuf {

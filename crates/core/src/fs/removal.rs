@@ -1,10 +1,17 @@
-//! Removing a file only if it is what the caller expects. It is moved aside first.
+//! Removing a file only if it is what the caller expects, which is moved aside first; and a directory of any depth.
 
-use rustix::fs::renameat;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::io::Errno;
 
 use super::displaced::DisplacedFile;
 use super::root::{content_at, sync_dir};
-use super::staging::Staged;
+use super::staging::{RESERVED, Staged};
 use super::{Content, Root, Staging};
 use crate::error::{At, Result};
 use crate::hash::Digest;
@@ -49,4 +56,54 @@ impl Staging {
         aside.stays = is_open;
         sync_dir(dir).at("sync the directory of", &path).map(|()| true)
     }
+}
+
+/// How many levels of directories a removal holds open.
+const LEVELS: u32 = 64;
+
+/// Removes a directory with everything in it. What lies deeper than a removal reaches is moved up first. Links are
+/// removed, not followed.
+pub(super) fn remove_deep(dir: &Path) -> io::Result<()> {
+    let (top, mut moved) = (open_dir(CWD, dir.as_os_str())?, 0);
+    loop {
+        let names = names_in(&top)?;
+        if names.is_empty() {
+            return std::fs::remove_dir(dir);
+        }
+        names.iter().try_for_each(|name| remove_at(&top, &top, name, LEVELS, &mut moved))?;
+    }
+}
+
+fn remove_at(top: &OwnedFd, dir: &OwnedFd, name: &OsStr, levels: u32, moved: &mut u64) -> rustix::io::Result<()> {
+    let inner = match open_dir(dir, name) {
+        Err(Errno::NOTDIR | Errno::LOOP) => return unlinkat(dir, name, AtFlags::empty()),
+        Err(Errno::NOENT) => return Ok(()),
+        inner => inner?,
+    };
+    if levels > 0 {
+        names_in(&inner)?.iter().try_for_each(|name| remove_at(top, &inner, name, levels - 1, moved))?;
+        return unlinkat(dir, name, AtFlags::REMOVEDIR);
+    }
+    loop {
+        *moved += 1;
+        match renameat(dir, name, top, format!("{RESERVED}deep-{moved}")) {
+            Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+            done => return done,
+        }
+    }
+}
+
+fn open_dir(at: impl std::os::fd::AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    openat(at, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn names_in(dir: &OwnedFd) -> rustix::io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+    }
+    Ok(names)
 }

@@ -37,6 +37,8 @@ pub(super) struct Pinned {
     pub(super) settings: Vec<OsString>,
     /// Further variables for git.
     pub(super) vars: &'static [(&'static str, &'static str)],
+    /// The index, if it is not the git directory's.
+    pub(super) index: Option<PathBuf>,
 }
 
 /// In a clone of ours, nothing that an agent wrote beside its commits replaces an object or makes git fetch one.
@@ -44,7 +46,8 @@ const AS_COMMITTED: &[(&str, &str)] = &[("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_N
 
 impl Pinned {
     pub(super) fn new(worktree: &Path, git_dir: PathBuf, common_dir: Option<PathBuf>) -> Pinned {
-        Pinned { worktree: worktree.to_path_buf(), git_dir, common_dir, settings: Vec::new(), vars: &[] }
+        let (worktree, settings) = (worktree.to_path_buf(), Vec::new());
+        Pinned { worktree, git_dir, common_dir, settings, vars: &[], index: None }
     }
 }
 
@@ -69,12 +72,20 @@ impl Git {
         git_dir.as_deref().map_or(Ok(()), require_plain)?;
         let own = private_dir(worktree);
         if own.is_none() || own != git_dir.as_ref().and_then(|dir| dir.canonicalize().ok()) {
-            let wanted = git_dir.map_or_else(|| "a record of this repository".into(), |dir| dir.display().to_string());
-            let why = format!("{} does not lead to {wanted}", worktree.join(".git").display());
-            let (common_dir, dir) = (crate::text::shell_word(common_dir), crate::text::shell_word(worktree));
-            return Err(tampered(why).hint(format!(
-                "if that is not your doing, move {dir}/.git away, then `git -C {common_dir} worktree repair` writes it again"
-            )));
+            let dot_git = worktree.join(".git");
+            let shown = crate::text::shell_word(&dot_git);
+            // `git worktree repair` would believe every other record, too.
+            let (wanted, hint) = match git_dir {
+                Some(dir) => {
+                    let line = crate::text::shell_word(format!("gitdir: {}", dir.display()).as_ref());
+                    let hint = format!(
+                        "if that is not your doing, end what runs there, then `rm -f {shown} && echo {line} > {shown}`"
+                    );
+                    (dir.display().to_string(), hint)
+                }
+                None => ("a record of this repository".into(), format!("look at it: `ls -ld {shown}`")),
+            };
+            return Err(tampered(format!("{} does not lead to {wanted}", dot_git.display())).hint(hint));
         }
         let git_dir = git_dir.unwrap_or_default();
         let common = fs::read(&git_dir.join("commondir"))?.unwrap_or_default();
@@ -132,7 +143,9 @@ impl Git {
         require_no_way_out(&git_dir)?;
         ["info", "lfs", "logs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&git_dir.join(name)))?;
         let common_dir = self.stand_in(&git_dir, &owner)?;
-        let pinned = Pinned { vars: AS_COMMITTED, ..Pinned::new(root, git_dir, Some(common_dir)) };
+        // The clone's top has no checkout: an index there would only lend its attributes and submodules.
+        let index = Some(common_dir.join("no-index"));
+        let pinned = Pinned { vars: AS_COMMITTED, index, ..Pinned::new(root, git_dir, Some(common_dir)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
@@ -152,6 +165,7 @@ impl Git {
         // The common directory itself is no work tree.
         let cmd = if pinned.worktree == pinned.git_dir { cmd } else { cmd.var("GIT_WORK_TREE", &pinned.worktree) };
         let cmd = pinned.vars.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, *value));
+        let cmd = pinned.index.iter().fold(cmd, |cmd, index| cmd.var("GIT_INDEX_FILE", index));
         let cmd = pinned.settings.iter().fold(cmd, |cmd, setting| cmd.arg("-c").arg(setting));
         pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
     }

@@ -21,19 +21,8 @@ fn odd<T>(path: &Path, why: &str) -> Result<T> {
         .hint(format!("look at it and move it away: `ls -l {}`", crate::text::shell_word(path))))
 }
 
-/// Directories of a git directory in which git writes.
-const WRITTEN: [&str; 5] = ["logs", "rebase-apply", "rebase-merge", "refs", "sequencer"];
-
-/// Whether something does not belong in a git directory, at this path below it.
-fn is_odd(kind: FileType, path: &Path) -> bool {
-    let names = |names: &[&str], part: &OsStr| names.iter().any(|name| part == *name);
-    let is_link = || match (path.iter().next(), path.iter().count()) {
-        // Emacs has links that begin with `.#` beside a file that is being edited.
-        (Some(name), 1) => !names(&KNOWN_LINKS, name) && !name.as_bytes().starts_with(b".#"),
-        (Some(top), _) => names(&WRITTEN, top),
-        (None, _) => false,
-    };
-    kind.is_fifo() || kind.is_block_device() || kind.is_char_device() || (kind.is_symlink() && is_link())
+fn is_special(kind: FileType) -> bool {
+    kind.is_fifo() || kind.is_block_device() || kind.is_char_device()
 }
 
 /// Fails with the kind `tampered` unless everything in a worktree's private git directory is a plain file or directory,
@@ -42,13 +31,17 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
     if !git_dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return odd(git_dir, "is not a directory");
     }
-    // Submodules have repositories of their own there, and the tools their state.
-    let is_gits = |entry: &walkdir::DirEntry| !["modules", "shopfloor"].iter().any(|name| entry.file_name() == *name);
+    // Submodules have repositories of their own there, and the tools their state, which has a look of its own.
+    let is_gits = |entry: &walkdir::DirEntry| {
+        entry.depth() > 1
+            || entry.file_name() != "shopfloor" && !(entry.file_name() == "modules" && entry.file_type().is_dir())
+    };
     for entry in walkdir::WalkDir::new(git_dir).min_depth(1).into_iter().filter_entry(is_gits).filter_map(Result::ok) {
         let kind = entry.file_type();
         let is_read = entry.depth() == 1 && READ_FIRST.0.iter().any(|name| entry.file_name() == *name);
-        let below = entry.path().strip_prefix(git_dir).unwrap_or(entry.path());
-        if is_odd(kind, below) || (is_read && !kind.is_file() && !kind.is_dir()) {
+        // git empties a directory of a rebase and writes an index through a link.
+        let is_odd = is_special(kind) || (kind.is_symlink() && !is_others(git_dir, &entry));
+        if is_odd || (is_read && !kind.is_file() && !kind.is_dir()) {
             return odd(entry.path(), "is not a file");
         }
         if is_read && kind.is_file() && entry.metadata().is_ok_and(|meta| meta.len() > READ_FIRST.1) {
@@ -66,7 +59,9 @@ pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
         if entry.file_name() == "commondir" {
             return odd(&entry.path(), "is nothing that git puts there");
         }
-        if entry.file_type().is_ok_and(|kind| is_odd(kind, Path::new(&entry.file_name()))) {
+        let name = entry.file_name();
+        let is_known = KNOWN_LINKS.iter().any(|known| name == *known) || name.as_bytes().starts_with(b".#");
+        if entry.file_type().is_ok_and(|kind| is_special(kind) || (kind.is_symlink() && !is_known)) {
             return odd(&entry.path(), "is not a file");
         }
     }
@@ -85,6 +80,13 @@ pub fn require_sound(git_dir: &Path) -> Result<()> {
     }
     require_plain(git_dir)?;
     require_plain_common(&common_dir)
+}
+
+/// Whether it is below what other programs link to and no command of ours opens: git-annex's directory, hooks, and what
+/// Emacs puts beside a file that it edits.
+fn is_others(git_dir: &Path, entry: &walkdir::DirEntry) -> bool {
+    let within = |name: &str| entry.path().starts_with(git_dir.join(name));
+    within("annex") || within("hooks") || entry.file_name().as_bytes().starts_with(b".#")
 }
 
 /// Fails with the kind `tampered` if a link is among the directories of our state below a git directory, where an agent

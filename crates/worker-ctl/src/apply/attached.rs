@@ -11,7 +11,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::clone::PLAIN;
+use crate::clone::{PLAIN, common_dir};
 use crate::facts::losses::admin_dir;
 use crate::failure::{Kind, fail};
 use crate::site::Site;
@@ -101,9 +101,8 @@ fn refuse_lone(site: &Site<'_>, place: Checkout<'_>, path: &str, sha: &str) -> R
 fn stores(site: &Site<'_>) -> Result<(PathBuf, PathBuf)> {
     let (own, source) = (site.root.path.join(".git/lfs"), site.source());
     fs::refuse_link(&own)?;
-    let common_dir = site.clone.ask(&source, &["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
     let storage = ["config", "--type=path", "--default", "lfs", "--get", "lfs.storage"];
-    Ok((own, Path::new(&common_dir).join(site.clone.ask(&source, &storage)?)))
+    Ok((own, common_dir(&source).join(site.clone.ask(&source, &storage)?)))
 }
 
 /// The path of an object in a store.

@@ -95,7 +95,7 @@ fn ask_to_resolve(site: &Site<'_>, plan: &Accept, is_forced: bool) -> Result<Lan
     match rebase::ask_to_resolve(site, &worker, &plan.base, &plan.sha, is_forced)? {
         rebase::Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(ConflictedFile::describe).collect())),
         _ => {
-            Err(fail(Kind::Changed, format!("{} was rebased and merges now", plan.name))
+            Err(fail(Kind::Moved, format!("{} was rebased and merges now", plan.name))
                 .hint("run the same command again"))
         }
     }

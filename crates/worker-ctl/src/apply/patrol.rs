@@ -161,10 +161,16 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
         Task::NeedsReview => {
             let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
             let before = worker.work.commit_sha.clone().unwrap_or_default();
-            let (patch, onto) = (site.clone.work_digest(&sha)?, find_fork(site, worker, &sha));
+            let base = site.clone.merge_base(&site.clone.base(), &sha)?.unwrap_or_else(|| sha.clone());
             // The same work on another commit was rebased.
-            let is_same = site.clone.work_digest(&before)? == patch;
-            Ok(Some(if is_same { Input::Rebased { sha, patch, onto } } else { Input::Commit { sha, onto } }))
+            match site.clone.is_same_work(&before, &sha, &base)? {
+                true => Ok(Some(Input::Rebased {
+                    patch: site.clone.work_digest(&sha)?,
+                    onto: find_fork(site, worker, &sha),
+                    sha,
+                })),
+                false => Ok(Some(Input::Commit { onto: find_fork(site, worker, &sha), sha })),
+            }
         }
         // On another branch the worker is doing something else.
         Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),

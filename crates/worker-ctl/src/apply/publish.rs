@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{ListedWorktree, failed, private_dir};
+use shopfloor_core::git::{Git, ListedWorktree, failed, private_dir};
 
 use crate::agent::regex;
 use crate::clone::{LOGGED, SourceClone, require_source};
@@ -119,7 +119,13 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
     let refspec = format!("+{name}:{name}");
     let root = clone.root.to_string_lossy().into_owned();
     let options = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
-    let fetched = clone.git.fetching(source).arg("fetch").args(options).args([&root, &refspec]).capture()?;
+    let fetched = clone
+        .git_in_source(source, source, false)?
+        .fetching(source)
+        .arg("fetch")
+        .args(options)
+        .args([&root, &refspec])
+        .capture()?;
     let fetched = if fetched.status.success() { Ok(()) } else { Err(failed("fetch", &fetched)) };
     let published = fetched.and_then(|()| advance(clone, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
@@ -130,35 +136,37 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
     published
 }
 
-/// The worktree of the source that has the default branch checked out, if any.
-fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
+/// The worktree of the source that has the default branch checked out, if any, and whether it is a linked one.
+fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<(PathBuf, bool)>> {
     let refuse = |why: String, hint: &str| Err(fail(Kind::NotPublished, why).hint(hint));
-    let mut checkout: Option<PathBuf> = None;
-    for ListedWorktree { path: at, branch: on, .. } in clone.git.list_worktrees(source)? {
+    let mut checkout: Option<(PathBuf, bool)> = None;
+    for (n, ListedWorktree { path: at, branch: on, .. }) in clone.git.list_worktrees(source)?.into_iter().enumerate() {
         if private_dir(&at).is_some_and(|dir| holds_branch(&dir, clone, branch)) {
             let why = format!("{} is being rebased or bisected at {}", clone.branch, at.display());
             return refuse(why, "finish the rebase or bisection, then run the same command again");
         }
         if on.as_ref() == Some(&clone.branch)
-            && let Some(other) = checkout.replace(at.clone())
+            && let Some((other, _)) = checkout.replace((at.clone(), n > 0))
         {
             let why = format!("{} is checked out at {} and at {}", clone.branch, other.display(), at.display());
             return refuse(why, "keep it checked out in one worktree only");
         }
     }
-    let Some(mut at) = checkout else { return Ok(None) };
-    let is_there = |at: &Path| {
-        private_dir(at).is_some() && clone.branch_of(at).is_ok_and(|on| on.as_deref() == Some(&clone.branch))
+    let Some((mut at, is_linked)) = checkout else { return Ok(None) };
+    let is_there = |at: &Path| -> Result<bool> {
+        let cmd = clone.git_in_source(source, at, is_linked).map(|git| git.cmd_alone(at));
+        Ok(private_dir(at).is_some()
+            && cmd?.args(["symbolic-ref", "--quiet", "HEAD"]).capture()?.stdout.trim_ascii_end() == branch.as_bytes())
     };
     // With a separate git directory, git lists that directory instead of the checkout.
-    if !is_there(&at) && is_there(source) {
+    if !is_linked && !is_there(&at)? && is_there(source)? {
         at = source.to_owned();
     }
-    if !is_there(&at) {
+    if !is_there(&at)? {
         let why = format!("{} is checked out at {}, which cannot be reached", clone.branch, at.display());
         return refuse(why, "restore that worktree, or run `git worktree prune` in the source");
     }
-    Ok(Some(at))
+    Ok(Some((at, is_linked)))
 }
 
 /// Whether a rebase or bisection of this branch is under way in a worktree.
@@ -171,6 +179,34 @@ fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
         || read("BISECT_START") == clone.branch
 }
 
+/// The changed files that a step from `old` to `new` would overwrite, by an index of our own: an agent of the source can
+/// write in git's that they are unchanged.
+fn overwritten(clone: &SourceClone, git: &Git, at: &Path, old: &str, new: &str) -> Result<Vec<u8>> {
+    let index = clone.root.join("locks/landing-index");
+    fs::create_private_dir(&clone.root.join("locks"))?;
+    [&index, &index.with_extension("lock")].into_iter().try_for_each(|file| fs::remove(file))?;
+    let ask = |args: &[&str], input: Vec<u8>| {
+        let cmd = git.cmd_alone(at).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).input(input);
+        let output = cmd.capture()?;
+        if output.status.success() { Ok(output.stdout) } else { Err(failed(args[0], &output)) }
+    };
+    let changes = ask(&["diff-tree", "-r", "-z", "--no-renames", old, new], Vec::new())?;
+    let mut fields = changes.split(|byte| *byte == 0);
+    let mut before = Vec::new();
+    while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+        // Modes and blobs of both commits: only the first is there to be overwritten. Nothing writes in submodules.
+        let mut about = about.split(|byte| *byte == b' ');
+        let (mode, blob) = (about.next().unwrap_or_default(), about.nth(1).unwrap_or_default());
+        if let Some(mode) = mode.strip_prefix(b":").filter(|mode| *mode != b"000000" && *mode != b"160000") {
+            before.extend([mode, b" ", blob, b"\t", path, b"\0"].concat());
+        }
+    }
+    ask(&["update-index", "-z", "--index-info"], before)?;
+    // A file that is not there cannot be overwritten.
+    let changed = ask(&["diff", "--name-only", "-z", "--no-ext-diff", "--diff-filter=d"], Vec::new())?;
+    fs::remove(&index).map(|()| changed)
+}
+
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
 fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<bool> {
     let branch = format!("refs/heads/{}", clone.branch);
@@ -178,9 +214,15 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
     if now()?.as_deref() != Some(old) {
         return Ok(false);
     }
+    let in_the_way = |at: &Path, git_said: &[u8]| {
+        let why = format!("{} has changes in the way", at.display());
+        let said = String::from_utf8_lossy(git_said).trim().to_owned();
+        let hint = "commit or stash those changes, then run the same command again";
+        Err(fail(Kind::NotPublished, why).because(std::io::Error::other(said)).hint(hint))
+    };
     let (output, checkout) = match find_checkout(clone, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
-        Some(at) => {
+        Some((at, is_linked)) => {
             let options = [
                 "--no-overwrite-ignore",
                 "--ff-only",
@@ -190,12 +232,16 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
                 "--no-verify-signatures",
                 "--no-verify",
             ];
-            let merged = clone.run_in_source(&at, &[&["merge", "--quiet"], &options[..], &[new]].concat())?;
-            (merged, Some(at))
+            let changed = overwritten(clone, &clone.git_in_source(source, &at, is_linked)?, &at, old, new)?;
+            if !changed.is_empty() {
+                return in_the_way(&at, &changed.split(|byte| *byte == 0).collect::<Vec<_>>().join(&b' '));
+            }
+            let cmd = clone.cmd_in_source(source, &at, is_linked)?;
+            (cmd.args(["merge", "--quiet"]).args(options).arg(new).capture()?, Some(at))
         }
         None => {
             let args = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];
-            (clone.run_in_source(source, &args)?, None)
+            (clone.cmd_in_source(source, source, false)?.args(args).capture()?, None)
         }
     };
     // A hook of the source may have moved the branch further.
@@ -204,12 +250,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
     match checkout {
         _ if has_it => Ok(true),
         _ if now.as_deref() != Some(old) => Ok(false),
-        Some(at) => {
-            let why = format!("{} has changes in the way", at.display());
-            let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            let hint = "commit or stash those changes, then run the same command again";
-            Err(fail(Kind::NotPublished, why).because(std::io::Error::other(stderr)).hint(hint))
-        }
+        Some(at) => in_the_way(&at, &output.stderr),
         None => Err(failed("update-ref", &output)),
     }
 }

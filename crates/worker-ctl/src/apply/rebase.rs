@@ -93,7 +93,13 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     if !is_behind(worker, base) || worker.work.commit_sha.is_none() || is_rebasing(tree) || !tree.is_dir() {
         return Ok(());
     }
-    let standing = Standing::read_on(site, worker, base)?;
+    let standing = match Standing::read_on(site, worker, base) {
+        // The next patrol would wait as long for it.
+        Err(failure) if failure.kind == "deadline" => {
+            return remember_tried(site, worker, Some(base)).and(Err(failure));
+        }
+        standing => standing?,
+    };
     let plan = match plan::refresh(&standing, &site.clone.branch) {
         Refresh::Wait => return Ok(()),
         Refresh::Settled => return remember_tried(site, worker, Some(base)),
@@ -134,7 +140,7 @@ fn remember_tried(site: &Site<'_>, worker: &Worker, base: Option<&str>) -> Resul
 fn record_done(site: &Site<'_>, worker: &Worker, base: &str, before: &str) -> Result<Rebased> {
     let sha = site.clone.ask(Path::new(&worker.worktree_path), &["rev-parse", "HEAD"])?;
     let patch = site.clone.work_digest(&sha)?;
-    let is_same = worker.task != Task::NeedsReview || site.clone.work_digest(before)? == patch;
+    let is_same = worker.task != Task::NeedsReview || site.clone.is_same_work(before, &sha, base)?;
     let onto = Some(base.to_owned());
     let input = if is_same { Input::Rebased { sha, patch, onto } } else { Input::Commit { sha, onto } };
     transition::record(site, &worker.name, &input)?;

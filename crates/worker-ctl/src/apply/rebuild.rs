@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::text::shell_word;
 
 use crate::apply::repair;
 use crate::failure::{Kind, fail};
@@ -48,10 +47,8 @@ pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
     for name in earlier_names.filter(|name| !state.workers.contains_key(*name)) {
         let tree = layout::worktree(root, name);
         site.ui.warn(format!(
-            "{name} is left out, because git lists no worktree {}; `git -C {} worktree repair {}` may restore it",
-            tree.display(),
-            shell_word(root),
-            shell_word(&tree)
+            "{name} is left out, because git lists no worktree {}; if the root was moved, move it back first",
+            tree.display()
         ));
     }
     Ok(Rebuilt { state, replaces })
@@ -69,7 +66,7 @@ pub fn write(site: &Site<'_>, rebuilt: &Rebuilt) -> Result<()> {
     let root = &site.root.path;
     let _lock = site.lock_root(RootLock::State)?;
     if fs::read_no_follow(&layout::state(root))? != rebuilt.replaces {
-        return Err(fail(Kind::Changed, "the state changed meanwhile").hint("run the same command again"));
+        return Err(fail(Kind::Moved, "the state changed meanwhile").hint("run the same command again"));
     }
     if let Some(bytes) = fs::read_own(&layout::state(root))? {
         let time = site.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();

@@ -119,9 +119,10 @@ fn clean_worktree(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<St
     let tree = Path::new(&worker.worktree_path);
     let mut kept = trash::move_nested(site, worker)?;
     if is_rebasing(tree) {
-        // The commits are kept, and the checkout below resets the files.
+        // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
         require_own_rebase(worker.checkout())?;
-        site.clone.ask(tree, &["rebase", "--quit"])?;
+        let record = site.clone.git_dir(tree)?;
+        ["rebase-merge", "rebase-apply"].iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
     }
     site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base])?;
     kept.extend(trash::move_nested(site, worker)?);

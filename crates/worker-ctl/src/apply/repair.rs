@@ -8,6 +8,7 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::{copies, rebase, session, transition, trash};
 use crate::clone::is_rebasing;
+use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
@@ -40,6 +41,11 @@ pub fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     if tree.symlink_metadata().is_ok() {
         return Ok(());
+    }
+    if tree.parent() != Some(&layout::worktrees(&site.root.path)) {
+        let root = site.root.path.display();
+        let why = format!("{} is not below {root}: the root was moved", tree.display());
+        return Err(fail(Kind::Moved, why).hint(layout::back(&site.root.path, tree)));
     }
     // A program that still runs works in a directory that is gone.
     if site.tmux()?.is_running() {

@@ -26,7 +26,7 @@ pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     // The stashes are kept now, and stay in git's list.
     let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&site.clone, worker)? };
     if again != losses || write_tree(site, worker, &losses)? != files {
-        return Err(fail(Kind::Changed, format!("the worktree of {} is still changing", worker.name))
+        return Err(fail(Kind::Moved, format!("the worktree of {} is still changing", worker.name))
             .hint(format!("run the same command again; the work up to now is kept as {name}")));
     }
     Ok(vec![name])
@@ -150,7 +150,7 @@ pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Resul
     let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
         if !is_kept && !losses.is_empty() {
-            return Err(fail(Kind::Changed, format!("{} has changed meanwhile", tree.display()))
+            return Err(fail(Kind::Moved, format!("{} has changed meanwhile", tree.display()))
                 .details(losses.lines())
                 .hint("run the same command again"));
         }

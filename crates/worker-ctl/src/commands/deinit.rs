@@ -93,7 +93,14 @@ fn hand_over(site: &Site<'_>) -> Result<()> {
             continue;
         }
         let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
-        let given = site.clone.git.fetching(&source).args(fetch).arg(root).arg(format!("{name}:{name}")).capture()?;
+        let given = site
+            .clone
+            .git_in_source(&source, &source, false)?
+            .fetching(&source)
+            .args(fetch)
+            .arg(root)
+            .arg(format!("{name}:{name}"))
+            .capture()?;
         if !given.status.success() {
             return Err(failed("fetch", &given));
         }

@@ -177,10 +177,7 @@ fn check_worktree<'a>(site: &'a Site<'_>, worker: &Worker) -> Finding<Repair<'a>
     if !path.is_dir() && path.parent() != Some(&layout::worktrees(&site.root.path)) {
         let root = site.root.path.display();
         let detail = format!("the worktree of {name} is {}, but the root is {root} now", path.display());
-        let fix = format!(
-            "move the root back; or run `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
-        );
-        return bad(detail, fix, None);
+        return bad(detail, layout::back(&site.root.path, path), None);
     }
     if !path.is_dir() {
         let detail = format!("the worktree of {name} is missing");

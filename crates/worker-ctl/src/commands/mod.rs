@@ -145,9 +145,12 @@ pub fn fork(site: &Site<'_>, sha: &str) -> Result<String> {
     Ok(site.clone.merge_base(&base, sha)?.unwrap_or(base))
 }
 
+/// The option by which no configuration leaves a submodule out of a diff.
+pub const WHOLE: &str = "--ignore-submodules=none";
+
 /// The diff of the work on `sha` against the commit at which it branched off.
 pub fn diff(site: &Site<'_>, sha: &str) -> Result<String> {
-    let command = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
+    let command = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", WHOLE];
     let diff = site.clone.ask(&site.root.path, &[&command[..], &[&fork(site, sha)?, sha]].concat())?;
     Ok(if diff.is_empty() { diff } else { format!("{diff}\n") })
 }

@@ -13,7 +13,7 @@ use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::{printable_lines, shell_word};
 
 use crate::apply::{patrol, rebase, transition};
-use crate::commands::{self, WorkerKeys, look};
+use crate::commands::{self, WHOLE, WorkerKeys, look};
 use crate::failure::{Kind, fail};
 use crate::plan::accept::require_review;
 use crate::plan::machine::Input;
@@ -116,11 +116,11 @@ fn show(site: &Site<'_>, name: &str, sha: &str, interface: Option<Interface>) ->
         Failure::failed(format!("{program} is not on the PATH")).hint("install it, or use `--interface git`")
     };
     let args: Vec<&str> = match interface {
-        Interface::Git => vec!["diff", "--no-ext-diff", "--no-textconv", &from, sha],
+        Interface::Git => vec!["diff", "--no-ext-diff", "--no-textconv", WHOLE, &from, sha],
         Interface::Difftastic if !has("difft") => return Err(missing("difft")),
-        Interface::Difftastic => vec!["-c", "diff.external=difft", "diff", "--ext-diff", &from, sha],
+        Interface::Difftastic => vec!["-c", "diff.external=difft", "diff", "--ext-diff", WHOLE, &from, sha],
         Interface::Vscode if !has("code") => return Err(missing("code")),
-        Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", &from, sha],
+        Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", WHOLE, &from, sha],
     };
     // Run in the clone, not in the worktree, because the agent can write the worktree's attributes and configuration.
     let cmd = site.clone.git.shown(&site.root.path);

@@ -1,17 +1,19 @@
 //! `root trust`: puts a root on the user's own list, once a person has seen its configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::commands::{self, RootAnswer};
+use crate::failure::Kind;
 use crate::layout;
-use crate::root::{common_of, require_root};
+use crate::root::{common_of, read_record, require_root};
 use crate::roots;
 
 #[derive(Debug, Subcommand)]
@@ -39,17 +41,37 @@ pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result
         require_root(env, root)?;
         return Ok(commands::show(ui, RootAnswer { root }, &[format!("list {}", root.display())]));
     }
+    trust(ui, env, root, args.yes)?;
+    match ui.is_json() {
+        true => ui.json(&RootAnswer { root }),
+        false => ui.done(format!("listed {}", printable(&root.to_string_lossy()))),
+    }
+    Ok(Exit::Done)
+}
+
+/// Shows the configuration of a root, and lists the root if a person agrees.
+fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     let source = require_root(env, root)?;
     let config = fs::read(&layout::config(root))?.unwrap_or_default();
     let title = format!("{}, a root of {}, has this configuration:", root.display(), source.display());
     let config = String::from_utf8_lossy(&config);
     let lines = config.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned);
     ui.show(&std::iter::once(title).chain(lines).collect::<Vec<_>>());
-    commands::confirm(ui, args.yes, "Run what it says, in this root from now on?", "the root was not listed")?;
-    roots::record(env, root, Some(&common_of(env, &source)))?;
-    match ui.is_json() {
-        true => ui.json(&RootAnswer { root }),
-        false => ui.done(format!("listed {}", printable(&root.to_string_lossy()))),
+    commands::confirm(ui, is_agreed, "Run what it says, in this root from now on?", "the root was not listed")?;
+    roots::record(env, root, Some(&common_of(env, &source)))
+}
+
+/// Asks about the root that the current repository records, which may be from before there was a list. All other
+/// failures stay as they are.
+pub fn offer(ui: &Ui, env: &Env, failure: Failure) -> Result<()> {
+    let is_old = Kind::UnlistedRoot.is_kind_of(&failure) && failure.exit == Exit::Decide;
+    if !is_old || !ui.can_ask() || ui.is_dry() {
+        return Err(failure);
     }
-    Ok(Exit::Done)
+    let recorded = read_record(&Git::find(env)?.discover()?.home.common_dir)?.unwrap_or_default();
+    // `init` makes no root in a worktree, where an agent could go on writing its configuration.
+    if recorded.ancestors().skip(1).any(|above| above.join(".git").symlink_metadata().is_ok()) {
+        return Err(failure);
+    }
+    trust(ui, env, &recorded.canonicalize().unwrap_or(recorded), false)
 }

@@ -119,7 +119,7 @@ fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
     }
     if !rebase::move_worktree(site, worker.checkout(), from, base)? {
         return Err(
-            fail(Kind::Changed, format!("{} changed meanwhile", tree.display())).hint("run the same command again")
+            fail(Kind::Moved, format!("{} changed meanwhile", tree.display())).hint("run the same command again")
         );
     }
     copies::copy_all(site, tree)

@@ -109,7 +109,15 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
         names.push(pre_sha.clone());
     }
     if let Some(dir) = admin_dir(clone, tree)? {
-        let files = ["rebase-merge/orig-head", "rebase-apply/orig-head", "MERGE_HEAD", "CHERRY_PICK_HEAD", "HEAD"];
+        let files = [
+            "rebase-merge/orig-head",
+            "rebase-merge/autostash",
+            "rebase-apply/orig-head",
+            "rebase-apply/autostash",
+            "MERGE_HEAD",
+            "CHERRY_PICK_HEAD",
+            "HEAD",
+        ];
         for file in files {
             let text = fs::read(&dir.join(file))?.unwrap_or_default();
             let text = String::from_utf8_lossy(&text).trim().to_owned();

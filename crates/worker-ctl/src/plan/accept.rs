@@ -90,8 +90,10 @@ fn refuse_changed(standing: &Standing, work: &WorkFacts, is_forced: bool) -> Res
             .details(work.markers.iter().map(|path| format!("  {path}")))
             .hint(format!("ask the worker to resolve them: `worker-ctl message {name} TEXT`, or use `--force`")));
     }
-    if worker.work.reviewed_patch.as_ref().is_some_and(|patch| *patch != work.patch) {
-        return Err(fail(Kind::Unreviewed, format!("{name} changed since it was reviewed"))
+    // Where the reviewed work was found again on another commit, that commit counts as reviewed.
+    let is_reviewed = worker.work.reviewed_sha.as_ref() == Some(&work.sha);
+    if worker.work.reviewed_patch.as_ref().is_some_and(|patch| *patch != work.patch || !is_reviewed) {
+        return Err(fail(Kind::Changed, format!("{name} changed since it was reviewed"))
             .hint(format!("review the work again: `worker-ctl review {name}`, or use `--force`")));
     }
     Ok(())
@@ -123,7 +125,7 @@ mod tests {
     #[test]
     fn each_refusal_has_its_kind_and_force_overrules_only_markers_and_later_changes() {
         type SpoilStanding = fn(&mut Standing);
-        let spoils: [(&str, SpoilStanding, bool); 10] = [
+        let spoils: [(&str, SpoilStanding, bool); 11] = [
             ("wrong_state", |s| s.worker.task = Task::Working, false),
             ("wrong_state", |s| s.work = None, false),
             ("dirty", |s| s.worktree.dirty.push("a".into()), false),
@@ -131,7 +133,8 @@ mod tests {
             ("wrong_state", |s| s.worktree.head = Some("later".into()), false),
             ("wrong_state", |s| s.worktree.is_rebasing = true, false),
             ("markers", |s| work(s).markers.push("a".into()), true),
-            ("unreviewed", |s| work(s).patch = "another".into(), true),
+            ("changed", |s| work(s).patch = "another".into(), true),
+            ("changed", |s| s.worker.work.reviewed_sha = None, true),
             ("moved_back", |s| work(s).was_moved_back = true, false),
             (
                 "conflict",

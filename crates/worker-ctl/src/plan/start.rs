@@ -39,6 +39,7 @@ pub mod tests {
         let has_work = !matches!(task, Task::Idle | Task::Rebasing { .. });
         worker.program.session = Session::Up;
         worker.work.commit_sha = has_work.then(|| "sha".into());
+        worker.work.reviewed_sha = has_work.then(|| "sha".into());
         worker.work.reviewed_patch = has_work.then(|| "patch".into());
         worker.task = task;
         let worktree = WorktreeFacts {

@@ -23,7 +23,7 @@ fn image(at: &Repo<'_>, file: &str) -> [String; 6] {
 fn assert_changed(floor: &Floor<'_>, name: &str) {
     let old = tip(floor);
     let answer = floor.ctl(&["accept", name, "--json"]).exit(1).json();
-    assert_eq!(text(&answer, "/error/kind"), "unreviewed");
+    assert_eq!(text(&answer, "/error/kind"), "changed");
     floor.ctl(&["accept", name]).exit(1).err_has("changed since it was reviewed");
     floor.ctl(&["accept"]).exit(1).err_has("reviewed");
     assert_eq!((tip(floor), text(&floor.status(name), "/status")), (old, "needs_review"));

@@ -65,7 +65,7 @@ fn a_root_that_the_users_list_does_not_name_is_not_used() {
 }
 
 #[test]
-fn a_root_that_is_not_listed_is_used_once_a_person_has_seen_its_configuration() {
+fn a_root_from_before_the_list_is_used_once_a_person_has_seen_its_configuration() {
     let w = World::new();
     let app = w.repo("a");
     app.run("worker-ctl", &["init"]).succeeds();
@@ -76,7 +76,7 @@ fn a_root_that_is_not_listed_is_used_once_a_person_has_seen_its_configuration() 
     // Nobody can be asked.
     let hint = format!("worker-ctl root trust {}", root.path.display());
     for args in [&["status"][..], &["up", "--detach"], &["doctor", "--repair", "--yes"]] {
-        app.run("worker-ctl", args).exit(2).err_has(&hint);
+        app.run("worker-ctl", args).exit(3).err_has(&hint);
         root.run("worker-ctl", args).exit(2).err_has(&hint);
     }
     app.run("worker-ctl", &["root", "trust", root.path.to_str().unwrap()]).exit(3).err_has("--yes");
@@ -85,11 +85,10 @@ fn a_root_that_is_not_listed_is_used_once_a_person_has_seen_its_configuration() 
         let shown = app.on_terminal(command, keys).exit(exit);
         assert_eq!(shown.stdout.contains("skip_permissions = true"), !command.contains(" -n "), "{shown}");
     };
-    let trust = |options: &str| format!("worker-ctl {options} root trust {}", root.path.display());
-    asked(&trust(""), "n\n", 3);
-    asked(&trust("-n"), "y\n", 0);
+    asked("worker-ctl status", "n\n", 3);
+    asked("worker-ctl -n patrol", "y\n", 3);
     assert!(!list.exists());
-    asked(&trust(""), "y\n", 0);
+    asked("worker-ctl status", "y\n", 0);
     assert_eq!(read(&list), line);
     app.run("worker-ctl", &["status"]).exit(0);
     root.run("worker-ctl", &["status"]).exit(0);

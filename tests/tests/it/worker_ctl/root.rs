@@ -205,7 +205,7 @@ fn a_moved_root_creates_nothing_at_its_old_path() {
     moved.run("worker-ctl", &["status"]).exit(2).err_has("is not on your list of roots");
     moved.run("worker-ctl", &["root", "trust", ".", "--yes"]).succeeds();
     let answer = moved.run("worker-ctl", &["doctor", "--repair", "--yes"]).exit(1);
-    answer.out_has("but the root is");
+    answer.out_has("but the root is").out_has("move the root back: `mv ");
     assert!(!floor.root.path.exists());
     moved.sh("git worktree repair .worktrees/*").succeeds();
     moved.run("worker-ctl", &["doctor", "--rebuild", "--yes"]).succeeds();
