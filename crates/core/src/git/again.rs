@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Git, Home, LOCAL_VARS, MEMORY, Repo, failed, private_dir, refuse_linked_state};
+use super::home::MEMORY;
+use super::{Git, Home, LOCAL_VARS, Repo, failed, private_dir, refuse_linked_state};
 use crate::env::Env;
 use crate::error::Result;
 use crate::fs::{self, Stat};

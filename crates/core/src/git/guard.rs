@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use super::plain::{refuse_linked_state, require_plain, require_plain_common, tampered};
+use super::plain::{clean, refuse_linked_state, require_plain, require_plain_common, tampered};
 use super::proven::WorktreeDir;
 use super::stand_in::{Owner, require_no_way_out};
 use super::{Git, LOCAL_VARS, failed, nul_fields, private_dir};
@@ -350,18 +350,6 @@ pub fn recorded_path(record: &Path) -> Result<Option<PathBuf>> {
 /// not exist any more.
 pub fn leads_back(worktree: &Path, record: &Path) -> bool {
     WorktreeDir::open(worktree, record).is_ok_and(|found| found.is_some())
-}
-
-/// The path without `.` and `..`, resolved as text.
-pub fn clean(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut out, component| {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => drop(out.pop()),
-            component => out.push(component),
-        }
-        out
-    })
 }
 
 /// The private git directory that a repository has recorded for a linked worktree: not what the worktree says of

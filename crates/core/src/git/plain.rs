@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::FileType;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
@@ -116,4 +116,16 @@ pub fn refuse_linked_state(git_dir: &Path) -> Result<()> {
 
 pub(super) fn tampered(why: String) -> Failure {
     Failure::new(Exit::Failed, "tampered", why)
+}
+
+/// The path without `.` and `..`, resolved as text.
+pub fn clean(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut out, component| {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(out.pop()),
+            component => out.push(component),
+        }
+        out
+    })
 }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::guard::clean;
+use super::plain::clean;
 use crate::error::{Failure, Result};
 use crate::fs::Root;
 use crate::path::RelPath;

@@ -1,0 +1,94 @@
+//! Which checkout is the main one of a repository, and which repository a clone of worker-ctl's is one of.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::plain::tampered;
+use super::{Git, Repo, common_dir_of, private_dir};
+use crate::env::Env;
+use crate::error::Result;
+use crate::fs;
+use crate::lock::Lock;
+use crate::own_files;
+use crate::roots;
+
+/// The file in which we record the main checkout of a repository with a separate git directory, because git does not
+/// record it.
+pub(super) const MEMORY: &str = "shopfloor/main-checkout";
+
+impl Git {
+    pub(super) fn main_checkout(&self, git_dir: &Path, common_dir: &Path, worktree: Option<&Path>) -> Result<PathBuf> {
+        let parent = common_dir.parent().unwrap_or(common_dir);
+        if let (true, Some(worktree)) = (git_dir == common_dir, worktree) {
+            // Any agent can lead its worktree to the main checkout's git directory. A separate git directory of that name
+            // has nothing beside it.
+            let has_files = || fs::list(parent).is_ok_and(|names| names.len() > 1);
+            if common_dir.ends_with(".git") && worktree.join(".git").is_file() && has_files() {
+                let what = format!("{}/.git leads to the git directory of {}", worktree.display(), parent.display());
+                return Err(tampered(what).hint(format!(
+                    "run the command in {}; if the directory is a checkout of its own, rename its git directory",
+                    parent.display()
+                )));
+            }
+            return Ok(worktree.to_path_buf());
+        }
+        // An agent may be able to write that file, so it counts as we wrote it, if the checkout still leads here.
+        let memory = common_dir.join(MEMORY);
+        let remembered = fs::read(&memory)?.filter(|text| own_files::is_listed(&self.env, &memory, text));
+        let remembered = remembered.map(|text| PathBuf::from(OsString::from_vec(text)));
+        let own = common_dir.canonicalize().ok();
+        if let Some(checkout) = remembered.filter(|dir| own.is_some() && private_dir(dir) == own) {
+            return Ok(checkout);
+        }
+        if common_dir.ends_with(".git") || common_dir.ends_with(".bare") {
+            return Ok(parent.to_path_buf());
+        }
+        // The git directory of a submodule names its work tree. Other separate git directories do not, so
+        // `remember_main_checkout` records it.
+        let configured = self.config(common_dir, "core.worktree")?;
+        let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok());
+        Ok(checkout.filter(|c| c.join(".git").exists()).unwrap_or_else(|| common_dir.to_path_buf()))
+    }
+
+    /// The source, if the repository is the clone of a root that the user's list names for that source.
+    pub(super) fn source(&self, repo: &Repo) -> Result<Option<PathBuf>> {
+        let Some(source) = self.recorded_source(&repo.common_dir)?.filter(|s| s.is_absolute() && s.is_dir()) else {
+            return Ok(None);
+        };
+        let root = repo.main_checkout.canonicalize().unwrap_or_default();
+        let listed = roots::load(&self.env)?.remove(&root);
+        Ok(Some(source).filter(|source| listed.is_some() && common_dir_of(source) == listed))
+    }
+
+    /// The `shopfloor.source` that `worker-ctl init` wrote into the configuration of this git directory. Included files
+    /// and other levels of configuration do not count. The file is searched first, because asking git costs a process
+    /// that almost no repository needs.
+    pub fn recorded_source(&self, git_dir: &Path) -> Result<Option<PathBuf>> {
+        let file = git_dir.join("config");
+        let text = fs::read(&file)?.unwrap_or_default().to_ascii_lowercase();
+        if !text.split(|b| *b == b'\n').any(|line| line.trim_ascii().starts_with(b"[shopfloor]")) {
+            return Ok(None);
+        }
+        let cmd = self.cmd(Path::new("/")).args(["config", "--file"]).arg(&file);
+        let output = cmd.args(["--no-includes", "-z", "--get", "shopfloor.source"]).capture()?;
+        let value = output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsString::from_vec(v.to_vec())));
+        Ok(value.filter(|value| output.status.success() && !value.as_os_str().is_empty()))
+    }
+}
+
+impl Repo {
+    /// Records the main checkout of a repository with a separate git directory, so that its linked worktrees find it.
+    /// Only commands that write may call this.
+    pub fn remember_main_checkout(&self, env: &Env) -> Result<()> {
+        let derived = |worktree: &Path| self.common_dir == worktree.join(".git");
+        let Some(worktree) = self.worktree.as_ref().filter(|w| !derived(w) && !self.is_linked()) else { return Ok(()) };
+        let path = self.common_dir.join(MEMORY);
+        let bytes = worktree.as_os_str().as_bytes();
+        if fs::read(&path)?.as_deref() == Some(bytes) && own_files::is_listed(env, &path, bytes) {
+            return Ok(());
+        }
+        let _lock = Lock::take(&path.with_extension("lock"))?;
+        own_files::write(env, &path, bytes)
+    }
+}
