@@ -1,10 +1,11 @@
 //! git in the directory that all worktrees share. Agents can write most of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::guard::{NO_HOOKS, Pinned, reads_own_settings};
-use super::plain::{require_plain_common, tampered};
-use super::{Git, common_dir_of, private_dir, recorded_dir};
+use super::plain::{require_plain_common, require_sound, tampered};
+use super::stand_in::Owner;
+use super::{Git, Repo, common_dir_of, private_dir, recorded_dir};
 use crate::error::Result;
 use crate::text::shell_word;
 
@@ -21,6 +22,25 @@ impl Git {
         let common = stand_in.unwrap_or_else(|| common_dir.to_path_buf());
         let settings = NO_HOOKS.iter().skip(1).step_by(2).map(Into::into).collect();
         let pinned = Pinned { settings, ..Pinned::new(common_dir, common_dir.to_path_buf(), Some(common)) };
+        Ok(Git { pinned: Some(pinned), ..self.clone() })
+    }
+
+    /// git for what nobody typed, in a repository that an agent may have made or led us to: no hooks, and of its
+    /// configuration only who commits, what runs nothing, and what the person's own configuration says too. Where the
+    /// user's state cannot be written, as in an agent's sandbox, it is the same git. Exit 4, kind `tampered`, where
+    /// something is not as git makes it.
+    pub fn unattended(&self, repo: &Repo) -> Result<Git> {
+        require_sound(&repo.git_dir)?;
+        let dir = self.own_place(&repo.common_dir)?.with_extension("unattended");
+        let common = match self.stand_in(&repo.common_dir, &Owner::Agents { dir, theirs: PathBuf::from("/") }) {
+            Err(failure) if failure.is_write_refused() => return Ok(self.clone()),
+            made => made?,
+        };
+        let mut settings = self.own_settings(&repo.git_dir)?;
+        settings.extend(self.identity(&repo.common_dir.join("config"))?);
+        settings.push("core.hooksPath=/dev/null".into());
+        let worktree = repo.require_worktree()?;
+        let pinned = Pinned { settings, ..Pinned::new(worktree, repo.git_dir.clone(), Some(common)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 

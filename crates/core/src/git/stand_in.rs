@@ -131,6 +131,13 @@ impl Git {
         Ok(settings.into_iter().map(|(key, value)| pair(&key, value.as_deref())).collect())
     }
 
+    /// Who commits, as a file of configuration says.
+    pub(super) fn identity(&self, file: &Path) -> Result<Vec<OsString>> {
+        let mut settings = self.settings(file)?;
+        settings.retain(|(key, _)| key == "user.name" || key == "user.email");
+        Ok(settings.into_iter().map(|(key, value)| pair(&key, value.as_deref())).collect())
+    }
+
     /// Refuses a worktree's own configuration that could run something. Exit 4, kind `tampered`.
     pub(super) fn refuse_own_programs(&self, git_dir: &Path) -> Result<()> {
         let file = git_dir.join("config.worktree");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{private_dir, require_sound};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
@@ -80,6 +80,8 @@ pub fn commit(env: &Env, ledger: &Ledger, effect: Effect) -> Result<Committed> {
     let lock = ledger.repo.shared_state(TOOL).join(format!("{}.commit.lock", ledger.word()));
     let _lock = if effect.is_dry() { None } else { Some(Lock::take(&lock)?) };
     refuse_hopeless(ledger)?;
+    // git writes the message through a link.
+    require_sound(&ledger.repo.git_dir)?;
     let Some(prefix) = ledger.in_tree() else { return Ok(Committed::Nothing) };
     let all = paths(ledger, prefix.as_path());
     for _ in 1..TRIES {

@@ -123,7 +123,9 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     }
     args.kind = args.kind.or(Some("session_end".into()));
     args.reason = args.reason.or(reason);
-    let ledger = Ledger::find(ui, &env, ledger_args)?;
+    let mut ledger = Ledger::find(ui, &env, ledger_args)?;
+    // Nobody typed this, and the agent says where it was.
+    ledger.git = ledger.git.unattended(&ledger.repo)?;
     let drafts = SessionDraft::open_all(&env, &ledger.drafts(), &session, Effect::of(ui))?;
     let kept =
         drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text, Grammar::Event)));

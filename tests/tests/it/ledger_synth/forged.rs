@@ -1,6 +1,6 @@
 //! State below `.git` that somebody else wrote: it is input, and nothing of a person's is deleted or shown for it.
 
-use crate::support::ledger::{CURRENT, EVENTS, event, synth};
+use crate::support::ledger::{CURRENT, EVENTS, event, run_with_input, synth};
 use crate::support::world::{Repo, World, write};
 
 /// Puts a link to a directory of a person's in the place of a directory of our state.
@@ -73,5 +73,53 @@ fn a_forged_cache_is_no_reason_to_fail() {
         assert!(app.read(CURRENT).contains(&format!("forgery number {at}")), "{forge}");
         app.sh(&format!("rm -rf {}", cache.display())).exit(0);
         synth(&app);
+    }
+}
+
+/// The end of a session commits where nobody looks, and where an agent says that it was.
+#[test]
+fn the_end_of_a_session_runs_nothing_of_an_agents_and_writes_through_no_link() {
+    let w = World::new();
+    let app = w.app();
+    let mark = w.path("mark");
+    let evil = format!("#!/bin/sh\necho $0 >> '{}'\ncat\n", mark.display());
+    let end = |at: &Repo<'_>, n: u32| {
+        at.ledger(&["add", "--draft", "--done", "x"]).any_status().any_out().any_err();
+        let payload =
+            format!("{{\"session_id\":\"s{n}\",\"cwd\":\"{}\",\"hook_event_name\":\"SessionEnd\"}}", at.path.display());
+        run_with_input(at, &["add", "--from-hook", "claude", "--synth", "--commit"], &payload)
+            .exit(0)
+            .any_out()
+            .any_err();
+    };
+    // A repository that the agent made in its worktree, with hooks, a filter and a program for signatures.
+    let agent = app.worktree("agent");
+    agent.sh("git init -q -b main sub && mkdir hooks").exit(0);
+    let sub = w.at(agent.path.join("sub"));
+    for hook in ["sub/.git/hooks/pre-commit", "sub/.git/hooks/reference-transaction", "hooks/pre-commit"] {
+        agent.write(hook, &evil);
+        agent.sh(&format!("chmod +x {hook}")).exit(0);
+    }
+    sub.sh("cp .git/hooks/pre-commit x && git config filter.x.clean $PWD/x && git config gpg.program $PWD/x").exit(0);
+    sub.sh("git config commit.gpgSign false && echo '* filter=x' > .git/info/attributes").exit(0);
+    end(&sub, 1);
+    assert!(!mark.exists() && sub.git(&["log", "--format=%s"]).contains("ledger"), "it is committed all the same");
+    // Its worktree's own configuration.
+    app.git(&["config", "extensions.worktreeConfig", "true"]);
+    agent.git(&["config", "--worktree", "core.hooksPath", agent.path.join("hooks").to_str().unwrap()]);
+    end(&agent, 2);
+    assert!(!mark.exists());
+    // A link where git puts the message.
+    let diary = w.path("diary");
+    write(&diary, "of a person\n");
+    for (at, git_dir) in [(&agent, ".git/worktrees/agent"), (&app, ".git")] {
+        app.sh(&format!("ln -sf '{}' {git_dir}/COMMIT_EDITMSG", diary.display())).exit(0);
+        end(at, 3);
+        at.ledger(&["add", "--done", "y", "--synth", "--commit"])
+            .exit(4)
+            .any_out()
+            .err_has("COMMIT_EDITMSG is not a file");
+        assert_eq!(std::fs::read_to_string(&diary).unwrap(), "of a person\n");
+        app.sh(&format!("rm {git_dir}/COMMIT_EDITMSG")).exit(0);
     }
 }
