@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObjectProp, CstRootNode};
-use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use shopfloor_core::agents::ProjectFiles;
 use shopfloor_core::env::Env;
-use shopfloor_core::hash::Digest;
 use shopfloor_core::text::Position;
 
 use crate::hook_program::HookProgram;
@@ -18,29 +17,25 @@ use crate::hook_program::HookProgram;
 const ENVIRONMENT_FILE: &str = "CLAUDE_ENV_FILE";
 
 /// The end of a session, as its hook tells it on stdin.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 pub struct SessionEnd {
     /// Empty if the hook does not say.
-    #[serde(default, rename = "session_id", deserialize_with = "text_or_null")]
     pub session: String,
-    #[serde(default, rename = "cwd")]
     pub dir: Option<PathBuf>,
-    #[serde(default)]
     pub reason: Option<String>,
-}
-
-fn text_or_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Option::<String>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Parses the input of a SessionEnd hook.
 pub fn session_end(input: &[u8]) -> serde_json::Result<SessionEnd> {
-    serde_json::from_slice(input)
+    let input: Value = serde_json::from_slice(input)?;
+    let text = |key: &str| input[key].as_str().map(str::to_owned);
+    let session = text("session_id").unwrap_or_default();
+    Ok(SessionEnd { session, dir: text("cwd").map(PathBuf::from), reason: text("reason") })
 }
 
 /// The session that a SessionStart hook names on stdin; empty if it names none.
 pub fn started_session(input: &[u8]) -> String {
-    let input: serde_json::Value = serde_json::from_slice(input).unwrap_or_default();
+    let input: Value = serde_json::from_slice(input).unwrap_or_default();
     input["session_id"].as_str().unwrap_or_default().to_owned()
 }
 
@@ -50,22 +45,8 @@ pub fn environment_file(env: &Env) -> Option<&Path> {
 }
 
 /// The answer of a SessionStart hook: a text that becomes part of the session's context.
-pub fn session_start_answer(context: &str) -> impl Serialize + '_ {
-    let output = HookOutput { hook_event_name: "SessionStart", additional_context: context };
-    SessionStartAnswer { hook_specific_output: output }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SessionStartAnswer<'a> {
-    hook_specific_output: HookOutput<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct HookOutput<'a> {
-    hook_event_name: &'static str,
-    additional_context: &'a str,
+pub fn session_start_answer(context: &str) -> Value {
+    json!({ "hookSpecificOutput": { "hookEventName": "SessionStart", "additionalContext": context } })
 }
 
 /// A file of the setup of a program, relative to the work tree.
@@ -94,7 +75,7 @@ impl SetupFile {
     pub fn set_up(&self, text: &str) -> Result<String, String> {
         match self {
             SetupFile::Hooks(program, files) => with_hooks(text, *program, files),
-            SetupFile::Skill(_) if text.is_empty() || is_old_skill(text) => Ok(SKILL.to_owned()),
+            SetupFile::Skill(_) if text.is_empty() => Ok(SKILL.to_owned()),
             SetupFile::Skill(_) => Ok(text.to_owned()),
         }
     }
@@ -103,15 +84,10 @@ impl SetupFile {
     pub fn take_out(&self, text: &str) -> Result<String, String> {
         match self {
             SetupFile::Hooks(program, _) => without_hooks(text, *program),
-            SetupFile::Skill(_) if text == SKILL || is_old_skill(text) => Ok(String::new()),
+            SetupFile::Skill(_) if text == SKILL => Ok(String::new()),
             SetupFile::Skill(_) => Ok(text.to_owned()),
         }
     }
-}
-
-/// Whether an earlier ledger-synth wrote the skill and nobody changed it.
-fn is_old_skill(text: &str) -> bool {
-    OLD_SKILLS.contains(&&*Digest::of(text.as_bytes()).to_string())
 }
 
 /// Each hook, and the command it runs. Only Claude Code shows nobody what a hook prints at the end of a session.
@@ -187,9 +163,6 @@ fn without_hooks(text: &str, program: HookProgram) -> Result<String, String> {
 
 /// The skill, as the programs read it.
 const SKILL: &str = include_str!("../../../skills/synthesize-ledgers/SKILL.md");
-
-/// The SHA-256 of the skills that earlier versions wrote.
-const OLD_SKILLS: [&str; 1] = ["3fb56009391e2fbea76e34d989c1c0ebd6a056ddb5f2e8a767aaee3d53a6fcb4"];
 
 #[cfg(test)]
 mod tests {

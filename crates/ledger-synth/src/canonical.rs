@@ -1,5 +1,4 @@
-//! The canonical form of an event. The hash of the first form in which it was read is its id, however and wherever it
-//! is written.
+//! The canonical form of an event. Its hash is the id of the event, however and wherever the event is written.
 
 use shopfloor_core::hash::Digest;
 
@@ -7,19 +6,14 @@ use crate::entry::Entry;
 use crate::event::LedgerEvent;
 
 /// The hash of an event's canonical form.
-pub fn id(event: &LedgerEvent<'_>) -> Digest {
-    id_with(event, &mut Vec::new())
-}
-
-/// The same, with a buffer for the form.
-pub fn id_with(event: &LedgerEvent<'_>, form: &mut Vec<u8>) -> Digest {
-    form.clear();
-    encode(event, form);
-    Digest::of(form)
+pub fn id(event: &LedgerEvent) -> Digest {
+    let mut form = Vec::new();
+    encode(event, &mut form);
+    Digest::of(&form)
 }
 
 /// Writes the length of each part before it, so that no two events share a form.
-fn encode(event: &LedgerEvent<'_>, out: &mut Vec<u8>) {
+fn encode(event: &LedgerEvent, out: &mut Vec<u8>) {
     let text = |out: &mut Vec<u8>, text: &str| {
         // No text is longer than its file.
         out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());

@@ -6,7 +6,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
 use crate::commands::{
-    add, archive, banner, check, config, conflicts, doctor, explain, hook, install, lint, merge_driver, migrate, notes,
+    add, archive, banner, check, config, conflicts, doctor, explain, hook, install, merge_driver, migrate, notes,
     prune, retract, synth,
 };
 use crate::section::Section;
@@ -45,7 +45,7 @@ pub enum Command {
     Explain(explain::Args),
     Conflicts(conflicts::Args),
     Retract(retract::Args),
-    Lint(lint::Args),
+    Lint(check::LintArgs),
     Migrate(migrate::Args),
     MergeDriver(merge_driver::Args),
     Install(install::Args),
@@ -68,7 +68,6 @@ impl CommandLine for Cli {
         &[
             ("retention", &["prune", "config"]),
             ("session_window", &["add", "banner", "archive", "doctor", "hook", "config"]),
-            ("format", &["add", "banner", "archive", "doctor", "hook", "config"]),
             ("min_interval", &["add", "config"]),
         ]
     }

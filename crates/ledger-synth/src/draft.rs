@@ -15,7 +15,6 @@ use shopfloor_core::path::RelPath;
 use crate::event_file::LIMIT;
 use crate::instant::EventTime;
 use crate::scalar::{from_safe, safe};
-use crate::settings::Effect;
 use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
 
 /// The draft of a session, locked while it is open.
@@ -94,14 +93,14 @@ impl SessionDraft {
     }
 
     /// Opens every draft that belongs in the event at the end of a session: its own, and the one without a name.
-    pub fn open_all(env: &Env, drafts: &DraftDirs, session: &str, effect: Effect) -> Result<Vec<SessionDraft>> {
+    pub fn open_all(env: &Env, drafts: &DraftDirs, session: &str, is_dry: bool) -> Result<Vec<SessionDraft>> {
         let told = variable(env, SESSION_VARIABLE).map(|id| session_name(&id));
         let sessions = [Some(session.to_owned()), told].into_iter().flatten();
         let sessions = sessions.filter(|session| !session.is_empty()).map(|session| file_name("session", &session));
         let agents = AGENTS.iter().filter_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
         let names: BTreeSet<String> = sessions.chain(agents).chain([NOBODYS.to_owned()]).collect();
         let paths = names.into_iter().map(|name| drafts.own.join(name)).filter(|path| path.symlink_metadata().is_ok());
-        paths.map(|path| SessionDraft::open_for(path, effect)).collect()
+        paths.map(|path| SessionDraft::open(path, is_dry)).collect()
     }
 
     /// The bytes of a draft; none if there is no draft.
@@ -117,13 +116,9 @@ impl SessionDraft {
         Ok(String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}"))
     }
 
-    pub fn open(path: PathBuf) -> Result<SessionDraft> {
-        SessionDraft::open_for(path, Effect::Write)
-    }
-
-    /// The same; a dry run takes no lock, because that would make a file.
-    fn open_for(path: PathBuf, effect: Effect) -> Result<SessionDraft> {
-        let lock = if effect.is_dry() { None } else { Some(Lock::take(&lock_of(&path))?) };
+    /// Opens a draft. A dry run takes no lock, because that would make a file.
+    pub fn open(path: PathBuf, is_dry: bool) -> Result<SessionDraft> {
+        let lock = if is_dry { None } else { Some(Lock::take(&lock_of(&path))?) };
         let text = SessionDraft::read(&path)?;
         Ok(SessionDraft { file: path, text, _lock: lock })
     }

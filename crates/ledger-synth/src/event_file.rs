@@ -32,36 +32,10 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Malformed> {
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
         Err(e) => return Err(Malformed::new(line_of(e.valid_up_to()), "not UTF-8")),
     };
-    // Almost no text has any of these, so one search for both is enough.
-    if memchr::memchr2(b'\0', b'\r', text.as_bytes()).is_none() {
-        return Ok(text.into());
-    }
     if let Some(at) = text.find('\0') {
         return Err(Malformed::new(line_of(at + bytes.len() - text.len()), "a NUL byte"));
     }
-    Ok(text.replace("\r\n", "\n").into())
-}
-
-/// The lines of a text without their `\n`, faster than [`str::lines`]. A `\r` before it stays.
-pub struct Lines<'a>(pub &'a str);
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let (line, rest) = split_at_byte(self.0, b'\n').unwrap_or((self.0, ""));
-        self.0 = rest;
-        Some(line)
-    }
-}
-
-/// Splits a text at the first of an ASCII byte.
-pub fn split_at_byte(text: &str, byte: u8) -> Option<(&str, &str)> {
-    let at = memchr::memchr(byte, text.as_bytes())?;
-    Some((&text[..at], &text[at + 1..]))
+    Ok(if text.contains('\r') { text.replace("\r\n", "\n").into() } else { text.into() })
 }
 
 /// Splits a file at the end of its frontmatter, the first line that is only `---`.
@@ -72,13 +46,13 @@ pub fn split(text: &str) -> Result<FileParts<'_>, Malformed> {
     let blank = text.len() - text.trim_start_matches([' ', '\t', '\n']).len();
     let start = text[..blank].rfind('\n').map_or(0, |at| at + 1);
     let rest = &text[start..];
-    let first = Lines(rest).next().unwrap_or_default();
+    let first = rest.split_terminator('\n').next().unwrap_or_default();
     if first.trim_end() != "---" {
         return Err(Malformed::new(1, "no frontmatter: the first line must be `---`"));
     }
     let front_at = (first.len() + 1).min(rest.len());
     let mut at = front_at;
-    for line in Lines(&rest[front_at..]) {
+    for line in rest[front_at..].split_terminator('\n') {
         let end = at + line.len() + 1;
         if line.starts_with("---") && line.trim_end() == "---" {
             return Ok(FileParts { front: &rest[front_at..at], body: rest.get(end..).unwrap_or_default() });
@@ -95,10 +69,6 @@ pub fn refuse_conflict_markers(text: &str) -> Result<(), Malformed> {
             .iter()
             .any(|mark| line.strip_prefix(mark).is_some_and(|r| r.is_empty() || r.starts_with(' ')))
     };
-    // Almost no text has one.
-    if memchr::memchr2(b'<', b'>', text.as_bytes()).is_none() {
-        return Ok(());
-    }
     match text.split('\n').position(is_marker) {
         Some(at) => Err(Malformed::new(at + 1, "git's conflict markers: the conflict in this file is not resolved")),
         None => Ok(()),

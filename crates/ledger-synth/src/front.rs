@@ -1,13 +1,11 @@
 //! The frontmatter of an event: who wrote it, when, and about what.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::event_file::{self, Lines, Malformed};
+use crate::event_file::Malformed;
 use crate::instant::{self, EventTime};
-use crate::scalar::{self, Folding};
+use crate::scalar;
 
 /// Limits on the size and nesting of a frontmatter: parsing YAML costs the square of its nesting.
 const FRONT_LIMIT: usize = 16 << 10;
@@ -15,47 +13,39 @@ const FRONT_DEPTH: usize = 64;
 
 /// What the frontmatter says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Meta<'a> {
+pub struct Meta {
     pub ts: EventTime,
-    pub agent: Cow<'a, str>,
-    pub branch: Option<Cow<'a, str>>,
-    pub kind: Option<Cow<'a, str>>,
-    pub reason: Option<Cow<'a, str>>,
-    pub title: Option<Cow<'a, str>>,
+    pub agent: String,
+    pub branch: Option<String>,
+    pub kind: Option<String>,
+    pub reason: Option<String>,
+    pub title: Option<String>,
 }
 
 /// The fields of the frontmatter. Unknown fields are ignored.
 #[derive(Default, Deserialize)]
-struct Front<'a> {
-    #[serde(borrow, default)]
-    ts: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    agent: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    branch: Option<Cow<'a, str>>,
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    reason: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    title: Option<Cow<'a, str>>,
+struct Front {
+    ts: Option<String>,
+    agent: Option<String>,
+    branch: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    reason: Option<String>,
+    title: Option<String>,
 }
 
 /// The names that the first tool has for fields. They count together with its `schema_version`.
 #[derive(Deserialize)]
-struct FirstFront<'a> {
+struct FirstFront {
     schema_version: IgnoredAny,
-    #[serde(borrow, default)]
-    timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    session_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    event_type: Option<Cow<'a, str>>,
+    timestamp: Option<String>,
+    session_id: Option<String>,
+    event_type: Option<String>,
 }
 
-impl<'a> Front<'a> {
+impl Front {
     /// With the names of the first tool in the place of ours that are not there.
-    fn or_first(self, front: &'a str) -> Front<'a> {
+    fn or_first(self, front: &str) -> Front {
         if self.ts.is_some() && self.agent.is_some() {
             return self;
         }
@@ -67,7 +57,7 @@ impl<'a> Front<'a> {
         Front { ts: self.ts.or(timestamp), agent: self.agent.or(session_id), kind: self.kind.or(event_type), ..self }
     }
 
-    fn field(&mut self, key: &str) -> Option<&mut Option<Cow<'a, str>>> {
+    fn field(&mut self, key: &str) -> Option<&mut Option<String>> {
         Some(match key {
             "ts" => &mut self.ts,
             "agent" => &mut self.agent,
@@ -81,11 +71,11 @@ impl<'a> Front<'a> {
 
     /// Parses a frontmatter in which every line is `key: plain words`, which YAML reads the same way. None: it is not
     /// so simple.
-    fn plain(front: &'a str) -> Option<Front<'a>> {
+    fn plain(front: &str) -> Option<Front> {
         let mut read = Front::default();
-        for line in Lines(front) {
+        for line in front.split_terminator('\n') {
             let line = line.trim_end_matches(' ');
-            let (key, value) = event_file::split_at_byte(line, b':')?;
+            let (key, value) = line.split_once(':')?;
             let value = value.strip_prefix(' ')?.trim_start_matches(' ');
             let field = read.field(key)?;
             let is_plain = |c: &u8| {
@@ -99,12 +89,12 @@ impl<'a> Front<'a> {
             if field.is_some() || !is_text || value.eq_ignore_ascii_case("null") {
                 return None;
             }
-            *field = Some(value.into());
+            *field = Some(value.to_owned());
         }
         Some(read)
     }
 
-    fn yaml(front: &'a str) -> Result<Front<'a>, Malformed> {
+    fn yaml(front: &str) -> Result<Front, Malformed> {
         let nests = front.bytes().filter(|b| matches!(b, b'[' | b'{')).count();
         if front.len() > FRONT_LIMIT {
             return Err(Malformed::new(1, "the frontmatter is larger than 16 KiB"));
@@ -115,8 +105,7 @@ impl<'a> Front<'a> {
         if nests > FRONT_DEPTH {
             return Front::flat(front).ok_or_else(|| Malformed::new(1, "the frontmatter is nested too deeply"));
         }
-        let read =
-            serde_yaml::from_str::<Option<Front<'a>>>(front).map(|read| read.unwrap_or_default().or_first(front));
+        let read = serde_yaml::from_str::<Option<Front>>(front).map(|read| read.unwrap_or_default().or_first(front));
         // `title: Fix: the cache` is not YAML, but its meaning is clear.
         read.or_else(|e| {
             Front::flat(front).ok_or_else(|| {
@@ -128,7 +117,7 @@ impl<'a> Front<'a> {
 
     /// Parses the known keys, one per line, each with the rest of its line. None: a key is repeated, or a quote is
     /// not closed.
-    fn flat(front: &'a str) -> Option<Front<'a>> {
+    fn flat(front: &str) -> Option<Front> {
         let mut read = Front::default();
         for line in front.lines() {
             let Some((key, value)) = line.split_once(':') else { continue };
@@ -140,7 +129,7 @@ impl<'a> Front<'a> {
             let is_prose = matches!(name, "title" | "reason");
             let value =
                 if is_quoted || is_prose { value } else { value.split(" #").next().unwrap_or_default().trim_end() };
-            let text = scalar::text(value, &[], Folding::Prose);
+            let text = scalar::text(value, &[]);
             let is_open = is_quoted && !is_prose && text.starts_with(['"', '\'']);
             if field.is_some() || is_open {
                 return None;
@@ -154,8 +143,8 @@ impl<'a> Front<'a> {
     }
 }
 
-impl<'a> Meta<'a> {
-    pub fn parse(front: &'a str) -> Result<Meta<'a>, Malformed> {
+impl Meta {
+    pub fn parse(front: &str) -> Result<Meta, Malformed> {
         let read = match Front::plain(front) {
             Some(read) => read,
             None => Front::yaml(front)?,

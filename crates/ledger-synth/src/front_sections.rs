@@ -6,7 +6,6 @@ use serde_yaml::{Mapping, Value};
 
 use crate::body::{self, Grammar};
 use crate::entry::Entry;
-use crate::event_file::{Lines, split_at_byte};
 use crate::scalar;
 use crate::section::{Section, SectionName, Shape};
 
@@ -20,12 +19,12 @@ const DEPTH: usize = 64;
 
 /// The sections in the frontmatter of an event. There are none unless one of them has rules of its own: other keys are
 /// not for us.
-pub fn of_event(front: &str) -> Vec<Entry<'static>> {
+pub fn of_event(front: &str) -> Vec<Entry> {
     let is_section = |key: &str| !is_meta(key) && Section::from_spelling(key).is_some();
     let begins_one =
-        |line: &str| split_at_byte(line, b':').is_some_and(|(key, _)| is_section(key.trim().trim_matches(['"', '\''])));
+        |line: &str| line.split_once(':').is_some_and(|(key, _)| is_section(key.trim().trim_matches(['"', '\''])));
     let is_flow = front.trim_start().starts_with('{');
-    if !is_flow && !Lines(front).any(begins_one) {
+    if !is_flow && !front.split_terminator('\n').any(begins_one) {
         return Vec::new();
     }
     let front = &*as_written(front);
@@ -38,8 +37,8 @@ pub fn of_event(front: &str) -> Vec<Entry<'static>> {
 }
 
 /// What a frontmatter says besides who, when and what about.
-fn all(front: &str, fields: &[(String, Value)]) -> Vec<Entry<'static>> {
-    let own = |text: String| body::parse(&text, Grammar::Event).into_iter().map(Entry::into_owned).collect::<Vec<_>>();
+fn all(front: &str, fields: &[(String, Value)]) -> Vec<Entry> {
+    let own = |text: String| body::parse(&text, Grammar::Event);
     let mut entries = Vec::new();
     for (key, value) in fields.iter().filter(|(key, _)| !is_meta(key)) {
         let name = SectionName::from_spelling(key.into());
@@ -59,7 +58,7 @@ fn is_meta(key: &str) -> bool {
 }
 
 /// Renders a field of the frontmatter as a section of a body: lists as lists, maps as maps.
-fn section(name: &SectionName<'_>, value: &Value) -> String {
+fn section(name: &SectionName, value: &Value) -> String {
     let is_text = !matches!(name.shape(), Some(Shape::Map | Shape::Checkpoints));
     let name = scalar::written(name.as_str());
     // An item that is a text is read as it is written.
@@ -215,7 +214,7 @@ fn shallow(text: &str) -> &str {
         let before = text[..*at].trim_end_matches([' ', '\t']);
         before.is_empty() || before.ends_with(['\n', ':', '-', '[', '{', ','])
     };
-    let count = |mark: u8| memchr::memchr_iter(mark, text.as_bytes()).filter(begins_value).count();
+    let count = |mark: u8| text.match_indices(char::from(mark)).filter(|(at, _)| begins_value(at)).count();
     let aliases = if count(b'&') > 0 { count(b'*') } else { 0 };
     if deepest.max(opened).max(aliases) > DEPTH { "" } else { text }
 }

@@ -25,7 +25,7 @@ pub struct Handoff {
     pub kind: Option<String>,
     pub reason: Option<String>,
     pub title: Option<String>,
-    pub entries: Vec<Entry<'static>>,
+    pub entries: Vec<Entry>,
 }
 
 /// Whether a key tells who or when.
@@ -104,8 +104,7 @@ impl Handoff {
         let BodySections { title, entries } = BodySections::read(&rest);
         let given = field(&["title"]);
         let is_other = given.as_ref().is_some_and(|given| title.as_ref().is_some_and(|title| title != given));
-        let second =
-            title.clone().filter(|_| is_other).map(|text| Entry::Item { section: NOTES.into(), text: text.into() });
+        let second = title.clone().filter(|_| is_other).map(|text| Entry::Item { section: NOTES.into(), text });
         let is_meta = |key: &str| {
             is_one(&TIMES, key) || is_one(&AGENTS, key) || is_one(&["branch", "type", "reason", "title"], key)
         };
@@ -131,12 +130,12 @@ fn is_one(keys: &[&str], key: &str) -> bool {
 
 /// What the frontmatter of a handoff file says besides, where `is_meta` is true for the keys that tell who, when and
 /// what about.
-fn front_entries(front: &str, fields: &[(String, Value)], is_meta: impl Fn(&str) -> bool) -> Vec<Entry<'static>> {
+fn front_entries(front: &str, fields: &[(String, Value)], is_meta: impl Fn(&str) -> bool) -> Vec<Entry> {
     if front_sections::is_map(front) {
         return yaml_sections::of_fields(front, fields.iter().filter(|(key, _)| !is_meta(key)));
     }
     let lines = front.lines().filter(|line| front_sections::line_field(line).is_none()).map(|line| format!("{line}\n"));
-    body::parse(&lines.collect::<String>(), Grammar::Whole).into_iter().map(Entry::into_owned).collect()
+    body::parse(&lines.collect::<String>(), Grammar::Whole)
 }
 
 /// The values of the fields with this key.
@@ -206,7 +205,7 @@ fn unsaid(
     agent: Option<&str>,
     ts: Option<EventTime>,
     day: Option<EventTime>,
-) -> Vec<Entry<'static>> {
+) -> Vec<Entry> {
     let is_said = |value: &Value| {
         let text = scalar::plain(value);
         let said = ts.or(day).map(|at| at.day().to_string());
@@ -215,8 +214,8 @@ fn unsaid(
     let agents = fields.iter().filter(|(key, value)| is_one(&AGENTS, key) && Some(&*scalar::plain(value)) != agent);
     let times = fields.iter().filter(|(key, value)| is_one(&TIMES, key) && !is_said(value));
     let entry = |(key, value): &(String, Value)| {
-        let (section, text) = (SectionName::from_spelling(key.clone().into()), scalar::plain(value));
-        renamed(Entry::Text { section, text: text.into() })
+        let (section, text) = (SectionName::from_spelling(key.clone()), scalar::plain(value));
+        renamed(Entry::Text { section, text })
     };
     agents.chain(times).filter(|(_, value)| !scalar::plain(value).is_empty()).filter_map(entry).collect()
 }
@@ -224,7 +223,7 @@ fn unsaid(
 /// What a body says, and its title.
 pub struct BodySections {
     title: Option<String>,
-    entries: Vec<Entry<'static>>,
+    entries: Vec<Entry>,
 }
 
 impl BodySections {
@@ -249,37 +248,37 @@ impl BodySections {
 }
 
 /// Parses everything that a page says which a person wrote.
-pub fn page_entries(page: &str) -> Vec<Entry<'static>> {
+pub fn page_entries(page: &str) -> Vec<Entry> {
     let BodySections { title, entries } = BodySections::read(page);
-    let title = title.map(|text| Entry::Item { section: NOTES.into(), text: text.into() });
+    let title = title.map(|text| Entry::Item { section: NOTES.into(), text });
     yaml_sections::joined_keys(merged_registers(title.into_iter().chain(entries).filter_map(renamed)))
 }
 
 /// The keys of a text below which there is nothing, as notes: they may be all that somebody wrote.
-fn empty_keys(page: &str, entries: &[Entry<'_>]) -> Vec<Entry<'static>> {
+fn empty_keys(page: &str, entries: &[Entry]) -> Vec<Entry> {
     let key = |line: &str| {
         let is_key = !line.starts_with(['-', '*', '+', '#', ' ', '\t']);
         line.trim_end().strip_suffix(':').filter(|_| is_key).map(|name| name.trim().to_owned())
     };
     let is_empty = |name: &String| {
-        let section = SectionName::from_spelling(name.clone().into());
-        let is_said = |entry: &Entry<'_>| match entry {
+        let section = SectionName::from_spelling(name.clone());
+        let is_said = |entry: &Entry| match entry {
             Entry::Text { text, .. } | Entry::Item { text, .. } => {
                 text.lines().any(|line| line.trim_matches([':', '*', '_', '`', '#', ' ']) == name)
             }
             _ => false,
         };
-        let is_filled = entries.iter().any(|entry| entry.section() == section || is_said(entry));
+        let is_filled = entries.iter().any(|entry| *entry.section() == section || is_said(entry));
         !name.is_empty() && !is_filled && meant(section).section().is_none()
     };
     let names = page.lines().filter_map(key).filter(is_empty);
-    names.map(|text| Entry::Item { section: NOTES.into(), text: text.into() }).collect()
+    names.map(|text| Entry::Item { section: NOTES.into(), text }).collect()
 }
 
 /// The lines `# text` that name no section, which YAML takes for comments and Markdown for titles.
 fn titles(text: &str) -> impl Iterator<Item = &str> {
     let titles = text.lines().filter_map(|line| line.strip_prefix("# ")).map(str::trim);
-    let is_section = |title: &str| meant(SectionName::from_spelling(title.to_owned().into())).section().is_some();
+    let is_section = |title: &str| meant(SectionName::from_spelling(title.to_owned())).section().is_some();
     titles.filter(move |title| !title.is_empty() && !is_section(title))
 }
 
@@ -300,21 +299,21 @@ fn time_in(name: &str) -> Option<EventTime> {
 }
 
 /// The entry under the section that its name means, in the shape of that section.
-fn renamed(entry: Entry<'static>) -> Option<Entry<'static>> {
+fn renamed(entry: Entry) -> Option<Entry> {
     let checkpoint @ Entry::Checkpoint(_) = entry else {
-        let section = meant(entry.section().into_owned());
+        let section = meant(entry.section().clone());
         return in_shape(section, entry);
     };
     Some(checkpoint)
 }
 
-fn in_shape(section: SectionName<'static>, entry: Entry<'static>) -> Option<Entry<'static>> {
+fn in_shape(section: SectionName, entry: Entry) -> Option<Entry> {
     let shape = section.shape();
     let text = match entry {
         Entry::Pair { key, value, .. } if shape == Some(Shape::Map) => {
             return Some(Entry::Pair { section, key, value });
         }
-        Entry::Pair { key, value, .. } => format!("{key}: {}", value.as_deref().unwrap_or("null")).into(),
+        Entry::Pair { key, value, .. } => format!("{key}: {}", value.as_deref().unwrap_or("null")),
         Entry::Text { text, .. } | Entry::Item { text, .. } => text,
         checkpoint @ Entry::Checkpoint(_) => return Some(checkpoint),
     };
@@ -329,7 +328,7 @@ fn in_shape(section: SectionName<'static>, entry: Entry<'static>) -> Option<Entr
 
 /// What a file has as resolved, unless it has it as a question too, under a name that is shown: nobody would find it
 /// otherwise.
-fn shown_answers(entries: &[Entry<'static>]) -> Vec<Entry<'static>> {
+fn shown_answers(entries: &[Entry]) -> Vec<Entry> {
     let item = |wanted: Section| {
         entries.iter().filter_map(move |entry| match entry {
             Entry::Item { section, text } if *section == wanted => Some(text),
@@ -342,15 +341,15 @@ fn shown_answers(entries: &[Entry<'static>]) -> Vec<Entry<'static>> {
 }
 
 /// Several texts of one register as one, because only one of them would be shown.
-fn merged_registers(entries: impl Iterator<Item = Entry<'static>>) -> Vec<Entry<'static>> {
-    let mut all: Vec<Entry<'static>> = Vec::new();
+fn merged_registers(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
+    let mut all: Vec<Entry> = Vec::new();
     for entry in entries {
         let held = all.iter_mut().find_map(|held| match (held, &entry) {
             (Entry::Text { section: a, text }, Entry::Text { section: b, .. }) if a == b => Some(text),
             _ => None,
         });
         match (held, entry) {
-            (Some(text), Entry::Text { text: more, .. }) => *text = format!("{text}\n{more}").into(),
+            (Some(text), Entry::Text { text: more, .. }) => *text = format!("{text}\n{more}"),
             (_, entry) => all.push(entry),
         }
     }

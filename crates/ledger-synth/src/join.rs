@@ -1,41 +1,52 @@
 //! The joined ledger: what a set of events and snapshots says together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use hashbrown::HashSet;
 use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use crate::entry::{Checkpoint, Entry};
 use crate::instant::EventTime;
+use crate::record::EventRecord;
 use crate::section::{Section, SectionName};
-use crate::source::Source;
 
-/// A value and the source that said it, as an index of [`Join::sources`].
-pub type By<T> = (T, u32);
+/// Something that was said, and the event that said it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote<'a, T = &'a str> {
+    pub text: T,
+    pub by: &'a EventRecord,
+}
 
-/// An entry of a map: its key, its value if it has one, and who said so.
-pub type Pair<'a> = (&'a str, By<Option<&'a str>>);
+impl<'a, T: Copy> Quote<'a, T> {
+    /// The newest one has the greatest rank: by instant, agent and text. If all three are equal, the id decides, which does
+    /// not change the ledger's text.
+    pub fn rank(&self) -> (EventTime, &'a str, T, Digest) {
+        (self.by.ts(), self.by.agent(), self.text, self.by.id)
+    }
+}
 
 /// One section of the joined ledger, in each of its shapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinedSection<'a> {
-    pub text: Option<By<&'a str>>,
-    /// In bytewise order.
-    pub items: Vec<By<&'a str>>,
-    /// In bytewise order of the keys.
-    pub pairs: Vec<Pair<'a>>,
+    pub text: Option<Quote<'a>>,
+    /// Each item, and the newest event that names it.
+    pub items: BTreeMap<&'a str, &'a EventRecord>,
+    /// The newest value of each key. None: the key is removed.
+    pub pairs: BTreeMap<&'a str, Quote<'a, Option<&'a str>>>,
 }
 
-/// Everything that the events say, each part with its newest source.
+/// A checkpoint as an event has it, and the agent that reached it.
+pub type CheckpointOf<'a> = (&'a Checkpoint, &'a str);
+
+/// Everything that the events say, each part with its newest event.
 #[derive(Debug, Default)]
 pub struct Join<'a> {
-    /// Every event that counts, without duplicates.
-    pub sources: Vec<Source<'a>>,
-    pub sections: BTreeMap<SectionName<'a>, JoinedSection<'a>>,
-    /// In no order.
-    pub checkpoints: Vec<By<Checkpoint<&'a str>>>,
-    /// What each agent last said it does, newest first; the first is the text of the section `now`.
-    pub nows: Vec<By<&'a str>>,
+    /// Every event that counts, by its id.
+    pub events: BTreeMap<Digest, &'a EventRecord>,
+    pub sections: BTreeMap<&'a SectionName, JoinedSection<'a>>,
+    /// Equal checkpoints of one agent count once.
+    pub checkpoints: BTreeMap<CheckpointOf<'a>, &'a EventRecord>,
+    /// What each agent last said it does.
+    pub nows: BTreeMap<&'a str, Quote<'a>>,
     /// The events that snapshots cover.
     pub folded: HashSet<Digest>,
     /// The snapshots, and the snapshots that are folded into them.
@@ -45,72 +56,73 @@ pub struct Join<'a> {
 }
 
 impl<'a> Join<'a> {
-    pub fn source(&self, of: u32) -> &Source<'a> {
-        &self.sources[of as usize]
+    /// Adds everything that an event says.
+    pub fn add(&mut self, event: &'a EventRecord) {
+        self.events.insert(event.id, event);
+        for entry in &event.event.entries {
+            self.add_entry(entry, event);
+        }
     }
 
-    /// The sources, newest first.
-    pub fn newest_first(&self) -> Vec<&Source<'a>> {
-        let mut sources: Vec<_> = self.sources.iter().collect();
-        sources.sort_unstable_by(|a, b| (b.ts, b.agent, b.id).cmp(&(a.ts, a.agent, a.id)));
-        sources
+    fn add_entry(&mut self, entry: &'a Entry, by: &'a EventRecord) {
+        let section = self.sections.entry(entry.section()).or_default();
+        match entry {
+            Entry::Text { section: name, text } => {
+                let quote = Quote { text: &**text, by };
+                keep_newest(section.text.get_or_insert(quote), quote);
+                if *name == Section::Now {
+                    keep_newest(self.nows.entry(by.agent()).or_insert(quote), quote);
+                }
+            }
+            Entry::Item { text, .. } => keep_newest_event(section.items.entry(text).or_insert(by), by),
+            Entry::Pair { key, value, .. } => {
+                let quote = Quote { text: value.as_deref(), by };
+                keep_newest(section.pairs.entry(key).or_insert(quote), quote);
+            }
+            Entry::Checkpoint(checkpoint) => {
+                keep_newest_event(self.checkpoints.entry((checkpoint, by.agent())).or_insert(by), by);
+            }
+        }
+    }
+
+    /// The events, newest first.
+    pub fn newest_first(&self) -> Vec<&'a EventRecord> {
+        let mut events: Vec<_> = self.events.values().copied().collect();
+        events.sort_unstable_by(|a, b| (b.ts(), b.agent(), b.id).cmp(&(a.ts(), a.agent(), a.id)));
+        events
+    }
+
+    /// What each agent last said it does, newest first; the first is the text of the section `now`.
+    pub fn newest_nows(&self) -> Vec<Quote<'a>> {
+        let mut nows: Vec<_> = self.nows.values().copied().collect();
+        nows.sort_unstable_by_key(|now| std::cmp::Reverse(now.rank()));
+        nows
     }
 
     /// The newest time of all. None: there are no events.
     pub fn latest(&self) -> Option<EventTime> {
-        self.sources.iter().map(|source| source.ts).max()
+        self.events.values().map(|event| event.ts()).max()
     }
 
     /// A hash of the events that count, equal for equal sets.
     pub fn inputs(&self) -> Digest {
-        let mut ids: Vec<Digest> = self.sources.iter().map(|source| source.id).collect();
-        // The order of their bytes, but most are told apart by one number.
-        ids.sort_unstable_by_key(|id| (id.short(), *id));
         let mut digest = DigestBuilder::default();
-        for id in ids {
+        for id in self.events.keys() {
             digest.add(&id.hex());
             digest.add(b"\n");
         }
         digest.finish()
     }
+}
 
-    /// Everything as entries, each with its source.
-    pub fn entries(&self) -> impl Iterator<Item = (Entry<'_, &'a str>, u32)> {
-        self.texts().chain(self.items_and_pairs()).chain(self.checkpoints.iter().map(as_entry))
-    }
-
-    /// The same, in an order that depends on the events only.
-    pub fn entries_in_order(&self) -> impl Iterator<Item = (Entry<'_, &'a str>, u32)> {
-        let id = |of: u32| self.source(of).id;
-        let mut texts: Vec<_> = self.texts().collect();
-        texts.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| id(a.1).cmp(&id(b.1))));
-        let mut checkpoints: Vec<&By<Checkpoint<&str>>> = self.checkpoints.iter().collect();
-        checkpoints.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| id(a.1).cmp(&id(b.1))));
-        texts.into_iter().chain(self.items_and_pairs()).chain(checkpoints.into_iter().map(as_entry))
-    }
-
-    fn texts(&self) -> impl Iterator<Item = (Entry<'_, &'a str>, u32)> {
-        let texts = self.sections.iter().filter_map(|(name, section)| Some((name.borrowed(), section.text?)));
-        // The text of the section is the first of these.
-        let nows = self.nows.iter().skip(1).map(|now| (Section::Now.into(), *now));
-        texts.chain(nows).map(|(section, (text, of))| (Entry::Text { section, text }, of))
-    }
-
-    fn items_and_pairs(&self) -> impl Iterator<Item = (Entry<'_, &'a str>, u32)> {
-        let items = self.sections.iter().flat_map(|(name, section)| {
-            let items = section.items.iter();
-            items.map(|(text, of)| (Entry::Item { section: name.borrowed(), text: *text }, *of))
-        });
-        let pairs = self.sections.iter().flat_map(|(name, section)| {
-            let pair = |(key, (value, of)): &Pair<'a>| {
-                (Entry::Pair { section: name.borrowed(), key: *key, value: *value }, *of)
-            };
-            section.pairs.iter().map(pair)
-        });
-        items.chain(pairs)
+fn keep_newest<'a, T: Copy + Ord>(held: &mut Quote<'a, T>, other: Quote<'a, T>) {
+    if other.rank() > held.rank() {
+        *held = other;
     }
 }
 
-fn as_entry<'j, 'a>((checkpoint, of): &'j By<Checkpoint<&'a str>>) -> (Entry<'j, &'a str>, u32) {
-    (Entry::Checkpoint(*checkpoint), *of)
+fn keep_newest_event<'a>(held: &mut &'a EventRecord, other: &'a EventRecord) {
+    if (other.ts(), other.agent(), other.id) > (held.ts(), held.agent(), held.id) {
+        *held = other;
+    }
 }

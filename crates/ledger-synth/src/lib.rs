@@ -13,16 +13,13 @@ mod facts;
 
 mod agent_hooks;
 mod body;
-mod cache;
 pub mod canonical;
 mod counted;
 mod draft;
-mod encoding;
 mod entry;
 pub mod event;
 pub mod event_file;
 mod failure;
-mod fold;
 mod front;
 mod front_sections;
 mod handoff;
@@ -39,7 +36,6 @@ mod session_log;
 mod settings;
 mod short_id;
 mod snapshot;
-mod source;
 mod tool;
 mod view;
 mod yaml_sections;
@@ -76,7 +72,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Explain(args) => commands::explain::run(ui, env, ledger, &args),
         Command::Conflicts(args) => commands::conflicts::run(ui, env, ledger, &args),
         Command::Retract(args) => commands::retract::run(ui, env, ledger, &args),
-        Command::Lint(args) => commands::lint::run(ui, env, ledger, &args),
+        Command::Lint(args) => commands::check::lint(ui, env, ledger, &args),
         Command::Migrate(args) => commands::migrate::run(ui, env, ledger, &args),
         Command::MergeDriver(args) => commands::merge_driver::run(ui, env, ledger, &args),
         Command::Install(args) => commands::install::run(ui, env, ledger, &args),

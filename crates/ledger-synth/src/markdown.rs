@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
-use crate::body::{self, Grammar, NOTES, bold};
+use crate::body::{self, NOTES, bold};
 use crate::entry::{Checkpoint, Entry};
 use crate::scalar;
 use crate::section::{Section, SectionName, meant};
@@ -28,7 +28,7 @@ const BARE: [&str; 6] = ["decision", "choice", "value", "status", "state", "what
 pub struct MarkdownPage {
     /// Its first heading, unless that opens a section.
     pub title: Option<String>,
-    pub entries: Vec<Entry<'static>>,
+    pub entries: Vec<Entry>,
 }
 
 /// Whether a text has headings, or items such as `- Goal: text`, that open sections.
@@ -80,8 +80,8 @@ fn is_known(name: &str) -> bool {
     named(name).section().is_some()
 }
 
-fn named(name: &str) -> SectionName<'static> {
-    meant(SectionName::from_spelling(name.to_owned().into()))
+fn named(name: &str) -> SectionName {
+    meant(SectionName::from_spelling(name.to_owned()))
 }
 
 /// A block at the left margin of a page, as it is written.
@@ -157,7 +157,7 @@ fn heading(level: HeadingLevel, slice: &str) -> Block<'_> {
 fn folded(block: &str) -> String {
     let lines: Vec<&str> = block.lines().map(str::trim_end).collect();
     let Some((first, rest)) = lines.split_first() else { return String::new() };
-    scalar::joined(first.trim_start(), rest, scalar::Folding::Prose).into_owned()
+    scalar::joined(first.trim_start(), rest)
 }
 
 /// An item without its mark. A number stays, because it gives the order.
@@ -200,7 +200,7 @@ fn cells(row: &str) -> Vec<String> {
 
 /// A section while it is read.
 struct OpenSection {
-    name: SectionName<'static>,
+    name: SectionName,
     level: HeadingLevel,
     /// The heading, until something stands below it.
     heading: Option<String>,
@@ -215,7 +215,7 @@ struct PageReader {
     /// Paragraphs of one section without rules, which make one text.
     prose: Vec<String>,
     depth: usize,
-    entries: Vec<Entry<'static>>,
+    entries: Vec<Entry>,
 }
 
 impl PageReader {
@@ -293,15 +293,15 @@ impl PageReader {
         }
     }
 
-    fn name(&self) -> SectionName<'static> {
+    fn name(&self) -> SectionName {
         self.section.as_ref().map_or(NOTES.into(), |open| open.name.clone())
     }
 
-    fn push_item(&mut self, section: SectionName<'static>, text: String) {
+    fn push_item(&mut self, section: SectionName, text: String) {
         if text.trim().is_empty() {
             return;
         }
-        self.entries.push(Entry::Item { section, text: text.into() });
+        self.entries.push(Entry::Item { section, text });
     }
 
     /// Reads a text that belongs to another section than what stands around it.
@@ -412,19 +412,15 @@ impl PageReader {
         match name.section() {
             Some(Section::Decisions) => {
                 let rows = rows.iter().filter_map(row);
-                let decision = |(key, value): (String, String)| Entry::Pair {
-                    section: name.clone(),
-                    key: key.into(),
-                    value: Some(value.into()),
-                };
+                let decision =
+                    |(key, value): (String, String)| Entry::Pair { section: name.clone(), key, value: Some(value) };
                 self.entries.extend(rows.map(decision));
             }
             Some(Section::Checkpoints) => {
                 let rows = rows.iter().filter_map(row);
                 let reached = |(phase, status): (String, String)| {
                     let phase = phase.strip_prefix("Phase ").unwrap_or(&phase).to_owned();
-                    let [phase, status] = [phase, status].map(Into::into);
-                    Entry::Checkpoint(Checkpoint { phase, status, updated: "".into(), more: "".into() })
+                    Entry::Checkpoint(Checkpoint { phase, status, ..Checkpoint::default() })
                 };
                 self.entries.extend(rows.map(reached));
             }
@@ -447,14 +443,12 @@ impl PageReader {
                 // Other files have the same number.
                 decision(name, &format!("{text}\n{part}"))
             }
-            (Some(Section::Decisions), Some(part)) => {
-                Some(Entry::Pair { section: name, key: part.into(), value: Some(text.into()) })
-            }
+            (Some(Section::Decisions), Some(part)) => Some(Entry::Pair { section: name, key: part, value: Some(text) }),
             (Some(Section::Decisions), None) => decision(name, &text),
             (Some(Section::Checkpoints), Some(phase)) => checkpoint(&format!("{phase}: {text}")),
             (Some(Section::Checkpoints), None) => checkpoint(&text),
-            (_, Some(part)) => Some(Entry::Item { section: name, text: format!("{part}: {text}").into() }),
-            (_, None) => Some(Entry::Item { section: name, text: text.into() }),
+            (_, Some(part)) => Some(Entry::Item { section: name, text: format!("{part}: {text}") }),
+            (_, None) => Some(Entry::Item { section: name, text }),
         };
         self.entries.extend(entry);
     }
@@ -468,7 +462,7 @@ fn is_generic(heading: &str) -> bool {
 }
 
 /// The decision that a text says. One without a key is its own key. None: the text is empty.
-pub fn decision(section: SectionName<'static>, text: &str) -> Option<Entry<'static>> {
+pub fn decision(section: SectionName, text: &str) -> Option<Entry> {
     let (first, below) = text.split_once('\n').unwrap_or((text, ""));
     // The first line of a quote or of code is no key.
     let (first, below) = if first.starts_with(['`', '~', '>', '|', '<']) { (text, "") } else { (first, below) };
@@ -478,19 +472,16 @@ pub fn decision(section: SectionName<'static>, text: &str) -> Option<Entry<'stat
         None => (first, ""),
     };
     let value = [value, below].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
-    let decision = Entry::Pair { section, key: key.to_owned().into(), value: Some(value.into()) };
+    let decision = Entry::Pair { section, key: key.to_owned(), value: Some(value) };
     (!text.trim().is_empty()).then_some(decision)
 }
 
 /// The checkpoint that a text says: its phase, a colon, and how far it is. None: the text is empty.
-pub fn checkpoint(text: &str) -> Option<Entry<'static>> {
+pub fn checkpoint(text: &str) -> Option<Entry> {
     let (first, below) = text.split_once('\n').unwrap_or((text, ""));
-    let shown = body::shown_checkpoint(&first.replace("**", ""), Grammar::Whole);
-    let Checkpoint { phase, mut status, updated, more } = shown;
+    let mut checkpoint = body::shown_checkpoint(&first.replace("**", ""));
     if !below.is_empty() {
-        status = format!("{status}\n{below}");
+        checkpoint.status = format!("{}\n{below}", checkpoint.status);
     }
-    let checkpoint =
-        Checkpoint { phase: phase.into(), status: status.into(), updated: updated.into(), more: more.into() };
     (!text.trim().is_empty()).then_some(Entry::Checkpoint(checkpoint))
 }

@@ -13,7 +13,7 @@ pub const IDS: &str =
     "`ledger-synth explain ID` tells what an entry replaced, and `ledger-synth add --resolve ID` closes a question";
 
 /// Parses everything that a page says.
-pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry<'static>> {
+pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry> {
     let page = without_frame(page);
     let key = |line: &str| bold(line).map(|(key, rest)| format!("{}: {rest}", scalar::written(key)));
     // Any bold words with a colon are a key.
@@ -23,7 +23,7 @@ pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry<'static>> {
         _ => line.to_owned(),
     });
     let text = lines.collect::<Vec<_>>().join("\n");
-    body::parse(&text, grammar).into_iter().map(Entry::into_owned).collect()
+    body::parse(&text, grammar)
 }
 
 /// A page that ledger-synth wrote, without what it added: its title, days, folds, agents, counts, and who said what.

@@ -8,34 +8,7 @@ use jiff::SignedDuration;
 pub struct PageSettings {
     /// How far back from the newest event This Session reaches. None: no limit.
     pub session_window: Option<SignedDuration>,
-    pub format: PageFormat,
-    /// Whether somebody chose the format, so that pages of an older one are written anew.
-    pub is_format_chosen: bool,
     pub tracked: Tracked,
-}
-
-/// How a page is laid out. Pages of every format are read for ever.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PageFormat {
-    /// Every text once, in bytewise order.
-    One,
-    /// For readers: grouped by day and agent, and limited in size.
-    #[default]
-    Two,
-}
-
-impl PageFormat {
-    pub fn number(self) -> u32 {
-        match self {
-            PageFormat::One => 1,
-            PageFormat::Two => 2,
-        }
-    }
-
-    /// None: a newer ledger-synth wrote it.
-    pub fn of(number: u32) -> Option<PageFormat> {
-        [PageFormat::One, PageFormat::Two].into_iter().find(|format| format.number() == number)
-    }
 }
 
 /// What of the ledger is in git.
@@ -71,16 +44,9 @@ impl Tracked {
 impl PageSettings {
     /// Merges three ways, setting by setting, as git merges the lines of the file.
     pub fn merged(self, base: &PageSettings, theirs: &PageSettings) -> PageSettings {
-        let format = |page: &PageSettings| (page.format, page.is_format_chosen);
-        let (format, is_format_chosen) = if format(&self) == format(base) { format(theirs) } else { format(&self) };
         let is_same_window = self.session_window == base.session_window;
         let window = if is_same_window { theirs.session_window } else { self.session_window };
         let tracked = if self.tracked == base.tracked { theirs.tracked } else { self.tracked };
-        PageSettings { session_window: window, format, is_format_chosen, tracked }
-    }
-
-    /// The same page in another format.
-    pub fn in_format(self, format: PageFormat) -> PageSettings {
-        PageSettings { format, is_format_chosen: true, ..self }
+        PageSettings { session_window: window, tracked }
     }
 }

@@ -9,24 +9,15 @@ use serde_yaml::Value;
 const FLOW_LIMIT: usize = 16 << 10;
 const FLOW_DEPTH: usize = 64;
 
-/// Which further lines of a text are folded into one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Folding {
-    /// Those that YAML folds.
-    AsYaml,
-    /// Those that are also prose: no bullet, no row of a table, no quote and no fence.
-    Prose,
-}
-
 /// The text of a value: the text after its marker or key, and the lines that continue it.
-pub fn text<'a>(first: &'a str, rest: &[&'a str], folding: Folding) -> Cow<'a, str> {
+pub fn text(first: &str, rest: &[&str]) -> String {
     let first = trim(first);
     match first.as_bytes().first() {
         Some(b'|' | b'>') if is_block_header(first) && !rest.is_empty() => Some(block(first, rest)),
         Some(b'"' | b'\'') => quoted(first, rest),
         _ => None,
     }
-    .unwrap_or_else(|| joined(first, rest, folding))
+    .unwrap_or_else(|| joined(first, rest))
 }
 
 /// Whether a plain value is YAML's null.
@@ -143,10 +134,10 @@ pub fn pair(line: &str) -> Option<(Cow<'_, str>, &str)> {
         let end = closing_quote(line)?;
         let rest = line[end + 1..].trim_start().strip_prefix(':')?;
         let is_pair = rest.is_empty() || rest.starts_with([' ', '\t']);
-        return Some((quoted(&line[..=end], &[])?, trim(rest))).filter(|_| is_pair);
+        return Some((quoted(&line[..=end], &[])?.into(), trim(rest))).filter(|_| is_pair);
     }
     let is_end = |at: &usize| line.as_bytes().get(at + 1).is_none_or(|next| matches!(next, b' ' | b'\t'));
-    let at = memchr::memchr_iter(b':', line.as_bytes()).find(is_end)?;
+    let at = line.match_indices(':').map(|(at, _)| at).find(is_end)?;
     let key = line[..at].trim_end();
     (!key.is_empty()).then(|| (Cow::Borrowed(key), trim(&line[at + 1..])))
 }
@@ -158,7 +149,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     let escape = if quote == b'"' { b'\\' } else { quote };
     let mut at = 1;
     loop {
-        at += memchr::memchr2(quote, escape, bytes.get(at..)?)?;
+        at += bytes.get(at..)?.iter().position(|byte| *byte == quote || *byte == escape)?;
         let is_escape = bytes[at] == escape && (escape != quote || bytes.get(at + 1) == Some(&quote));
         if !is_escape {
             return Some(at);
@@ -193,14 +184,14 @@ pub fn dedented<'a>(lines: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// A nested block as text: folded if YAML would read one plain scalar, otherwise its lines as they are.
-pub fn nested<'a>(lines: &[&'a str], folding: Folding) -> Cow<'a, str> {
+pub fn nested(lines: &[&str]) -> String {
     let lines = dedented(lines);
     match lines.as_slice() {
-        [] => "".into(),
-        [first, rest @ ..] if !is_structure(trim(first)) && lines.iter().all(|line| is_prose(line, folding)) => {
-            text(first, rest, folding)
+        [] => String::new(),
+        [first, rest @ ..] if !is_structure(trim(first)) && lines.iter().all(|line| is_prose(line)) => {
+            text(first, rest)
         }
-        _ => lines.join("\n").into(),
+        _ => lines.join("\n"),
     }
 }
 
@@ -221,37 +212,36 @@ fn is_block_header(first: &str) -> bool {
 }
 
 /// A `|` or `>` block, or its lines as they are if YAML cannot read it.
-fn block<'a>(header: &str, rest: &[&str]) -> Cow<'a, str> {
+fn block(header: &str, rest: &[&str]) -> String {
     let document = format!("{header}\n{}\n", rest.join("\n"));
-    serde_yaml::from_str::<String>(&document).unwrap_or_else(|_| dedented(rest).join("\n")).into()
+    serde_yaml::from_str::<String>(&document).unwrap_or_else(|_| dedented(rest).join("\n"))
 }
 
 /// Parses a value that is one quoted scalar from its first to its last character.
-fn quoted<'a>(first: &'a str, rest: &[&str]) -> Option<Cow<'a, str>> {
+fn quoted(first: &str, rest: &[&str]) -> Option<String> {
     let quote = *first.as_bytes().first()?;
     if !rest.is_empty() {
         let whole = format!("{first}\n{}", rest.join("\n"));
         let whole = whole.trim_end();
         let is_whole = closing_quote(whole)? + 1 == whole.len();
-        return is_whole.then(|| serde_yaml::from_str::<String>(whole).ok()).flatten().map(Cow::Owned);
+        return is_whole.then(|| serde_yaml::from_str::<String>(whole).ok()).flatten();
     }
     if closing_quote(first)? + 1 != first.len() {
         return None;
     }
     let inside = first.get(1..first.len() - 1)?;
     match quote {
-        _ if memchr::memchr2(quote, b'\\', inside.as_bytes()).is_none() => Some(Cow::Borrowed(inside)),
-        b'\'' => Some(inside.replace("''", "'").into()),
-        _ => serde_yaml::from_str::<String>(first).ok().map(Cow::Owned),
+        _ if !inside.contains([char::from(quote), '\\']) => Some(inside.to_owned()),
+        b'\'' => Some(inside.replace("''", "'")),
+        _ => serde_yaml::from_str::<String>(first).ok(),
     }
 }
 
 /// Whether this line is read as a part of the plain text before it.
-fn is_prose(line: &str, folding: Folding) -> bool {
+fn is_prose(line: &str) -> bool {
     let line = trim(line);
     let is_structure = || is_fence(line) || bullet(line).is_some() || line.starts_with(['|', '>']);
-    let is_kept = folding == Folding::Prose && is_structure();
-    !is_kept && !line.starts_with('#') && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
+    !is_structure() && !line.starts_with('#') && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
 }
 
 fn is_fence(line: &str) -> bool {
@@ -264,13 +254,13 @@ fn is_structure(line: &str) -> bool {
 }
 
 /// Folds continuation lines as YAML folds a plain scalar, or keeps them if they have a structure of their own.
-pub fn joined<'a>(first: &'a str, rest: &[&str], folding: Folding) -> Cow<'a, str> {
+pub fn joined(first: &str, rest: &[&str]) -> String {
     if rest.is_empty() {
-        return Cow::Borrowed(first);
+        return first.to_owned();
     }
-    if !rest.iter().all(|line| is_prose(line, folding)) {
+    if !rest.iter().all(|line| is_prose(line)) {
         let lines = dedented(rest);
-        return [&[first], lines.as_slice()].concat().join("\n").into();
+        return [&[first], lines.as_slice()].concat().join("\n");
     }
     let (mut text, mut breaks) = (first.to_owned(), 0);
     for line in rest.iter().map(|line| trim(line)) {
@@ -286,7 +276,7 @@ pub fn joined<'a>(first: &'a str, rest: &[&str], folding: Folding) -> Cow<'a, st
         text.push_str(line);
         breaks = 0;
     }
-    text.into()
+    text
 }
 
 /// The value as YAML that our grammar and any YAML reader read back equal: plain if that is beyond doubt, otherwise

@@ -1,6 +1,5 @@
 //! The sections that have rules of their own. This file alone knows their words, titles, shapes and order.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use serde::{Serialize, Serializer};
@@ -41,16 +40,6 @@ impl Section {
         Section::Checkpoints,
         Section::OpenQuestions,
         Section::Resolved,
-    ];
-
-    /// The sections that `current.md` shows, in its order.
-    pub const SHOWN: [Section; 6] = [
-        Section::Goal,
-        Section::Now,
-        Section::ThisSession,
-        Section::Decisions,
-        Section::Checkpoints,
-        Section::OpenQuestions,
     ];
 
     /// The word in event files, the title in `current.md`, and the shape.
@@ -117,11 +106,6 @@ impl Section {
         }
     }
 
-    /// Its position in [`Section::ALL`].
-    pub fn position(self) -> usize {
-        self as usize
-    }
-
     /// The section with exactly this word.
     fn from_word(word: &str) -> Option<Section> {
         Section::ALL.into_iter().find(|section| section.word() == word)
@@ -135,29 +119,26 @@ impl Section {
 
 /// The name of a section in an event: a section with rules of its own, or any other word.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SectionName<'a>(SectionWord<'a>);
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum SectionWord<'a> {
+pub enum SectionName {
     Known(Section),
     /// Never the word of a [`Section`].
-    Other(Cow<'a, str>),
+    Other(String),
 }
 
-impl<'a> SectionName<'a> {
-    /// The section of checkpoints, for references that outlive any value.
-    pub const CHECKPOINTS: SectionName<'static> = SectionName(SectionWord::Known(Section::Checkpoints));
+/// The section of checkpoints.
+pub static CHECKPOINTS: SectionName = SectionName::Known(Section::Checkpoints);
 
+impl SectionName {
     /// The name that a person's spelling means. A name without rules stays as it is written.
-    pub fn from_spelling(key: Cow<'a, str>) -> SectionName<'a> {
-        SectionName(Section::from_spelling(&key).map_or(SectionWord::Other(key), SectionWord::Known))
+    pub fn from_spelling(key: String) -> SectionName {
+        Section::from_spelling(&key).map_or(SectionName::Other(key), SectionName::Known)
     }
 
     /// The section, if it has rules of its own.
     pub fn section(&self) -> Option<Section> {
-        match self.0 {
-            SectionWord::Known(section) => Some(section),
-            SectionWord::Other(_) => None,
+        match self {
+            SectionName::Known(section) => Some(*section),
+            SectionName::Other(_) => None,
         }
     }
 
@@ -178,29 +159,15 @@ impl<'a> SectionName<'a> {
     }
 
     pub fn as_str(&self) -> &str {
-        match &self.0 {
-            SectionWord::Known(section) => section.word(),
-            SectionWord::Other(word) => word,
+        match self {
+            SectionName::Known(section) => section.word(),
+            SectionName::Other(word) => word,
         }
-    }
-
-    pub fn borrowed(&self) -> SectionName<'_> {
-        SectionName(match &self.0 {
-            SectionWord::Known(section) => SectionWord::Known(*section),
-            SectionWord::Other(word) => SectionWord::Other(Cow::Borrowed(&**word)),
-        })
-    }
-
-    pub fn into_owned(self) -> SectionName<'static> {
-        SectionName(match self.0 {
-            SectionWord::Known(section) => SectionWord::Known(section),
-            SectionWord::Other(word) => SectionWord::Other(Cow::Owned(word.into_owned())),
-        })
     }
 }
 
 /// The section that a name means in handoff files: `Key Decisions`, `✅ Done (recent)`, `3. Goal:`.
-pub fn meant(name: SectionName<'_>) -> SectionName<'_> {
+pub fn meant(name: SectionName) -> SectionName {
     let is_mark = |c: char| !c.is_alphanumeric();
     let bare = name.as_str().trim_start_matches(is_mark);
     let number = bare.bytes().take_while(u8::is_ascii_digit).count();
@@ -211,44 +178,38 @@ pub fn meant(name: SectionName<'_>) -> SectionName<'_> {
     Section::ALL.into_iter().find(is_it).map_or(name, SectionName::from)
 }
 
-impl From<Section> for SectionName<'_> {
+impl From<Section> for SectionName {
     fn from(section: Section) -> Self {
-        SectionName(SectionWord::Known(section))
+        SectionName::Known(section)
     }
 }
 
-impl<'a> From<Cow<'a, str>> for SectionName<'a> {
-    fn from(word: Cow<'a, str>) -> Self {
-        SectionName(Section::from_word(&word).map_or(SectionWord::Other(word), SectionWord::Known))
+impl From<&str> for SectionName {
+    fn from(word: &str) -> Self {
+        Section::from_word(word).map_or_else(|| SectionName::Other(word.to_owned()), SectionName::Known)
     }
 }
 
-impl<'a> From<&'a str> for SectionName<'a> {
-    fn from(word: &'a str) -> Self {
-        Cow::Borrowed(word).into()
-    }
-}
-
-impl PartialEq<Section> for SectionName<'_> {
+impl PartialEq<Section> for SectionName {
     fn eq(&self, other: &Section) -> bool {
         self.section() == Some(*other)
     }
 }
 
 /// In bytewise order of the words: the identity of an event depends on it.
-impl Ord for SectionName<'_> {
+impl Ord for SectionName {
     fn cmp(&self, other: &Self) -> Ordering {
         self.as_str().cmp(other.as_str())
     }
 }
 
-impl PartialOrd for SectionName<'_> {
+impl PartialOrd for SectionName {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Serialize for SectionName<'_> {
+impl Serialize for SectionName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
@@ -261,11 +222,9 @@ mod tests {
     #[test]
     fn every_section_has_a_word_of_its_own_and_is_found_by_any_spelling() {
         for section in Section::ALL {
-            assert_eq!(Section::ALL[section.position()], section);
             assert_eq!(Section::from_spelling(section.word()), Some(section));
             assert_eq!(Section::from_spelling(section.title()), Some(section));
             assert_eq!(SectionName::from(section.word()), SectionName::from(section));
-            assert_eq!(Section::SHOWN.contains(&section), section != Section::Resolved);
         }
         assert_eq!(SectionName::from_spelling("Next-Steps".into()).as_str(), "Next-Steps");
         let near = |name: &'static str| SectionName::from_spelling(name.into()).near();

@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use shopfloor_core::config::{self, Config, NEVER, REPOSITORY_FILE, Setting, SettingSource, SettingType, Trust, Value};
+use shopfloor_core::config::{self, Config, REPOSITORY_FILE, Setting, SettingSource, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Root;
 use shopfloor_core::git::Repo;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::time::{self, Unit};
-use shopfloor_core::ui::Ui;
 
-use crate::page_settings::{PageFormat, PageSettings, Tracked};
+use crate::page_settings::{PageSettings, Tracked};
 use crate::tool::TOOL;
 
 /// The settings, in the order of `config`.
@@ -22,7 +21,6 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", SettingType::DurationOrNever, Trust::Open)
         .or("30m, for checkpoints"),
     Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", SettingType::DurationOrNever, Trust::Open),
-    Setting::new("format", "LEDGER_SYNTH_FORMAT", SettingType::Number, Trust::Open).or("2"),
     Setting::new("tracked", "", SettingType::Choice(&Tracked::WORDS), Trust::Open).or("page"),
 ];
 
@@ -48,27 +46,6 @@ pub struct LedgerArgs {
     /// [default: 30m, for checkpoints]
     #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub min_interval: Option<String>,
-    /// The format of the page: 1, or 2 for readers [env: LEDGER_SYNTH_FORMAT] [default: 2]
-    #[arg(long, value_name = "N", global = true, help_heading = "Ledger")]
-    pub format: Option<String>,
-}
-
-/// Whether a command writes, or only shows what it would write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effect {
-    #[default]
-    Write,
-    DryRun,
-}
-
-impl Effect {
-    pub fn of(ui: &Ui) -> Effect {
-        if ui.is_dry() { Effect::DryRun } else { Effect::Write }
-    }
-
-    pub fn is_dry(self) -> bool {
-        self == Effect::DryRun
-    }
 }
 
 /// Which directory the ledger is.
@@ -93,8 +70,6 @@ pub struct Settings {
     pub checkpoint_interval: SignedDuration,
     /// What decides how a page looks that is only printed.
     pub printed: PageSettings,
-    /// The format that a flag asks for, also of `current.md`.
-    format: Option<PageFormat>,
     pub warnings: Vec<String>,
 }
 
@@ -105,7 +80,6 @@ pub fn load_config(env: &Env, repo: &Repo, args: &LedgerArgs) -> Result<Config> 
         ("retention", args.retention.as_deref().map(Path::new)),
         ("min_interval", args.min_interval.as_deref().map(Path::new)),
         ("session_window", args.session_window.as_deref().map(Path::new)),
-        ("format", args.format.as_deref().map(Path::new)),
     ];
     let mut config = config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)?;
     if let Some(worktree) = &repo.worktree {
@@ -118,31 +92,29 @@ pub fn load_config(env: &Env, repo: &Repo, args: &LedgerArgs) -> Result<Config> 
 }
 
 /// The settings that belong to the tree of a page.
-const OF_PAGE: [&str; 3] = ["session_window", "format", "tracked"];
+const OF_PAGE: [&str; 2] = ["session_window", "tracked"];
 
 impl Settings {
     /// Reads and checks the settings.
     pub fn load(env: &Env, repo: &Repo, args: &LedgerArgs) -> Result<Settings> {
         let config = load_config(env, repo, args)?;
-        let min_interval = time(&config, "min_interval")?;
+        let min_interval = time(&config, "min_interval");
         Ok(Settings {
             root: root(env, repo, &config)?,
-            retention: time(&config, "retention")?.unwrap_or_else(|| default_time(&config, "retention")),
+            retention: time(&config, "retention").unwrap_or_else(|| default_time(&config, "retention")),
             checkpoint_interval: min_interval
                 .unwrap_or_else(|| default_time(&config, "min_interval"))
                 .unwrap_or_default(),
             // `never` sets no throttle, like `0`.
             min_interval: min_interval.map(Option::unwrap_or_default),
-            printed: page(&config)?,
-            format: args.format.is_some().then(|| format(&config)).transpose()?,
+            printed: page(&config),
             warnings: config.all_warnings(),
         })
     }
 
     /// The settings of `current.md` in the tree whose `.shopfloor/config.toml` has these bytes. `path` is for messages.
     pub fn of_tree(&self, path: &Path, bytes: Option<Vec<u8>>) -> Result<PageSettings> {
-        let page = page(&config::load_alone(path, bytes, TOOL, SETTINGS)?)?;
-        Ok(self.format.map_or(page, |format| page.in_format(format)))
+        Ok(page(&config::load_alone(path, bytes, TOOL, SETTINGS)?))
     }
 }
 
@@ -164,43 +136,25 @@ fn root(env: &Env, repo: &Repo, config: &Config) -> Result<LedgerRoot> {
 }
 
 /// The settings of a page.
-fn page(config: &Config) -> Result<PageSettings> {
+fn page(config: &Config) -> PageSettings {
     let tracked = config.value("tracked").and_then(|value| Tracked::of(&value.text)).unwrap_or_default();
-    let session_window = time(config, "session_window")?.flatten();
-    let is_format_chosen = config.value("format").is_some();
-    Ok(PageSettings { session_window, format: format(config)?, is_format_chosen, tracked })
+    PageSettings { session_window: time(config, "session_window").flatten(), tracked }
 }
 
-fn format(config: &Config) -> Result<PageFormat> {
-    let Some(Value { text, source, .. }) = config.value("format") else { return Ok(PageFormat::default()) };
-    text.parse().ok().and_then(PageFormat::of).ok_or_else(|| {
-        Failure::malformed(format!("format must be 1 or 2, not `{text}` ({source})"))
-            .hint("leave it out for the newest")
-    })
-}
-
-/// Parses a setting that is a time. The outer `None`: nobody set it. The inner `None`: `never`.
-fn time(config: &Config, name: &str) -> Result<Option<Option<SignedDuration>>> {
-    let Some(Value { text, source, .. }) = config.value(name) else { return Ok(None) };
-    match parse_time(text) {
-        Some(time) => Ok(Some(time)),
-        None => Err(Failure::malformed(format!("{name} must be a time, not `{text}` ({source})"))
-            .hint("write a number and a unit: 90s, 30m, 12h, 7d, 2w; `0` or `never`")),
-    }
+/// A setting that is a time. The outer `None`: nobody set it. The inner `None`: `never`.
+fn time(config: &Config, name: &str) -> Option<Option<SignedDuration>> {
+    config.value(name).map(|value| parse_time(&value.text))
 }
 
 /// The time in a setting's default, which may have a remark after a comma.
 fn default_time(config: &Config, name: &str) -> Option<SignedDuration> {
-    parse_time(config.default_of(name)?.split(',').next()?).flatten()
+    parse_time(config.default_of(name)?.split(',').next()?)
 }
 
-/// Parses a length of time: `7d`, `30m`, `0`. The inner `None`: `never`.
-fn parse_time(text: &str) -> Option<Option<SignedDuration>> {
-    if text == NEVER {
-        return Some(None);
-    }
-    let time = time::parse_duration(text, Unit::Seconds)?;
-    SignedDuration::try_from(time).ok().map(Some)
+/// The length of a time that [`config::load`] has checked: `7d`, `30m`, `0`. None: `never`, which is as good as more than
+/// a clock can count.
+fn parse_time(text: &str) -> Option<SignedDuration> {
+    SignedDuration::try_from(time::parse_duration(text, Unit::Seconds)?).ok()
 }
 
 #[cfg(test)]
@@ -209,14 +163,13 @@ mod tests {
 
     #[test]
     fn times_have_a_number_and_a_unit() {
-        let hours = |text: &str| parse_time(text).flatten().map(|time| time.as_hours());
+        let hours = |text: &str| parse_time(text).map(|time| time.as_hours());
         assert_eq!(
             (hours("7d"), hours("2w"), hours("1.5h"), hours("0"), hours("3600")),
             (Some(168), Some(336), Some(1), Some(0), Some(1))
         );
-        assert_eq!(parse_time("never"), Some(None));
-        for bad in ["", "d", "-1d", "7 d", "99999999999999999999d", "9223372036854775807w", "never ever"] {
-            assert_eq!(parse_time(bad), None, "{bad}");
+        for none in ["", "d", "-1d", "7 d", "99999999999999999999d", "9223372036854775807w", "never"] {
+            assert_eq!(parse_time(none), None, "{none}");
         }
     }
 

@@ -20,14 +20,14 @@ const NUMBERS: [&str; 2] = ["id", "phase"];
 const MARKS: usize = 8;
 
 /// The entries of a YAML map, its comments included. None: the text is not one.
-pub fn entries(text: &str) -> Option<Vec<Entry<'static>>> {
+pub fn entries(text: &str) -> Option<Vec<Entry>> {
     let map = map_of(text).filter(|map| !map.is_empty())?;
     let fields = fields(&as_written(text));
     (fields.len() == map.len()).then(|| of_fields(text, &fields))
 }
 
 /// The entries of some fields of a YAML map, and its comments.
-pub fn of_fields<'f>(text: &str, fields: impl IntoIterator<Item = &'f (String, Value)>) -> Vec<Entry<'static>> {
+pub fn of_fields<'f>(text: &str, fields: impl IntoIterator<Item = &'f (String, Value)>) -> Vec<Entry> {
     let nulls = nulls(text);
     let mut all = Vec::new();
     for (key, value) in fields {
@@ -53,7 +53,7 @@ fn nulls(text: &str) -> HashSet<&str> {
 }
 
 /// The comments of a text as notes, at the ends of lines too, unless an entry has the same words with their `#`.
-fn comments(text: &str, entries: &[Entry<'static>]) -> Vec<Entry<'static>> {
+fn comments(text: &str, entries: &[Entry]) -> Vec<Entry> {
     let bare = |text: &'_ str| text.trim().trim_end_matches(['"', '\'']).len();
     let said = entries.iter().flat_map(texts).flat_map(str::lines);
     let marked = said.flat_map(|line| line.match_indices('#').take(MARKS).map(|(at, _)| &line[at..]));
@@ -70,7 +70,7 @@ fn comments(text: &str, entries: &[Entry<'static>]) -> Vec<Entry<'static>> {
 }
 
 /// What an entry says.
-fn texts<'e>(entry: &'e Entry<'static>) -> Vec<&'e str> {
+fn texts(entry: &Entry) -> Vec<&str> {
     match entry {
         Entry::Text { text, .. } | Entry::Item { text, .. } => vec![text],
         Entry::Pair { key, value, .. } => vec![key, value.as_deref().unwrap_or_default()],
@@ -79,20 +79,20 @@ fn texts<'e>(entry: &'e Entry<'static>) -> Vec<&'e str> {
 }
 
 /// Joins the values that one key has several times, because only one of them would be shown.
-pub fn joined_keys(entries: Vec<Entry<'static>>) -> Vec<Entry<'static>> {
-    let mut joined: Vec<Entry<'static>> = Vec::new();
-    let mut places: HashMap<(SectionName<'static>, String), usize> = HashMap::new();
+pub fn joined_keys(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut joined: Vec<Entry> = Vec::new();
+    let mut places: HashMap<(SectionName, String), usize> = HashMap::new();
     for entry in entries {
         let Entry::Pair { section, key, value: Some(more) } = &entry else {
             joined.push(entry);
             continue;
         };
-        match places.entry((section.clone(), key.to_string())) {
+        match places.entry((section.clone(), key.clone())) {
             hash_map::Entry::Occupied(at) => {
                 if let Entry::Pair { value: Some(value), .. } = &mut joined[*at.get()]
                     && value != more
                 {
-                    value.to_mut().push_str(&format!("\n{more}"));
+                    value.push_str(&format!("\n{more}"));
                 }
             }
             hash_map::Entry::Vacant(place) => {
@@ -104,18 +104,18 @@ pub fn joined_keys(entries: Vec<Entry<'static>>) -> Vec<Entry<'static>> {
     joined
 }
 
-fn item(section: SectionName<'static>, text: String) -> Entry<'static> {
-    Entry::Item { section, text: text.into() }
+fn item(section: SectionName, text: String) -> Entry {
+    Entry::Item { section, text }
 }
 
-fn section(key: &str, value: &Value, nulls: &HashSet<&str>) -> Vec<Entry<'static>> {
-    let name = SectionName::from_spelling(key.to_owned().into());
+fn section(key: &str, value: &Value, nulls: &HashSet<&str>) -> Vec<Entry> {
+    let name = SectionName::from_spelling(key.to_owned());
     let known = meant(name.clone()).section();
     let entry = |value: &Value| match (known, value) {
         (_, Value::Null) => None,
         (Some(Section::Decisions), Value::Mapping(map)) => {
             let (key, value) = decision(map);
-            Some(Entry::Pair { section: name.clone(), key: key.into(), value: Some(value.into()) })
+            Some(Entry::Pair { section: name.clone(), key, value: Some(value) })
         }
         (Some(Section::Checkpoints), Value::Mapping(map)) => Some(checkpoint(map)),
         (Some(Section::Decisions), value) => markdown::decision(name.clone(), &text(value)),
@@ -128,7 +128,7 @@ fn section(key: &str, value: &Value, nulls: &HashSet<&str>) -> Vec<Entry<'static
             Value::Null => (!nulls.contains(&*key)).then(String::new),
             value => Some(text(value)),
         };
-        Entry::Pair { section: name.clone(), key: key.into(), value: value.map(Into::into) }
+        Entry::Pair { section: name.clone(), key, value }
     };
     match value {
         Value::Sequence(items) => items.iter().filter_map(entry).collect(),
@@ -136,7 +136,7 @@ fn section(key: &str, value: &Value, nulls: &HashSet<&str>) -> Vec<Entry<'static
         Value::Mapping(map) => map.iter().map(pair).collect(),
         Value::Null => Vec::new(),
         value if matches!(known, Some(Section::Decisions | Section::Checkpoints)) => entry(value).into_iter().collect(),
-        value => vec![Entry::Text { section: name.clone(), text: text(value).into() }],
+        value => vec![Entry::Text { section: name.clone(), text: text(value) }],
     }
 }
 
@@ -182,7 +182,7 @@ fn decision(map: &Mapping) -> (String, String) {
 }
 
 /// A checkpoint from its fields. What has no place in a checkpoint stands below it.
-fn checkpoint(map: &Mapping) -> Entry<'static> {
+fn checkpoint(map: &Mapping) -> Entry {
     let mut rest = map.clone();
     let mut take = |names: &[&str]| {
         let is_it = |key: &&Value| names.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name));
@@ -195,16 +195,11 @@ fn checkpoint(map: &Mapping) -> Entry<'static> {
     let more = |(key, value): (&Value, &Value)| {
         format!("{}: {}", scalar::written(&scalar::plain(key)), scalar::written(&text(value).replace('\n', "; ")))
     };
-    Entry::Checkpoint(Checkpoint {
-        phase: phase.into(),
-        status: status.into(),
-        updated: updated.into(),
-        more: rest.iter().map(more).collect::<Vec<_>>().join("\n").into(),
-    })
+    Entry::Checkpoint(Checkpoint { phase, status, updated, more: rest.iter().map(more).collect::<Vec<_>>().join("\n") })
 }
 
 /// A checkpoint from its phase and the rest.
-fn phase((key, value): (&Value, &Value)) -> Entry<'static> {
+fn phase((key, value): (&Value, &Value)) -> Entry {
     let mut map = match value {
         Value::Mapping(map) => map.clone(),
         value => Mapping::from_iter([("status".into(), value.clone())]),

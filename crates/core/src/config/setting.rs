@@ -13,7 +13,7 @@ use crate::time::{self, Unit};
 /// looks them up here when it reads their tables. [`INSIDE_ELSEWHERE`] lists those that are [`Trust::Inside`]. A
 /// setting that is in neither list counts as one that needs approval. A test compares both lists with the declarations
 /// of the tools.
-pub const OPEN_ELSEWHERE: [&str; 19] = [
+pub const OPEN_ELSEWHERE: [&str; 18] = [
     "overlay-sync.enabled",
     "overlay-sync.debounce_ms",
     "overlay-sync.max_wait_ms",
@@ -29,7 +29,6 @@ pub const OPEN_ELSEWHERE: [&str; 19] = [
     "ledger-synth.retention",
     "ledger-synth.min_interval",
     "ledger-synth.session_window",
-    "ledger-synth.format",
     "ledger-synth.tracked",
     "worktree-spawn.max_depth",
     "worktree-spawn.agent",

@@ -1,7 +1,5 @@
 //! `--adopt`: a `current.md` that a person wrote becomes an event.
 
-use std::borrow::Cow;
-
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::ui::Ui;
@@ -14,27 +12,24 @@ use crate::facts::gather::load_events;
 use crate::facts::{CURRENT, Current, Ledger};
 use crate::front::Meta;
 use crate::record::EventRecord;
-use crate::settings::Effect;
-use crate::{handoff, page, view};
+use crate::{handoff, page};
 
 /// Writes what `current.md` says as an event, unless the file is generated or empty.
-pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current, effect: Effect) -> Result<()> {
+pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current) -> Result<()> {
     let text = text(ledger, current)?;
-    if view::footer(&text).is_some() || text.trim().is_empty() {
+    if current.footer().is_some() || current.is_blank() {
         return Ok(());
     }
     let event = read(env, ledger, &text)?;
-    let is_same = |known: &EventRecord| {
-        let known = known.decode();
-        known.is_some_and(|known| known.meta.kind == event.meta.kind && known.entries == event.entries)
-    };
-    if load_events(ledger)?.records.iter().any(is_same) {
+    let is_same =
+        |known: &EventRecord| known.event.meta.kind == event.meta.kind && known.event.entries == event.entries;
+    if load_events(ledger)?.records().any(is_same) {
         // An earlier run ended before it replaced the file.
         return Ok(());
     }
-    let written = write_event(ledger, &event, effect)?;
-    let adopted = if effect.is_dry() { "would adopt" } else { "adopted" };
-    ui.note(format!("{adopted} {CURRENT} as {}", ledger.dir.join(written.below).display()));
+    let written = write_event(ledger, event, ui.is_dry())?;
+    let adopted = if ui.is_dry() { "would adopt" } else { "adopted" };
+    ui.note(format!("{adopted} {CURRENT} as {}", written.path.display()));
     Ok(())
 }
 
@@ -47,7 +42,7 @@ fn text(ledger: &Ledger, current: &Current) -> Result<String> {
     Ok(text.into_owned())
 }
 
-fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent<'static>> {
+fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent> {
     let entries = handoff::page_entries(text);
     if entries.is_empty() {
         return Err(Failure::malformed(format!("{} has no text for an event", ledger.dir.join(CURRENT).display()))
@@ -55,8 +50,8 @@ fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent<'static>> 
     }
     let meta = Meta {
         ts: page::updated(text).or_else(|| page::updated_day(text)).map_or_else(|| time_before_all(env, ledger), Ok)?,
-        agent: agent_name(env, ledger, None)?.into(),
-        branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
+        agent: agent_name(env, ledger, None)?,
+        branch: ledger.git.branch(&ledger.repo)?,
         kind: Some("adopted".into()),
         reason: None,
         title: Some("taken over from current.md".into()),

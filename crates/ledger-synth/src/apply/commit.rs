@@ -1,7 +1,7 @@
 //! Commits the ledger's files and nothing else. Other staged changes stay staged.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,17 +10,18 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::{private_dir, require_sound};
+use shopfloor_core::git::{failed, private_dir, require_sound};
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::{Cmd, Output};
+use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::shell_word;
 
+use crate::counted::counted;
 use crate::event::LedgerEvent;
 use crate::event_file;
+use crate::facts::directory::is_event_name;
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger, sparse};
 use crate::failure::LedgerFailure;
 use crate::page_settings::Tracked;
-use crate::settings::Effect;
 use crate::tool::TOOL;
 
 /// How long to wait for another git command that holds the index.
@@ -74,31 +75,29 @@ pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
 }
 
 /// Commits the ledger's files as they are.
-pub fn commit(env: &Env, ledger: &Ledger, effect: Effect) -> Result<Committed> {
+pub fn commit(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
     // Two commits at once would undo each other's additions. This is not the ledger's own lock, which git's hooks
     // need.
     let lock = ledger.repo.shared_state(TOOL).join(format!("{}.commit.lock", ledger.word()));
-    let _lock = if effect.is_dry() { None } else { Some(Lock::take(&lock)?) };
+    let _lock = if is_dry { None } else { Some(Lock::take(&lock)?) };
     refuse_hopeless(ledger)?;
     // git writes the message through a link.
     require_sound(&ledger.repo.git_dir)?;
     let Some(prefix) = ledger.in_tree() else { return Ok(Committed::Nothing) };
     let all = paths(ledger, prefix.as_path());
-    for _ in 1..TRIES {
+    let mut tries = 0;
+    loop {
         let before = changes(ledger, &all)?;
-        let failure = match commit_once(env, ledger, effect, prefix.as_path(), &all) {
-            Err(failure) => failure,
-            committed => return committed,
-        };
+        let committed = commit_once(env, ledger, is_dry, prefix.as_path(), &all);
+        tries += 1;
         // `archive` and writers of events do not wait for a commit, so its files may be gone.
-        if changes(ledger, &all)? == before {
-            return Err(failure);
+        if committed.is_ok() || tries == TRIES || changes(ledger, &all)? == before {
+            return committed;
         }
     }
-    commit_once(env, ledger, effect, prefix.as_path(), &all)
 }
 
-fn commit_once(env: &Env, ledger: &Ledger, effect: Effect, prefix: &Path, all: &[PathBuf]) -> Result<Committed> {
+fn commit_once(env: &Env, ledger: &Ledger, is_dry: bool, prefix: &Path, all: &[PathBuf]) -> Result<Committed> {
     let changes = changes(ledger, all)?;
     if changes.is_empty() {
         return Ok(Committed::Nothing);
@@ -106,7 +105,7 @@ fn commit_once(env: &Env, ledger: &Ledger, effect: Effect, prefix: &Path, all: &
     if is_too_soon(env, ledger, prefix, &changes)? {
         return Ok(Committed::TooSoon);
     }
-    if effect.is_dry() {
+    if is_dry {
         return Ok(Committed::Files(changes.len(), None));
     }
     let new: Vec<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
@@ -115,19 +114,17 @@ fn commit_once(env: &Env, ledger: &Ledger, effect: Effect, prefix: &Path, all: &
         git(ledger, "add", if is_sparse { &["--sparse"] } else { &[] }, &new)?;
     }
     let paths: Vec<&Path> = changes.iter().map(|c| c.path.as_path()).collect();
-    let message = format!(
-        "ledger: {} changed",
-        if paths.len() == 1 { "1 file".into() } else { format!("{} files", paths.len()) }
-    );
+    let message = format!("ledger: {} changed", counted(paths.len(), "file"));
     if let Err(failure) = git(ledger, "commit", &["--quiet", "--only", "-m", &message], &paths) {
         // Somebody else may have committed the files in the meantime, so only those that git still sees as new are
         // removed from the index.
-        let added = if new.is_empty() { Vec::new() } else { added(ledger, all)? };
-        let undo: Vec<&Path> = new.iter().copied().filter(|path| added.iter().any(|a| a == path)).collect();
+        let changes = self::changes(ledger, all)?;
+        let is_added = |path: &&Path| changes.iter().any(|change| change.path == *path && !change.is_untracked);
+        let undo: Vec<&Path> = new.into_iter().filter(is_added).collect();
         if !undo.is_empty() {
             git(ledger, "rm", &["--cached", "--quiet", "--ignore-unmatch"], &undo)?;
         }
-        if self::changes(ledger, all)?.is_empty() {
+        if changes.is_empty() {
             return Ok(Committed::Nothing);
         }
         return Err(failure.hint("nothing was committed, and the index is unchanged"));
@@ -135,14 +132,6 @@ fn commit_once(env: &Env, ledger: &Ledger, effect: Effect, prefix: &Path, all: &
     let output = ledger.git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?;
     let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(Committed::Files(paths.len(), Some(sha)))
-}
-
-/// The ledger's files that are in the index and in no commit.
-fn added(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let cmd = literal(ledger).args(["diff", "--cached", "--name-only", "-z", "--no-renames", "--diff-filter=A", "--"]);
-    let output = cmd.args(all.iter().map(|path| path.as_os_str().to_owned())).capture()?;
-    let paths = output.stdout.split(|b| *b == 0).filter(|path| !path.is_empty());
-    Ok(paths.map(|path| Path::new(OsStr::from_bytes(path)).to_path_buf()).collect())
 }
 
 /// Refuses a commit that cannot succeed. Also called before anything is written.
@@ -159,13 +148,10 @@ pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
     let mut ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
     // Ignore patterns may match the events and not their directory.
     let events = prefix.as_path().join(EVENTS);
-    let cmd = literal(ledger).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"]);
-    let output = cmd.arg(events.as_os_str()).capture()?;
-    let paths = output.stdout.split(|b| *b == 0).filter(|path| path.ends_with(b".md"));
-    let is_event = |path: &PathBuf| {
-        path.parent() == Some(&events) && path.file_name().is_some_and(|n| !n.as_bytes().starts_with(b"."))
-    };
-    ignored.extend(paths.map(|path| Path::new(OsStr::from_bytes(path)).to_path_buf()).filter(is_event));
+    let how = ["--others", "--ignored", "--exclude-standard", "--"].map(OsString::from);
+    let others = ledger.git.ls_files(ledger.top.path(), &[&how[..], &[events.clone().into_os_string()]].concat())?;
+    let is_event = |path: &PathBuf| path.parent() == Some(&events) && path.file_name().is_some_and(is_event_name);
+    ignored.extend(others.into_iter().filter(is_event));
     ignored.first().map_or(Ok(()), |path| {
         Err(Failure::malformed(format!("git ignores {}, so it cannot be committed", path.display()))
             .hint(format!("run `git check-ignore -v {}` to see the pattern", shell_word(path))))
@@ -188,12 +174,9 @@ fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<ChangedFile>> {
     let mut changes = Vec::new();
     for entry in output.stdout.split(|b| *b == 0).filter(|entry| entry.len() > 3) {
         let path = Path::new(OsStr::from_bytes(&entry[3..])).to_path_buf();
-        let name = path.file_name().unwrap_or_default().as_bytes();
-        let is_untracked = entry.starts_with(b"??");
         // Other files belong to somebody else.
-        let is_ours = name.ends_with(b".md") && !name.starts_with(b".");
-        if is_ours {
-            changes.push(ChangedFile { path, is_untracked });
+        if path.file_name().is_some_and(is_event_name) {
+            changes.push(ChangedFile { path, is_untracked: entry.starts_with(b"??") });
         }
     }
     Ok(changes)
@@ -255,13 +238,4 @@ fn git(ledger: &Ledger, command: &str, args: &[&str], paths: &[&Path]) -> Result
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(200));
     }
-}
-
-fn failed(command: &str, output: &Output) -> Failure {
-    let said = [&output.stderr[..], &output.stdout[..]].concat();
-    let said = String::from_utf8_lossy(&said).trim().to_owned();
-    let said = if said.is_empty() { "git printed nothing; a hook may have refused".to_owned() } else { said };
-    LedgerFailure::Git
-        .with(Exit::Failed, format!("git {command} failed with {}", output.status))
-        .because(std::io::Error::other(said))
 }

@@ -1,16 +1,15 @@
 //! Places files in a ledger: `current.md`, events, the archive.
 
-use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
 use shopfloor_core::git::{self, Repo};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::proc::Cmd;
 
-use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger, SeenCurrent};
-use crate::failure::LedgerFailure;
+use crate::facts::{ARCHIVE, CURRENT, Current, EVENTS, Ledger};
 use crate::tool::TOOL;
 
 /// The most events with one time and agent.
@@ -35,17 +34,13 @@ fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
 }
 
 /// Replaces the `current.md` that was read. `false`: the file has changed since.
-pub fn write_current(
-    ledger: &Ledger,
-    before: Option<&SeenCurrent>,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<bool> {
+pub fn write_current(ledger: &Ledger, before: Option<&Current>, text: &str) -> Result<bool> {
     let target = ledger.rel(CURRENT)?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
-    let staged = staging.file_in_pieces(&ledger.top, &target, before.map(|read| read.mode), write)?;
+    let staged = staging.file(&ledger.top, &target, text.as_bytes(), before.map(|read| read.mode))?;
     match before {
         None => staged.place(&ledger.top, &target),
-        Some(read) => staged.swap(&ledger.top, &target, &Content::File(read.digest)),
+        Some(read) => staged.swap(&ledger.top, &target, &Content::File(Digest::of(&read.bytes))),
     }
 }
 
@@ -72,13 +67,12 @@ pub fn create_event(ledger: &Ledger, stem: &str, bytes: &[u8]) -> Result<String>
 
 /// Creates the file of a snapshot and syncs it to disk. An existing file must have the same content, because its name
 /// is a hash of it.
-pub fn create_snapshot(ledger: &Ledger, name: &str, from: &mut dyn Read) -> Result<()> {
+pub fn create_snapshot(ledger: &Ledger, name: &str, text: &str) -> Result<()> {
     let target = ledger.rel(&format!("{EVENTS}/{name}"))?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
-    let staged = staging.file_in_pieces(&ledger.top, &target, None, |out| io::copy(from, out).map(drop))?;
-    let content = staged.written().cloned();
+    let staged = staging.file(&ledger.top, &target, text.as_bytes(), None)?;
     if !staged.place(&ledger.top, &target)? {
-        if ledger.top.content(&target)? != content {
+        if ledger.top.content(&target)? != Some(Content::File(Digest::of(text.as_bytes()))) {
             return Err(Failure::failed(format!(
                 "{} exists with another content, so the snapshot cannot be written",
                 ledger.top.join(&target).display()
@@ -90,43 +84,35 @@ pub fn create_snapshot(ledger: &Ledger, name: &str, from: &mut dyn Read) -> Resu
     Ok(())
 }
 
-/// Moves a file of `events/` into `archive/DAY/` under a free name. `false`: the file is gone.
-pub fn archive(ledger: &Ledger, name: &str, day: &str) -> Result<bool> {
-    let from = ledger.rel(&format!("{EVENTS}/{name}"))?;
-    let stem = name.strip_suffix(".md").unwrap_or(name);
-    for n in 1..NAMES {
-        let suffix = if n == 1 { String::new() } else { format!("-{n}") };
-        let to = ledger.rel(&format!("{ARCHIVE}/{day}/{stem}{suffix}.md"))?;
-        if ledger.top.move_new(&from, &to)? {
-            return Ok(true);
-        }
-        if ledger.top.content(&from)?.is_none() {
-            return Ok(false);
-        }
-        // The file was archived before and restored by a copy, so one of the two is enough.
-        if ledger.top.content(&to)? == ledger.top.content(&from)? {
-            return ledger.top.unlink(&from);
-        }
-    }
-    Err(Failure::failed(format!("every name for {name} in {} is taken", ledger.dir.join(ARCHIVE).display()))
-        .hint("run `ledger-synth prune`"))
+/// Moves a file of `events/` into `archive/DAY/` under a free name.
+pub fn archive(ledger: &Ledger, name: &str, day: &str) -> Result<()> {
+    move_file(ledger, EVENTS, &format!("{ARCHIVE}/{day}"), name)
 }
 
 /// Moves a file of `archive/DAY/` back into `events/` under a free name.
 pub fn restore(ledger: &Ledger, day: &str, name: &str) -> Result<()> {
-    let from = ledger.rel(&format!("{ARCHIVE}/{day}/{name}"))?;
+    move_file(ledger, &format!("{ARCHIVE}/{day}"), EVENTS, name)?;
+    remove_empty_day(ledger, day)?;
+    sync(ledger, &[])
+}
+
+/// Moves a file to another directory of the ledger under a free name, unless it is gone.
+fn move_file(ledger: &Ledger, from: &str, to: &str, name: &str) -> Result<()> {
+    let file = ledger.rel(&format!("{from}/{name}"))?;
     let stem = name.strip_suffix(".md").unwrap_or(name);
     for n in 1..NAMES {
         let suffix = if n == 1 { String::new() } else { format!("-{n}") };
-        if ledger.top.move_new(&from, &ledger.rel(&format!("{EVENTS}/{stem}{suffix}.md"))?)? {
-            remove_empty_day(ledger, day)?;
-            return sync(ledger, &[]);
-        }
-        if ledger.top.content(&from)?.is_none() {
+        let target = ledger.rel(&format!("{to}/{stem}{suffix}.md"))?;
+        if ledger.top.move_new(&file, &target)? || ledger.top.content(&file)?.is_none() {
             return Ok(());
         }
+        // The file was moved before and came back as a copy, so one of the two is enough.
+        if ledger.top.content(&target)? == ledger.top.content(&file)? {
+            return ledger.top.unlink(&file).map(drop);
+        }
     }
-    Err(Failure::failed(format!("every name for {name} in {} is taken", ledger.dir.join(EVENTS).display())))
+    Err(Failure::failed(format!("every name for {name} in {} is taken", ledger.dir.join(to).display()))
+        .hint("run `ledger-synth prune`"))
 }
 
 /// Deletes a file of `archive/DAY/`.
@@ -152,13 +138,8 @@ pub fn write_output(path: &Path, text: &str) -> Result<()> {
     fs::replace(path, text.as_bytes(), None)
 }
 
-/// Keeps a copy of a `current.md` that a person changed, and returns its path.
-pub fn keep_edited(ledger: &Ledger, bytes: &[u8]) -> Result<PathBuf> {
-    keep_in(&ledger.repo, bytes)
-}
-
-/// The same, if only the repository is known. The copy stays when the worktree is removed.
-pub fn keep_in(repo: &Repo, bytes: &[u8]) -> Result<PathBuf> {
+/// Keeps a copy of a `current.md` that a person changed, and returns its path. It stays when the worktree is removed.
+pub fn keep_edited(repo: &Repo, bytes: &[u8]) -> Result<PathBuf> {
     let dir = repo.shared_state(TOOL).join("edited");
     fs::create_private_dir(&dir)?;
     let path = dir.join(format!("{}.md", &Digest::of(bytes).to_string()[..16]));
@@ -192,30 +173,27 @@ pub fn edit(ledger: &Ledger, worktree: &Root, name: &str, before: &str, after: &
 /// Takes `current.md` out of git's index. The file stays.
 pub fn untrack_current(ledger: &Ledger) -> Result<()> {
     let Some(prefix) = ledger.in_tree() else { return Ok(()) };
-    let cmd = ledger.git.cmd(ledger.top.path()).args(["--literal-pathspecs", "rm", "--cached", "--quiet"]);
-    let cmd = cmd.args(["--force", "--ignore-unmatch", "--"]).arg(prefix.as_path().join(CURRENT).as_os_str());
-    let output = cmd.capture()?;
-    if output.status.success() { Ok(()) } else { Err(git::failed("rm", &output)) }
+    let page = prefix.as_path().join(CURRENT);
+    let args = ["--literal-pathspecs", "rm", "--cached", "--quiet", "--force", "--ignore-unmatch", "--"];
+    git_done("rm", ledger.git.cmd(ledger.top.path()).args(args).arg(page), 0).map(drop)
 }
 
 /// Takes a setting out of the clone's configuration. `false`: it is set elsewhere.
 pub fn unset_git_setting(ledger: &Ledger, name: &str) -> Result<bool> {
-    let output = ledger.git.cmd(ledger.top.path()).args(["config", "--local", "--unset", name]).capture()?;
-    match output.status.code() {
-        0 => Ok(true),
-        5 => Ok(false),
-        _ => Err(git::failed("config", &output)),
-    }
+    git_done("config", ledger.git.cmd(ledger.top.path()).args(["config", "--local", "--unset", name]), 5)
 }
 
 /// Sets a setting in the clone's configuration.
 pub fn set_git_setting(ledger: &Ledger, name: &str, value: &str) -> Result<()> {
-    let output = ledger.git.cmd(ledger.top.path()).args(["config", "--local", name, value]).capture()?;
-    if output.status.success() {
-        return Ok(());
+    git_done("config", ledger.git.cmd(ledger.top.path()).args(["config", "--local", name, value]), 0).map(drop)
+}
+
+/// Runs a git command. `false`: it ended with the code `no`.
+fn git_done(command: &str, cmd: Cmd, no: i32) -> Result<bool> {
+    let output = cmd.capture()?;
+    match output.status.code() {
+        0 => Ok(true),
+        code if code == no => Ok(false),
+        _ => Err(git::failed(command, &output)),
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(LedgerFailure::Git
-        .with(Exit::Failed, format!("git config {name} failed with {}", output.status))
-        .because(std::io::Error::other(said)))
 }

@@ -1,20 +1,16 @@
 //! Synthesis: joins the events and writes `current.md`.
 
-use std::io;
-
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
 use super::files;
-use crate::facts::gather::{GatherMode, Gathered, OldPage, gather};
-use crate::facts::{CURRENT, EVENTS, Events, Ledger, SeenCurrent};
+use crate::facts::fingerprint::Fingerprint;
+use crate::facts::gather::{has_left_out, load_events, load_page};
+use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
 use crate::failure::LedgerFailure;
-use crate::join::Join;
-use crate::plan::{EventProblems, join_gathered, join_without};
-use crate::settings::Effect;
-use crate::view::{self, PageSummary, View};
+use crate::plan::{Level, Problem, errors, join, summary};
+use crate::view::{self, View};
 
 /// How often `current.md` may change while we replace it before we give up.
 const TRIES: usize = 10;
@@ -22,7 +18,7 @@ const TRIES: usize = 10;
 /// Options for writing `current.md`.
 #[derive(Clone, Debug, Default)]
 pub struct SynthOptions {
-    pub effect: Effect,
+    pub is_dry: bool,
     /// Problems of events are errors.
     pub is_strict: bool,
     /// Write the current time into the footer.
@@ -32,7 +28,7 @@ pub struct SynthOptions {
     /// Replace a file that a person wrote and that has been turned into an event.
     pub adopt: bool,
     /// Skip reading the events when nothing changed since the last run.
-    pub may_be_quiet: bool,
+    pub may_skip: bool,
 }
 
 /// What happened to `current.md`.
@@ -47,15 +43,11 @@ pub enum SynthOutcome {
 }
 
 /// The outcome of a synthesis.
-pub enum Synthesis<'s> {
-    /// Nothing changed since the last run; there are this many events.
-    Quiet(usize),
-    Done {
-        view: &'s View<'s>,
-        join: &'s Join<'s>,
-        events: &'s Events,
-        outcome: SynthOutcome,
-    },
+pub struct Synthesis {
+    pub outcome: SynthOutcome,
+    pub event_count: usize,
+    /// None: nothing changed since the page was in order, so nothing was read.
+    pub events: Option<Events>,
 }
 
 /// Brings `current.md` up to date for a command that answers something else, and returns whether it was written.
@@ -66,79 +58,62 @@ pub fn refresh(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
 
 /// Like [`refresh`], for a caller that holds the lock.
 pub fn refresh_locked(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
-    let options = SynthOptions { may_be_quiet: true, ..SynthOptions::default() };
-    synthesise(ui, env, ledger, &options, |synthesis| {
-        matches!(synthesis, Synthesis::Done { outcome: SynthOutcome::Written, .. })
-    })
+    let options = SynthOptions { may_skip: true, ..SynthOptions::default() };
+    Ok(matches!(synthesise(ui, env, ledger, &options)?.outcome, SynthOutcome::Written))
 }
 
-/// Joins the events, writes `current.md` and passes the outcome to `then`. The caller holds the lock, except in a dry
-/// run.
-pub fn synthesise<T>(
-    ui: &Ui,
-    env: &Env,
-    ledger: &Ledger,
-    options: &SynthOptions,
-    then: impl FnOnce(Synthesis<'_>) -> T,
-) -> Result<T> {
-    let SynthOptions { effect, stamp, may_be_quiet, .. } = *options;
-    let found = gather(ledger, GatherMode { effect, stamp, may_be_quiet, may_resume: true })?;
-    if let Some(count) = found.quiet {
-        return Ok(then(Synthesis::Quiet(count)));
+/// Joins the events and writes `current.md`. The caller holds the lock, except in a dry run.
+pub fn synthesise(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<Synthesis> {
+    let fingerprint = if options.is_dry { None } else { Fingerprint::of(ledger, options.stamp)? };
+    if let Some(count) = fingerprint.as_ref().filter(|_| options.may_skip).and_then(Fingerprint::known_count) {
+        return Ok(Synthesis { outcome: SynthOutcome::Unchanged, event_count: count, events: None });
     }
-    // Before the join, which needs much memory, as does a large page.
-    let seen = ledger.seen_current()?;
-    let join = join_gathered(&found)?;
-    let Gathered { events, memory, .. } = &found;
-    let problems = EventProblems::new(env.now.into(), events, &join);
-    if problems.future.is_empty() {
-        remember(&found, &join)?;
-    }
+    let events = load_events(ledger)?;
+    let join = join(&events)?;
+    let problems = errors(env.now.into(), &events, &join);
     if options.is_strict {
         refuse_problems(&problems)?;
     }
     warn_of_problems(ui, &problems);
     let view = View::new(&join, ledger.page.session_window);
-    let outcome = write(ui, env, ledger, options, &view, events.skipped.len(), seen)?;
-    if matches!(outcome, SynthOutcome::Unchanged) && problems.is_empty() {
-        memory.remember_quiet(view.event_count);
+    let outcome = write(ui, env, ledger, options, &view, events.skipped.len())?;
+    if let Some(fingerprint) = fingerprint
+        && matches!(outcome, SynthOutcome::Unchanged)
+        && problems.is_empty()
+        // Nothing tells when the index changes, of which a sparse checkout shows a part.
+        && !has_left_out(ledger)?
+        // What was read is what the fingerprint is of.
+        && Fingerprint::of(ledger, options.stamp)?.as_ref() == Some(&fingerprint)
+    {
+        fingerprint.remember(view.event_count);
     }
-    Ok(then(Synthesis::Done { view: &view, join: &join, events, outcome }))
-}
-
-/// Remembers the join for the next run, if that is due.
-fn remember(found: &Gathered, join: &Join<'_>) -> Result<()> {
-    match found.memory.late() {
-        None => {}
-        Some([]) => found.memory.remember_join(join),
-        Some(late) => found.memory.remember_join(&join_without(found, late)?),
-    }
-    Ok(())
+    Ok(Synthesis { outcome, event_count: view.event_count, events: Some(events) })
 }
 
 /// Fails with exit 2 if there are problems, for `--strict`.
-pub fn refuse_problems(problems: &EventProblems) -> Result<()> {
+pub fn refuse_problems(problems: &[Problem]) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
     }
-    Err(Failure::malformed(format!("there are {}; nothing was written", problems.summary()))
-        .details(problems.lines().cloned())
+    Err(Failure::malformed(format!("there are {}; nothing was written", summary(problems)))
+        .details(problems.iter().map(ToString::to_string))
         .hint("fix the files or move them away; retract an event from the future with `ledger-synth retract FILE`"))
 }
 
 /// Warns of malformed events and of events from the future.
-pub fn warn_of_problems(ui: &Ui, problems: &EventProblems) {
-    problems.malformed.iter().for_each(|problem| ui.warn(format!("skipped {problem}")));
-    if !problems.malformed.is_empty() {
+pub fn warn_of_problems(ui: &Ui, problems: &[Problem]) {
+    let (malformed, future): (Vec<_>, Vec<_>) = problems.iter().partition(|problem| problem.level == Level::Malformed);
+    malformed.iter().for_each(|problem| ui.warn(format!("skipped {problem}")));
+    if !malformed.is_empty() {
         ui.note("`ledger-synth migrate FILE` turns a file of another shape into an event");
     }
-    problems.future.iter().for_each(|problem| ui.warn(problem));
-    if !problems.future.is_empty() {
+    future.iter().for_each(|problem| ui.warn(problem));
+    if !future.is_empty() {
         ui.note("if a clock was wrong, retract the event with `ledger-synth retract FILE`");
     }
 }
 
-/// Writes `current.md` if its content changes. `seen` is what was there before the join.
+/// Writes `current.md` if its content changes.
 fn write(
     ui: &Ui,
     env: &Env,
@@ -146,7 +121,6 @@ fn write(
     options: &SynthOptions,
     view: &View<'_>,
     skipped: usize,
-    mut seen: Option<SeenCurrent>,
 ) -> Result<SynthOutcome> {
     if view.event_count == 0 {
         return Ok(SynthOutcome::Nothing);
@@ -155,47 +129,33 @@ fn write(
         // A sparse checkout leaves the whole ledger out.
         return Ok(SynthOutcome::Unchanged);
     }
-    let (format, stamp) = (ledger.page.format, options.stamp.then_some(env.now));
-    let mark = view.mark(format, skipped);
+    let page = view.render(skipped, options.stamp.then_some(env.now));
     for _ in 0..TRIES {
-        if seen.as_ref().is_some_and(|seen| is_fresh(ledger, &seen.summary, mark, view, skipped)) {
+        let current = ledger.current()?;
+        if current.as_ref().is_some_and(|current| current.is(&page)) {
             return Ok(SynthOutcome::Unchanged);
         }
-        let is_unique = seen.as_ref().map(|seen| holds_more(ledger, &seen.summary, options)).transpose()?;
-        if options.effect.is_dry() {
-            let old = OldPage::find(ledger)?;
-            let difference = view.difference(&|pass_on| old.read(pass_on), format, skipped, stamp)?;
-            return Ok(SynthOutcome::Due(difference));
+        let unique = current.as_ref().map(|current| holds_more(ledger, current, options)).transpose()?;
+        if options.is_dry {
+            return Ok(SynthOutcome::Due(Current::difference(load_page(ledger)?.as_ref(), &page)));
         }
-        let is_kept = match &seen {
-            Some(seen) if is_unique == Some(true) => keep(ui, ledger, options, seen)?,
-            _ => true,
-        };
-        let write = |out: &mut dyn io::Write| {
-            let mut written = Ok(());
-            view.render_to(format, skipped, stamp, &mut |piece| {
-                if written.is_ok() {
-                    written = out.write_all(piece.as_bytes());
-                }
-            });
-            written
-        };
-        if is_kept && files::write_current(ledger, seen.as_ref(), write)? {
+        if let Some(current) = current.as_ref().filter(|_| unique == Some(true)) {
+            keep(ui, ledger, options, current)?;
+        }
+        if files::write_current(ledger, current.as_ref(), &page)? {
             return Ok(SynthOutcome::Written);
         }
-        seen = ledger.seen_current()?;
     }
     Err(Failure::failed(format!("{} keeps changing while it is replaced", ledger.dir.join(CURRENT).display()))
         .hint("run the same command again"))
 }
 
-/// Keeps the content of a file that is about to be replaced. False: it has changed since it was seen.
-fn keep(ui: &Ui, ledger: &Ledger, options: &SynthOptions, seen: &SeenCurrent) -> Result<bool> {
-    let Some(current) = ledger.current()?.filter(|current| Digest::of(&current.bytes) == seen.digest) else {
-        return Ok(false);
-    };
-    let kept = files::keep_edited(ledger, &current.bytes)?;
-    if options.adopt || options.force {
+/// Keeps the content of a file that is about to be replaced.
+fn keep(ui: &Ui, ledger: &Ledger, options: &SynthOptions, current: &Current) -> Result<()> {
+    let kept = files::keep_edited(&ledger.repo, &current.bytes)?;
+    // Nobody can say whether a page of the first tool was edited.
+    let is_older = current.footer().is_some_and(|footer| footer.is_older());
+    if options.adopt || options.force || is_older {
         ui.note(format!("the old content of {CURRENT} is kept in {}", kept.display()));
     } else {
         ui.warn(format!(
@@ -204,27 +164,17 @@ fn keep(ui: &Ui, ledger: &Ledger, options: &SynthOptions, seen: &SeenCurrent) ->
             kept.display()
         ));
     }
-    Ok(true)
-}
-
-/// Whether a page need not be written: it is the same as the one with this mark, or a page of an older format that says
-/// the same while nobody chose a format.
-fn is_fresh(ledger: &Ledger, page: &PageSummary, mark: Digest, view: &View<'_>, skipped: usize) -> bool {
-    let older = || {
-        let format = page.footer.as_ref()?.format.filter(|format| *format < ledger.page.format)?;
-        Some(!ledger.page.is_format_chosen && page.is(view.mark(format, skipped)))
-    };
-    page.is(mark) || older().unwrap_or(false)
+    Ok(())
 }
 
 /// Whether the file that would be replaced contains text that exists nowhere else. Fails if the file must not be
 /// replaced.
-fn holds_more(ledger: &Ledger, page: &PageSummary, options: &SynthOptions) -> Result<bool> {
+fn holds_more(ledger: &Ledger, current: &Current, options: &SynthOptions) -> Result<bool> {
     let path = ledger.dir.join(CURRENT);
-    match &page.footer {
-        Some(footer) if footer.format.is_none() => Err(view::newer_format(&path.display().to_string(), footer)),
+    match current.footer() {
+        Some(footer) if footer.is_newer() => Err(view::newer_format(&path.display().to_string(), &footer)),
         Some(footer) => Ok(!footer.is_intact),
-        None if options.force || options.adopt || page.is_blank => Ok(!page.is_blank),
+        None if options.force || options.adopt || current.is_blank() => Ok(!current.is_blank()),
         None => Err(LedgerFailure::Exists
             .with(Exit::Bad, format!("{} was not written by ledger-synth", path.display()))
             .hint("run `ledger-synth --adopt` to turn it into an event, or `ledger-synth --force` to replace it")),

@@ -1,24 +1,25 @@
 //! Turns the pieces of a section into entries, by the name of the section or the shape of the pieces.
 
-use std::borrow::Cow;
-
-use super::grammar::Grammar;
 use super::read::{Field, Piece, WrittenSection, bold, lines, sections};
 use crate::entry::{Checkpoint, Entry};
 use crate::instant;
 use crate::scalar;
 use crate::section::{SectionName, Shape};
 
-/// Parses everything a body says.
-pub fn parse(body: &str, grammar: Grammar) -> Vec<Entry<'_>> {
-    parse_lines(&lines(body), grammar)
+/// How a body is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grammar {
+    /// As that of an event.
+    Event,
+    /// The same, and an item with a `task` keeps its other fields in the lines after it: nothing of a file that is taken
+    /// over is lost.
+    Whole,
 }
 
-/// The same of a body's lines.
-pub fn parse_lines<'a>(lines: &[&'a str], grammar: Grammar) -> Vec<Entry<'a>> {
-    // Room for most events, because a list that grows is copied.
-    let mut entries = Vec::with_capacity(16);
-    for section in sections(lines, grammar) {
+/// Parses everything a body says.
+pub fn parse(body: &str, grammar: Grammar) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for section in sections(&lines(body)) {
         interpret(section, grammar, &mut entries);
     }
     // Empty text says nothing.
@@ -27,16 +28,14 @@ pub fn parse_lines<'a>(lines: &[&'a str], grammar: Grammar) -> Vec<Entry<'a>> {
 }
 
 /// Turns a section into entries, by its name or the shape of its pieces.
-fn interpret<'a>(section: WrittenSection<'a>, grammar: Grammar, entries: &mut Vec<Entry<'a>>) {
-    let one_text = |piece: Piece<'a>| one_text(piece, grammar);
+fn interpret(section: WrittenSection, grammar: Grammar, entries: &mut Vec<Entry>) {
+    let one_text = |piece: Piece| one_text(piece, grammar);
     let WrittenSection { name, pieces, .. } = section;
     match name.shape() {
         Some(Shape::Register) => {
             let texts: Vec<_> = pieces.into_iter().map(one_text).filter(|text| !text.trim().is_empty()).collect();
-            if let [_] = texts.as_slice() {
-                entries.extend(texts.into_iter().map(|text| Entry::Text { section: name.clone(), text }));
-            } else if !texts.is_empty() {
-                entries.push(Entry::Text { section: name, text: texts.join("\n").into() });
+            if !texts.is_empty() {
+                entries.push(Entry::Text { section: name, text: texts.join("\n") });
             }
         }
         Some(Shape::List) => {
@@ -44,7 +43,7 @@ fn interpret<'a>(section: WrittenSection<'a>, grammar: Grammar, entries: &mut Ve
                 .extend(pieces.into_iter().map(|piece| Entry::Item { section: name.clone(), text: one_text(piece) }));
         }
         Some(Shape::Map) => pieces.into_iter().for_each(|piece| decision(&name, piece, entries)),
-        Some(Shape::Checkpoints) => checkpoints(pieces, grammar, entries),
+        Some(Shape::Checkpoints) => checkpoints(pieces, entries),
         None => entries.extend(pieces.into_iter().map(|piece| match piece {
             Piece::Text(text) => Entry::Text { section: name.clone(), text },
             Piece::Pair(key, value) => Entry::Pair { section: name.clone(), key, value },
@@ -53,13 +52,8 @@ fn interpret<'a>(section: WrittenSection<'a>, grammar: Grammar, entries: &mut Ve
     }
 }
 
-fn checkpoints<'a>(pieces: Vec<Piece<'a>>, grammar: Grammar, entries: &mut Vec<Entry<'a>>) {
-    let shown = |text: &str| {
-        let Checkpoint { phase, status, updated, more } = shown_checkpoint(text, grammar);
-        let shown =
-            Checkpoint { phase: phase.into(), status: status.into(), updated: updated.into(), more: more.into() };
-        (!text.is_empty()).then_some(Entry::Checkpoint(shown))
-    };
+fn checkpoints(pieces: Vec<Piece>, entries: &mut Vec<Entry>) {
+    let shown = |text: &str| (!text.is_empty()).then(|| Entry::Checkpoint(shown_checkpoint(text)));
     if let Some(all) = whole_map(&pieces) {
         return entries.extend(checkpoint(&all));
     }
@@ -75,21 +69,20 @@ fn checkpoints<'a>(pieces: Vec<Piece<'a>>, grammar: Grammar, entries: &mut Vec<E
 }
 
 /// The text of a piece. An item with a `task` has that as its text.
-fn one_text(piece: Piece<'_>, grammar: Grammar) -> Cow<'_, str> {
+fn one_text(piece: Piece, grammar: Grammar) -> String {
     match piece {
         Piece::Text(text) => text,
         Piece::Item(fields, text) => {
-            let is_task =
-                |(key, value): &&Field<'_>| key == "task" && value.as_ref().is_some_and(|task| !task.is_empty());
+            let is_task = |(key, value): &&Field| key == "task" && value.as_ref().is_some_and(|task| !task.is_empty());
             let Some((_, Some(task))) = fields.iter().find(is_task) else { return text };
-            let mut whole = task.to_string();
+            let mut whole = task.clone();
             for (key, value) in fields.iter().filter(|field| grammar == Grammar::Whole && !is_task(field)) {
                 whole.push_str(&format!("\n{key}: {}", value.as_deref().unwrap_or("null")));
             }
-            whole.into()
+            whole
         }
-        Piece::Pair(key, Some(value)) if !value.is_empty() => format!("{key}: {value}").into(),
-        Piece::Pair(key, _) => format!("{key}:").into(),
+        Piece::Pair(key, Some(value)) if !value.is_empty() => format!("{key}: {value}"),
+        Piece::Pair(key, _) => format!("{key}:"),
     }
 }
 
@@ -97,13 +90,13 @@ fn one_text(piece: Piece<'_>, grammar: Grammar) -> Cow<'_, str> {
 const NAMES: [&str; 6] = ["decision", "what", "choice", "key", "title", "name"];
 
 /// Turns a piece into a decision. A decision without a key is its own key.
-fn decision<'a>(section: &SectionName<'a>, piece: Piece<'a>, entries: &mut Vec<Entry<'a>>) {
-    let mut push = |key: Cow<'a, str>, value| entries.push(Entry::Pair { section: section.clone(), key, value });
+fn decision(section: &SectionName, piece: Piece, entries: &mut Vec<Entry>) {
+    let mut push = |key: String, value| entries.push(Entry::Pair { section: section.clone(), key, value });
     match piece {
         Piece::Pair(key, value) => push(key, value),
         Piece::Item(_, text) | Piece::Text(text) if bold(&text).is_some() => {
             let (key, rest) = bold(&text).map(|(key, rest)| (key.to_owned(), rest.to_owned())).unwrap_or_default();
-            push(key.into(), Some(rest.into()));
+            push(key, Some(rest));
         }
         Piece::Item(mut fields, _) if fields.len() == 1 => {
             let (key, value) = fields.remove(0);
@@ -115,12 +108,12 @@ fn decision<'a>(section: &SectionName<'a>, piece: Piece<'a>, entries: &mut Vec<E
             let more: Vec<String> = more.collect();
             // `- decision: X` with reasons below. The key is X, because other items have a field of the same name.
             if NAMES.contains(&&*name.to_lowercase()) && first.as_ref().is_some_and(|first| !first.is_empty()) {
-                return push(first.unwrap_or_default(), Some(more.join("\n").into()));
+                return push(first.unwrap_or_default(), Some(more.join("\n")));
             }
-            let all = first.into_iter().chain(more.into_iter().map(Cow::Owned));
-            push(name, Some(all.collect::<Vec<_>>().join("\n").into()));
+            let all = first.into_iter().chain(more);
+            push(name, Some(all.collect::<Vec<_>>().join("\n")));
         }
-        Piece::Item(_, text) | Piece::Text(text) if !text.is_empty() => push(text, Some("".into())),
+        Piece::Item(_, text) | Piece::Text(text) if !text.is_empty() => push(text, Some(String::new())),
         Piece::Item(..) | Piece::Text(_) => {}
     }
 }
@@ -130,8 +123,8 @@ fn is_checkpoint_field(key: &str) -> bool {
 }
 
 /// The fields of a section that is one checkpoint: a map with a phase.
-fn whole_map<'a>(pieces: &[Piece<'a>]) -> Option<Vec<Field<'a>>> {
-    let field = |piece: &Piece<'a>| match piece {
+fn whole_map(pieces: &[Piece]) -> Option<Vec<Field>> {
+    let field = |piece: &Piece| match piece {
         Piece::Pair(key, value) => Some((key.clone(), value.clone())),
         _ => None,
     };
@@ -139,7 +132,7 @@ fn whole_map<'a>(pieces: &[Piece<'a>]) -> Option<Vec<Field<'a>>> {
     all.iter().any(|(key, _)| key == "phase").then_some(all)
 }
 
-fn checkpoint<'a>(fields: &[Field<'a>]) -> Option<Entry<'a>> {
+fn checkpoint(fields: &[Field]) -> Option<Entry> {
     let value = |name: &str| fields.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.clone());
     let more = fields.iter().filter(|(key, _)| !is_checkpoint_field(key)).map(|(key, value)| {
         let value = value.as_ref().map_or("null".to_owned(), |value| scalar::written(value));
@@ -149,13 +142,13 @@ fn checkpoint<'a>(fields: &[Field<'a>]) -> Option<Entry<'a>> {
         phase: value("phase").unwrap_or_default(),
         status: value("status").unwrap_or_default(),
         updated: value("updated").unwrap_or_default(),
-        more: more.collect::<Vec<_>>().join("\n").into(),
+        more: more.collect::<Vec<_>>().join("\n"),
     };
     (!fields.is_empty()).then_some(Entry::Checkpoint(checkpoint))
 }
 
 /// Parses a checkpoint in the form of `current.md`, `Phase 5: validated (2026-01-10T13:00:00Z, toast)`, or any text.
-pub fn shown_checkpoint(text: &str, grammar: Grammar) -> Checkpoint<String> {
+pub fn shown_checkpoint(text: &str) -> Checkpoint {
     let (phase, status) = match scalar::pair(text) {
         Some((phase, status)) => (phase.into_owned(), status),
         None => (text.to_owned(), ""),
@@ -163,10 +156,7 @@ pub fn shown_checkpoint(text: &str, grammar: Grammar) -> Checkpoint<String> {
     let phase = phase.strip_prefix("Phase ").or(phase.strip_prefix("phase ")).unwrap_or(&phase).to_owned();
     let reached = status.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).and_then(|(status, inside)| {
         let (updated, agent) = inside.split_once(", ").unwrap_or((inside, ""));
-        match grammar {
-            Grammar::First => inside.starts_with("20").then_some((status, updated, "")),
-            Grammar::Event | Grammar::Whole => instant::parse_note(updated).map(|_| (status, updated, agent)),
-        }
+        instant::parse_note(updated).map(|_| (status, updated, agent))
     });
     let (status, updated, agent) = reached.unwrap_or((status, "", ""));
     let more = if agent.is_empty() { String::new() } else { format!("agent: {}", scalar::written(agent)) };

@@ -1,12 +1,8 @@
 //! Reads the lines of a body into sections and their pieces.
 
-use std::borrow::Cow;
-
 use serde_yaml::Value;
 
-use super::grammar::Grammar;
-use crate::event_file::Lines;
-use crate::scalar::{self, Folding};
+use crate::scalar;
 use crate::section::{Section, SectionName, Shape};
 
 /// The longest key at the margin, in characters, unless it is quoted.
@@ -16,42 +12,46 @@ pub const LONG_KEY: usize = 80;
 pub const NOTES: &str = "notes";
 
 /// A field of a map in a list: its key, and its value unless that is null.
-pub type Field<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
+pub type Field = (String, Option<String>);
 
 /// One section as it was written.
-pub struct WrittenSection<'a> {
-    pub name: SectionName<'a>,
-    pub pieces: Vec<Piece<'a>>,
+pub struct WrittenSection {
+    pub name: SectionName,
+    pub pieces: Vec<Piece>,
     /// Whether it has a value of its own, after which prose no longer belongs to it.
     has_text: bool,
     /// Whether a heading opened it, below which people write sentences.
     is_headed: bool,
 }
 
+impl WrittenSection {
+    fn new(name: SectionName) -> WrittenSection {
+        WrittenSection { name, pieces: Vec::new(), has_text: false, is_headed: false }
+    }
+}
+
 /// A piece of a section.
-pub enum Piece<'a> {
+pub enum Piece {
     /// A value of the section itself.
-    Text(Cow<'a, str>),
+    Text(String),
     /// A list item: its fields, where it is a map, and its text, unless only its fields count.
-    Item(Vec<Field<'a>>, Cow<'a, str>),
+    Item(Vec<Field>, String),
     /// An entry of a map; without a value it removes the key.
-    Pair(Cow<'a, str>, Option<Cow<'a, str>>),
+    Pair(String, Option<String>),
 }
 
 /// The lines of a body, without blanks at their ends.
 pub fn lines(body: &str) -> Vec<&str> {
-    let mut lines = Vec::with_capacity(32);
-    lines.extend(Lines(body).map(str::trim_end));
-    lines
+    body.split_terminator('\n').map(str::trim_end).collect()
 }
 
 /// Reads the sections of a body, in the order written.
-pub fn sections<'a>(lines: &[&'a str], grammar: Grammar) -> Vec<WrittenSection<'a>> {
+pub fn sections(lines: &[&str]) -> Vec<WrittenSection> {
     // The whole body may be indented, or be inside a fence marked as YAML.
     let is_indented = lines.iter().find(|line| !line.is_empty()).is_some_and(|line| scalar::indent(line) > 0);
     let dedented = if is_indented { scalar::dedented(lines) } else { Vec::new() };
     let lines = unfenced(if is_indented { &dedented } else { lines });
-    let mut reader = BodyReader { grammar, lines, at: 0, sections: Vec::with_capacity(8), unclosed: [usize::MAX; 2] };
+    let mut reader = BodyReader { lines, at: 0, sections: Vec::with_capacity(8), unclosed: [usize::MAX; 2] };
     while reader.at < reader.lines.len() {
         reader.line();
     }
@@ -72,16 +72,15 @@ fn unfenced<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
     }
 }
 
-struct BodyReader<'l, 'a> {
-    grammar: Grammar,
-    lines: &'l [&'a str],
+struct BodyReader<'l> {
+    lines: &'l [&'l str],
     at: usize,
-    sections: Vec<WrittenSection<'a>>,
+    sections: Vec<WrittenSection>,
     /// The length from which fences of backticks, and fences of tildes, are never closed.
     unclosed: [usize; 2],
 }
 
-impl<'l, 'a> BodyReader<'l, 'a> {
+impl<'l> BodyReader<'l> {
     /// Reads what begins at the current line.
     fn line(&mut self) {
         let line = self.lines[self.at];
@@ -93,11 +92,11 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         } else if let Some(close) = self.fence(line) {
             let text = self.lines[self.at..=close].join("\n");
             self.at = close + 1;
-            self.push(Piece::Item(Vec::new(), text.into()));
+            self.push(Piece::Item(Vec::new(), text));
         } else if let Some(title) = heading(line) {
             self.at += 1;
             if let Some(title) = title {
-                self.open(title.into());
+                self.open(title.to_owned());
                 self.sections.iter_mut().last().iter_mut().for_each(|section| section.is_headed = true);
             }
         } else if let Some(first) = scalar::bullet(line) {
@@ -106,18 +105,18 @@ impl<'l, 'a> BodyReader<'l, 'a> {
             scalar::pair(line).filter(|(key, _)| is_key_like(line, key) && !self.is_sentence(key))
         {
             self.at += 1;
-            self.section(key, rest);
+            self.section(key.into_owned(), rest);
         } else if let Some((key, rest)) = bold(line).filter(|(key, _)| Section::from_spelling(key).is_some()) {
             // The form in `current.md`.
             self.at += 1;
-            self.section(key.into(), rest);
+            self.section(key.to_owned(), rest);
         } else {
             self.paragraph();
         }
     }
 
     /// Reads an indented line that continues no item: it belongs to the block of its section.
-    fn inside(&mut self, line: &'a str, indent: usize) {
+    fn inside(&mut self, line: &str, indent: usize) {
         if let Some(first) = scalar::bullet(&line[indent..]) {
             return self.item(first, indent);
         }
@@ -126,38 +125,38 @@ impl<'l, 'a> BodyReader<'l, 'a> {
             let block = self.block(indent);
             let value = match (rest.is_empty(), scalar::is_null(rest, block)) {
                 (_, true) => None,
-                (true, _) => Some(scalar::nested(block, self.folding())),
-                (false, _) => Some(scalar::text(rest, block, self.folding())),
+                (true, _) => Some(scalar::nested(block)),
+                (false, _) => Some(scalar::text(rest, block)),
             };
-            return self.push(Piece::Pair(key, value));
+            return self.push(Piece::Pair(key.into_owned(), value));
         }
         let block = {
             let from = self.at;
             self.at = self.end_of(from, |line| scalar::indent(line) > 0);
             &self.lines[from..self.at]
         };
-        self.push(Piece::Text(scalar::nested(block, self.folding())));
+        self.push(Piece::Text(scalar::nested(block)));
     }
 
-    fn item(&mut self, first: &'a str, indent: usize) {
+    fn item(&mut self, first: &str, indent: usize) {
         self.at += 1;
         let rest = self.block(indent);
-        let fields = fields(first, rest, self.folding());
+        let fields = fields(first, rest);
         if first.is_empty() && rest.is_empty() {
             return;
         }
         let shape = self.sections.last().and_then(|section| section.name.shape());
         let text = match shape {
             // Only its fields count.
-            Some(Shape::Checkpoints) if fields.len() > 1 => "".into(),
-            _ if first.is_empty() => scalar::nested(rest, self.folding()),
-            _ => scalar::text(first, rest, self.folding()),
+            Some(Shape::Checkpoints) if fields.len() > 1 => String::new(),
+            _ if first.is_empty() => scalar::nested(rest),
+            _ => scalar::text(first, rest),
         };
         self.push(Piece::Item(fields, text));
     }
 
     /// Reads `key:` or `key: value` at the left margin.
-    fn section(&mut self, key: Cow<'a, str>, rest: &'a str) {
+    fn section(&mut self, key: String, rest: &str) {
         self.open(key);
         if rest.is_empty() {
             return;
@@ -167,7 +166,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         match scalar::flow(rest, block).filter(|_| !is_register) {
             Some(Value::Sequence(items)) => {
                 for item in &items {
-                    self.push(Piece::Item(pairs(item), scalar::plain(item).into()));
+                    self.push(Piece::Item(pairs(item), scalar::plain(item)));
                 }
             }
             Some(value) => {
@@ -176,33 +175,25 @@ impl<'l, 'a> BodyReader<'l, 'a> {
                 }
             }
             None if scalar::is_null(rest, block) => {}
-            None => self.push(Piece::Text(scalar::text(rest, block, self.folding()))),
+            None => self.push(Piece::Text(scalar::text(rest, block))),
         }
-    }
-
-    fn folding(&self) -> Folding {
-        self.grammar.folding()
     }
 
     /// Whether words before a colon begin a sentence: below the heading of a section that we know, words that name no
     /// section do. So do three words or more right below its key.
     fn is_sentence(&self, key: &str) -> bool {
         let words = || key.split_whitespace().count();
-        let is_below = |section: &WrittenSection<'_>| {
+        let is_below = |section: &WrittenSection| {
             let is_first = || section.pieces.is_empty() && words() >= 3;
             section.name.section().is_some() && ((section.is_headed && words() >= 2) || is_first())
         };
-        self.grammar != Grammar::First
-            && self.sections.last().is_some_and(is_below)
-            && Section::from_spelling(key).is_none()
+        self.sections.last().is_some_and(is_below) && Section::from_spelling(key).is_none()
     }
 
     /// Whether bullets follow a line that ends with a colon, which only introduces them.
     fn is_introduction(&self, line: &str, next: usize) -> bool {
         let next = self.lines[next..].iter().find(|line| !line.is_empty());
-        self.grammar != Grammar::First
-            && line.ends_with(':')
-            && next.is_some_and(|next| scalar::bullet(next.trim_start()).is_some())
+        line.ends_with(':') && next.is_some_and(|next| scalar::bullet(next.trim_start()).is_some())
     }
 
     /// Reads prose at the left margin: an item of the section before it, or a note if that section has a value of its
@@ -216,16 +207,12 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         let end = from + 1 + lines[from + 1..].iter().take_while(|line| !line.is_empty() && goes_on(line)).count();
         self.at = end;
         let rest = &lines[from + 1..end];
-        let text = match self.grammar {
-            // The row of a table is not the header of a YAML block.
-            Grammar::Event | Grammar::Whole if lines[from].starts_with('|') && lines[from][1..].contains('|') => {
-                scalar::joined(lines[from], rest, self.folding())
-            }
-            _ => scalar::text(lines[from], rest, self.folding()),
-        };
+        // The row of a table is not the header of a YAML block.
+        let is_row = lines[from].strip_prefix('|').is_some_and(|row| row.contains('|'));
+        let text = if is_row { scalar::joined(lines[from], rest) } else { scalar::text(lines[from], rest) };
         let text = Piece::Item(Vec::new(), text);
         let is_introduction = self.is_introduction(lines[end - 1], end);
-        let note = |text| WrittenSection { name: NOTES.into(), pieces: vec![text], has_text: false, is_headed: false };
+        let note = |text| WrittenSection { pieces: vec![text], ..WrittenSection::new(NOTES.into()) };
         match self.sections.last_mut().filter(|section| !section.has_text) {
             // The bullets after it still belong to the section.
             Some(section) if is_introduction && section.name.section().is_some() => {
@@ -238,10 +225,10 @@ impl<'l, 'a> BodyReader<'l, 'a> {
     }
 
     /// The lines that are indented further, without blank lines at the end.
-    fn block(&mut self, indent: usize) -> &'l [&'a str] {
+    fn block(&mut self, indent: usize) -> &'l [&'l str] {
         let from = self.at;
         self.at = self.end_of(from, |line| scalar::indent(line) > indent);
-        let lines: &'l [&'a str] = self.lines;
+        let lines = self.lines;
         &lines[from..self.at]
     }
 
@@ -269,25 +256,17 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         close
     }
 
-    fn open(&mut self, key: Cow<'a, str>) {
-        let name = SectionName::from_spelling(key);
-        self.sections.push(WrittenSection { name, pieces: Vec::new(), has_text: false, is_headed: false });
+    fn open(&mut self, key: String) {
+        self.sections.push(WrittenSection::new(SectionName::from_spelling(key)));
     }
 
-    fn push(&mut self, piece: Piece<'a>) {
+    fn push(&mut self, piece: Piece) {
         match self.sections.last_mut() {
             Some(section) => {
                 section.has_text |= matches!(piece, Piece::Text(_));
                 section.pieces.push(piece);
             }
-            None => {
-                self.sections.push(WrittenSection {
-                    name: NOTES.into(),
-                    pieces: vec![piece],
-                    has_text: false,
-                    is_headed: false,
-                });
-            }
+            None => self.sections.push(WrittenSection { pieces: vec![piece], ..WrittenSection::new(NOTES.into()) }),
         }
     }
 }
@@ -331,7 +310,7 @@ pub fn bold(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The fields of a list item that is a map, in the order written.
-fn fields<'a>(first: &'a str, rest: &[&'a str], folding: Folding) -> Vec<Field<'a>> {
+fn fields(first: &str, rest: &[&str]) -> Vec<Field> {
     if let Some(value) = scalar::flow(first, rest) {
         return pairs(&value);
     }
@@ -339,7 +318,7 @@ fn fields<'a>(first: &'a str, rest: &[&'a str], folding: Folding) -> Vec<Field<'
     let Some((key, value)) = scalar::pair(first) else { return Vec::new() };
     let lines = scalar::dedented(rest);
     let mut fields = Vec::new();
-    let (mut key, mut value, mut from) = (key, value, 0);
+    let (mut key, mut value, mut from) = (key.into_owned(), value, 0);
     for at in 0..=lines.len() {
         let next = lines.get(at);
         if next.is_some_and(|line| line.is_empty() || scalar::indent(line) > 0) {
@@ -348,20 +327,19 @@ fn fields<'a>(first: &'a str, rest: &[&'a str], folding: Folding) -> Vec<Field<'
         let block = &lines[from..at];
         let text = match (value.is_empty(), scalar::is_null(value, block)) {
             (_, true) => None,
-            (true, _) => Some(scalar::nested(block, folding)),
-            (false, _) => Some(scalar::text(value, block, folding)),
+            (true, _) => Some(scalar::nested(block)),
+            (false, _) => Some(scalar::text(value, block)),
         };
         fields.push((std::mem::take(&mut key), text));
         if let Some(line) = next {
             let Some((k, v)) = scalar::pair(line) else { return Vec::new() };
-            (key, value, from) = (k, v, at + 1);
+            (key, value, from) = (k.into_owned(), v, at + 1);
         }
     }
     fields
 }
 
-fn pairs<'a>(value: &Value) -> Vec<Field<'a>> {
+fn pairs(value: &Value) -> Vec<Field> {
     let Value::Mapping(map) = value else { return Vec::new() };
-    let text = |value: &Value| Cow::Owned(scalar::plain(value));
-    map.iter().map(|(key, value)| (text(key), (!value.is_null()).then(|| text(value)))).collect()
+    map.iter().map(|(key, value)| (scalar::plain(key), (!value.is_null()).then(|| scalar::plain(value)))).collect()
 }

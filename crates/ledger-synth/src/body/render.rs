@@ -8,11 +8,11 @@ use crate::scalar;
 use crate::section::{Section, SectionName};
 
 /// Renders a body that reads back as these entries, known sections first.
-pub fn render(entries: &[Entry<'_>]) -> String {
-    let mut sections: BTreeMap<(usize, SectionName<'_>), Vec<&Entry<'_>>> = BTreeMap::new();
+pub fn render(entries: &[Entry]) -> String {
+    let mut sections: BTreeMap<(usize, &SectionName), Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
         let name = entry.section();
-        let position = Section::ALL.iter().position(|section| name == *section).unwrap_or(Section::ALL.len());
+        let position = Section::ALL.iter().position(|section| *name == *section).unwrap_or(Section::ALL.len());
         sections.entry((position, name)).or_default().push(entry);
     }
     let mut out = String::new();
@@ -23,7 +23,7 @@ pub fn render(entries: &[Entry<'_>]) -> String {
         out.push('\n');
         // The map comes first, because indented lines belong to the line above them. A text comes last, because it
         // opens the section again.
-        let rank = |entry: &Entry<'_>| match entry {
+        let rank = |entry: &Entry| match entry {
             Entry::Pair { .. } => 0,
             Entry::Item { .. } | Entry::Checkpoint(_) => 1,
             Entry::Text { .. } => 2,

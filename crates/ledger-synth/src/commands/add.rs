@@ -1,17 +1,14 @@
 //! `add`: writes an event.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::answer::WithError;
+use super::answer::with_error;
 use super::section_flags::SectionFlags;
-use super::written::{self, EventAnswer};
+use super::written;
 use crate::agent_hooks::{self, SessionEnd};
 use crate::apply::commit::{self, Committed};
 use crate::apply::event::{WrittenEvent, write_event};
@@ -28,10 +25,10 @@ use crate::failure::LedgerFailure;
 use crate::front::Meta;
 use crate::hook_program::HookProgram;
 use crate::plan::questions::{self, Named};
-use crate::plan::{Filter, join};
+use crate::plan::{join, misspelt};
 use crate::section::Section;
 use crate::session_log;
-use crate::settings::{Effect, LedgerArgs};
+use crate::settings::LedgerArgs;
 use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
 use crate::view::open_questions;
 
@@ -78,12 +75,6 @@ pub struct Args {
     from_hook: Option<HookProgram>,
 }
 
-/// Sections that were kept in a draft.
-#[derive(Serialize)]
-struct DraftAnswer {
-    draft: String,
-}
-
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let mut env = env.clone();
     if let Some(session) = args.session.as_deref().map(draft::session_name) {
@@ -126,7 +117,7 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     let mut ledger = Ledger::find(ui, &env, ledger_args)?;
     // Nobody typed this, and the agent says where it was.
     ledger.git = ledger.git.unattended(&ledger.repo)?;
-    let drafts = SessionDraft::open_all(&env, &ledger.drafts(), &session, Effect::of(ui))?;
+    let drafts = SessionDraft::open_all(&env, &ledger.drafts(), &session, ui.is_dry())?;
     let kept =
         drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text, Grammar::Event)));
     let entries = newest_of_each(kept, entries(&args)?);
@@ -137,7 +128,7 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
         return Ok(Exit::Done);
     }
     let event = new_event(ui, &env, &ledger, &args, None, entries)?;
-    let written = write_event(&ledger, &event, Effect::of(ui))?;
+    let written = write_event(&ledger, event, ui.is_dry())?;
     if !ui.is_dry() {
         // Removed before what follows, which may fail: the next session must not write the same again.
         drafts.iter().try_for_each(SessionDraft::remove)?;
@@ -167,8 +158,8 @@ fn tell_once(ui: &Ui, ledger: &Ledger, session: &str) -> Result<()> {
 
 /// Both lists, without the earlier entries that a later one replaces: within one event nothing else tells which is
 /// newer.
-fn newest_of_each<'a>(mut earlier: Vec<Entry<'a>>, later: Vec<Entry<'a>>) -> Vec<Entry<'a>> {
-    let replaces = |a: &Entry<'_>, b: &Entry<'_>| match (a, b) {
+fn newest_of_each(mut earlier: Vec<Entry>, later: Vec<Entry>) -> Vec<Entry> {
+    let replaces = |a: &Entry, b: &Entry| match (a, b) {
         (Entry::Text { section: a, .. }, Entry::Text { section: b, .. }) => a == b,
         (Entry::Pair { section: a, key: x, .. }, Entry::Pair { section: b, key: y, .. }) => a == b && x == y,
         // A question that is asked after it was resolved, or resolved after it was asked.
@@ -188,11 +179,7 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
     let text = if flags.is_empty() { input(ui)? } else { String::new() };
     let Given { meta, mut entries } = Given::parse(&text)?;
     entries.extend(flags);
-    let names: BTreeSet<_> = entries.iter().map(Entry::section).collect();
-    for (name, word) in names.iter().filter_map(|name| Some((name, name.near()?))) {
-        ui.warn(format!("the section `{}` is shown on its own; did you mean `{word}`?", printable(name.as_str())));
-    }
-    drop(names);
+    misspelt(&entries).iter().for_each(|why| ui.warn(printable(why)));
     if entries.is_empty() {
         return Err(Failure::usage("there is nothing to write down")
             .hint("give a section, such as `--now TEXT` or `--done TEXT`, or a body on stdin"));
@@ -206,7 +193,7 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
         return keep_draft(ui, env, &ledger, entries);
     }
     let event = new_event(ui, env, &ledger, args, meta, entries)?;
-    let written = write_event(&ledger, &event, Effect::of(ui))?;
+    let written = write_event(&ledger, event, ui.is_dry())?;
     if !ui.is_dry() {
         // Only a hint for the end of the session.
         let _ = session_log::write(&ledger.state(), draft::session(env).as_deref());
@@ -215,20 +202,21 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
 }
 
 /// Adds the entries to the draft of the session.
-fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry<'_>>) -> Result<Exit> {
+fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry>) -> Result<Exit> {
     let path = SessionDraft::path(env, &ledger.drafts());
     if !ui.is_dry() {
-        let draft = SessionDraft::open(path.clone()).map_err(|failure| match failure.is_write_refused() {
+        let draft = SessionDraft::open(path.clone(), false).map_err(|failure| match failure.is_write_refused() {
             true => failure.hint("write an event instead: the same command without `--draft`"),
             false => failure,
         })?;
         let all = newest_of_each(body::parse(&draft.text, Grammar::Event), entries);
         // An event, so that each checkpoint has the time of its draft.
-        let meta = Meta { ts: env.now.into(), agent: "".into(), branch: None, kind: None, reason: None, title: None };
+        let meta =
+            Meta { ts: env.now.into(), agent: String::new(), branch: None, kind: None, reason: None, title: None };
         draft.keep(&body::render(&LedgerEvent::new(meta, all).entries))?;
     }
     if ui.is_json() {
-        ui.json(&DraftAnswer { draft: path.to_string_lossy().into_owned() });
+        ui.json(&json!({ "draft": path.to_string_lossy() }));
     }
     let would = if ui.is_dry() { "would be " } else { "" };
     ui.note(format!("{would}kept for the end of the session"));
@@ -237,10 +225,10 @@ fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry<'_>>) -> R
 
 /// Gives each `resolved` the words of the open question that it names, which may also be in the same event or draft.
 /// Exit 1, kind `no_question`, if there is none.
-fn name_questions(ledger: &Ledger, entries: &mut [Entry<'_>], kept: &[Entry<'_>]) -> Result<()> {
-    let items = |wanted: Section, entries: &[Entry<'_>]| -> Vec<String> {
+fn name_questions(ledger: &Ledger, entries: &mut [Entry], kept: &[Entry]) -> Result<()> {
+    let items = |wanted: Section, entries: &[Entry]| -> Vec<String> {
         let texts = entries.iter().filter_map(|entry| match entry {
-            Entry::Item { section, text } if *section == wanted => Some(text.to_string()),
+            Entry::Item { section, text } if *section == wanted => Some(text.clone()),
             _ => None,
         });
         texts.collect()
@@ -249,15 +237,14 @@ fn name_questions(ledger: &Ledger, entries: &mut [Entry<'_>], kept: &[Entry<'_>]
         return Ok(());
     }
     let events = load_events(ledger)?;
-    let snapshots = events.snapshots()?;
-    let joined = join(&events.records, &snapshots, &Filter::default());
+    let joined = join(&events)?;
     let asked = [items(Section::OpenQuestions, entries), items(Section::OpenQuestions, kept)].concat();
-    let open = open_questions(&joined).into_iter().map(|told| told.text);
+    let open = open_questions(&joined).into_iter().map(|question| question.text);
     let open: Vec<&str> = open.chain(asked.iter().map(String::as_str)).collect();
     for entry in entries {
         let Entry::Item { section, text } = entry else { continue };
         if *section == Section::Resolved {
-            *text = required_question(&open, text)?.to_owned().into();
+            *text = required_question(&open, text)?.to_owned();
         }
     }
     Ok(())
@@ -284,37 +271,30 @@ fn required_question<'q>(open: &[&'q str], name: &str) -> Result<&'q str> {
 }
 
 /// An event of these entries; `read` is the frontmatter they came with.
-fn new_event<'a>(
+fn new_event(
     ui: &Ui,
     env: &Env,
     ledger: &Ledger,
     args: &Args,
-    read: Option<Meta<'a>>,
-    entries: Vec<Entry<'a>>,
-) -> Result<LedgerEvent<'a>> {
-    let read = read.as_ref();
-    let agent = match (&args.agent, read.map(|meta| &meta.agent)) {
-        (None, Some(agent)) => agent.to_string(),
+    read: Option<Meta>,
+    entries: Vec<Entry>,
+) -> Result<LedgerEvent> {
+    let (ts, read_agent, branch, [kind, reason, title]) = match read {
+        Some(Meta { ts, agent, branch, kind, reason, title }) => (ts, Some(agent), branch, [kind, reason, title]),
+        None => (next_time(ui, env, ledger)?, None, None, [None, None, None]),
+    };
+    let agent = match (&args.agent, read_agent) {
+        (None, Some(agent)) => agent,
         (named, _) => speaker_name(env, ledger, named.as_deref())?,
     };
-    let own = |flag: &Option<String>, read: Option<&Cow<'_, str>>| {
-        flag.clone().or_else(|| read.map(|text| text.to_string())).filter(|text| !text.is_empty()).map(Cow::Owned)
-    };
-    let branch = match read.and_then(|meta| meta.branch.clone()) {
-        Some(branch) => Some(branch.into_owned()),
-        None => ledger.git.branch(&ledger.repo)?,
-    };
-    let ts = match read {
-        Some(meta) => meta.ts,
-        None => next_time(ui, env, ledger)?,
-    };
+    let own = |flag: &Option<String>, read: Option<String>| flag.clone().or(read).filter(|text| !text.is_empty());
     let meta = Meta {
         ts,
-        agent: agent.into(),
-        branch: branch.map(Cow::Owned),
-        kind: own(&args.kind, read.and_then(|meta| meta.kind.as_ref())),
-        reason: own(&args.reason, read.and_then(|meta| meta.reason.as_ref())),
-        title: own(&args.title, read.and_then(|meta| meta.title.as_ref())),
+        agent,
+        branch: branch.map_or_else(|| ledger.git.branch(&ledger.repo), |branch| Ok(Some(branch)))?,
+        kind: own(&args.kind, kind),
+        reason: own(&args.reason, reason),
+        title: own(&args.title, title),
     };
     Ok(LedgerEvent::new(meta, entries))
 }
@@ -329,21 +309,19 @@ fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEve
         ..failure
     });
     if !ui.is_json() {
-        ui.line(printable(&written::path(ledger, written)));
+        ui.line(printable(&written.path.to_string_lossy()));
         return followed.map(|()| Exit::Done);
     }
-    let answer = EventAnswer::new(ledger, written);
     let failure = followed.err();
-    ui.json(&WithError { answer, error: failure.as_ref().map(Failure::to_json) });
+    ui.json(&with_error(written::answer(written), failure.as_ref()));
     Ok(failure.map_or(Exit::Done, |failure| failure.exit))
 }
 
 /// Synthesises and commits if asked to.
 fn follow_up(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
-    let effect = Effect::of(ui);
-    if args.synth && !effect.is_dry() {
+    if args.synth && !ui.is_dry() {
         refresh(ui, env, ledger)?;
-        if args.commit && commit::commit(env, ledger, effect)? == Committed::TooSoon {
+        if args.commit && commit::commit(env, ledger, false)? == Committed::TooSoon {
             ui.note(commit::TOO_SOON);
         }
     }
@@ -351,13 +329,13 @@ fn follow_up(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
 }
 
 /// What stdin holds: a whole event with its frontmatter, or only a body.
-struct Given<'a> {
-    meta: Option<Meta<'a>>,
-    entries: Vec<Entry<'a>>,
+struct Given {
+    meta: Option<Meta>,
+    entries: Vec<Entry>,
 }
 
-impl<'a> Given<'a> {
-    fn parse(text: &'a str) -> Result<Given<'a>> {
+impl Given {
+    fn parse(text: &str) -> Result<Given> {
         if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
             event_file::refuse_conflict_markers(text)
                 .map_err(|problem| malformed_input(&problem).hint("resolve the conflict first"))?;
@@ -382,7 +360,7 @@ fn input(ui: &Ui) -> Result<String> {
 }
 
 /// What the flags say.
-fn entries(args: &Args) -> Result<Vec<Entry<'static>>> {
+fn entries(args: &Args) -> Result<Vec<Entry>> {
     let entries = args.sections.entries()?;
     let texts = [&args.agent, &args.kind, &args.reason, &args.title];
     if texts.iter().any(|text| text.as_ref().is_some_and(|text| text.contains('\0'))) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::args::flag_duration;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -17,7 +17,7 @@ use crate::counted::counted;
 use crate::facts::gather::{has_left_out, load_events};
 use crate::facts::{EVENTS, Ledger};
 use crate::plan::archive as plan;
-use crate::settings::{Effect, LedgerArgs};
+use crate::settings::LedgerArgs;
 
 /// Fold events into one snapshot and move them to `archive/`; `current.md` stays as it is
 #[derive(clap::Args, Clone, Debug)]
@@ -26,13 +26,6 @@ pub struct Args {
     /// Only events older than this, such as 7d
     #[arg(long, value_name = "TIME")]
     older_than: Option<String>,
-}
-
-/// What was archived.
-#[derive(Serialize)]
-struct ArchiveAnswer {
-    archived: usize,
-    snapshot: Option<String>,
 }
 
 /// How many files were archived, and the snapshot that was written for them.
@@ -44,20 +37,19 @@ pub struct Archived {
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let age = args.older_than.as_deref().map(|text| flag_duration("--older-than", text)).transpose()?;
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let effect = Effect::of(ui);
-    let _lock = if effect.is_dry() { None } else { Some(ledger.lock()?) };
-    let archived = archive(ui, env, &ledger, age, effect)?;
+    let _lock = if ui.is_dry() { None } else { Some(ledger.lock()?) };
+    let archived = archive(ui, env, &ledger, age)?;
     if ui.is_json() {
-        let snapshot = archived.snapshot.map(|path| path.to_string_lossy().into_owned());
-        ui.json(&ArchiveAnswer { archived: archived.files, snapshot });
+        let snapshot = archived.snapshot.as_ref().map(|path| path.to_string_lossy());
+        ui.json(&json!({ "archived": archived.files, "snapshot": snapshot }));
     } else {
-        print(ui, &archived, effect);
+        print(ui, &archived);
     }
     Ok(Exit::Done)
 }
 
 /// Archives the events that are older than `age`. The caller holds the lock, except in a dry run.
-pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>, effect: Effect) -> Result<Archived> {
+pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>) -> Result<Archived> {
     if has_left_out(ledger)? {
         let command = format!(
             "git sparse-checkout add {}",
@@ -70,9 +62,9 @@ pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>, effec
     }
     let events = load_events(ledger)?;
     let plan = plan::archive(env.now, &events, age)?;
-    let mut files = plan.moves();
-    if !effect.is_dry() {
-        let kept = execute::archive(ledger, events, &plan)?;
+    let mut files = plan.moves.len();
+    if !ui.is_dry() {
+        let kept = execute::archive(ledger, &plan)?;
         if kept > 0 {
             let verb = if kept == 1 { "stays" } else { "stay" };
             ui.note(format!("{} changed meanwhile and {verb} in {EVENTS}/", counted(kept, "file")));
@@ -84,8 +76,8 @@ pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>, effec
     Ok(Archived { files, snapshot })
 }
 
-pub fn print(ui: &Ui, archived: &Archived, effect: Effect) {
-    let would = if effect.is_dry() { "would have " } else { "" };
+pub fn print(ui: &Ui, archived: &Archived) {
+    let would = if ui.is_dry() { "would have " } else { "" };
     let files = counted(archived.files, "file");
     match &archived.snapshot {
         _ if archived.files == 0 => ui.detail("there is nothing to archive"),

@@ -1,8 +1,6 @@
 //! `banner`: what a session needs to know at its start.
 
-use std::borrow::Cow;
-
-use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -10,14 +8,15 @@ use shopfloor_core::git::Git;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::synthesis::{SynthOptions, Synthesis, synthesise};
-use crate::facts::gather::{OldPage, has_events, load_events};
-use crate::facts::{CURRENT, EVENTS, Ledger};
+use crate::apply::synthesis::refresh;
+use crate::counted::counted;
+use crate::facts::gather::{has_events, load_events, load_page};
+use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
 use crate::hook_program::HookProgram;
-use crate::plan::{Filter, join};
+use crate::plan::join;
+use crate::record::EventRecord;
 use crate::section::Section;
 use crate::settings::LedgerArgs;
-use crate::source::Source;
 use crate::tool::SESSION_VARIABLE;
 use crate::view::{self, View};
 use crate::{agent_hooks, draft, session_log};
@@ -30,7 +29,7 @@ pub const LEAVE_WORD: &str = "Leave word at each milestone and before you end: `
     KEY=WHY --question WHAT --now WHERE`";
 
 /// What a session is told if the events cannot be read.
-const UNREADABLE: &str = "The events of the ledger cannot be read; `ledger-synth doctor` says why.";
+const UNREADABLE: &str = "The events of the ledger cannot be read; `ledger-synth check` says why.";
 const LAST_PAGE: &str = "What follows is the last page.";
 
 /// The most events that are listed.
@@ -49,27 +48,6 @@ pub struct Args {
     /// Answer a SessionStart hook of this agent program with the ledger as context
     #[arg(long, value_name = "PROGRAM")]
     for_hook: Option<HookProgram>,
-}
-
-/// The ledger in brief.
-#[derive(Default, Serialize)]
-struct BannerAnswer<'a> {
-    event_count: usize,
-    events: Vec<BannerEvent<'a>>,
-    goal: Option<&'a str>,
-    now: Option<&'a str>,
-    /// A file from before there were events.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct BannerEvent<'a> {
-    ts: String,
-    time: String,
-    agent: &'a str,
-    title: Cow<'a, str>,
-    branch: Option<&'a str>,
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
@@ -102,7 +80,7 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
             ui.problem(&failure);
             LEAVE_WORD.to_owned()
         });
-    ui.line(serde_json::to_string(&agent_hooks::session_start_answer(context.trim_end())).unwrap_or_default());
+    ui.line(agent_hooks::session_start_answer(context.trim_end()).to_string());
     Ok(())
 }
 
@@ -114,34 +92,32 @@ fn session_context(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, session: &s
             ui.problem(&failure);
         }
     }
-    with_content(ui, env, ledger, |content| text(&content, args.max_bytes)).or_else(|failure| {
+    content(ui, env, ledger).and_then(|content| text(ledger, &content, args.max_bytes)).or_else(|failure| {
         ui.problem(&failure);
-        let mut page = Vec::new();
-        OldPage::find(ledger)?.read(&mut |piece| page.extend_from_slice(piece))?;
+        let page = load_page(ledger)?.map(|page| page.bytes).unwrap_or_default();
         let page = String::from_utf8_lossy(&page);
         let page = view::without_footer(&page);
-        let (content, said) = match page.trim() {
-            "" => (BannerContent::Nothing, UNREADABLE.to_owned()),
-            page => (BannerContent::Legacy(page), format!("{UNREADABLE} {LAST_PAGE}")),
-        };
-        Ok(format!("{said}\n\n{}", text(&content, args.max_bytes.saturating_sub(said.len() + 2))))
+        let content = BannerContent::Legacy(page.trim().to_owned());
+        let said = if page.trim().is_empty() { UNREADABLE.to_owned() } else { format!("{UNREADABLE} {LAST_PAGE}") };
+        Ok(format!("{said}\n\n{}", text(ledger, &content, args.max_bytes.saturating_sub(said.len() + 2))?))
     })
 }
 
 /// What a session is told, in at most `max` bytes unless how to leave word takes more.
-fn text(content: &BannerContent<'_>, max: usize) -> String {
+fn text(ledger: &Ledger, content: &BannerContent, max: usize) -> Result<String> {
     let room = max.saturating_sub(LEAVE_WORD.len() + 2);
     let told = match content {
-        BannerContent::Nothing => String::new(),
         BannerContent::Legacy(text) => cut(text, room),
-        BannerContent::Ledger { view, sources } => {
-            let mut lines = banner(view, sources, room);
+        BannerContent::Ledger(events) => {
+            let join = join(events)?;
+            let view = View::new(&join, ledger.settings.printed.session_window);
+            let mut lines = banner(&view, &join.newest_first(), room);
             let size: usize = lines.iter().map(|line| line.len() + 1).sum();
-            lines.extend(view::context(view, room.saturating_sub(size)));
+            lines.extend(view::context(&view, room.saturating_sub(size)));
             lines.join("\n")
         }
     };
-    if told.is_empty() { LEAVE_WORD.to_owned() } else { format!("{}\n\n{LEAVE_WORD}", told.trim_end()) }
+    Ok(if told.is_empty() { LEAVE_WORD.to_owned() } else { format!("{}\n\n{LEAVE_WORD}", told.trim_end()) })
 }
 
 /// Tells the later commands of the session which session they belong to.
@@ -155,118 +131,101 @@ fn name_session(ui: &Ui, env: &Env, session: &str) -> Result<()> {
 }
 
 /// What a banner shows.
-enum BannerContent<'t> {
-    Nothing,
-    /// A file from before there were events.
-    Legacy(&'t str),
-    Ledger {
-        view: &'t View<'t>,
-        sources: &'t [&'t Source<'t>],
-    },
+enum BannerContent {
+    /// A file from before there were events; empty if there is none.
+    Legacy(String),
+    Ledger(Events),
 }
 
 fn show(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let shown = with_content(ui, env, &ledger, |content| match &content {
-        BannerContent::Nothing if ui.is_json() => ui.render(&BannerAnswer::default()),
-        BannerContent::Legacy(text) if ui.is_json() => {
-            ui.render(&BannerAnswer { text: Some(text), ..BannerAnswer::default() })
-        }
-        BannerContent::Ledger { view, sources } if ui.is_json() => ui.render(&answer(view, sources)),
-        content => {
-            if let BannerContent::Nothing = content {
-                ui.note(format!("there are no events in {}", ledger.dir.join(EVENTS).display()));
+    let content = content(ui, env, &ledger)?;
+    if ui.is_json() {
+        match &content {
+            BannerContent::Ledger(events) => {
+                let join = join(events)?;
+                ui.json(&answer(&View::new(&join, None), &join.newest_first()));
             }
-            text(content, args.max_bytes).lines().map(printable).collect::<Vec<_>>().join("\n")
+            BannerContent::Legacy(text) => {
+                let mut answer = json!({ "event_count": 0, "events": [], "goal": null, "now": null });
+                if !text.is_empty() {
+                    answer["text"] = json!(text);
+                }
+                ui.json(&answer);
+            }
         }
-    })?;
-    ui.line(shown);
+        return Ok(Exit::Done);
+    }
+    if matches!(&content, BannerContent::Legacy(text) if text.is_empty()) {
+        ui.note(format!("there are no events in {}", ledger.dir.join(EVENTS).display()));
+    }
+    let text = text(&ledger, &content, args.max_bytes)?;
+    ui.line(text.lines().map(printable).collect::<Vec<_>>().join("\n"));
     Ok(Exit::Done)
 }
 
-fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
-    let event = |source: &'a &Source<'_>| BannerEvent {
-        ts: source.ts.to_string(),
-        time: source.ts.render(),
-        agent: source.agent,
-        title: source.about(),
-        branch: source.branch,
+/// The ledger in brief.
+fn answer(view: &View<'_>, events: &[&EventRecord]) -> Value {
+    let answer = |event: &&EventRecord| {
+        json!({
+            "ts": event.ts().to_string(),
+            "time": event.ts().render(),
+            "agent": event.agent(),
+            "title": event.about(),
+            "branch": event.branch(),
+        })
     };
-    BannerAnswer {
-        event_count: view.event_count,
-        events: sources.iter().take(ANSWERED).map(event).collect(),
-        goal: view.register(Section::Goal),
-        now: view.register(Section::Now),
-        text: None,
-    }
+    json!({
+        "event_count": view.event_count,
+        "events": events.iter().take(ANSWERED).map(answer).collect::<Vec<_>>(),
+        "goal": view.goal.map(|goal| goal.text),
+        "now": view.now().map(|now| now.text),
+    })
 }
 
-/// Synthesises, and passes `then` what the banner shows. `then` prints nothing, because the ledger may be locked.
-fn with_content<T>(ui: &Ui, env: &Env, ledger: &Ledger, then: impl Fn(BannerContent<'_>) -> T) -> Result<T> {
+/// Synthesises, and loads what the banner shows.
+fn content(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<BannerContent> {
+    let legacy = |current: Option<Current>| {
+        BannerContent::Legacy(current.as_ref().and_then(Current::text).unwrap_or_default().to_owned())
+    };
     if !has_events(ledger)? {
-        let current = ledger.current()?;
-        let page = current.as_ref().and_then(|current| current.text());
-        return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
+        return Ok(legacy(ledger.current()?));
     }
-    let window = ledger.settings.printed.session_window;
-    let mut refused = None;
-    if !ui.is_dry() {
-        let options = SynthOptions { may_be_quiet: true, ..SynthOptions::default() };
-        let shown = ledger.lock().and_then(|_lock| {
-            synthesise(ui, env, ledger, &options, |synthesis| match synthesis {
-                Synthesis::Done { join, view, .. } if view.event_count > 0 => {
-                    let sources = join.newest_first();
-                    Some(match window == ledger.page.session_window {
-                        true => then(BannerContent::Ledger { view, sources: &sources }),
-                        false => then(BannerContent::Ledger { view: &View::new(join, window), sources: &sources }),
-                    })
-                }
-                _ => None,
-            })
-        });
-        match shown {
-            Ok(Some(shown)) => return Ok(shown),
-            Ok(None) => {}
-            Err(failure) => refused = Some(failure),
-        }
-    }
-    let events = load_events(ledger)?;
-    let snapshots = events.snapshots()?;
     // The banner is shown even if `current.md` cannot be written.
-    if let Some(failure) = refused {
+    let refreshed = if ui.is_dry() { Ok(false) } else { refresh(ui, env, ledger) };
+    let events = load_events(ledger)?;
+    let count = join(&events)?.events.len();
+    if let Err(failure) = refreshed {
         ui.problem(&Failure { message: format!("{CURRENT} was not written: {}", failure.message), ..failure });
     }
-    let join = join(&events.records, &snapshots, &Filter::default());
-    if join.sources.is_empty() {
-        let current = ledger.current()?;
-        let page = current.as_ref().and_then(|current| current.text()).filter(|text| view::footer(text).is_none());
-        return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
+    match count {
+        0 => Ok(legacy(ledger.current()?.filter(|current| current.footer().is_none()))),
+        _ => Ok(BannerContent::Ledger(events)),
     }
-    Ok(then(BannerContent::Ledger { view: &View::new(&join, window), sources: &join.newest_first() }))
 }
 
 /// Renders the banner itself: as many of the newest events as fit into `max` bytes.
-fn banner(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
-    let plural = if sources.len() == 1 { "" } else { "s" };
-    let head = vec![TOP.to_owned(), format!("📋 Continuity synthesized from {} event{plural}:", sources.len())];
+fn banner(view: &View<'_>, events: &[&EventRecord], max: usize) -> Vec<String> {
+    let head = vec![TOP.to_owned(), format!("📋 Continuity synthesized from {}:", counted(events.len(), "event"))];
     let mut tail = vec![String::new()];
-    for section in [Section::Goal, Section::Now] {
-        let (title, text) = (section.title(), view.register(section));
-        tail.extend(text.map(|text| format!("   {title}: {}", cut(&printable(&text.replace('\n', " ")), max / 4))));
+    for (section, quote) in [(Section::Goal, view.goal), (Section::Now, view.now())] {
+        let line =
+            |text: &str| format!("   {}: {}", section.title(), cut(&printable(&text.replace('\n', " ")), max / 4));
+        tail.extend(quote.map(|quote| line(quote.text)));
     }
     tail.push(BOTTOM.to_owned());
     let size = |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
     let mut left = max.saturating_sub(size(&head) + size(&tail) + 48);
     let mut shown = Vec::new();
-    for source in sources.iter().take(LISTED) {
-        let line = format!("   • {}", view::source_line(source));
+    for event in events.iter().take(LISTED) {
+        let line = format!("   • {}", view::event_line(event));
         if line.len() + 1 > left {
             break;
         }
         left -= line.len() + 1;
         shown.push(line);
     }
-    let more = sources.len() - shown.len();
+    let more = events.len() - shown.len();
     if more > 0 {
         shown.push(format!("   … {more} more: `ledger-synth notes`"));
     }

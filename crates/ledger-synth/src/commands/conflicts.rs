@@ -1,7 +1,5 @@
 //! `conflicts`: what agents disagree on.
 
-use std::borrow::Cow;
-
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
@@ -13,11 +11,11 @@ use crate::entry::{CLOSED, Entry};
 use crate::event::LedgerEvent;
 use crate::facts::Ledger;
 use crate::facts::author::{next_time, speaker_name};
-use crate::facts::gather::{load_archived, load_events};
+use crate::facts::gather::{load_archive, load_events};
 use crate::front::Meta;
-use crate::plan::history::{History, Statement, archived_sections, concerns_conflicts};
-use crate::plan::join_without_checkpoints;
-use crate::settings::{Effect, LedgerArgs};
+use crate::plan::history::{History, Statement};
+use crate::plan::join;
+use crate::settings::LedgerArgs;
 
 /// List what agents disagree on, and what counts
 ///
@@ -40,15 +38,9 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let events = load_events(&ledger)?;
-    let archived = load_archived(&ledger, &events, |_, entry| concerns_conflicts(entry))?;
-    let (live, old) = (events.snapshots()?, archived.snapshots()?);
-    // The history has checkpoints from the events.
-    let join = join_without_checkpoints(&events.records, &live);
-    let snapshots = [live, old].concat();
-    let sections = archived_sections(&archived.records, &join);
-    let records = [events.records.as_slice(), &archived.records];
-    let statements = History::new(records, &snapshots, &join, &sections).conflicts();
+    let (events, archived) = (load_events(&ledger)?, load_archive(&ledger)?);
+    let join = join(&events)?;
+    let statements = History::new(&events, &archived, &join)?.conflicts();
     if !args.close.is_empty() {
         return close(ui, env, &ledger, args, &statements);
     }
@@ -64,7 +56,7 @@ fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement<'_>
     let mut entries = Vec::new();
     for named in &args.close {
         let is_it = |statement: &&Statement<'_>| {
-            statement.name() == *named || statement.key == Some(named) || statement.id().begins_with(named)
+            statement.name() == *named || statement.key() == Some(named) || statement.id().begins_with(named)
         };
         let mut names: Vec<String> = open.iter().filter(is_it).map(Statement::name).collect();
         names.dedup();
@@ -75,17 +67,17 @@ fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement<'_>
             };
             return Err(Failure::not_found(what).hint("`ledger-synth conflicts` lists them with their ids"));
         };
-        entries.push(Entry::Item { section: CLOSED.into(), text: Cow::Owned(name.clone()) });
+        entries.push(Entry::Item { section: CLOSED.into(), text: name.clone() });
     }
     let meta = Meta {
         ts: next_time(ui, env, ledger)?,
-        agent: speaker_name(env, ledger, args.agent.as_deref())?.into(),
-        branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
+        agent: speaker_name(env, ledger, args.agent.as_deref())?,
+        branch: ledger.git.branch(&ledger.repo)?,
         kind: Some("conflicts".into()),
         reason: None,
         title: Some("closed conflicts".into()),
     };
-    let written = write_event(ledger, &LedgerEvent::new(meta, entries), Effect::of(ui))?;
-    print_event(ui, ledger, &written);
+    let written = write_event(ledger, LedgerEvent::new(meta, entries), ui.is_dry())?;
+    print_event(ui, &written);
     Ok(Exit::Done)
 }

@@ -20,17 +20,13 @@ use crate::draft::{LeftBecause, LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
-use crate::facts::gather::{ArchivedFiles, OldPage, load_events};
-use crate::facts::{ARCHIVE, CURRENT, EVENTS, Events, Ledger};
+use crate::facts::gather::{load_archive, load_events};
+use crate::facts::{CURRENT, Ledger};
 use crate::front::Meta;
 use crate::page_settings::Tracked;
-use crate::plan::archive::{CountedEvents, file_name};
-use crate::plan::check::check;
-use crate::plan::{EventProblems, Filter, join};
-use crate::settings::{Effect, LedgerArgs};
-use crate::snapshot::Snapshot;
+use crate::plan::archive::{StrandedFiles, file_name, stranded};
+use crate::settings::LedgerArgs;
 use crate::tool::TOOL;
-use crate::view::View;
 
 /// Show what is missing or wrong, and what fixes it: exit 0 if nothing is wrong, 1 if something is
 #[derive(clap::Args, Clone, Debug)]
@@ -42,7 +38,6 @@ pub struct Args {
 
 /// What `doctor --repair` does.
 enum LedgerRepair {
-    Synthesise,
     Configure,
     Untrack,
     InstallHook(&'static str),
@@ -53,9 +48,9 @@ enum LedgerRepair {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let mut findings = match look_at_events(env, &ledger) {
+    let mut findings = match look_at_archive(&ledger) {
         Err(failure) if failure.exit == Exit::Bad => {
-            vec![Finding::bad("events", failure.to_string(), failure.hints.join("; "), None)]
+            vec![Finding::bad("archive", failure.to_string(), failure.hints.join("; "), None)]
         }
         findings => findings?,
     };
@@ -66,8 +61,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     findings.extend(look_at_hooks(&ledger)?);
     findings.extend(look_at_drafts(env, &ledger)?);
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
-        LedgerRepair::Synthesise => refresh(ui, env, &ledger).map(drop),
-        LedgerRepair::Configure => install::configure(&ledger, Effect::Write, ledger.page.tracked, &[]).map(drop),
+        LedgerRepair::Configure => install::configure(&ledger, false, ledger.page.tracked, &[]).map(drop),
         LedgerRepair::Untrack => files::untrack_current(&ledger),
         LedgerRepair::Restore(paths) => restore(ui, env, &ledger, paths),
         LedgerRepair::WriteDraft(left) => write_draft(ui, env, &ledger, left),
@@ -83,37 +77,9 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     })
 }
 
-/// The events, `current.md` and the archive.
-fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
-    let events = load_events(ledger)?;
-    let page = OldPage::find(ledger)?.summary()?;
-    let snapshots = events.snapshots()?;
-    let join = join(&events.records, &snapshots, &Filter::default());
-    let events_here = format!("{} in {}", join.sources.len(), ledger.dir.join(EVENTS).display());
-    let mut findings = vec![Finding::good("events", events_here)];
-    let problems = EventProblems::new(env.now.into(), &events, &join);
-    findings.push(match problems.lines().next() {
-        None => Finding::good("format", "no event is malformed or from the future"),
-        Some(first) => Finding::bad("format", first.clone(), "ledger-synth lint", None),
-    });
-    let view = View::new(&join, ledger.page.session_window);
-    let verdict = check(env.now.into(), &events, (&join, &view), page.as_ref(), &ledger.page)?;
-    findings.push(match verdict.is_fresh {
-        _ if ledger.page.tracked == Tracked::Events => Finding::good("page", format!("{CURRENT} is not in git")),
-        true => Finding::good("page", format!("{CURRENT} matches the events")),
-        false => Finding::bad(
-            "page",
-            format!("{CURRENT} does not match the events"),
-            "ledger-synth --yes",
-            Some(LedgerRepair::Synthesise),
-        ),
-    });
-    findings.extend(look_at_archive(ledger, &events)?);
-    Ok(findings)
-}
-
-fn look_at_archive(ledger: &Ledger, events: &Events) -> Result<Vec<Finding<LedgerRepair>>> {
-    let ArchivedFiles { found, unreadable } = stranded(ledger, events)?;
+/// Whether everything in the archive counts.
+fn look_at_archive(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
+    let StrandedFiles { found, unreadable } = stranded(&load_events(ledger)?, load_archive(ledger)?)?;
     let such_as = |files: &[PathBuf]| {
         let first = files.first().map(|path| path.display().to_string()).unwrap_or_default();
         format!("{}, such as {first}", counted(files.len(), "file"))
@@ -132,19 +98,6 @@ fn look_at_archive(ledger: &Ledger, events: &Events) -> Result<Vec<Finding<Ledge
         findings.push(Finding::good("archive", "every archived event counts"));
     }
     Ok(findings)
-}
-
-/// The archived files that count nowhere or not as a whole, and those that cannot be read, unless others hold what they
-/// held.
-pub fn stranded(ledger: &Ledger, events: &Events) -> Result<ArchivedFiles> {
-    if ledger.open(ARCHIVE)?.is_none() {
-        return Ok(ArchivedFiles::default());
-    }
-    let counted = CountedEvents::of(events)?;
-    let is_snapshot = |snapshot: &Snapshot| counted.is_stranded_snapshot(snapshot);
-    let mut files = ArchivedFiles::find(ledger, |event| counted.is_stranded(event), is_snapshot)?;
-    files.unreadable.retain(|path| !counted.has_named(&file_name(path)));
-    Ok(files)
 }
 
 /// Moves files of the archive back, so that they count.
@@ -235,20 +188,20 @@ fn look_at_drafts(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
 /// Writes the event that the session would have written at its end, and the page. It has the time of the draft, so what
 /// others said later stays newer, and a second try writes the same event.
 fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<()> {
-    let draft = SessionDraft::open(left.path.clone())?;
+    let draft = SessionDraft::open(left.path.clone(), false)?;
     let entries = body::parse(&draft.text, Grammar::Event);
     let bytes = SessionDraft::bytes(&left.path)?;
     if entries.is_empty() && !bytes.is_empty() || draft.text.as_bytes() != bytes {
-        let kept = files::keep_edited(ledger, &bytes)?;
+        let kept = files::keep_edited(&ledger.repo, &bytes)?;
         ui.note(format!("not all of {} could be read; it is kept in {}", left.path.display(), kept.display()));
     }
     if !entries.is_empty() {
-        let agent = agent_name(env, ledger, left.agent.as_deref())?.into();
+        let agent = agent_name(env, ledger, left.agent.as_deref())?;
         let (ts, kind) = (left.ts().min(env.now.into()), Some("session_end".into()));
         let event = LedgerEvent::new(Meta { ts, agent, branch: None, kind, reason: None, title: None }, entries);
         let id = canonical::id(&event);
-        if load_events(ledger)?.records.iter().all(|record| record.id() != id) {
-            write_event(ledger, &event, Effect::Write)?;
+        if load_events(ledger)?.records().all(|record| record.id != id) {
+            write_event(ledger, event, false)?;
         }
     }
     draft.remove()?;

@@ -8,10 +8,10 @@ use shopfloor_core::ui::Ui;
 use super::statement;
 use crate::entry::Entry;
 use crate::facts::Ledger;
-use crate::facts::gather::{load_archived, load_events};
+use crate::facts::gather::{load_archive, load_events};
 use crate::join::Join;
-use crate::plan::history::{About, Explained, History, archived_sections};
-use crate::plan::join_without_checkpoints;
+use crate::plan::history::History;
+use crate::plan::join;
 use crate::record::EventRecord;
 use crate::settings::LedgerArgs;
 use crate::short_id::ShortId;
@@ -29,26 +29,14 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let events = load_events(&ledger)?;
+    let (events, archived) = (load_events(&ledger)?, load_archive(&ledger)?);
+    let join = join(&events)?;
     let key = Digest::parse(&args.key).map_or(args.key.clone(), |id| ShortId::of_event(id).to_string());
-    let about = About::new(&key);
-    let archived = load_archived(&ledger, &events, |id, entry| about.concerns(id, entry))?;
-    let (live, old) = (events.snapshots()?, archived.snapshots()?);
-    // The history has checkpoints from the events.
-    let join = join_without_checkpoints(&events.records, &live);
-    let snapshots = [live, old].concat();
-    let records = [events.records.as_slice(), &archived.records];
-    let sections = archived_sections(&archived.records, &join);
-    let statements = match History::new(records, &snapshots, &join, &sections).explain(&about) {
-        Explained::Statements(statements) => statements,
-        Explained::Several(count) => {
-            return Err(
-                Failure::not_found(format!("{count} ids begin with `{}`", args.key)).hint("give more of the id")
-            );
-        }
-    };
+    let statements = History::new(&events, &archived, &join)?.explain(&key).map_err(|count| {
+        Failure::not_found(format!("{count} ids begin with `{}`", args.key)).hint("give more of the id")
+    })?;
     if statements.is_empty() {
-        if let Some(why) = retraction(records.into_iter().flatten(), &join, &key) {
+        if let Some(why) = retraction(events.records().chain(archived.records()), &join, &key) {
             return Err(Failure::not_found(why).hint("`ledger-synth notes` shows everything that counts"));
         }
         return Err(Failure::not_found(format!("nobody said anything about `{}`", args.key)).hint(
@@ -62,13 +50,13 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// Why an event says nothing that counts: it was retracted, or it retracts another one.
 fn retraction<'r>(records: impl Iterator<Item = &'r EventRecord>, join: &Join<'_>, named: &str) -> Option<String> {
     // A shorter word is rather a key than an id.
-    let is_it = |record: &&EventRecord| named.len() >= 4 && ShortId::of_event(record.id()).begins_with(named);
+    let is_it = |record: &&EventRecord| named.len() >= 4 && ShortId::of_event(record.id).begins_with(named);
     let mut named = records.filter(is_it);
     let (record, None) = (named.next()?, named.next()) else { return None };
-    let id = ShortId::of_event(record.id());
-    if join.retracted.contains(&record.id()) {
+    let id = ShortId::of_event(record.id);
+    if join.retracted.contains(&record.id) {
         return Some(format!("event {id} was retracted"));
     }
-    let other = record.decode()?.entries.iter().find_map(Entry::retracted)?;
+    let other = record.event.entries.iter().find_map(Entry::retracted)?;
     Some(format!("event {id} says only that event {} is retracted", ShortId::of_event(other)))
 }

@@ -7,14 +7,14 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hook_command::{self, Called, HookCommand};
 use shopfloor_core::ui::Ui;
 
-use super::check::{CheckedPage, check_commit};
-use super::doctor::stranded;
+use super::check::check_commit;
 use crate::apply::synthesis::refresh;
 use crate::facts::clone::is_current_tracked;
-use crate::facts::gather::{has_events, load_events};
+use crate::facts::gather::{has_events, load_archive, load_events};
 use crate::facts::{CURRENT, Ledger};
 use crate::failure::LedgerFailure;
 use crate::page_settings::Tracked;
+use crate::plan::archive::stranded;
 use crate::settings::{LedgerArgs, Settings};
 use crate::tool::TOOL;
 
@@ -40,9 +40,9 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
                 // This worktree has no ledger.
                 return Ok(None);
             }
-            if let [first, ..] = stranded(&ledger, &load_events(&ledger)?)?.found.as_slice() {
+            if let [first, ..] = stranded(&load_events(&ledger)?, load_archive(&ledger)?)?.found.as_slice() {
                 ui.warn(format!(
-                    "{} counts nowhere or not as a whole, for example because it was changed here and archived on another branch; `ledger-synth doctor --repair` moves it back",
+                    "{} counts nowhere, for example because it was changed here and archived on another branch; `ledger-synth doctor --repair` moves it back",
                     first.display()
                 ));
             }
@@ -83,7 +83,7 @@ fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result
         .collect();
     let settings = Settings::load(env, &called.repo, ledger_args)?;
     for (id, name) in tips {
-        let CheckedPage { verdict, diff, .. } = match check_commit(env, &called.git, &called.repo, &settings, id) {
+        let verdict = match check_commit(env, &called.git, &called.repo, &settings, id, false) {
             // A tag may name something other than a commit, which has no ledger.
             Err(failure) if failure.kind == LedgerFailure::NotFound.word() && is_object(called, id)? => continue,
             checked => checked?,
@@ -102,7 +102,7 @@ fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result
         let message = format!("{name} would be pushed with {what}: {}", verdict.why);
         return Err(kind
             .with(verdict.exit, message)
-            .details(verdict.problems.into_iter().chain(diff))
+            .details(verdict.problems.iter().map(ToString::to_string).chain(verdict.diff))
             .hint(format!("{hint}; `SHOPFLOOR=0 git push` skips this check")));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `install`: sets up git, and agent programs if asked to, for a ledger.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::config::{self, REPOSITORY_FILE};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -16,7 +16,7 @@ use crate::facts::Ledger;
 use crate::facts::clone::{self, DRIVER, attribute_line, git_setting};
 use crate::hook_program::HookProgram;
 use crate::page_settings::Tracked;
-use crate::settings::{Effect, LedgerArgs};
+use crate::settings::LedgerArgs;
 use crate::tool::TOOL;
 
 /// Set up git in this repository: merge driver, attributes, hooks
@@ -52,49 +52,35 @@ impl Args {
     }
 }
 
-/// A file or setting that was taken out, or edited so that nothing of ours is in it.
-#[derive(Serialize)]
-struct UndoAnswer<'a> {
-    removed: &'a str,
-    done: bool,
-}
-
-/// A file or setting that was written.
-#[derive(Serialize)]
-struct InstallAnswer<'a> {
-    wrote: &'a str,
-    done: bool,
-}
-
 const ATTRIBUTES: &str = ".gitattributes";
 const IGNORE: &str = ".gitignore";
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let effect = Effect::of(ui);
+    let is_dry = ui.is_dry();
     if args.undo {
-        return undo(ui, &ledger, effect, &args.programs());
+        return undo(ui, &ledger, is_dry, &args.programs());
     }
     let before = ledger.page.tracked;
     let tracked = match args.tracked.as_deref().and_then(Tracked::of) {
         Some(tracked) => tracked,
-        None if ui.can_ask() && !effect.is_dry() && !is_decided(&ledger)? => ask(ui, before),
+        None if ui.can_ask() && !is_dry && !is_decided(&ledger)? => ask(ui, before),
         None => before,
     };
-    let Configured { files, settings } = configure(&ledger, effect, tracked, &args.programs())?;
-    let file = if effect.is_dry() { "would write" } else { "wrote" };
-    let setting = if effect.is_dry() { "would set" } else { "set" };
+    let Configured { files, settings } = configure(&ledger, is_dry, tracked, &args.programs())?;
+    let file = if is_dry { "would write" } else { "wrote" };
+    let setting = if is_dry { "would set" } else { "set" };
     let written = files.iter().map(|name| (file, name.as_str()));
     for (word, name) in written.chain(settings.into_iter().map(|name| (setting, name))) {
         if ui.is_json() {
-            ui.json(&InstallAnswer { wrote: name, done: !effect.is_dry() });
+            ui.json(&json!({ "wrote": name, "done": !is_dry }));
         } else {
             ui.line(format!("{word} {}", printable(name)));
         }
     }
     let hooks = HookCommand::Install;
     hook_command::run(ui, env, TOOL, hooks, |_| Ok(None))?;
-    if tracked == Tracked::Events && clone::is_current_tracked(&ledger)? && !effect.is_dry() {
+    if tracked == Tracked::Events && clone::is_current_tracked(&ledger)? && !is_dry {
         files::untrack_current(&ledger)?;
         ui.note("current.md is no longer in git's index: commit its removal; a branch that still changes it conflicts once when it is merged, and keeps it removed");
     }
@@ -122,34 +108,34 @@ pub struct Configured {
 }
 
 /// Sets up git in this clone, but for the hooks, and these programs.
-pub fn configure(ledger: &Ledger, effect: Effect, tracked: Tracked, programs: &[HookProgram]) -> Result<Configured> {
+pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[HookProgram]) -> Result<Configured> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
     // A file that cannot be edited is found before anything is written.
     let mut edits = page_edits(ledger, &worktree, tracked)?;
     edits.extend(program_edits(&worktree, programs, SetupFile::set_up)?);
     for FileEdit { name, before, after } in &edits {
-        if !effect.is_dry() {
+        if !is_dry {
             files::edit(ledger, &worktree, name, before, after)?;
         }
     }
     let files = edits.into_iter().map(|edit| edit.name).collect();
-    let settings = if tracked == Tracked::Page { set_driver(ledger, effect)? } else { Vec::new() };
+    let settings = if tracked == Tracked::Page { set_driver(ledger, is_dry)? } else { Vec::new() };
     Ok(Configured { files, settings })
 }
 
 /// Takes out what [`configure`] writes. A skill that somebody has edited stays.
-fn undo(ui: &Ui, ledger: &Ledger, effect: Effect, programs: &[HookProgram]) -> Result<Exit> {
+fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, programs: &[HookProgram]) -> Result<Exit> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
     let mut edits = program_edits(&worktree, programs, SetupFile::take_out)?;
     for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, clone::ignore_line(ledger)?)] {
         edits.extend(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
     }
     let tell = |[would, did]: [&str; 2], name: &str| match ui.is_json() {
-        true => ui.json(&UndoAnswer { removed: name, done: !effect.is_dry() }),
-        false => ui.line(format!("{} {}", if effect.is_dry() { would } else { did }, printable(name))),
+        true => ui.json(&json!({ "removed": name, "done": !is_dry })),
+        false => ui.line(format!("{} {}", if is_dry { would } else { did }, printable(name))),
     };
     for FileEdit { name, before, after } in &edits {
-        if !effect.is_dry() {
+        if !is_dry {
             files::edit(ledger, &worktree, name, before, after)?;
         }
         tell(if after.is_empty() { ["would remove", "removed"] } else { ["would edit", "edited"] }, name);
@@ -157,7 +143,7 @@ fn undo(ui: &Ui, ledger: &Ledger, effect: Effect, programs: &[HookProgram]) -> R
     // The order in which they were set, backwards.
     for (name, value) in DRIVER.into_iter().rev() {
         let is_ours = git_setting(ledger, name)?.as_deref() == Some(value);
-        if is_ours && (effect.is_dry() || files::unset_git_setting(ledger, name)?) {
+        if is_ours && (is_dry || files::unset_git_setting(ledger, name)?) {
             tell(["would unset", "unset"], name);
         }
     }
@@ -242,11 +228,11 @@ fn without_line(text: &str, line: &str) -> String {
 }
 
 /// Sets the merge driver, and returns the settings that were not set so before.
-fn set_driver(ledger: &Ledger, effect: Effect) -> Result<Vec<&'static str>> {
+fn set_driver(ledger: &Ledger, is_dry: bool) -> Result<Vec<&'static str>> {
     let mut names = Vec::new();
     for (name, value) in DRIVER {
         if git_setting(ledger, name)?.as_deref() != Some(value) {
-            if !effect.is_dry() {
+            if !is_dry {
                 files::set_git_setting(ledger, name, value)?;
             }
             names.push(name);

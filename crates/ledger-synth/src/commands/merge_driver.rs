@@ -15,8 +15,8 @@ use crate::apply::files;
 use crate::facts::CURRENT;
 use crate::facts::objects::{Blobs, Objects};
 use crate::failure::LedgerFailure;
-use crate::page_settings::{PageFormat, PageSettings};
-use crate::plan::{Filter, join};
+use crate::page_settings::PageSettings;
+use crate::plan::join;
 use crate::settings::{LedgerArgs, Settings};
 use crate::view::{self, View};
 
@@ -57,41 +57,31 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let text = fs::read_text(&ours)?.unwrap_or_default();
     let mut git = Git::find(env)?;
     let repo = git.discover()?;
-    let is_generated = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(view::footer).is_some();
     let theirs = fs::read_text(&env.cwd.join(&args.theirs))?.unwrap_or_default();
-    if !is_generated(&text) || !is_generated(&theirs) {
+    let footers = [&text, &theirs].map(|side| std::str::from_utf8(side).ok().and_then(view::footer));
+    let [Some(our_footer), Some(their_footer)] = &footers else {
         ui.warn("a person wrote one of the two sides, so they are merged as text");
         return as_text(env, &git, args);
+    };
+    if our_footer.is_newer() || their_footer.is_newer() {
+        ui.warn("a newer ledger-synth wrote one of the two sides, so they are merged as text");
+        return as_text(env, &git, args);
     }
-    let mut format = PageFormat::One;
-    for side in [&text, &theirs] {
-        let footer = std::str::from_utf8(side).ok().and_then(view::footer);
-        if footer.as_ref().is_some_and(|footer| footer.format.is_none()) {
-            ui.warn("a newer ledger-synth wrote one of the two sides, so they are merged as text");
-            return as_text(env, &git, args);
-        }
-        format = format.max(footer.as_ref().and_then(|footer| footer.format).unwrap_or_default());
-        if footer.is_some_and(|footer| !footer.is_intact) {
-            let kept = files::keep_in(&repo, side)?;
-            ui.warn(format!("one of the two sides was edited by hand; its content is kept in {}", kept.display()));
-        }
+    for (side, _) in [(&text, our_footer), (&theirs, their_footer)].iter().filter(|(_, footer)| !footer.is_intact) {
+        let kept = files::keep_edited(&repo, side)?;
+        ui.warn(format!("one of the two sides was edited by hand; its content is kept in {}", kept.display()));
     }
-    match synthesise(ui, env, ledger_args, args, &git, &repo, format) {
+    match synthesise(ui, env, ledger_args, args, &git, &repo) {
         Ok(Some(merged)) => {
             files::write_output(&ours, &merged)?;
-            Ok(Exit::Done)
+            return Ok(Exit::Done);
         }
-        // Our side is a valid ledger until the events of both sides are there.
-        Ok(None) => {
-            ui.note("kept our side of the ledger for now; run `ledger-synth --yes --commit` after the merge");
-            Ok(Exit::Done)
-        }
-        Err(failure) => {
-            ui.problem(&failure);
-            ui.note("kept our side of the ledger for now; run `ledger-synth --yes --commit` after the merge");
-            Ok(Exit::Done)
-        }
+        Ok(None) => {}
+        Err(failure) => ui.problem(&failure),
     }
+    // Our side is a valid ledger until the events of both sides are there.
+    ui.note("kept our side of the ledger for now; run `ledger-synth --yes --commit` after the merge");
+    Ok(Exit::Done)
 }
 
 /// A commit that is merged into HEAD, and the common ancestor.
@@ -108,7 +98,6 @@ fn synthesise(
     args: &Args,
     git: &Git,
     repo: &Repo,
-    format: PageFormat,
 ) -> Result<Option<String>> {
     let settings = Settings::load(env, repo, ledger_args)?;
     // There may be several ledgers; git says which one it merges.
@@ -128,18 +117,13 @@ fn synthesise(
         let base = page_settings(&objects, &settings, merge.base.as_deref())?;
         page = page.merged(&base, &page_settings(&objects, &settings, Some(&merge.theirs))?);
     }
-    // Nobody's page goes back to an older format by a merge.
-    if !page.is_format_chosen {
-        page.format = page.format.max(format);
-    }
     // The merge makes this file.
     blobs.remove(Path::new(CURRENT));
     let tree = objects.read(&blobs)?;
     tree.events.skipped.iter().for_each(|skipped| ui.warn(format!("skipped {skipped}")));
-    let snapshots = tree.events.snapshots()?;
-    let join = join(&tree.events.records, &snapshots, &Filter::default());
+    let join = join(&tree.events)?;
     let view = View::new(&join, page.session_window);
-    Ok((view.event_count > 0).then(|| view.render(page.format, tree.events.skipped.len(), None)))
+    Ok((view.event_count > 0).then(|| view.render(tree.events.skipped.len(), None)))
 }
 
 /// The settings of the page in a commit; none: those without a commit.

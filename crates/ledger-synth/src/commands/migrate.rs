@@ -1,6 +1,5 @@
 //! `migrate`: handoff files of other shapes become events. The files themselves stay where they are.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -20,14 +19,14 @@ use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::Ledger;
 use crate::facts::author::agent_name;
-use crate::facts::gather::{each_archived, load_events};
+use crate::facts::gather::{load_archive, load_events};
 use crate::front::Meta;
 use crate::handoff::Handoff;
 use crate::instant::{self, EventTime};
+use crate::plan::join;
 use crate::plan::migration::{MissingText, Proof, SourceEvent, SourceFile, unsaid};
-use crate::plan::{Filter, join};
 use crate::record::EventRecord;
-use crate::settings::{Effect, LedgerArgs};
+use crate::settings::LedgerArgs;
 
 /// Turn handoff files of other shapes into events, and leave the files where they are
 ///
@@ -81,7 +80,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     });
     let ts = ts.transpose()?;
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let mut known: BTreeSet<_> = load_events(&ledger)?.records.iter().map(|record| record.id()).collect();
+    let mut known: BTreeSet<_> = load_events(&ledger)?.records().map(|record| record.id).collect();
     // All files are read before the first event is written.
     let mut events = Vec::new();
     let mut refused = Vec::new();
@@ -93,17 +92,17 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
     }
     refuse_all(refused)?;
-    for (path, event) in &events {
+    for (path, event) in events {
         let from = path.to_string_lossy();
-        if !known.insert(canonical::id(event)) {
+        if !known.insert(canonical::id(&event)) {
             ui.detail(format!("{} is an event already", printable(&from)));
             continue;
         }
-        let written = write_event(&ledger, event, Effect::of(ui))?;
-        let to = ledger.dir.join(&written.below).to_string_lossy().into_owned();
+        let written = write_event(&ledger, event, ui.is_dry())?;
+        let to = written.path.to_string_lossy().into_owned();
         if ui.is_json() {
-            let (id, ts, agent) = (written.id, written.ts.to_string(), written.agent.as_str());
-            ui.json(&MigrateAnswer { from: &from, path: &to, id, ts, time: written.ts.render(), agent });
+            let (id, ts, agent) = (written.record.id, written.record.ts().to_string(), written.record.agent());
+            ui.json(&MigrateAnswer { from: &from, path: &to, id, ts, time: written.record.ts().render(), agent });
         } else {
             ui.line(printable(&to));
         }
@@ -131,31 +130,20 @@ fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Ex
     let source = |path: &PathBuf| {
         let text = read(path)?;
         let events = migrated(env, &ledger, args, None, path, &text).unwrap_or_default();
-        let event = |event: LedgerEvent<'static>| SourceEvent {
-            id: canonical::id(&event),
-            ts: event.meta.ts,
-            agent: event.meta.agent.into_owned(),
-        };
+        let event =
+            |event: LedgerEvent| SourceEvent { id: canonical::id(&event), ts: event.meta.ts, agent: event.meta.agent };
         Ok(SourceFile { text, events: events.into_iter().map(event).collect() })
     };
     let files = paths.iter().map(source).collect::<Result<Vec<_>>>()?;
-    let mut snapshots = events.snapshots()?;
-    let join = join(&events.records, &snapshots, &Filter::default());
-    let covered = events.covered()?;
-    let mut archived = Vec::new();
-    each_archived(&ledger, |part| {
-        archived.extend(part.snapshots()?.into_iter().cloned());
-        Ok(())
-    })?;
-    snapshots.extend(&archived);
+    let join = join(&events)?;
+    let archived = load_archive(&ledger)?;
+    let snapshots = [events.snapshots()?, archived.snapshots()?].concat();
     let counted = |pass_on: &mut dyn FnMut(&EventRecord)| {
         let counts = |id: &Digest| !join.retracted.contains(id) || join.folded.contains(id);
-        events.records.iter().filter(|record| counts(&record.id())).for_each(&mut *pass_on);
+        events.records().filter(|record| counts(&record.id)).for_each(&mut *pass_on);
         // Other archived events do not count.
-        each_archived(&ledger, |part| {
-            part.records.iter().filter(|record| covered.contains(&record.id())).for_each(&mut *pass_on);
-            Ok(())
-        })
+        archived.records().filter(|record| join.folded.contains(&record.id)).for_each(&mut *pass_on);
+        Ok(())
     };
     let proof = Proof::new(&files, &counted, &snapshots)?;
     let mut exit = Exit::Done;
@@ -189,7 +177,7 @@ fn migrated(
     given: Option<EventTime>,
     path: &Path,
     text: &str,
-) -> Result<Vec<LedgerEvent<'static>>> {
+) -> Result<Vec<LedgerEvent>> {
     let event = |handoff: Handoff| {
         let ts = handoff.ts.or(given).or(handoff.day).ok_or_else(|| {
             Failure::malformed(format!("{}: its time is unknown", path.display()))
@@ -199,7 +187,7 @@ fn migrated(
         if handoff.entries.is_empty() {
             // A title may be all that somebody wrote.
             let about = [&handoff.title, &handoff.reason].into_iter().flatten();
-            let note = |text: &String| Entry::Item { section: NOTES.into(), text: text.clone().into() };
+            let note = |text: &String| Entry::Item { section: NOTES.into(), text: text.clone() };
             handoff.entries = about.map(note).collect();
         }
         if handoff.entries.is_empty() {
@@ -211,19 +199,18 @@ fn migrated(
         };
         let meta = Meta {
             ts,
-            agent: agent.into(),
-            branch: handoff.branch.map(Cow::Owned),
-            kind: handoff.kind.map(Cow::Owned).or(Some("handoff".into())),
-            reason: handoff.reason.map(Cow::Owned),
-            title: handoff.title.map(Cow::Owned),
+            agent,
+            branch: handoff.branch,
+            kind: handoff.kind.or(Some("handoff".into())),
+            reason: handoff.reason,
+            title: handoff.title,
         };
         Ok(LedgerEvent::new(meta, handoff.entries))
     };
     let mut events = Handoff::parse_all(path, text).into_iter().map(event).collect::<Result<Vec<_>>>()?;
     // What was not understood is kept as notes.
     let notes = unsaid(text, &events).into_iter();
-    let notes: Vec<_> =
-        notes.map(|MissingText { text, .. }| Entry::Item { section: NOTES.into(), text: text.into() }).collect();
+    let notes: Vec<_> = notes.map(|MissingText { text, .. }| Entry::Item { section: NOTES.into(), text }).collect();
     if let Some(last) = events.pop() {
         events.push(LedgerEvent::new(last.meta, [last.entries, notes].concat()));
     }

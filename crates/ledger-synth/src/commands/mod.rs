@@ -11,7 +11,6 @@ pub mod doctor;
 pub mod explain;
 pub mod hook;
 pub mod install;
-pub mod lint;
 pub mod merge_driver;
 pub mod migrate;
 pub mod notes;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
@@ -13,11 +13,11 @@ use shopfloor_core::ui::Ui;
 use crate::facts::Ledger;
 use crate::facts::gather::{events_of_commit, load_events};
 use crate::instant::{self, EventTime};
-use crate::plan::{Filter, join};
+use crate::plan::{Filter, join_filtered};
+use crate::record::EventRecord;
 use crate::section::Section;
 use crate::settings::LedgerArgs;
 use crate::short_id::ShortId;
-use crate::source::Source;
 use crate::view::{Notes, View};
 
 /// Print what was decided and done, grouped, as Markdown for a release note
@@ -40,50 +40,21 @@ pub struct Args {
     agent: Option<String>,
 }
 
-/// One thing that was said.
-#[derive(Serialize)]
-struct NoteAnswer<'a> {
-    section: &'static str,
-    key: Option<&'a str>,
-    text: &'a str,
-    time: String,
-    agent: &'a str,
-    branch: Option<&'a str>,
-    id: ShortId,
-    event: Digest,
-}
-
-impl<'a> NoteAnswer<'a> {
-    fn new(section: Section, key: Option<&'a str>, text: &'a str, by: &'a Source<'_>, id: ShortId) -> NoteAnswer<'a> {
-        NoteAnswer {
-            section: section.word(),
-            key,
-            text,
-            time: by.ts.render(),
-            agent: by.agent,
-            branch: by.branch,
-            id,
-            event: by.id,
-        }
-    }
-}
-
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let since = args.since.as_deref().map_or(Ok(Since::All), |name| since(env, &ledger, name))?;
     let events = load_events(&ledger)?;
-    let snapshots = events.snapshots()?;
     let filter = Filter { branch: args.branch.clone(), agent: args.agent.clone() };
-    let join = join(&events.records, &snapshots, &filter);
+    let join = join_filtered(&events, &filter)?;
     let view = View::new(&join, None);
-    let notes = Notes::new(&view, |source| since.counts(source));
+    let notes = Notes::new(&view, |event| since.counts(event));
     if ui.is_json() {
-        ui.json_lines(records(&notes));
+        ui.json_lines(answers(&notes));
     } else if notes.is_empty() {
         ui.note("nothing was said in that time");
     } else {
         let title = args.since.as_ref().map_or("Notes".to_owned(), |name| format!("Notes since {}", printable(name)));
-        ui.stream(|out| notes.write(out, &title));
+        ui.answer(notes.render(&title).as_bytes());
     }
     Ok(Exit::Done)
 }
@@ -97,11 +68,11 @@ enum Since {
 }
 
 impl Since {
-    fn counts(&self, source: &Source<'_>) -> bool {
+    fn counts(&self, event: &EventRecord) -> bool {
         match self {
             Since::All => true,
-            Since::Time(since) => source.ts >= *since,
-            Since::Commit(known) => !known.contains(&source.id),
+            Since::Time(since) => event.ts() >= *since,
+            Since::Commit(known) => !known.contains(&event.id),
         }
     }
 }
@@ -127,23 +98,33 @@ fn since(env: &Env, ledger: &Ledger, name: &str) -> Result<Since> {
     Ok(Since::Commit(known))
 }
 
-fn records<'n>(notes: &'n Notes<'_>) -> impl Iterator<Item = NoteAnswer<'n>> {
-    let decisions = notes.decisions.iter().map(|(key, told)| {
+/// One answer for each thing that was said.
+fn answers(notes: &Notes<'_>) -> Vec<Value> {
+    let answer = |section: Section, key: Option<&str>, text: &str, by: &EventRecord, id: ShortId| {
+        json!({
+            "section": section.word(),
+            "key": key,
+            "text": text,
+            "time": by.ts().render(),
+            "agent": by.agent(),
+            "branch": by.branch(),
+            "id": id,
+            "event": by.id,
+        })
+    };
+    let decisions = notes.decisions.iter().map(|(key, quote)| {
         let id = ShortId::of_key(Section::Decisions.word(), key);
-        NoteAnswer::new(Section::Decisions, Some(key), told.text, told.by, id)
+        answer(Section::Decisions, Some(key), quote.text, quote.by, id)
     });
-    let done = notes
-        .done
-        .iter()
-        .flat_map(|group| &group.told)
-        .map(|told| NoteAnswer::new(Section::ThisSession, None, told.text, told.by, ShortId::of_event(told.by.id)));
+    let done = notes.done.iter().flat_map(|group| &group.quotes);
+    let done = done.map(|one| answer(Section::ThisSession, None, one.text, one.by, ShortId::of_event(one.by.id)));
     let checkpoints = notes.checkpoints.iter().map(|one| {
-        let (phase, status) = (one.checkpoint.phase, one.checkpoint.status);
-        NoteAnswer::new(Section::Checkpoints, Some(phase), status, one.by, ShortId::of_event(one.by.id))
+        let id = ShortId::of_event(one.by.id);
+        answer(Section::Checkpoints, Some(&one.checkpoint.phase), &one.checkpoint.status, one.by, id)
     });
     let questions = notes
         .questions
         .iter()
-        .map(|told| NoteAnswer::new(Section::OpenQuestions, None, told.text, told.by, ShortId::of_question(told.text)));
-    decisions.chain(done).chain(checkpoints).chain(questions)
+        .map(|one| answer(Section::OpenQuestions, None, one.text, one.by, ShortId::of_question(one.text)));
+    decisions.chain(done).chain(checkpoints).chain(questions).collect()
 }

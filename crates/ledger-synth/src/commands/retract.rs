@@ -1,17 +1,15 @@
 //! `retract`: writes an event that retracts another one.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 
-use hashbrown::HashSet;
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
-use super::written::{EventAnswer, print_event};
+use super::written;
 use crate::apply::event::write_event;
 use crate::entry::{Entry, RETRACT};
 use crate::event::LedgerEvent;
@@ -20,8 +18,8 @@ use crate::facts::gather::load_events;
 use crate::facts::{Events, Ledger};
 use crate::failure::LedgerFailure;
 use crate::front::Meta;
-use crate::plan::{Filter, join};
-use crate::settings::{Effect, LedgerArgs};
+use crate::plan::join;
+use crate::settings::LedgerArgs;
 use crate::short_id::ShortId;
 
 /// Retract one event by writing another: exit 1 if a snapshot already holds it
@@ -36,23 +34,10 @@ pub struct Args {
     agent: Option<String>,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum RetractAnswer<'a> {
-    Written {
-        #[serde(flatten)]
-        written: EventAnswer<'a>,
-        retracted: Digest,
-    },
-    /// The event was retracted before.
-    Already { retracted: Digest },
-}
-
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events(&ledger)?;
-    let snapshots = events.snapshots()?;
-    let joined = join(&events.records, &snapshots, &Filter::default());
+    let joined = join(&events)?;
     let id = find(env, &events, &joined.folded, &args.event)?;
     let short = ShortId::of_event(id);
     if joined.folded.contains(&id) {
@@ -61,8 +46,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             .with(Exit::No, message)
             .hint("write a newer event that replaces what it says, with `ledger-synth add`"));
     }
-    let is_retraction = |event: LedgerEvent<'_>| event.entries.iter().any(|entry| entry.retracted().is_some());
-    if events.records.iter().any(|record| record.id() == id && record.decode().is_some_and(is_retraction)) {
+    let retracts = |entry: &Entry| entry.retracted().is_some();
+    if events.records().any(|record| record.id == id && record.event.entries.iter().any(retracts)) {
         return Err(LedgerFailure::Retraction
             .with(Exit::No, "that event retracts another one, which cannot be undone")
             .hint("write what was retracted again, with `ledger-synth add`"));
@@ -70,23 +55,26 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     if joined.retracted.contains(&id) {
         ui.note(format!("event {short} is already retracted"));
         if ui.is_json() {
-            ui.json(&RetractAnswer::Already { retracted: id });
+            ui.json(&json!({ "retracted": id }));
         }
         return Ok(Exit::Done);
     }
     let meta = Meta {
         ts: next_time(ui, env, &ledger)?,
-        agent: speaker_name(env, &ledger, args.agent.as_deref())?.into(),
-        branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
+        agent: speaker_name(env, &ledger, args.agent.as_deref())?,
+        branch: ledger.git.branch(&ledger.repo)?,
         kind: Some(RETRACT.into()),
         reason: None,
-        title: Some(format!("retracted event {short}").into()),
+        title: Some(format!("retracted event {short}")),
     };
-    let entries = vec![Entry::Item { section: RETRACT.into(), text: id.to_string().into() }];
-    let written = write_event(&ledger, &LedgerEvent::new(meta, entries), Effect::of(ui))?;
-    match ui.is_json() {
-        true => ui.json(&RetractAnswer::Written { written: EventAnswer::new(&ledger, &written), retracted: id }),
-        false => print_event(ui, &ledger, &written),
+    let entries = vec![Entry::Item { section: RETRACT.into(), text: id.to_string() }];
+    let written = write_event(&ledger, LedgerEvent::new(meta, entries), ui.is_dry())?;
+    if ui.is_json() {
+        let mut answer = written::answer(&written);
+        answer["retracted"] = json!(id);
+        ui.json(&answer);
+    } else {
+        written::print_event(ui, &written);
     }
     Ok(Exit::Done)
 }
@@ -94,18 +82,17 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// The event that a person names: by its file, its id or the beginning of its id.
 fn find(env: &Env, events: &Events, folded: &HashSet<Digest>, named: &str) -> Result<Digest> {
     let path = env.cwd.join(named).canonicalize().ok();
-    let by_path = events
-        .files
-        .iter()
-        .position(|file| file.name == OsStr::new(named) || (path.is_some() && file.path().canonicalize().ok() == path));
-    if let Some(at) = by_path {
-        return Ok(events.records[at].id());
+    let by_path = events.files.iter().find(|file| {
+        file.path.file_name() == Some(OsStr::new(named)) || (path.is_some() && file.path.canonicalize().ok() == path)
+    });
+    if let Some(file) = by_path {
+        return Ok(file.record.id);
     }
     if let Some(skipped) = events.skipped.iter().find(|s| path.is_some() && s.path.canonicalize().ok() == path) {
         return Err(Failure::not_found(format!("{skipped}: it does not count, so there is nothing to retract"))
             .hint("fix the file or move it away"));
     }
-    let all: BTreeSet<Digest> = events.records.iter().map(|record| record.id()).chain(folded.iter().copied()).collect();
+    let all: BTreeSet<Digest> = events.records().map(|record| record.id).chain(folded.iter().copied()).collect();
     let is_hex = named.len() >= 4 && named.bytes().all(|b| b.is_ascii_hexdigit());
     let prefix = named.to_lowercase();
     let is_it =

@@ -1,6 +1,5 @@
 //! The flags of `add` that give sections.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use shopfloor_core::error::{Failure, Result};
@@ -35,12 +34,11 @@ pub struct SectionFlags {
 
 impl SectionFlags {
     /// What the flags say.
-    pub fn entries(&self) -> Result<Vec<Entry<'static>>> {
-        let own = |text: &str| Cow::<'static, str>::Owned(text.to_owned());
+    pub fn entries(&self) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for (section, text) in [(Section::Now, &self.now), (Section::Goal, &self.goal)] {
             if let Some(text) = text {
-                entries.push(Entry::Text { section: section.into(), text: own(not_empty(section, text)?) });
+                entries.push(Entry::Text { section: section.into(), text: not_empty(section, text)?.to_owned() });
             }
         }
         let lists = [
@@ -50,7 +48,7 @@ impl SectionFlags {
         ];
         for (section, texts) in lists {
             for text in texts {
-                entries.push(Entry::Item { section: section.into(), text: own(not_empty(section, text)?) });
+                entries.push(Entry::Item { section: section.into(), text: not_empty(section, text)?.to_owned() });
             }
         }
         let mut decisions = BTreeMap::new();
@@ -60,10 +58,10 @@ impl SectionFlags {
                     .hint("for example `--decision lexer='by hand'`")
             })?;
             // The last value of a key counts, as with any flag.
-            decisions.insert(key.trim(), (!value.is_empty()).then(|| own(value)));
+            decisions.insert(key.trim(), (!value.is_empty()).then(|| value.to_owned()));
         }
         for (key, value) in decisions {
-            entries.push(Entry::Pair { section: Section::Decisions.into(), key: own(key), value });
+            entries.push(Entry::Pair { section: Section::Decisions.into(), key: key.to_owned(), value });
         }
         for checkpoint in &self.checkpoint {
             let (phase, status) =
@@ -71,7 +69,7 @@ impl SectionFlags {
                     Failure::usage(format!("`--checkpoint` must be PHASE:STATUS, not `{checkpoint}`"))
                         .hint("for example `--checkpoint 5:validated`")
                 })?;
-            let (phase, status) = (own(phase.trim()), own(status.trim()));
+            let (phase, status) = (phase.trim().to_owned(), status.trim().to_owned());
             entries.push(Entry::Checkpoint(Checkpoint { phase, status, ..Checkpoint::default() }));
         }
         Ok(entries)

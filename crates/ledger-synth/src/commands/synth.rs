@@ -2,26 +2,36 @@
 
 use std::path::PathBuf;
 
+use clap::ArgGroup;
 use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::answer::{Destination, LedgerAnswer, WithError};
-use super::partial::{self, PartialView};
-use super::{archive, check, preview};
+use super::answer::{self, with_error};
+use super::{archive, check, partial, preview};
 use crate::apply::adopt::adopt_page;
 use crate::apply::commit::{self, Committed};
 use crate::apply::synthesis::{SynthOptions, SynthOutcome, Synthesis, synthesise};
 use crate::counted::counted;
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::failure::LedgerFailure;
-use crate::plan::Filter;
-use crate::settings::{Effect, LedgerArgs};
+use crate::plan::{Filter, join};
+use crate::settings::LedgerArgs;
+use crate::view::View;
 
 /// What to synthesise, and what to do with it.
 #[derive(clap::Args, Clone, Debug)]
+#[command(
+    group(ArgGroup::new("printed").args(["input", "output", "branch", "agent", "all_worktrees"]).multiple(true)),
+    group(
+        ArgGroup::new("writes")
+            .args(["archive", "commit", "force", "adopt"])
+            .multiple(true)
+            .conflicts_with_all(["printed", "check"])
+    ),
+)]
 pub struct Args {
     /// Do not ask for confirmation
     #[arg(long, visible_alias = "no-confirm")]
@@ -37,7 +47,7 @@ pub struct Args {
     pub commit: bool,
     /// Check whether `current.md` matches its events, and write nothing: 0 if it does, 1 if not, 2 if events are
     /// malformed
-    #[arg(long)]
+    #[arg(long, conflicts_with = "printed")]
     pub check: bool,
     /// With --check: look at this commit, in git's objects
     #[arg(long, value_name = "REV")]
@@ -58,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
     /// Print the ledger of the events of all worktrees together
-    #[arg(long)]
+    #[arg(long, conflicts_with = "input")]
     pub all_worktrees: bool,
     /// Replace a `current.md` that a person wrote
     #[arg(long, conflicts_with = "adopt")]
@@ -92,70 +102,68 @@ impl Args {
         flags.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }
 
-    fn partial(&self) -> PartialView<'_> {
-        PartialView {
-            input: &self.input,
-            all_worktrees: self.all_worktrees,
-            filter: Filter { branch: self.branch.clone(), agent: self.agent.clone() },
-            output: self.output.as_deref(),
-            is_strict: self.strict,
-            stamp: self.stamp,
-        }
+    pub fn filter(&self) -> Filter {
+        Filter { branch: self.branch.clone(), agent: self.agent.clone() }
+    }
+
+    /// Whether the answer is a view that is not the whole ledger in its own file.
+    fn is_partial(&self) -> bool {
+        !self.input.is_empty() || self.all_worktrees || !self.filter().is_all() || self.output.is_some()
     }
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
-    refuse_contradictions(args)?;
+    if args.tree.is_some() && !args.check {
+        return Err(Failure::usage("--tree needs --check").hint("`ledger-synth check --tree REV` is the same"));
+    }
     if args.check {
-        return check::check(ui, env, ledger_args, args.tree.as_deref());
+        return check::check(ui, env, ledger_args, args.tree.as_deref(), args.strict);
     }
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let effect = Effect::of(ui);
-    let partial = args.partial();
-    if !partial.is_whole() {
-        return partial::run(ui, env, &ledger, &partial, effect);
+    let is_dry = ui.is_dry();
+    if args.is_partial() {
+        return partial::run(ui, env, &ledger, args);
     }
     if args.archive && !args.yes && !ui.can_ask() {
         return Err(LedgerFailure::Confirm
             .with(Exit::Decide, "archiving needs confirmation, and there is no terminal")
             .hint("run `ledger-synth --archive --yes`, or `ledger-synth archive`"));
     }
-    if args.commit && !effect.is_dry() {
+    if args.commit && !is_dry {
         commit::refuse_hopeless(&ledger)?;
     }
-    let asks = ui.can_ask() && !args.yes && !ui.is_json() && !effect.is_dry();
+    let asks = ui.can_ask() && !args.yes && !ui.is_json() && !is_dry;
     let Args { strict, stamp, force, adopt, .. } = *args;
-    let options = SynthOptions { effect, is_strict: strict, stamp, force, adopt, may_be_quiet: !ui.is_json() };
+    let options = SynthOptions { is_dry, is_strict: strict, stamp, force, adopt, may_skip: !ui.is_json() };
     if asks && !preview::confirm(ui, env, &ledger, &options)? {
         ui.note("nothing was written");
         return Ok(Exit::Decide);
     }
     let printed = {
-        let _lock = if effect.is_dry() { None } else { Some(ledger.lock()?) };
-        let when = if args.archive || args.commit { AnswerTime::Later } else { AnswerTime::Now };
-        let printed = print(ui, env, &ledger, &options, when)?;
+        let _lock = if is_dry { None } else { Some(ledger.lock()?) };
+        let printed = print(ui, env, &ledger, &options)?;
         let is_archiving = args.archive || (asks && printed.has_events && ui.confirm("archive the events now?"));
         if is_archiving && printed.has_events {
-            let archived = archive::archive(ui, env, &ledger, None, effect)?;
+            let archived = archive::archive(ui, env, &ledger, None)?;
             if !ui.is_json() {
-                archive::print(ui, &archived, effect);
+                archive::print(ui, &archived);
             }
         }
         printed
     };
     let is_committing = printed.has_events && (args.commit || (asks && ui.confirm("commit the ledger?")));
-    let committed = if is_committing { commit(ui, env, &ledger, effect) } else { Ok(()) };
+    let committed = if is_committing { commit(ui, env, &ledger) } else { Ok(()) };
     let Some(answer) = printed.answer else { return committed.map(|()| Exit::Done) };
     let failure = committed.err();
-    ui.json(&WithError { answer, error: failure.as_ref().map(Failure::to_json) });
+    ui.json(&with_error(answer, failure.as_ref()));
     Ok(failure.map_or(Exit::Done, |failure| failure.exit))
 }
 
 /// Commits the ledger's files and prints the commit.
-fn commit(ui: &Ui, env: &Env, ledger: &Ledger, effect: Effect) -> Result<()> {
+fn commit(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<()> {
     let files = |count: usize| counted(count, "file");
     let say = |line: String| if ui.is_json() { ui.note(line) } else { ui.line(line) };
-    match commit::commit(env, ledger, effect)? {
+    match commit::commit(env, ledger, ui.is_dry())? {
         Committed::Nothing => ui.detail("everything is committed already"),
         Committed::TooSoon => ui.note(commit::TOO_SOON),
         Committed::Files(count, None) => say(format!("would commit {}", files(count))),
@@ -164,92 +172,40 @@ fn commit(ui: &Ui, env: &Env, ledger: &Ledger, effect: Effect) -> Result<()> {
     Ok(())
 }
 
-fn refuse_contradictions(args: &Args) -> Result<()> {
-    let is_printed = !args.partial().is_whole();
-    let writes = args.archive || args.commit || args.force || args.adopt;
-    let wrong = [
-        (
-            args.check && writes,
-            "--check writes nothing, so it cannot be combined with --archive, --commit, --force or --adopt",
-        ),
-        (
-            args.check && is_printed,
-            "--check looks at the whole `current.md`, so it takes no filters, --input or --output",
-        ),
-        (args.tree.is_some() && !args.check, "--tree needs --check"),
-        (
-            is_printed && writes,
-            "filters, --input and --output do not write `current.md`, so they cannot be combined with --archive, --commit, --force or --adopt",
-        ),
-        (
-            args.all_worktrees && !args.input.is_empty(),
-            "--all-worktrees cannot be combined with --input, which names the files",
-        ),
-    ];
-    match wrong.iter().find(|(is_so, _)| *is_so) {
-        Some((_, why)) => Err(Failure::usage(*why).hint("run `ledger-synth --help` to see which flags go together")),
-        None => Ok(()),
-    }
-}
-
-/// What a synthesis printed, or with `--json` the answer that is printed later.
-#[derive(Default)]
+/// What a synthesis printed, or with `--json` the answer, to which what follows may add an error.
 struct Printed {
     has_events: bool,
     answer: Option<Value>,
 }
 
-/// When the answer of `--json` is printed.
-enum AnswerTime {
-    Now,
-    /// What follows may add an error to it.
-    Later,
-}
-
 /// Synthesises and prints the outcome. The caller holds the lock, except in a dry run.
-fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions, when: AnswerTime) -> Result<Printed> {
+fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<Printed> {
     let adopted = if options.adopt { ledger.current()? } else { None };
     if let Some(current) = adopted {
-        adopt_page(ui, env, ledger, &current, options.effect)?;
+        adopt_page(ui, env, ledger, &current)?;
     }
+    let Synthesis { outcome, event_count, events } = synthesise(ui, env, ledger, options)?;
+    let has_events = event_count > 0;
     let path = ledger.dir.join(CURRENT).to_string_lossy().into_owned();
-    let shown = |word: &str, count: usize| {
-        ui.line(format!("{word} {} ({})", printable(&path), counted(count, "event")));
-    };
-    let unchanged = |count: usize| ui.detail(format!("{path} is up to date ({})", counted(count, "event")));
-    synthesise(ui, env, ledger, options, |synthesis| {
-        let (view, events, outcome) = match synthesis {
-            Synthesis::Quiet(count) => {
-                unchanged(count);
-                return Printed { has_events: true, ..Printed::default() };
-            }
-            Synthesis::Done { view, events, outcome, .. } => (view, events, outcome),
-        };
-        let has_events = view.event_count > 0;
-        if ui.is_json() {
-            let to = Destination { path: path.clone(), is_written: matches!(outcome, SynthOutcome::Written) };
-            let answer = LedgerAnswer::new(view, events, to);
-            return match when {
-                AnswerTime::Now => {
-                    ui.json_stream(&answer);
-                    Printed { has_events, ..Printed::default() }
-                }
-                AnswerTime::Later => Printed { has_events, answer: serde_json::to_value(answer).ok() },
-            };
+    if let Some(events) = events.filter(|_| ui.is_json()) {
+        let join = join(&events)?;
+        let view = View::new(&join, ledger.page.session_window);
+        let is_written = matches!(outcome, SynthOutcome::Written);
+        return Ok(Printed { has_events, answer: Some(answer::ledger(&view, &events, &path, is_written)) });
+    }
+    let shown = |word: &str| ui.line(format!("{word} {} ({})", printable(&path), counted(event_count, "event")));
+    match outcome {
+        SynthOutcome::Nothing => {
+            ui.detail(format!("there are no events in {}; nothing was touched", ledger.dir.join(EVENTS).display()));
         }
-        match outcome {
-            SynthOutcome::Nothing => {
-                ui.detail(format!("there are no events in {}; nothing was touched", ledger.dir.join(EVENTS).display()))
-            }
-            SynthOutcome::Unchanged => unchanged(view.event_count),
-            SynthOutcome::Due(difference) => {
-                shown("would write", view.event_count);
-                difference.iter().for_each(|line| ui.line(printable(line)));
-            }
-            SynthOutcome::Written => shown("wrote", view.event_count),
+        SynthOutcome::Unchanged => ui.detail(format!("{path} is up to date ({})", counted(event_count, "event"))),
+        SynthOutcome::Due(difference) => {
+            shown("would write");
+            difference.iter().for_each(|line| ui.line(printable(line)));
         }
-        Printed { has_events, ..Printed::default() }
-    })
+        SynthOutcome::Written => shown("wrote"),
+    }
+    Ok(Printed { has_events, answer: None })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::Ledger;
 use super::gather::load_events;
 use crate::draft;
 use crate::instant::{AHEAD, EventTime};
+use crate::record::EventRecord;
 use crate::tool::AGENT_VARIABLE;
 
 /// The smallest step between two times.
@@ -60,8 +61,6 @@ pub fn time_before_all(env: &Env, ledger: &Ledger) -> Result<EventTime> {
 /// The times of all events, folded ones included.
 fn times(ledger: &Ledger) -> Result<Vec<EventTime>> {
     let events = load_events(ledger)?;
-    let live = events.records.iter().filter_map(|record| record.decode()).map(|event| event.meta.ts);
-    let snapshots = events.snapshots()?;
-    let folded = snapshots.iter().flat_map(|snapshot| snapshot.events.sources().map(|source| source.ts));
-    Ok(live.chain(folded).collect())
+    let folded = events.snapshots()?.into_iter().flat_map(|snapshot| &snapshot.events);
+    Ok(events.records().chain(folded).map(EventRecord::ts).collect())
 }

@@ -20,8 +20,8 @@ pub fn git_setting(ledger: &Ledger, name: &str) -> Result<Option<String>> {
     Ok(value.filter(|_| output.status.success()))
 }
 
-/// The pattern for `current.md` in git's attributes and ignore files, in which some characters have a meaning.
-fn pattern(ledger: &Ledger) -> Result<String> {
+/// The line of `.gitignore` for a ledger whose page is not in git: a pattern, in which some characters have a meaning.
+pub fn ignore_line(ledger: &Ledger) -> Result<String> {
     let prefix =
         ledger.in_tree().ok_or_else(|| Failure::usage(format!("{} is not in a work tree", ledger.dir.display())))?;
     let path = format!("/{prefix}/{CURRENT}");
@@ -30,11 +30,6 @@ fn pattern(ledger: &Ledger) -> Result<String> {
         mark.into_iter().chain([c])
     });
     Ok(marked.collect())
-}
-
-/// The line of `.gitignore` for a ledger whose page is not in git.
-pub fn ignore_line(ledger: &Ledger) -> Result<String> {
-    pattern(ledger)
 }
 
 /// Whether `current.md` is in git's index.
@@ -46,7 +41,7 @@ pub fn is_current_tracked(ledger: &Ledger) -> Result<bool> {
 
 /// The line of `.gitattributes` for this ledger.
 pub fn attribute_line(ledger: &Ledger) -> Result<String> {
-    let path = pattern(ledger)?;
+    let path = ignore_line(ledger)?;
     // A blank ends a pattern unless it is quoted.
     let is_plain = !path.contains([' ', '\t', '"', '\\']);
     let path = if is_plain { path } else { format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"")) };

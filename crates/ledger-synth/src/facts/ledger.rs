@@ -1,15 +1,13 @@
 //! Where a ledger is, and its `current.md`.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{At, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Found, Root, Stat};
 use shopfloor_core::git::{Git, Repo, private_dir};
-use shopfloor_core::hash::{Digest, DigestBuilder};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
@@ -21,7 +19,7 @@ use crate::draft::{DRAFTS, DraftDirs};
 use crate::page_settings::PageSettings;
 use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, Settings};
 use crate::tool::TOOL;
-use crate::view::{PageScan, PageSummary};
+use crate::view::{self, Footer};
 
 /// The name of the generated file.
 pub const CURRENT: &str = "current.md";
@@ -133,25 +131,12 @@ impl Ledger {
 
     /// Reads `current.md`. None: it does not exist.
     pub fn current(&self) -> Result<Option<Current>> {
-        let Some(page) = self.open_current()? else { return Ok(None) };
-        let mut bytes = Vec::new();
-        page.lines(&mut |line| bytes.extend_from_slice(line))?;
-        Ok(Some(Current { bytes }))
-    }
-
-    /// What is known of `current.md`. None: it does not exist.
-    pub fn seen_current(&self) -> Result<Option<SeenCurrent>> {
-        self.open_current()?.map(|page| page.seen()).transpose()
-    }
-
-    /// Opens `current.md`. None: it does not exist.
-    pub fn open_current(&self) -> Result<Option<OpenPage>> {
         let rel = self.rel(CURRENT)?;
-        let path = self.top.join(&rel);
         match self.top.look(&rel)? {
             Found::Missing => return Ok(None),
             Found::File(_) => {}
             _ => {
+                let path = self.top.join(&rel);
                 return Err(Failure::failed(format!(
                     "{} is not a regular file, or is reached through a link",
                     path.display()
@@ -159,8 +144,7 @@ impl Ledger {
                 .hint("move it away and run the command again"));
             }
         }
-        let stat = self.current_stat()?;
-        Ok(self.top.open_regular(&rel)?.map(|(file, _)| OpenPage { path, file, stat }))
+        Ok(self.top.read_whole(&rel)?.map(|(bytes, mode)| Current { bytes, mode }))
     }
 
     /// The metadata of `current.md`.
@@ -170,52 +154,10 @@ impl Ledger {
     }
 }
 
-/// A `current.md` that can be read several times, line by line: a page of format 1 may be as large as all events.
-#[derive(Debug)]
-pub struct OpenPage {
-    path: PathBuf,
-    file: File,
-    stat: Option<Stat>,
-}
-
-impl OpenPage {
-    /// Passes on its lines with their ends.
-    pub fn lines(&self, pass_on: &mut dyn FnMut(&[u8])) -> Result<()> {
-        let mut read = || -> io::Result<()> {
-            (&self.file).seek(SeekFrom::Start(0))?;
-            let mut reader = BufReader::with_capacity(1 << 16, &self.file);
-            let mut line = Vec::new();
-            while reader.read_until(b'\n', &mut line)? > 0 {
-                pass_on(&line);
-                line.clear();
-            }
-            Ok(())
-        };
-        read().at("read", &self.path)
-    }
-
-    fn seen(&self) -> Result<SeenCurrent> {
-        let (mut scan, mut digest) = (PageScan::default(), DigestBuilder::default());
-        self.lines(&mut |line| {
-            scan.add(line);
-            digest.add(line);
-        })?;
-        let mode = self.stat.map_or(0o644, |stat| stat.mode() & 0o777);
-        Ok(SeenCurrent { summary: scan.finish(), digest: digest.finish(), mode })
-    }
-}
-
-/// The content of `current.md`.
-#[derive(Debug)]
+/// A `current.md` as it was read.
+#[derive(Clone, Debug)]
 pub struct Current {
     pub bytes: Vec<u8>,
-}
-
-/// What is needed to compare and to replace a `current.md`, without its bytes.
-#[derive(Clone, Debug)]
-pub struct SeenCurrent {
-    pub summary: PageSummary,
-    pub digest: Digest,
     pub mode: u32,
 }
 
@@ -223,5 +165,25 @@ impl Current {
     /// Its text. None: it is not UTF-8, so we did not write it.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
+    }
+
+    /// Its footer. None: a person wrote it.
+    pub fn footer(&self) -> Option<Footer> {
+        view::footer(self.text()?)
+    }
+
+    /// Whether it has no text but blanks.
+    pub fn is_blank(&self) -> bool {
+        self.bytes.trim_ascii().is_empty()
+    }
+
+    /// Whether it is this page, but for line ends and the time of writing.
+    pub fn is(&self, page: &str) -> bool {
+        self.text().is_some_and(|text| view::is_same(text, page))
+    }
+
+    /// What would change in it if it became this page.
+    pub fn difference(current: Option<&Current>, page: &str) -> Vec<String> {
+        view::difference(&String::from_utf8_lossy(current.map_or(&[], |current| &current.bytes)), page)
     }
 }

@@ -12,15 +12,11 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::path::RelPath;
 
 use super::below::below;
-use super::directory::content;
-use super::{CURRENT, EVENTS, EventPath, Events};
+use super::directory::{content, is_event_name};
+use super::{CURRENT, Current, EVENTS, Events};
 use crate::failure::LedgerFailure;
 use crate::page_settings::PageSettings;
-use crate::record::RecordBuilder;
 use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
-
-/// How many blobs are read at a time.
-const PART: usize = 1024;
 
 /// A ledger's directory in git's objects.
 pub struct Objects<'g> {
@@ -37,7 +33,7 @@ pub type Blobs = BTreeMap<PathBuf, String>;
 #[derive(Debug, Default)]
 pub struct CommitTree {
     pub events: Events,
-    pub current: Option<Vec<u8>>,
+    pub current: Option<Current>,
 }
 
 impl<'g> Objects<'g> {
@@ -66,15 +62,19 @@ impl<'g> Objects<'g> {
 
     /// Resolves a name to a commit.
     pub fn commit(&self, rev: &str) -> Result<String> {
-        let name = format!("{rev}^{{commit}}");
-        let output =
-            self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).capture()?;
-        if !output.status.success() {
-            return Err(LedgerFailure::NotFound
+        self.object(&format!("{rev}^{{commit}}"))?.ok_or_else(|| {
+            LedgerFailure::NotFound
                 .with(Exit::Bad, format!("`{rev}` is not a commit"))
-                .hint("see `git log --oneline --all`"));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+                .hint("see `git log --oneline --all`")
+        })
+    }
+
+    /// The object that a name means, if there is one.
+    fn object(&self, name: &str) -> Result<Option<String>> {
+        let cmd = self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", name]);
+        let output = cmd.capture()?;
+        let object = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok((output.status.success() && !object.is_empty()).then_some(object))
     }
 
     /// The best common ancestor of two commits, if they have one.
@@ -113,37 +113,21 @@ impl<'g> Objects<'g> {
     /// Reads the blobs of a ledger.
     pub fn read(&self, blobs: &Blobs) -> Result<CommitTree> {
         let mut tree = CommitTree::default();
-        // All texts at once would need much memory.
-        for part in blobs.iter().collect::<Vec<_>>().chunks(PART) {
-            self.read_part(part, &mut tree)?;
+        let shas: Vec<&String> = blobs.values().collect();
+        for (path, bytes) in blobs.keys().zip(read_blobs(self.git, self.dir, &shas)?) {
+            if path == Path::new(CURRENT) {
+                tree.current = Some(Current { bytes, mode: 0o644 });
+            } else {
+                let content = content(path.file_name().unwrap_or_default(), &bytes);
+                tree.events.add_file(self.prefix.as_path().join(path), content);
+            }
         }
         Ok(tree)
     }
 
-    fn read_part(&self, part: &[(&PathBuf, &String)], tree: &mut CommitTree) -> Result<()> {
-        let shas: Vec<&String> = part.iter().map(|(_, sha)| *sha).collect();
-        let (mut records, mut contents) = (RecordBuilder::default(), Vec::new());
-        for ((path, _), bytes) in part.iter().zip(read_blobs(self.git, self.dir, &shas)?) {
-            if *path == Path::new(CURRENT) {
-                tree.current = Some(bytes);
-                continue;
-            }
-            contents.push((path, content(path.file_name().unwrap_or_default(), &bytes, &mut records)));
-        }
-        let records = records.finish();
-        for (path, content) in contents {
-            tree.events.add_content(content, EventPath::of(&self.prefix.as_path().join(path)), &records);
-        }
-        Ok(())
-    }
-
     /// The blob of the repository's settings in a commit, if it has one.
     pub fn settings_blob(&self, commit: &str) -> Result<Option<String>> {
-        let name = format!("{commit}:{REPOSITORY_FILE}");
-        let output =
-            self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).capture()?;
-        let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        Ok((output.status.success() && !sha.is_empty()).then_some(sha))
+        self.object(&format!("{commit}:{REPOSITORY_FILE}"))
     }
 
     /// The settings of the page that a blob sets; none: those without such a file.
@@ -177,7 +161,6 @@ pub fn read_blobs(git: &Git, dir: &Path, shas: &[&String]) -> Result<Vec<Vec<u8>
 
 /// Whether a path is `current.md` or an event. Hidden files and directories below `events/` are not events.
 pub fn is_ours(below: &Path) -> bool {
-    let name = below.file_name().unwrap_or_default().as_bytes();
-    let is_event = below.parent() == Some(Path::new(EVENTS)) && name.ends_with(b".md") && !name.starts_with(b".");
+    let is_event = below.parent() == Some(Path::new(EVENTS)) && below.file_name().is_some_and(is_event_name);
     is_event || below == Path::new(CURRENT)
 }

@@ -2,331 +2,206 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use shopfloor_core::hash::Digest;
+use shopfloor_core::error;
 
 use crate::entry::{CLOSED, Entry, RETRACT};
+use crate::facts::Events;
 use crate::instant::EventTime;
 use crate::join::Join;
 use crate::record::EventRecord;
 use crate::section::{Section, SectionName};
 use crate::short_id::ShortId;
-use crate::snapshot::Snapshot;
-use crate::source::Source;
 use crate::view;
 
-/// One thing that a source said.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One thing that an event said.
+#[derive(Clone, Copy, Debug)]
 pub struct Statement<'h> {
-    pub section: &'h SectionName<'h>,
-    /// The key in a map, the text in a set; none for a register.
-    pub key: Option<&'h str>,
-    /// None for the removal of a key, and for the items of sets.
-    pub value: Option<&'h str>,
-    pub source: &'h Source<'h>,
+    pub entry: &'h Entry,
+    pub by: &'h EventRecord,
+    /// Whether something newer counts instead.
     pub beaten: bool,
-    /// Whether it is a member of a set, which nothing replaces.
-    pub is_item: bool,
-    /// Whether it gives a key a value.
-    pub is_pair: bool,
 }
 
-impl Statement<'_> {
+impl<'h> Statement<'h> {
+    pub fn section(&self) -> &'h SectionName {
+        self.entry.section()
+    }
+
+    /// The key in a map, the text in a set, the phase of a checkpoint; none for a register.
+    pub fn key(&self) -> Option<&'h str> {
+        match self.entry {
+            Entry::Text { .. } => None,
+            Entry::Item { text, .. } => Some(text),
+            Entry::Pair { key, .. } => Some(key),
+            Entry::Checkpoint(checkpoint) => Some(&checkpoint.phase),
+        }
+    }
+
+    /// None for the removal of a key, and for the items of sets.
+    pub fn value(&self) -> Option<&'h str> {
+        match self.entry {
+            Entry::Text { text, .. } => Some(text),
+            Entry::Item { .. } => None,
+            Entry::Pair { value, .. } => value.as_deref(),
+            Entry::Checkpoint(checkpoint) => Some(&checkpoint.status),
+        }
+    }
+
+    /// Whether it is a member of a set, which nothing replaces.
+    pub fn is_item(&self) -> bool {
+        matches!(self.entry, Entry::Item { .. })
+    }
+
     /// The id of what it is about: a question (also of its answer) or a key, otherwise the event that said it.
     pub fn id(&self) -> ShortId {
-        id_of(self.section, self.key, self.is_pair).unwrap_or(ShortId::of_event(self.source.id))
+        match self.entry {
+            Entry::Item { section, text }
+                if matches!(section.section(), Some(Section::OpenQuestions | Section::Resolved)) =>
+            {
+                ShortId::of_question(text)
+            }
+            Entry::Pair { section, key, .. } => ShortId::of_key(section.as_str(), key),
+            _ => ShortId::of_event(self.by.id),
+        }
     }
 
     /// The section and the key: `decisions.lexer`.
     pub fn name(&self) -> String {
-        match &self.key {
-            Some(key) if !self.is_item => format!("{}.{key}", self.section.as_str()),
-            _ => self.section.as_str().to_owned(),
+        let section = self.section();
+        match self.key() {
+            Some(key) if !self.is_item() => format!("{}.{key}", section.as_str()),
+            _ => section.as_str().to_owned(),
         }
     }
 
     /// When it was said, by whom, and what: the greater one counts.
-    fn rank(&self) -> (EventTime, &str, Option<&str>) {
-        (self.source.ts, self.source.agent, self.value)
+    fn rank(&self) -> (EventTime, &'h str, Option<&'h str>) {
+        (self.by.ts(), self.by.agent(), self.value())
+    }
+
+    /// What it is about.
+    fn topic(&self) -> (&'h SectionName, Option<&'h str>) {
+        (self.section(), self.key())
     }
 }
 
-/// The id of a question or a key.
-fn id_of(section: &SectionName<'_>, key: Option<&str>, is_pair: bool) -> Option<ShortId> {
-    match section.section() {
-        Some(Section::OpenQuestions | Section::Resolved) => key.map(ShortId::of_question),
-        _ => key.filter(|_| is_pair).map(|key| ShortId::of_key(section.as_str(), key)),
-    }
-}
-
-/// What `explain` found.
-pub enum Explained<'h> {
-    /// Newest first.
-    Statements(Vec<Statement<'h>>),
-    /// The name is the beginning of this many ids.
-    Several(usize),
-}
-
-/// Everything that was said.
+/// Everything that was said by the events that count.
 pub struct History<'h> {
-    /// Those that count, and those of the archive.
-    records: [&'h [EventRecord]; 2],
-    snapshots: &'h [&'h Snapshot],
     join: &'h Join<'h>,
-    /// The sections that only archived events have.
-    archived: &'h [SectionName<'h>],
-    /// The sources of the join, by id, each with the last of the records that have that id.
-    sources: Vec<(&'h Source<'h>, Option<&'h EventRecord>)>,
-    /// The questions that are open.
-    open: HashSet<&'h str>,
+    /// Each thing once, sorted by section and key.
+    statements: Vec<Statement<'h>>,
 }
 
 impl<'h> History<'h> {
-    /// The history of events and their join, and of archived events, which count only as snapshots say them.
-    pub fn new(
-        records: [&'h [EventRecord]; 2],
-        snapshots: &'h [&'h Snapshot],
-        join: &'h Join<'h>,
-        archived: &'h [SectionName<'h>],
-    ) -> History<'h> {
-        let mut sources: Vec<_> = join.sources.iter().map(|source| (source, None)).collect();
-        sources.sort_unstable_by_key(|(source, _)| source.id);
-        let open = view::open_questions(join).iter().map(|told| told.text).collect();
-        let mut history = History { records, snapshots, join, archived, sources, open };
-        for record in records.into_iter().flatten() {
-            if let Some(at) = history.position(record.id()) {
-                history.sources[at].1 = Some(record);
-            }
-        }
-        history
+    /// The history of the ledger's events and their join. Archived events say what no longer counts, but decide nothing.
+    pub fn new(events: &'h Events, archived: &'h Events, join: &'h Join<'h>) -> error::Result<History<'h>> {
+        let snapshots = events.snapshots()?.into_iter().chain(archived.snapshots()?);
+        let folded = snapshots.flat_map(|snapshot| &snapshot.events);
+        let records = events.records().chain(archived.records()).chain(folded);
+        let open: HashSet<&str> = view::open_questions(join).iter().map(|question| question.text).collect();
+        let counted = records.filter(|record| join.events.contains_key(&record.id));
+        let said = counted.flat_map(|by| by.event.entries.iter().map(move |entry| (entry, by)));
+        let mut statements: Vec<_> = said
+            .filter(|(entry, _)| {
+                !matches!(entry, Entry::Item { section, .. } if matches!(section.as_str(), RETRACT | CLOSED))
+            })
+            .map(|(entry, by)| Statement { entry, by, beaten: is_beaten(entry, by, join, &open) })
+            .collect();
+        let key = |one: &Statement<'h>| (one.topic(), one.value(), one.by.id, one.is_item());
+        statements.sort_by(|a, b| key(a).cmp(&key(b)));
+        statements.dedup_by(|a, b| key(a) == key(b));
+        Ok(History { join, statements })
     }
 
-    /// Everything that was said about a section, a key or a text; otherwise about a question, a key or an event whose id
-    /// begins so.
-    pub fn explain(&self, about: &About<'_>) -> Explained<'h> {
-        let mut named = self.statements(|statement| about.is_it(statement.section, statement.key));
-        if named.is_empty() {
-            let ids = |statement: &Statement<'_>| {
-                let ids = [statement.id(), ShortId::of_event(statement.source.id)];
-                ids.into_iter().find(|id| id.begins_with(about.name))
-            };
-            named = self.statements(|statement| ids(statement).is_some());
-            let found: BTreeSet<ShortId> = named.iter().filter_map(ids).collect();
-            if found.len() > 1 {
-                return Explained::Several(found.len());
+    /// Everything that was said about a section, a key, both with a dot between them, or a text; otherwise about a
+    /// question, a key or an event whose id begins so. The newest first. Err: this many ids begin so.
+    pub fn explain(&self, name: &str) -> Result<Vec<Statement<'h>>, usize> {
+        let spelt = |name: &str| SectionName::from_spelling(name.to_owned());
+        let (section, path) = (spelt(name), name.split_once('.').map(|(section, key)| (spelt(section), key)));
+        let is_about = |statement: &&Statement<'_>| {
+            let (own, key) = statement.topic();
+            let is_path = |(section, named): &(SectionName, &str)| own == section && key == Some(*named);
+            key == Some(name) || *own == section || path.as_ref().is_some_and(is_path)
+        };
+        let id = |statement: &Statement<'_>| {
+            [statement.id(), ShortId::of_event(statement.by.id)].into_iter().find(|id| id.begins_with(name))
+        };
+        let mut found: Vec<_> = self.statements.iter().filter(is_about).copied().collect();
+        if found.is_empty() {
+            found = self.statements.iter().filter(|statement| id(statement).is_some()).copied().collect();
+            let ids: BTreeSet<ShortId> = found.iter().filter_map(id).collect();
+            if ids.len() > 1 {
+                return Err(ids.len());
             }
         }
-        newest_first(&mut named);
-        Explained::Statements(named)
+        newest_first(&mut found);
+        Ok(found)
     }
 
     /// Everything that agents disagree on, grouped by what it is about, newest first: keys to which two of them gave
     /// different values, unless the conflict was closed afterwards.
     pub fn conflicts(&self) -> Vec<Statement<'h>> {
         let closed = self.closed();
-        let disputed = self.disputed();
-        let mut statements =
-            self.statements(|statement| !statement.is_item && disputed.contains(&(statement.section, statement.key)));
-        let is_one = |a: &Statement<'_>, b: &Statement<'_>| (&a.section, &a.key) == (&b.section, &b.key);
-        // In place, because there may be very many of them.
-        let mut keeps = Vec::with_capacity(statements.len());
-        for group in statements.chunk_by_mut(is_one) {
-            newest_first(group);
-            let is_closed = |name: &str| closed.get(name).is_some_and(|closed| !is_reopened(group, *closed));
-            let is_open = is_disagreement(group) && !is_closed(&group[0].name());
-            keeps.extend(std::iter::repeat_n(is_open, group.len()));
-        }
-        let mut keeps = keeps.into_iter();
-        statements.retain(|_| keeps.next().unwrap_or(false));
-        statements
-    }
-
-    /// The sections and keys to which several values were given, except what each agent says for itself. There are few
-    /// of them among many statements.
-    fn disputed(&self) -> HashSet<(&'h SectionName<'h>, Option<&'h str>)> {
-        let mut values = HashMap::new();
-        let mut disputed = HashSet::new();
-        for Statement { section, key, value, is_item, .. } in self.said() {
-            if is_item || !may_be_disputed(section) {
-                continue;
-            }
-            let name = (section, key);
-            if values.get(&name).is_some_and(|first| *first != value) {
-                disputed.insert(name);
-            } else {
-                values.insert(name, value);
+        let mut conflicts = Vec::new();
+        for group in self.statements.chunk_by(|a, b| a.topic() == b.topic()) {
+            // What each agent says for itself is no conflict.
+            let is_own =
+                matches!(group[0].section().section(), Some(Section::Now | Section::Goal | Section::Checkpoints));
+            let mut group: Vec<_> = group.iter().filter(|statement| !is_own && !statement.is_item()).copied().collect();
+            newest_first(&mut group);
+            let Some(first) = group.first().filter(|_| is_disagreement(&group)) else { continue };
+            if closed.get(&*first.name()).is_none_or(|closed| is_reopened(&group, *closed)) {
+                conflicts.extend(group);
             }
         }
-        disputed
+        conflicts
     }
 
     /// When each conflict was last closed, and by whom.
-    fn closed(&self) -> HashMap<&str, (EventTime, &str)> {
+    fn closed(&self) -> HashMap<&'h str, (EventTime, &'h str)> {
         let section = self.join.sections.get(&SectionName::from(CLOSED));
         let items = section.iter().flat_map(|section| &section.items);
-        items.map(|(name, of)| (&**name, (self.join.source(*of).ts, self.join.source(*of).agent))).collect()
+        items.map(|(name, by)| (*name, (by.ts(), by.agent()))).collect()
     }
+}
 
-    /// Everything wanted that was ever said, each statement once, sorted by section and key.
-    fn statements(&self, wanted: impl Fn(&Statement<'h>) -> bool) -> Vec<Statement<'h>> {
-        // Counted first, because a list that grows needs three times its memory while it is moved.
-        let mut all = Vec::with_capacity(self.said().filter(&wanted).count());
-        all.extend(self.said().filter(wanted));
-        all.iter_mut().for_each(|statement| statement.beaten = self.is_beaten(statement));
-        all.sort_unstable_by(|a, b| {
-            (&a.section, &a.key, &a.value, a.source.id).cmp(&(&b.section, &b.key, &b.value, b.source.id))
-        });
-        all.dedup();
-        all
-    }
-
-    /// Everything that was ever said, by events and in snapshots. Whether it is beaten is not known yet.
-    fn said(&self) -> impl Iterator<Item = Statement<'h>> {
-        let events = self.records.into_iter().flatten().flat_map(move |record| {
-            let source = self.position(record.id()).map(|at| self.sources[at].0);
-            let entries = record.parts().filter(|_| source.is_some()).map(|(_, entries)| entries);
-            entries.into_iter().flatten().filter_map(move |entry| self.statement(entry, source?))
-        });
-        let snapshots = self.snapshots.iter().flat_map(move |snapshot| {
-            snapshot.events.said().filter_map(move |(entry, id)| {
-                let (source, record) = self.sources[self.position(id)?];
-                // Most of it is said by the events themselves, if they are in the archive.
-                let mut said = record.and_then(EventRecord::parts).into_iter().flat_map(|(_, entries)| entries);
-                if said.any(|said| said == entry) { None } else { self.statement(entry, source) }
-            })
-        });
-        events.chain(snapshots)
-    }
-
-    fn position(&self, id: Digest) -> Option<usize> {
-        self.sources.binary_search_by_key(&id, |(source, _)| source.id).ok()
-    }
-
-    fn statement(&self, entry: Entry<'h, &'h str>, source: &'h Source<'h>) -> Option<Statement<'h>> {
-        let (is_item, is_pair) = (matches!(entry, Entry::Item { .. }), matches!(entry, Entry::Pair { .. }));
-        let archived = |section: &SectionName<'h>| self.archived.iter().find(|name| *name == section);
-        let known = |section: SectionName<'h>| {
-            let held = self.join.sections.get_key_value(&section).map(|(name, _)| name);
-            held.or_else(|| archived(&section))
-        };
-        let (section, key, value) = match entry {
-            Entry::Item { section, .. } if matches!(section.as_str(), RETRACT | CLOSED) => return None,
-            Entry::Text { section, text } => (known(section)?, None, Some(text)),
-            Entry::Item { section, text } => (known(section)?, Some(text), None),
-            Entry::Pair { section, key, value } => (known(section)?, Some(key), value),
-            Entry::Checkpoint(checkpoint) => {
-                (&SectionName::CHECKPOINTS, Some(checkpoint.phase), Some(checkpoint.status))
-            }
-        };
-        Some(Statement { section, key, value, source, beaten: false, is_item, is_pair })
-    }
-
-    /// Whether something newer counts instead.
-    fn is_beaten(&self, statement: &Statement<'_>) -> bool {
-        let Statement { section, key, value, source, is_item, is_pair, .. } = statement;
-        let is_it = |of: u32| self.join.source(of).id == source.id;
-        let held = self.join.sections.get(*section);
-        match key {
-            None => !held.and_then(|held| held.text).is_some_and(|(held, of)| Some(held) == *value && is_it(of)),
-            // A later `resolved` beats a question. Nothing beats another item.
-            Some(text) if *is_item => **section == Section::OpenQuestions && !self.open.contains(text),
-            Some(key) if *is_pair => {
-                let pairs = held.map_or(&[][..], |section| &section.pairs);
-                let at = pairs.binary_search_by(|(own, _)| own.cmp(key)).ok();
-                !at.map(|at| &pairs[at]).is_some_and(|(_, (held, of))| held == value && is_it(*of))
-            }
-            // Nothing beats a checkpoint.
-            Some(_) => false,
+fn is_beaten(entry: &Entry, by: &EventRecord, join: &Join<'_>, open: &HashSet<&str>) -> bool {
+    let held = join.sections.get(entry.section());
+    match entry {
+        Entry::Text { text, .. } => {
+            !held.and_then(|held| held.text).is_some_and(|held| held.text == text && held.by.id == by.id)
         }
+        // A later `resolved` beats a question. Nothing beats another item.
+        Entry::Item { section, text } => *section == Section::OpenQuestions && !open.contains(&**text),
+        Entry::Pair { key, value, .. } => !held
+            .and_then(|held| held.pairs.get(&**key))
+            .is_some_and(|held| held.text == value.as_deref() && held.by.id == by.id),
+        Entry::Checkpoint(_) => false,
     }
-}
-
-/// The sections that archived events have and the join has not.
-pub fn archived_sections<'h>(archived: &'h [EventRecord], join: &Join<'_>) -> Vec<SectionName<'h>> {
-    let mut names = Vec::new();
-    for (_, entries) in archived.iter().filter_map(EventRecord::parts) {
-        for entry in entries {
-            let (Entry::Text { section: name, .. }
-            | Entry::Item { section: name, .. }
-            | Entry::Pair { section: name, .. }) = entry
-            else {
-                continue;
-            };
-            if !join.sections.contains_key(&name) && !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
-    names
-}
-
-/// What each agent says for itself is no conflict.
-fn may_be_disputed(section: &SectionName<'_>) -> bool {
-    !matches!(section.section(), Some(Section::Now | Section::Goal | Section::Checkpoints))
-}
-
-/// Whether `conflicts` needs to know an entry.
-pub fn concerns_conflicts(entry: &Entry<'_, &str>) -> bool {
-    !matches!(entry, Entry::Item { .. }) && may_be_disputed(&entry.section())
 }
 
 /// Whether two agents gave different values: then two values and two agents are enough, because one of the agents gave
 /// another value than some other agent.
 fn is_disagreement(group: &[Statement<'_>]) -> bool {
-    let values: BTreeSet<_> = group.iter().map(|statement| &statement.value).collect();
-    let agents: BTreeSet<_> = group.iter().map(|statement| &statement.source.agent).collect();
+    let values: BTreeSet<_> = group.iter().map(Statement::value).collect();
+    let agents: BTreeSet<_> = group.iter().map(|statement| statement.by.agent()).collect();
     values.len() >= 2 && agents.len() >= 2
 }
 
 /// Whether a value other than the one that counted at that time came later.
 fn is_reopened(group: &[Statement<'_>], closed: (EventTime, &str)) -> bool {
-    let is_later = |statement: &&Statement<'_>| (statement.source.ts, statement.source.agent) > closed;
-    let (later, earlier): (Vec<_>, Vec<_>) = group.iter().partition(is_later);
+    let is_later = |statement: &&Statement<'_>| (statement.by.ts(), statement.by.agent()) > closed;
+    let (later, earlier): (Vec<&Statement<'_>>, Vec<&Statement<'_>>) = group.iter().partition(is_later);
     let counted = earlier.iter().max_by_key(|statement| statement.rank());
-    later.iter().any(|statement| counted.is_none_or(|counted| counted.value != statement.value))
-}
-
-/// What a name may mean: a section, a key, both with a dot between them, or the beginning of an id.
-pub struct About<'n> {
-    name: &'n str,
-    section: SectionName<'n>,
-    path: Option<(SectionName<'n>, &'n str)>,
-    may_be_id: bool,
-}
-
-impl<'n> About<'n> {
-    pub fn new(name: &'n str) -> About<'n> {
-        let section = |name: &'n str| SectionName::from_spelling(name.into());
-        let path = name.split_once('.').map(|(name, key)| (section(name), key));
-        About { name, section: section(name), path, may_be_id: ShortId::may_begin_with(name) }
-    }
-
-    /// Whether `explain` needs to know what an event says.
-    pub fn concerns(&self, event: &Digest, entry: &Entry<'_, &str>) -> bool {
-        let (key, is_pair) = match entry {
-            Entry::Text { .. } => (None, false),
-            Entry::Item { text, .. } => (Some(*text), false),
-            Entry::Pair { key, .. } => (Some(*key), true),
-            Entry::Checkpoint(checkpoint) => (Some(checkpoint.phase), false),
-        };
-        let section = entry.section();
-        let is_named = |id: ShortId| id.begins_with(self.name);
-        let is_id = || is_named(ShortId::of_event(*event)) || id_of(&section, key, is_pair).is_some_and(is_named);
-        self.is_it(&section, key) || (self.may_be_id && is_id())
-    }
-
-    fn is_it(&self, section: &SectionName<'_>, key: Option<&str>) -> bool {
-        let is_path = |(own, named): &(SectionName<'_>, &str)| key == Some(*named) && section == own;
-        key == Some(self.name) || *section == self.section || self.path.as_ref().is_some_and(is_path)
-    }
+    later.iter().any(|statement| counted.is_none_or(|counted| counted.value() != statement.value()))
 }
 
 /// What counts first, then the newest first.
 fn newest_first(statements: &mut [Statement<'_>]) {
-    statements.sort_unstable_by(|a, b| {
-        let key = |one: &Statement<'_>| (one.source.id, one.beaten);
+    statements.sort_by(|a, b| {
         (a.beaten.cmp(&b.beaten))
             .then_with(|| b.rank().cmp(&a.rank()))
-            .then_with(|| a.key.cmp(&b.key))
-            .then_with(|| key(a).cmp(&key(b)))
+            .then_with(|| a.key().cmp(&b.key()))
+            .then_with(|| a.by.id.cmp(&b.by.id))
     });
 }

@@ -1,17 +1,16 @@
 //! The laws of the join, from events to the rendered ledger. The generators have few instants, agents and values, so
 //! that ties are the rule.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::entry::{Checkpoint, RETRACT};
 use crate::event::LedgerEvent;
 use crate::front::Meta;
-use crate::page_settings::PageFormat;
-use crate::section::Section;
-use crate::view::{SectionContent, View};
+use crate::section::{Section, SectionName};
+use crate::view::View;
 use crate::{canonical, event_file, instant, snapshot};
 
 const INSTANTS: [&str; 6] = [
@@ -42,9 +41,9 @@ const TEXTS: [&str; 14] = [
 
 const KEYS: [&str; 4] = ["k", "dash-key", "with blank", "k: v"];
 
-pub fn entry() -> impl Strategy<Value = Entry<'static>> {
-    let text = || prop::sample::select(&TEXTS[..]).prop_map(Cow::Borrowed);
-    let key = || prop::sample::select(&KEYS[..]).prop_map(Cow::Borrowed);
+pub fn entry() -> impl Strategy<Value = Entry> {
+    let text = || prop::sample::select(&TEXTS[..]).prop_map(str::to_owned);
+    let key = || prop::sample::select(&KEYS[..]).prop_map(str::to_owned);
     let at = prop::sample::select(&["", "2026-01-10T14:00:00Z", "2026-01-10T13:00:00Z", "noon"][..]);
     prop_oneof![
         (prop::sample::select(&["now", "goal", "mood"][..]), text())
@@ -64,7 +63,7 @@ pub fn entry() -> impl Strategy<Value = Entry<'static>> {
     ]
 }
 
-pub fn event() -> impl Strategy<Value = LedgerEvent<'static>> {
+pub fn event() -> impl Strategy<Value = LedgerEvent> {
     let agent = prop::sample::select(&["alpha", "zeta", "m n"][..]);
     let branch = prop::option::of(prop::sample::select(&["main", "feat/x"][..]));
     let title = prop::option::of(prop::sample::select(&["t", "a longer title: of more than forty characters"][..]));
@@ -73,58 +72,45 @@ pub fn event() -> impl Strategy<Value = LedgerEvent<'static>> {
             let meta = Meta {
                 ts: instant::parse(ts).expect("an instant"),
                 agent: agent.into(),
-                branch: branch.map(Cow::from),
+                branch: branch.map(str::to_owned),
                 kind: None,
                 reason: None,
-                title: title.map(Cow::from),
+                title: title.map(str::to_owned),
             };
             LedgerEvent::new(meta, entries)
         },
     )
 }
 
-fn records(events: &[LedgerEvent<'_>]) -> Vec<EventRecord> {
-    events.iter().map(EventRecord::new).collect()
+fn records(events: &[LedgerEvent]) -> Vec<EventRecord> {
+    events.iter().cloned().map(EventRecord::new).collect()
+}
+
+fn whole<'a>(records: &'a [EventRecord], snapshots: &'a [Snapshot]) -> Join<'a> {
+    join_all(records.iter(), &snapshots.iter().collect::<Vec<_>>(), &Filter::default())
 }
 
 /// What a reader sees: the file and the banner's lines.
 fn shown(records: &[EventRecord], snapshots: &[String]) -> String {
-    let snapshots = parsed(snapshots);
-    let join = join(records, &snapshots.iter().collect::<Vec<_>>(), &Filter::default());
-    seen(&join)
+    seen(&whole(records, &parsed(snapshots)))
 }
 
 fn parsed(snapshots: &[String]) -> Vec<Snapshot> {
     snapshots.iter().map(|text| snapshot::parse(text.as_bytes()).expect("a snapshot")).collect()
 }
 
-/// The pages and the banner's lines of a join.
+/// The page, everything that it does not show, and the banner's lines of a join.
 fn seen(join: &Join<'_>) -> String {
-    let mut sources: Vec<_> =
-        join.sources.iter().map(|source| (source.ts, source.id, crate::view::source_line(source))).collect();
-    sources.sort();
-    format!("{}{sources:?}", pages(join))
+    let lines: Vec<_> = join.events.values().map(|event| crate::view::event_line(event)).collect();
+    format!("{}{}{lines:?}", page(join), snapshot::said(join))
 }
 
-/// The page in every format.
-fn pages(join: &Join<'_>) -> String {
-    let view = View::new(join, None);
-    [PageFormat::One, PageFormat::Two].map(|format| view.render(format, 0, None)).concat()
+fn page(join: &Join<'_>) -> String {
+    View::new(join, None).render(0, None)
 }
 
 fn folded(records: &[EventRecord], snapshots: &[String]) -> String {
-    let snapshots = parsed(snapshots);
-    snapshot_of(&join(records, &snapshots.iter().collect::<Vec<_>>(), &Filter::default()))
-}
-
-fn snapshot_of(join: &Join<'_>) -> String {
-    let mut text = Vec::new();
-    let written = snapshot::write::<()>(join, &snapshot::content(join), |piece| {
-        text.extend_from_slice(piece);
-        Ok(())
-    });
-    written.expect("a snapshot");
-    String::from_utf8(text).expect("a text")
+    snapshot::render(&whole(records, &parsed(snapshots))).1
 }
 
 proptest! {
@@ -174,56 +160,6 @@ proptest! {
         prop_assert_eq!(entries(&again), entries(&nested));
     }
 
-    /// A join that is remembered and resumed says the same as a join of everything.
-    #[test]
-    fn resuming_changes_nothing(
-        events in prop::collection::vec(event(), 0..8),
-        bad in event(),
-        retracts in any::<bool>(),
-        a in any::<u8>(),
-        first in any::<u8>(),
-    ) {
-        let mut all = records(&events);
-        if retracts {
-            let retract = Entry::Item { section: RETRACT.into(), text: EventRecord::new(&bad).id().to_string().into() };
-            all.insert(0, EventRecord::new(&LedgerEvent::new(bad.meta.clone(), vec![retract])));
-        }
-        let part = |mask: u8| all.iter().enumerate().filter(move |(at, _)| *at == 0 || mask >> (at % 8) & 1 == 1).map(|(_, record)| record);
-        let tidy = folded(&part(a).cloned().collect::<Vec<_>>(), &[]);
-        let read = parsed(std::slice::from_ref(&tidy));
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("cache").join("join");
-        Base::write(&path, &[[7; 16]], &join(part(first), &[&read[0]], &Filter::default())).expect("a base");
-        let base = Base::load(&path).expect("the base");
-        prop_assert!(base.has(&[7; 16]) && base.count() == 1);
-        // The retracted event comes last, and some events come again.
-        let rest: Vec<EventRecord> = all.iter().skip(1).chain([&EventRecord::new(&bad)]).cloned().collect();
-        let whole: Vec<EventRecord> = part(first).chain(&rest).cloned().collect();
-        let (resumed, want) = (resume(&base, rest.iter()), join(&whole, &[&read[0]], &Filter::default()));
-        prop_assert_eq!(seen(&resumed), seen(&want));
-        prop_assert_eq!(&resumed.retracted, &want.retracted);
-        prop_assert_eq!(snapshot_of(&resumed), snapshot_of(&want));
-    }
-
-    /// `prune` deletes archived events that are said, and `doctor` names the others.
-    #[test]
-    fn an_event_is_said_where_it_changes_nothing(
-        events in prop::collection::vec(event(), 1..6),
-        others in prop::collection::vec(entry(), 0..12),
-        more in event(),
-    ) {
-        let mut all = records(&events);
-        let read = parsed(&[folded(&all, &[])]);
-        let variant = |entry| LedgerEvent::new(events[0].meta.clone(), vec![entry]);
-        all.extend(others.into_iter().map(|entry| EventRecord::of(&variant(entry), &events[0])));
-        all.push(EventRecord::new(&more));
-        let content = |record: Option<&EventRecord>| snapshot::content(&join(record, &[&read[0]], &Filter::default()));
-        let known = KnownJoin::of(&[], &[&read[0]]);
-        for record in &all {
-            prop_assert_eq!(known.says(record), content(Some(record)) == content(None));
-        }
-    }
-
     #[test]
     fn a_snapshot_is_read_whole_or_not_at_all(events in prop::collection::vec(event(), 1..6), at in any::<prop::sample::Index>()) {
         let all = records(&events);
@@ -231,26 +167,10 @@ proptest! {
         for spelt in [text.clone(), text.replace('\n', "\r\n"), format!("\u{feff}{}", text), format!("\n{}", text)] {
             let read = snapshot::parse(spelt.as_bytes()).expect("a snapshot");
             prop_assert!(text.contains(&read.content.to_string()));
-            prop_assert_eq!(seen(&join(&[], &[&read], &Filter::default())), shown(&all, &[]));
+            prop_assert_eq!(seen(&whole(&[], &[read])), shown(&all, &[]));
         }
         prop_assert!(snapshot::parse(&text.as_bytes()[..at.index(text.len())]).is_err());
         prop_assert!(snapshot::parse((text + "x\n").as_bytes()).is_err());
-    }
-
-    /// Events that share an id because they were one in their first form are all heard, whichever comes first.
-    #[test]
-    fn events_of_one_id_are_all_heard(events in prop::collection::vec(event(), 1..6), other in prop::collection::vec(entry(), 0..6)) {
-        let mut all = records(&events);
-        let variant = LedgerEvent::new(events[0].meta.clone(), other);
-        all.push(EventRecord::of(&variant, &events[0]));
-        let want = shown(&all, &[]);
-        all.reverse();
-        prop_assert_eq!(&shown(&all, &[]), &want);
-        prop_assert_eq!(&shown(&[], &[folded(&all, &[])]), &want);
-        let (first, rest) = all.split_at(1);
-        prop_assert_eq!(&shown(rest, &[folded(first, &[])]), &want);
-        let parts = [folded(first, &[]), folded(rest, &[])];
-        prop_assert_eq!(&shown(&[], &[folded(&[], &parts)]), &want);
     }
 
     #[test]
@@ -259,21 +179,19 @@ proptest! {
         more in event(),
     ) {
         let (few, mut all) = (records(&events), records(&events));
-        all.push(EventRecord::new(&more));
-        let (few, all) = (join(&few, &[], &Filter::default()), join(&all, &[], &Filter::default()));
-        prop_assert!(all.sources.len() >= few.sources.len() && all.latest() >= few.latest());
+        all.push(EventRecord::new(more));
+        let (few, all) = (whole(&few, &[]), whole(&all, &[]));
+        prop_assert!(all.events.len() >= few.events.len() && all.latest() >= few.latest());
         for (name, section) in &few.sections {
             let grown = &all.sections[name];
-            for (text, of) in &section.items {
-                let now = grown.items.iter().find(|(t, _)| t == text).expect("an item that stays");
-                prop_assert!(all.source(now.1).ts >= few.source(*of).ts);
+            for (text, by) in &section.items {
+                prop_assert!(grown.items[text].ts() >= by.ts());
             }
-            for (key, (_, of)) in &section.pairs {
-                let now = grown.pairs.iter().find(|(k, _)| k == key).expect("a key that stays");
-                prop_assert!(all.source(now.1.1).ts >= few.source(*of).ts);
+            for (key, quote) in &section.pairs {
+                prop_assert!(grown.pairs[key].by.ts() >= quote.by.ts());
             }
-            if let Some((_, of)) = &section.text {
-                prop_assert!(grown.text.as_ref().is_some_and(|(_, now)| all.source(*now).ts >= few.source(*of).ts));
+            if let Some(quote) = &section.text {
+                prop_assert!(grown.text.as_ref().is_some_and(|now| now.by.ts() >= quote.by.ts()));
             }
         }
     }
@@ -282,60 +200,67 @@ proptest! {
     #[test]
     fn nothing_is_lost(events in prop::collection::vec(event(), 1..8)) {
         let all = records(&events);
-        let joined = join(&all, &[], &Filter::default());
+        let joined = whole(&all, &[]);
         let view = View::new(&joined, None);
-        let newer = |event: &LedgerEvent<'_>, is_it: &dyn Fn(&Entry<'_>) -> bool| {
-            let stamp = |event: &LedgerEvent<'_>| (event.meta.ts, event.meta.agent.to_string());
+        let newer = |event: &LedgerEvent, is_it: &dyn Fn(&Entry) -> bool| {
+            let stamp = |event: &LedgerEvent| (event.meta.ts, event.meta.agent.to_string());
             events.iter().any(|other| stamp(other) >= stamp(event) && other.entries.iter().any(is_it))
         };
-        let contents: Vec<_> = view.sections.iter().map(|(section, content)| (SectionName::from(*section), content)).collect();
-        let content = |name: &SectionName<'_>| contents.iter().find(|(own, _)| own == name).map(|(_, content)| *content);
-        let other = |name: &SectionName<'_>| view.others.iter().find(|other| other.key == name.as_str());
+        let register = |section: &SectionName| match section.section() {
+            Some(Section::Now) => view.now(),
+            Some(Section::Goal) => view.goal,
+            _ => None,
+        };
+        let list = |section: &SectionName| match section.section() {
+            Some(Section::ThisSession) => view.this_session.clone(),
+            Some(Section::OpenQuestions) => view.open_questions.clone(),
+            _ => Vec::new(),
+        };
+        let other = |name: &SectionName| view.others.iter().find(|other| other.key == name.as_str());
         for event in &events {
             for entry in &event.entries {
                 let is_there = match entry {
                     Entry::Text { section, text } => {
-                        matches!(content(section), Some(SectionContent::Register(Some(told))) if told.text == &**text)
-                            || other(section).is_some_and(|other| other.text.is_some_and(|told| told.text == &**text))
+                        register(section).is_some_and(|quote| quote.text == text)
+                            || other(section).is_some_and(|other| other.text.is_some_and(|quote| quote.text == text))
                             || newer(event, &|e| matches!(e, Entry::Text { section: s, text: t } if s == section && t != text))
                     }
                     Entry::Item { section, .. } if *section == Section::Resolved => true,
                     Entry::Item { section, text } => {
-                        matches!(content(section), Some(SectionContent::List(items)) if items.iter().any(|told| told.text == &**text))
-                            || other(section).is_some_and(|other| other.items.iter().any(|told| told.text == &**text))
+                        list(section).iter().any(|quote| quote.text == text)
+                            || other(section).is_some_and(|other| other.items.iter().any(|quote| quote.text == text))
                             || (*section == Section::OpenQuestions
                                 && newer(event, &|e| matches!(e, Entry::Item { section, text: t } if *section == Section::Resolved && t == text)))
                     }
                     Entry::Pair { section, key, value } => {
-                        let pairs: Vec<(&str, &str)> = match content(section) {
-                            Some(SectionContent::Map(pairs)) => pairs.iter().map(|(key, told)| (*key, told.text)).collect(),
-                            _ => other(section).map_or(Vec::new(), |other| other.pairs.iter().map(|(key, told)| (*key, told.text)).collect()),
+                        let pairs = match section.section() {
+                            Some(Section::Decisions) => view.decisions.clone(),
+                            _ => other(section).map_or(Vec::new(), |other| other.pairs.clone()),
                         };
-                        let shown = pairs.iter().any(|(k, v)| k == key && Some(*v) == value.as_deref());
+                        let shown = pairs.iter().any(|(k, quote)| k == key && Some(quote.text) == value.as_deref());
                         shown || newer(event, &|e| matches!(e, Entry::Pair { section: s, key: k, value: v } if s == section && k == key && v != value))
                             || value.is_none()
                     }
                     Entry::Checkpoint(c) => {
-                        matches!(content(&Section::Checkpoints.into()), Some(SectionContent::Checkpoints(all))
-                            if all.iter().any(|r| r.checkpoint.phase == c.phase && r.checkpoint.status == c.status && r.checkpoint.updated == c.updated && r.by.agent == event.meta.agent))
+                        view.checkpoints.iter().any(|reached| reached.checkpoint == c && reached.by.agent() == event.meta.agent)
                     }
                 };
                 prop_assert!(is_there, "{entry:?} of {event:?}");
             }
         }
-        let shown: BTreeSet<_> = joined.sources.iter().map(|source| source.id).collect();
-        prop_assert_eq!(shown, all.iter().map(|record| record.id()).collect());
+        let shown: BTreeSet<_> = joined.events.keys().copied().collect();
+        prop_assert_eq!(shown, all.iter().map(|record| record.id).collect());
     }
 
     /// A retracted event does not count, wherever its retraction is.
     #[test]
     fn a_retracted_event_does_not_count(events in prop::collection::vec(event(), 1..6), bad in event(), word in event()) {
-        let bad = EventRecord::new(&bad);
+        let bad = EventRecord::new(bad);
         let mut rest = records(&events);
-        rest.retain(|record| record.id() != bad.id());
+        rest.retain(|record| record.id != bad.id);
         let mut word = word;
-        word.entries.push(Entry::Item { section: RETRACT.into(), text: bad.id().to_string().into() });
-        let word = EventRecord::new(&LedgerEvent::new(word.meta, word.entries));
+        word.entries.push(Entry::Item { section: RETRACT.into(), text: bad.id.to_string() });
+        let word = EventRecord::new(LedgerEvent::new(word.meta, word.entries));
         rest.push(word);
         let want = shown(&rest, &[]);
         let with = [rest.clone(), vec![bad.clone()]].concat();
@@ -350,10 +275,10 @@ proptest! {
         let all = records(&events);
         let filter = Filter { agent: Some("alpha".into()), ..Filter::default() };
         let own: Vec<_> = events.iter().filter(|event| event.meta.agent == "alpha").cloned().collect();
-        let (filtered, own) = (records(&own), join(&all, &[], &filter));
-        let want = join(&filtered, &[], &Filter::default());
-        prop_assert_eq!(pages(&own), pages(&want));
-        prop_assert!(own.sources.iter().all(|source| source.agent == "alpha"));
+        let (filtered, own) = (records(&own), join_all(all.iter(), &[], &filter));
+        let want = whole(&filtered, &[]);
+        prop_assert_eq!(page(&own), page(&want));
+        prop_assert!(own.events.values().all(|event| event.agent() == "alpha"));
     }
 
     /// An event is the same however it is spelt.

@@ -2,7 +2,6 @@
 //! not repeat the mistakes of the migration.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt::Display;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde_yaml::Value;
@@ -102,15 +101,14 @@ impl<'f> Proof<'f> {
             by_time.entry(event.ts).or_default().push(number);
         }
         let like = |record: &EventRecord| -> Vec<(usize, Likeness)> {
-            let Some((source, _)) = record.parts() else { return Vec::new() };
             let likeness = |number: &usize| match sought[*number].1 {
-                event if event.id == source.id => Likeness::Same,
+                event if event.id == record.id => Likeness::Same,
                 // It is another file's.
-                _ if ids.contains(&source.id) => Likeness::None,
-                event if event.agent == source.agent => Likeness::TimeAndAgent,
+                _ if ids.contains(&record.id) => Likeness::None,
+                event if event.agent == record.agent() => Likeness::TimeAndAgent,
                 _ => Likeness::Time,
             };
-            by_time.get(&source.ts).into_iter().flatten().map(|number| (*number, likeness(number))).collect()
+            by_time.get(&record.ts()).into_iter().flatten().map(|number| (*number, likeness(number))).collect()
         };
         let mut best = vec![Likeness::None; sought.len()];
         events(&mut |record| {
@@ -154,12 +152,12 @@ impl HeldTexts {
 
     fn add_record(&mut self, record: &EventRecord) {
         if !self.wanted.texts.is_empty() {
-            record.decode().iter().for_each(|event| self.add_event(event));
+            self.add_event(&record.event);
         }
     }
 
     /// Adds what an event says.
-    fn add_event(&mut self, event: &LedgerEvent<'_>) {
+    fn add_event(&mut self, event: &LedgerEvent) {
         let meta = &event.meta;
         let about =
             [Some(&meta.agent), meta.branch.as_ref(), meta.kind.as_ref(), meta.reason.as_ref(), meta.title.as_ref()];
@@ -169,25 +167,20 @@ impl HeldTexts {
     }
 
     fn add_snapshot(&mut self, snapshot: &Snapshot) {
-        for source in snapshot.events.sources() {
-            let about = [Some(&source.agent), source.branch.as_ref(), source.topic.as_ref()];
-            about.into_iter().flatten().for_each(|text| self.say(text));
-            self.times.insert(source.ts);
-        }
-        snapshot.events.said().for_each(|(entry, _)| self.add(&entry));
+        snapshot.events.iter().for_each(|record| self.add_event(&record.event));
     }
 
-    fn add<T: AsRef<str> + Display>(&mut self, entry: &Entry<'_, T>) {
+    fn add(&mut self, entry: &Entry) {
         let section = entry.section();
         let text = match entry {
             Entry::Text { text, .. } | Entry::Item { text, .. } => format!("{} {text}", section.as_str()),
             Entry::Pair { key, value, .. } => {
-                format!("{} {key} {}", section.as_str(), value.as_ref().map_or("null", T::as_ref))
+                format!("{} {key} {}", section.as_str(), value.as_deref().unwrap_or("null"))
             }
             Entry::Checkpoint(c) => {
-                self.times.extend(instant::parse(c.updated.as_ref()));
+                self.times.extend(instant::parse(&c.updated));
                 // As a page has it.
-                let agent = c.more.as_ref().strip_prefix("agent: ").unwrap_or_default();
+                let agent = c.more.strip_prefix("agent: ").unwrap_or_default();
                 self.say(&format!("{} {} {} {agent}", c.phase, c.status, c.updated));
                 format!("checkpoints phase {} {} {} {}", c.phase, c.status, c.updated, c.more)
             }
@@ -195,14 +188,14 @@ impl HeldTexts {
         self.say(&text);
         self.name(section.as_str());
         match entry {
-            Entry::Text { text, .. } | Entry::Item { text, .. } => self.name(text.as_ref()),
+            Entry::Text { text, .. } | Entry::Item { text, .. } => self.name(text),
             Entry::Pair { key, value, .. } => {
-                let value = value.as_ref().map_or("", T::as_ref);
+                let value = value.as_deref().unwrap_or_default();
                 [key.as_ref(), value, &format!("{key} {value}")].into_iter().for_each(|text| self.name(text));
             }
             Entry::Checkpoint(c) => {
                 self.name(&format!("{} {}", c.phase, c.status));
-                [&c.phase, &c.status, &c.updated, &c.more].into_iter().for_each(|text| self.name(text.as_ref()));
+                [&c.phase, &c.status, &c.updated, &c.more].into_iter().for_each(|text| self.name(text));
             }
         }
     }
@@ -249,7 +242,7 @@ impl HeldTexts {
         // The name of a section says nothing without its texts, which are looked for themselves.
         let is_section = || {
             let name = text.trim_matches(['*', '_', '`', '"', '\'', ' ']).to_owned();
-            !name.contains(['(', '/']) && meant(SectionName::from_spelling(name.into())).section().is_some()
+            !name.contains(['(', '/']) && meant(SectionName::from_spelling(name)).section().is_some()
         };
         let has_long = |words: &String| self.wanted.long.get(words).is_some_and(|number| self.has_long[*number]);
         let is_found = |words: &String| self.pieces.contains(words) || has_long(words);
@@ -288,7 +281,7 @@ impl WantedTexts {
 }
 
 /// The texts of a file that these events, which it becomes, do not hold.
-pub fn unsaid(file: &str, events: &[LedgerEvent<'_>]) -> Vec<MissingText> {
+pub fn unsaid(file: &str, events: &[LedgerEvent]) -> Vec<MissingText> {
     let mut held = HeldTexts::wanting([file]);
     events.iter().for_each(|event| held.add_event(event));
     missing(file, &held)

@@ -9,5 +9,5 @@ mod problems;
 pub mod questions;
 mod source_texts;
 
-pub use join::{Filter, KnownJoin, join, join_gathered, join_without, join_without_checkpoints};
-pub use problems::{EventProblems, future_sources};
+pub use join::{Filter, join, join_all, join_filtered};
+pub use problems::{Level, Problem, doubts, errors, misspelt, summary};

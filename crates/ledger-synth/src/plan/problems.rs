@@ -1,48 +1,96 @@
-//! What is wrong with events: malformed files, and times in the future.
+//! What is wrong with events: malformed files, times in the future, and what probably means something else.
 
-use crate::facts::Events;
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::entry::Entry;
+use crate::facts::{EventFile, Events};
 use crate::instant::{AHEAD, EventTime};
 use crate::join::Join;
-use crate::source::Source;
 
-/// What is wrong with events, one line per event.
-#[derive(Debug, Default)]
-pub struct EventProblems {
-    pub malformed: Vec<String>,
-    pub future: Vec<String>,
+/// How wrong an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Level {
+    /// It does not count.
+    #[serde(rename = "error")]
+    Malformed,
+    /// Its time is more than a day ahead.
+    #[serde(rename = "error")]
+    Future,
+    /// It probably means something else.
+    #[serde(rename = "warning")]
+    Doubtful,
 }
 
-impl EventProblems {
-    pub fn new(now: EventTime, events: &Events, join: &Join<'_>) -> EventProblems {
-        let mut future: Vec<String> = future_sources(now, join)
-            .map(|source| {
-                let numbers = (0..).zip(&events.records).filter(|(_, record)| record.id() == source.id);
-                let file = numbers.map(|(at, _)| events.files.at(at)).min();
-                let name = file.map_or(format!("event {}", source.id), |file| file.path().display().to_string());
-                format!("{name}: its time is in the future: {}", source.ts)
-            })
-            .collect();
-        future.sort_unstable();
-        EventProblems { malformed: events.skipped.iter().map(ToString::to_string).collect(), future }
-    }
+/// One thing that is wrong with an event file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Problem {
+    path: String,
+    line: usize,
+    why: String,
+    pub level: Level,
+}
 
-    pub fn is_empty(&self) -> bool {
-        self.malformed.is_empty() && self.future.is_empty()
-    }
-
-    /// Which problems there are, in words.
-    pub fn summary(&self) -> &'static str {
-        if self.malformed.is_empty() { "events from the future" } else { "malformed events" }
-    }
-
-    /// All lines, the malformed events first.
-    pub fn lines(&self) -> impl Iterator<Item = &String> {
-        self.malformed.iter().chain(&self.future)
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = if self.level == Level::Doubtful { "warning: " } else { "" };
+        write!(f, "{}:{}: {word}{}", self.path, self.line, self.why)
     }
 }
 
-/// The events whose time is more than a day ahead.
-pub fn future_sources<'j>(now: EventTime, join: &'j Join<'_>) -> impl Iterator<Item = &'j Source<'j>> {
+impl Problem {
+    fn of(file: &EventFile, level: Level, why: String) -> Problem {
+        Problem { path: file.path.to_string_lossy().into_owned(), line: 1, why, level }
+    }
+}
+
+/// The events that are malformed, then those from the future that count.
+pub fn errors(now: EventTime, events: &Events, join: &Join<'_>) -> Vec<Problem> {
+    let malformed = events.skipped.iter().map(|skipped| Problem {
+        path: skipped.path.to_string_lossy().into_owned(),
+        line: skipped.problem.line,
+        why: skipped.problem.why.clone(),
+        level: Level::Malformed,
+    });
     let limit = now.checked_add(AHEAD).unwrap_or(EventTime::MAX);
-    join.sources.iter().filter(move |source| source.ts > limit)
+    let counts = |file: &&EventFile| join.events.contains_key(&file.record.id);
+    let future = events.files.iter().filter(|file| file.record.ts() > limit).filter(counts);
+    let why = |file: &EventFile| format!("its time is in the future: {}", file.record.ts());
+    malformed.chain(future.map(|file| Problem::of(file, Level::Future, why(file)))).collect()
+}
+
+/// Which errors there are, in words.
+pub fn summary(errors: &[Problem]) -> &'static str {
+    match errors.first().map(|error| error.level) {
+        Some(Level::Malformed) => "malformed events",
+        _ => "events from the future",
+    }
+}
+
+/// The events that probably mean something else.
+pub fn doubts(events: &Events) -> Vec<Problem> {
+    let mut doubts = Vec::new();
+    for file in &events.files {
+        let event = &file.record.event;
+        let stem = event.file_stem();
+        let name = file.path.file_name().unwrap_or_default();
+        let mut why = Vec::new();
+        if event.entries.is_empty() {
+            why.push("the event says nothing".to_owned());
+        }
+        if !name.to_string_lossy().starts_with(&stem) {
+            why.push(format!("the file name differs from its time and agent ({stem}.md); nothing depends on it"));
+        }
+        why.extend(misspelt(&event.entries));
+        doubts.extend(why.into_iter().map(|why| Problem::of(file, Level::Doubtful, why)));
+    }
+    doubts
+}
+
+/// What to say about sections whose names are probably misspelt.
+pub fn misspelt(entries: &[Entry]) -> Vec<String> {
+    let names: BTreeSet<_> = entries.iter().map(Entry::section).collect();
+    let near = names.iter().filter_map(|name| Some((name.as_str(), name.near()?)));
+    near.map(|(name, word)| format!("the section `{name}` is shown on its own; did you mean `{word}`?")).collect()
 }

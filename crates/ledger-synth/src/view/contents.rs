@@ -8,17 +8,20 @@ use shopfloor_core::hash::Digest;
 
 use crate::entry::{CLOSED, Checkpoint, RETRACT};
 use crate::instant::{self, EventTime};
-use crate::join::{By, Join, JoinedSection};
+use crate::join::{Join, JoinedSection, Quote};
+use crate::record::EventRecord;
 use crate::section::{Section, SectionName, Shape};
-use crate::source::Source;
 
 /// What the ledger says now.
 #[derive(Debug)]
 pub struct View<'j> {
-    /// The sections of [`Section::SHOWN`], in its order; some may be empty.
-    pub sections: Vec<(Section, SectionContent<'j>)>,
-    /// What each agent last said it does, newest first. The first is the text of the section `now`.
-    pub nows: Vec<Told<'j>>,
+    pub goal: Option<Quote<'j>>,
+    /// What each agent last said it does, newest first. The first is the page's Now.
+    pub nows: Vec<Quote<'j>>,
+    pub this_session: Vec<Quote<'j>>,
+    pub decisions: Vec<(&'j str, Quote<'j>)>,
+    pub checkpoints: Vec<ReachedCheckpoint<'j>>,
+    pub open_questions: Vec<Quote<'j>>,
     /// The sections without rules of their own, by name.
     pub others: Vec<OtherSection<'j>>,
     pub event_count: usize,
@@ -28,27 +31,11 @@ pub struct View<'j> {
     pub inputs: Digest,
 }
 
-/// What a section says, by its shape.
-#[derive(Debug)]
-pub enum SectionContent<'j> {
-    Register(Option<Told<'j>>),
-    List(Vec<Told<'j>>),
-    Map(Vec<(&'j str, Told<'j>)>),
-    Checkpoints(Vec<ReachedCheckpoint<'j>>),
-}
-
-/// A text, and who said it last.
-#[derive(Clone, Copy, Debug)]
-pub struct Told<'j> {
-    pub text: &'j str,
-    pub by: &'j Source<'j>,
-}
-
 /// A checkpoint, and the event that reached it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReachedCheckpoint<'j> {
-    pub checkpoint: &'j Checkpoint<&'j str>,
-    pub by: &'j Source<'j>,
+    pub checkpoint: &'j Checkpoint,
+    pub by: &'j EventRecord,
     /// When it was reached. None: nobody can read the time that it has.
     pub at: Option<EventTime>,
 }
@@ -57,9 +44,9 @@ pub struct ReachedCheckpoint<'j> {
 #[derive(Debug, Default)]
 pub struct OtherSection<'j> {
     pub key: &'j str,
-    pub text: Option<Told<'j>>,
-    pub items: Vec<Told<'j>>,
-    pub pairs: Vec<(&'j str, Told<'j>)>,
+    pub text: Option<Quote<'j>>,
+    pub items: Vec<Quote<'j>>,
+    pub pairs: Vec<(&'j str, Quote<'j>)>,
 }
 
 impl<'j> View<'j> {
@@ -67,104 +54,47 @@ impl<'j> View<'j> {
     pub fn new(join: &'j Join<'_>, window: Option<SignedDuration>) -> View<'j> {
         let latest = join.latest();
         let oldest = window.and_then(|window| latest?.checked_sub(window));
-        let author = |source: &'j Source<'_>| (source.ts.day(), source.agent);
-        let first = join.sources.first().map(author);
+        let author = |event: &'j EventRecord| (event.ts().day(), event.agent());
+        let first = join.events.values().next().map(|event| author(event));
+        let section = |section: Section| join.sections.get(&SectionName::from(section));
+        let mut this_session = section(Section::ThisSession).map(items).unwrap_or_default();
+        this_session.retain(|item| oldest.is_none_or(|oldest| item.by.ts() >= oldest));
         View {
-            sections: Section::SHOWN.into_iter().map(|section| (section, content(join, section, oldest))).collect(),
-            nows: join.nows.iter().map(|now| told(join, now)).collect(),
+            goal: section(Section::Goal).and_then(|goal| goal.text),
+            nows: join.newest_nows(),
+            this_session,
+            decisions: section(Section::Decisions).map(decided).unwrap_or_default(),
+            checkpoints: checkpoints(join),
+            open_questions: open_questions(join),
             others: join.sections.iter().filter_map(|(name, section)| other(join, name, section)).collect(),
-            event_count: join.sources.len(),
-            is_of_one: join.sources.iter().all(|source| Some(author(source)) == first),
+            event_count: join.events.len(),
+            is_of_one: join.events.values().all(|event| Some(author(event)) == first),
             latest,
             inputs: join.inputs(),
         }
     }
 
-    /// The text of a register.
-    pub fn register(&self, section: Section) -> Option<&'j str> {
-        match self.content(section)? {
-            SectionContent::Register(told) => told.map(|told| told.text),
-            _ => None,
-        }
-    }
-
-    /// The texts of a list.
-    pub fn list(&self, section: Section) -> &[Told<'j>] {
-        match self.content(section) {
-            Some(SectionContent::List(items)) => items,
-            _ => &[],
-        }
-    }
-
-    /// The pairs of a map.
-    pub fn map(&self, section: Section) -> &[(&'j str, Told<'j>)] {
-        match self.content(section) {
-            Some(SectionContent::Map(pairs)) => pairs,
-            _ => &[],
-        }
-    }
-
-    pub fn checkpoints(&self) -> &[ReachedCheckpoint<'j>] {
-        match self.content(Section::Checkpoints) {
-            Some(SectionContent::Checkpoints(all)) => all,
-            _ => &[],
-        }
-    }
-
-    fn content(&self, section: Section) -> Option<&SectionContent<'j>> {
-        self.sections.iter().find(|(own, _)| *own == section).map(|(_, content)| content)
+    pub fn now(&self) -> Option<Quote<'j>> {
+        self.nows.first().copied()
     }
 }
 
-/// The questions that nobody resolved.
-pub fn open_questions<'j>(join: &'j Join<'_>) -> Vec<Told<'j>> {
-    let joined = join.sections.get(&SectionName::from(Section::OpenQuestions));
-    joined.map(|joined| items(join, Section::OpenQuestions, joined, None)).unwrap_or_default()
+/// The questions that nobody resolved later.
+pub fn open_questions<'j>(join: &'j Join<'_>) -> Vec<Quote<'j>> {
+    let Some(questions) = join.sections.get(&SectionName::from(Section::OpenQuestions)) else { return Vec::new() };
+    let resolved = ResolvedQuestions::new(join, questions);
+    let mut open = items(questions);
+    open.retain(|question| resolved.leave_open(question));
+    open
 }
 
-fn told<'j, T: AsRef<str>>(join: &'j Join<'_>, (text, of): &'j By<T>) -> Told<'j> {
-    Told { text: text.as_ref(), by: join.source(*of) }
-}
-
-fn content<'j>(join: &'j Join<'_>, section: Section, oldest: Option<EventTime>) -> SectionContent<'j> {
-    let joined = join.sections.get(&SectionName::from(section));
-    match section.shape() {
-        Shape::Register => {
-            SectionContent::Register(joined.and_then(|joined| joined.text.as_ref()).map(|text| told(join, text)))
-        }
-        Shape::List => {
-            SectionContent::List(joined.map(|joined| items(join, section, joined, oldest)).unwrap_or_default())
-        }
-        Shape::Map => SectionContent::Map(joined.map(|joined| decided(join, joined)).unwrap_or_default()),
-        Shape::Checkpoints => SectionContent::Checkpoints(checkpoints(join)),
-    }
-}
-
-/// The texts of a list that are shown: `oldest` hides those of earlier sessions, a later `resolved` hides a question.
-fn items<'j>(
-    join: &'j Join<'_>,
-    section: Section,
-    joined: &'j JoinedSection<'_>,
-    oldest: Option<EventTime>,
-) -> Vec<Told<'j>> {
-    let all = joined.items.iter().map(|item| told(join, item));
-    match section {
-        Section::ThisSession => all.filter(|told| oldest.is_none_or(|oldest| told.by.ts >= oldest)).collect(),
-        Section::OpenQuestions => {
-            let resolved = ResolvedQuestions::new(join, joined);
-            all.filter(|told| resolved.leave_open(told)).collect()
-        }
-        _ => all.collect(),
-    }
+fn items<'j>(section: &'j JoinedSection<'_>) -> Vec<Quote<'j>> {
+    section.items.iter().map(|(text, by)| Quote { text: *text, by }).collect()
 }
 
 /// A section that is shown after those with rules of their own. Ids of retracted events and keys whose conflict is
 /// closed are not shown.
-fn other<'j>(
-    join: &'j Join<'_>,
-    name: &'j SectionName<'_>,
-    section: &'j JoinedSection<'_>,
-) -> Option<OtherSection<'j>> {
+fn other<'j>(join: &'j Join<'_>, name: &'j SectionName, section: &'j JoinedSection<'_>) -> Option<OtherSection<'j>> {
     // A text under the name of the checkpoints is not a checkpoint.
     if name.shape().is_some_and(|shape| shape != Shape::Checkpoints) {
         return None;
@@ -174,31 +104,24 @@ fn other<'j>(
         CLOSED => names_a_key(join, text),
         _ => false,
     };
-    let items = section.items.iter().map(|item| told(join, item));
-    let other = OtherSection {
-        key: name.as_str(),
-        text: section.text.as_ref().map(|text| told(join, text)),
-        items: items.filter(|told| !hidden(told.text)).collect(),
-        pairs: decided(join, section),
-    };
+    let mut items = items(section);
+    items.retain(|item| !hidden(item.text));
+    let other = OtherSection { key: name.as_str(), text: section.text, items, pairs: decided(section) };
     (other.text.is_some() || !other.items.is_empty() || !other.pairs.is_empty()).then_some(other)
 }
 
 /// Whether a text is the name of a key that somebody gave a value: `decisions.lexer`.
 fn names_a_key(join: &Join<'_>, text: &str) -> bool {
-    text.match_indices('.').any(|(at, _)| {
-        let section = join.sections.get(&SectionName::from(&text[..at]));
-        let key = &text[at + 1..];
-        section.is_some_and(|section| section.pairs.binary_search_by(|(own, _)| (**own).cmp(key)).is_ok())
+    join.sections.iter().any(|(name, section)| {
+        let key = text.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        key.is_some_and(|key| section.pairs.contains_key(key))
     })
 }
 
 /// The keys that have a value, and who gave it.
-fn decided<'j>(join: &'j Join<'_>, section: &'j JoinedSection<'_>) -> Vec<(&'j str, Told<'j>)> {
+fn decided<'j>(section: &'j JoinedSection<'_>) -> Vec<(&'j str, Quote<'j>)> {
     let pairs = section.pairs.iter();
-    pairs
-        .filter_map(|(key, (value, of))| Some((&**key, Told { text: value.as_deref()?, by: join.source(*of) })))
-        .collect()
+    pairs.filter_map(|(key, quote)| Some((*key, Quote { text: quote.text?, by: quote.by }))).collect()
 }
 
 /// When each question was last resolved, and by whom.
@@ -214,14 +137,14 @@ impl<'j> ResolvedQuestions<'j> {
         let items = section.iter().flat_map(|section| &section.items);
         let mut alike = HashMap::new();
         if section.is_some() {
-            questions.items.iter().for_each(|(text, _)| *alike.entry(unnumbered(text)).or_default() += 1);
+            questions.items.keys().for_each(|text| *alike.entry(unnumbered(text)).or_default() += 1);
         }
-        ResolvedQuestions { last: items.map(|(text, of)| (&**text, stamp(join.source(*of)))).collect(), alike }
+        ResolvedQuestions { last: items.map(|(text, by)| (*text, stamp(by))).collect(), alike }
     }
 
     /// Whether a question was asked after it was last resolved. A number before the question does not count, unless
     /// there are several that differ in nothing else.
-    fn leave_open(&self, question: &Told<'_>) -> bool {
+    fn leave_open(&self, question: &Quote<'_>) -> bool {
         let bare = unnumbered(question.text);
         let is_only = self.alike.get(bare) == Some(&1);
         let last = self.last.get(question.text).max(self.last.get(bare).filter(|_| is_only));
@@ -229,8 +152,8 @@ impl<'j> ResolvedQuestions<'j> {
     }
 }
 
-fn stamp<'s>(source: &'s Source<'_>) -> (EventTime, &'s str) {
-    (source.ts, source.agent)
+fn stamp(event: &EventRecord) -> (EventTime, &str) {
+    (event.ts(), event.agent())
 }
 
 /// A text without the number of a list before it: `2. Drop Windows?`.
@@ -241,25 +164,23 @@ pub fn unnumbered(text: &str) -> &str {
 }
 
 fn checkpoints<'j>(join: &'j Join<'_>) -> Vec<ReachedCheckpoint<'j>> {
-    let reach = |(checkpoint, of): &'j (Checkpoint<&str>, u32)| ReachedCheckpoint {
-        checkpoint,
-        by: join.source(*of),
-        at: instant::parse(checkpoint.updated),
-    };
-    let mut all: Vec<_> = join.checkpoints.iter().map(reach).collect();
+    let all = join.checkpoints.iter();
+    let mut all: Vec<_> = all
+        .map(|((checkpoint, _), by)| ReachedCheckpoint { checkpoint, by, at: instant::parse(&checkpoint.updated) })
+        .collect();
     all.sort_unstable_by(|a, b| {
         let (x, y) = (a.checkpoint, b.checkpoint);
         // A time nobody can read comes after those that are one, by its text.
         let by_time = match (a.at, b.at) {
             (Some(a), Some(b)) => a.cmp(&b),
-            (None, None) => x.updated.cmp(y.updated),
+            (None, None) => x.updated.cmp(&y.updated),
             (a, b) => b.is_some().cmp(&a.is_some()),
         };
         by_time
-            .then_with(|| natural(x.phase, y.phase))
-            .then_with(|| a.by.agent.cmp(b.by.agent))
-            .then_with(|| x.status.cmp(y.status))
-            .then_with(|| x.more.cmp(y.more))
+            .then_with(|| natural(&x.phase, &y.phase))
+            .then_with(|| a.by.agent().cmp(b.by.agent()))
+            .then_with(|| x.status.cmp(&y.status))
+            .then_with(|| x.more.cmp(&y.more))
     });
     all
 }

@@ -3,10 +3,9 @@
 
 use shopfloor_core::text::printable;
 
-use super::contents::{Told, View};
-use super::grouped::{latest, said};
-use super::newest::newest;
-use crate::section::Section;
+use super::contents::{ReachedCheckpoint, View};
+use super::grouped::{attribution, latest};
+use crate::join::Quote;
 use crate::short_id::ShortId;
 
 /// The most characters of one entry.
@@ -18,14 +17,11 @@ const LEFT_OUT: usize = 72;
 /// A part of the context.
 struct ContextPart {
     title: &'static str,
-    /// The newest, as many as there could be room for.
-    lines: Vec<String>,
-    /// How many there are.
-    total: usize,
     /// The command that shows all of it.
     command: &'static str,
     /// Its share of the room, in hundredths; what it does not need goes to the others.
     share: usize,
+    lines: Vec<String>,
 }
 
 impl ContextPart {
@@ -39,20 +35,20 @@ impl ContextPart {
         if self.lines.is_empty() {
             return Vec::new();
         }
-        let is_whole = self.size() <= room && self.lines.len() == self.total;
-        let mut left = room.saturating_sub(self.title.len() + 2 + if is_whole { 0 } else { LEFT_OUT });
+        let note = if self.size() <= room { 0 } else { LEFT_OUT };
+        let mut left = room.saturating_sub(self.title.len() + 2 + note);
         let fits = |line: &&String| {
             let fits = line.len() < left;
             left = left.saturating_sub(line.len() + 1);
             fits
         };
         let kept: Vec<String> = self.lines.iter().take_while(fits).cloned().collect();
-        let more = self.total - kept.len();
+        let more = self.lines.len() - kept.len();
         let note = (more > 0).then(|| format!("- … {more} more: `{}`", self.command));
         let mut shown = vec![String::new(), self.title.to_owned()];
         shown.extend(kept.into_iter().chain(note));
         let is_short = shown.iter().map(|line| line.len() + 1).sum::<usize>() <= room + 1;
-        let brief = format!("… {} more: `{}`", self.total, self.command);
+        let brief = format!("… {} more: `{}`", self.lines.len(), self.command);
         match is_short {
             true => shown,
             false if brief.len() < room => vec![brief],
@@ -62,9 +58,53 @@ impl ContextPart {
 }
 
 /// The lines of the context, which take at most `room` bytes.
-pub fn context(view: &View<'_>, room: usize) -> Vec<String> {
-    let parts =
-        [nows(view), questions(view, room), decisions(view, room), checkpoints(view), done(view, room), others(view)];
+pub fn context<'j>(view: &View<'j>, room: usize) -> Vec<String> {
+    let said = |quote: Quote<'j>| (quote, quote.text.to_owned(), None);
+    let asked = |quote: Quote<'j>| (quote, quote.text.to_owned(), Some(ShortId::of_question(quote.text)));
+    let decided = |(key, quote): (&'j str, Quote<'j>)| match quote.text {
+        "" => (quote, key.to_owned(), None),
+        text => (quote, format!("{key}: {text}"), None),
+    };
+    let reached = |one: &ReachedCheckpoint<'_>| {
+        let phase = line(&format!("{}: {}", one.checkpoint.phase, one.checkpoint.status));
+        format!("- Phase {phase}{}", attribution(one.by, None))
+    };
+    // The banner has it if there is only one.
+    let nows = if view.nows.len() > 1 { &view.nows[..] } else { &[] };
+    let part = |title, command, share, lines| ContextPart { title, command, share, lines };
+    let parts = [
+        part("Now, by agent:", "ledger-synth explain now", 8, newest_first(nows.iter().copied().map(said))),
+        part(
+            "Open questions (`ledger-synth add --resolve ID` closes one):",
+            "ledger-synth explain open_questions",
+            34,
+            newest_first(view.open_questions.iter().copied().map(asked)),
+        ),
+        part(
+            "Decisions:",
+            "ledger-synth explain decisions",
+            38,
+            newest_first(view.decisions.iter().copied().map(decided)),
+        ),
+        part(
+            "Checkpoints:",
+            "ledger-synth explain checkpoints",
+            6,
+            latest(&view.checkpoints).into_iter().rev().map(|at| reached(&view.checkpoints[at])).collect(),
+        ),
+        part(
+            "Done, the newest first:",
+            "ledger-synth notes",
+            12,
+            newest_first(view.this_session.iter().copied().map(said)),
+        ),
+        part(
+            "Other sections (`ledger-synth explain NAME` shows one):",
+            "ledger-synth --output -",
+            2,
+            view.others.iter().map(|other| format!("- {}", line(other.key))).collect(),
+        ),
+    ];
     let rooms = rooms(&parts, room);
     parts.iter().zip(rooms).flat_map(|(part, room)| part.shown(room)).collect()
 }
@@ -77,8 +117,7 @@ fn rooms(parts: &[ContextPart], room: usize) -> Vec<usize> {
     let needs: Vec<usize> = parts.iter().zip(&rooms).map(|(part, room)| part.size() - room).collect();
     let open = needs.iter().filter(|need| **need > 0).count();
     for (at, need) in needs.iter().enumerate() {
-        let more = (*need).min(left / open.max(1));
-        rooms[at] += more;
+        rooms[at] += (*need).min(left / open.max(1));
     }
     left = room.saturating_sub(rooms.iter().sum());
     for (own, part) in rooms.iter_mut().zip(parts) {
@@ -97,90 +136,9 @@ fn line(text: &str) -> String {
     }
 }
 
-/// The newest texts that there may be room for, the newest first.
-fn newest_first<'j, T: Copy>(all: &[T], told: impl Fn(&T) -> Told<'j>, room: usize) -> Vec<T> {
-    // A long text is cut, so it must not keep the others away.
-    let cut = |item: &T| {
-        let told = told(item);
-        let end = told.text.char_indices().nth(ENTRY).map_or(told.text.len(), |(at, _)| at);
-        Told { text: &told.text[..end], by: told.by }
-    };
-    let (mut newest, _) = newest(all, cut, room.max(8 * ENTRY));
-    newest.sort_by(|a, b| {
-        let (a, b) = (told(a), told(b));
-        (b.by.ts, &b.by.agent, b.text).cmp(&(a.by.ts, &a.by.agent, a.text))
-    });
-    newest
-}
-
-/// What each agent does; the banner has it if there is only one.
-fn nows(view: &View<'_>) -> ContextPart {
-    let lines = match view.nows.as_slice() {
-        [] | [_] => Vec::new(),
-        nows => nows.iter().map(|now| format!("- {}{}", line(now.text), said(now.by, None))).collect(),
-    };
-    ContextPart { title: "Now, by agent:", total: lines.len(), lines, command: "ledger-synth explain now", share: 8 }
-}
-
-fn questions(view: &View<'_>, room: usize) -> ContextPart {
-    let all = view.list(Section::OpenQuestions);
-    let entry =
-        |told: &Told<'_>| format!("- {}{}", line(told.text), said(told.by, Some(ShortId::of_question(told.text))));
-    ContextPart {
-        title: "Open questions (`ledger-synth add --resolve ID` closes one):",
-        lines: newest_first(all, |told| *told, room).iter().map(entry).collect(),
-        total: all.len(),
-        command: "ledger-synth explain open_questions",
-        share: 34,
-    }
-}
-
-fn decisions(view: &View<'_>, room: usize) -> ContextPart {
-    let all = view.map(Section::Decisions);
-    let entry = |(key, told): &(&str, Told<'_>)| {
-        let text = if told.text.is_empty() { (*key).to_owned() } else { format!("{key}: {}", told.text) };
-        format!("- {}{}", line(&text), said(told.by, None))
-    };
-    let lines = newest_first(all, |(_, told)| *told, room).iter().map(entry).collect();
-    ContextPart { title: "Decisions:", total: all.len(), lines, command: "ledger-synth explain decisions", share: 38 }
-}
-
-/// The latest checkpoint of each agent and phase.
-fn checkpoints(view: &View<'_>) -> ContextPart {
-    let all = view.checkpoints();
-    let entry = |at: usize| {
-        let one = &all[at];
-        format!(
-            "- Phase {}{}",
-            line(&format!("{}: {}", one.checkpoint.phase, one.checkpoint.status)),
-            said(one.by, None)
-        )
-    };
-    let lines: Vec<String> = latest(all).into_iter().rev().map(entry).collect();
-    ContextPart {
-        title: "Checkpoints:",
-        total: lines.len(),
-        lines,
-        command: "ledger-synth explain checkpoints",
-        share: 6,
-    }
-}
-
-fn done(view: &View<'_>, room: usize) -> ContextPart {
-    let all = view.list(Section::ThisSession);
-    let entry = |told: &Told<'_>| format!("- {}{}", line(told.text), said(told.by, None));
-    let lines = newest_first(all, |told| *told, room).iter().map(entry).collect();
-    ContextPart { title: "Done, the newest first:", total: all.len(), lines, command: "ledger-synth notes", share: 12 }
-}
-
-/// The names of the other sections.
-fn others(view: &View<'_>) -> ContextPart {
-    let name = |key: &str| format!("- {}", line(key));
-    ContextPart {
-        title: "Other sections (`ledger-synth explain NAME` shows one):",
-        total: view.others.len(),
-        lines: view.others.iter().map(|other| name(other.key)).collect(),
-        command: "ledger-synth --output -",
-        share: 2,
-    }
+/// The lines of quotes, each with what it says and the id of that, the newest first.
+fn newest_first<'j>(quotes: impl Iterator<Item = (Quote<'j>, String, Option<ShortId>)>) -> Vec<String> {
+    let mut quotes: Vec<_> = quotes.collect();
+    quotes.sort_by(|(a, ..), (b, ..)| (b.by.ts(), b.by.agent(), b.text).cmp(&(a.by.ts(), a.by.agent(), a.text)));
+    quotes.iter().map(|(quote, text, id)| format!("- {}{}", line(text), attribution(quote.by, *id))).collect()
 }

@@ -2,40 +2,50 @@
 
 use std::borrow::Cow;
 
-use crate::section::{Section, Shape};
+use crate::section::Section;
 
-/// The position of the first line of a text, which decides what it could be mistaken for.
+/// The position of a line, which decides what it could be mistaken for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum LinePosition {
     /// After a marker or a key.
     Inline,
-    /// The same, in a page for readers.
-    Told,
     /// In a list whose other items may have keys.
     Mixed,
     /// After the indentation of a further line.
     Continuation,
-    /// The same, in a page for readers, which shows HTML as text.
-    ToldContinuation,
-    /// At the left margin.
-    Paragraph,
-    /// The same, where a line of our own may follow that begins with `… `.
-    Remarked,
+    /// At the left margin, where a line of our own may follow that begins with `… `.
+    Margin,
+}
+
+/// How the lines of a text are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextStyle {
+    AsIs,
+    /// With commits as code, and HTML as text.
+    Marked,
+}
+
+impl TextStyle {
+    /// As in the seed if all of the page is from one agent and one day.
+    pub fn of_page(is_of_one: bool) -> TextStyle {
+        if is_of_one { TextStyle::AsIs } else { TextStyle::Marked }
+    }
 }
 
 impl LinePosition {
-    pub fn is_at_margin(self) -> bool {
-        matches!(self, LinePosition::Paragraph | LinePosition::Remarked)
-    }
-
     /// Whether a line that begins like this would be structure here and needs a backslash.
-    pub fn is_structure(self, bare: &str) -> bool {
+    pub fn is_structure(self, style: TextStyle, bare: &str) -> bool {
+        let may_divide = match self {
+            LinePosition::Inline => style == TextStyle::Marked,
+            LinePosition::Mixed => false,
+            LinePosition::Continuation | LinePosition::Margin => true,
+        };
         ["#", "---", "===", "```", "~~~"].iter().any(|mark| bare.starts_with(mark))
             || (self == LinePosition::Mixed && bare.starts_with("**") && bare.contains(":**"))
-            || (!matches!(self, LinePosition::Inline | LinePosition::Mixed) && is_rule(bare))
-            || (matches!(self, LinePosition::Continuation | LinePosition::Paragraph) && is_html(bare))
-            || (self.is_at_margin() && (bare.starts_with("- ") || register(bare).is_some()))
-            || (self == LinePosition::Remarked && bare.starts_with("… "))
+            || (may_divide && is_rule(bare))
+            || (self == LinePosition::Continuation && style == TextStyle::AsIs && is_html(bare))
+            || (self == LinePosition::Margin
+                && (bare.starts_with("- ") || bare.starts_with("… ") || register(bare).is_some()))
     }
 }
 
@@ -49,10 +59,11 @@ fn is_html(bare: &str) -> bool {
     bare.strip_prefix('<').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || "/!?".contains(c)))
 }
 
-pub fn guarded(line: &str, place: LinePosition) -> Cow<'_, str> {
+/// Writes a line so that it is no structure.
+pub fn guarded(line: &str, place: LinePosition, style: TextStyle) -> Cow<'_, str> {
     let line = escaped(line, "");
     let at = line.len() - line.trim_start_matches([' ', '\t']).len();
-    if !place.is_structure(line[at..].trim_start_matches('\\')) {
+    if !place.is_structure(style, line[at..].trim_start_matches('\\')) {
         return line;
     }
     format!("{}\\{}", &line[..at], &line[at..]).into()
@@ -93,8 +104,7 @@ pub fn is_bidi(c: char) -> bool {
 /// Parses a line that shows a register, such as `**Now:** text`.
 pub fn register(line: &str) -> Option<(Section, &str)> {
     let inside = line.strip_prefix("**")?;
-    let registers = Section::SHOWN.into_iter().filter(|section| section.shape() == Shape::Register);
-    registers.into_iter().find_map(|section| {
+    [Section::Goal, Section::Now].into_iter().find_map(|section| {
         let text = inside.strip_prefix(section.title())?.strip_prefix(":** ")?;
         Some((section, text))
     })

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use jiff::civil::Date;
 
-use super::contents::Told;
 use super::escape::escaped;
 use super::write::strong;
+use crate::join::Quote;
 use crate::short_id::ShortId;
 
 /// The most branches and events in the line of a group.
@@ -16,24 +16,24 @@ const SHOWN: usize = 3;
 pub struct Group<'j> {
     pub day: Date,
     pub agent: &'j str,
-    pub told: Vec<Told<'j>>,
+    pub quotes: Vec<Quote<'j>>,
 }
 
 impl<'j> Group<'j> {
     /// All groups, newest first.
-    pub fn all(items: &[Told<'j>]) -> Vec<Group<'j>> {
-        let mut groups: HashMap<(Date, &str), Vec<Told<'j>>> = HashMap::new();
-        for told in items {
-            groups.entry((told.by.ts.day(), told.by.agent)).or_default().push(*told);
+    pub fn all(items: &[Quote<'j>]) -> Vec<Group<'j>> {
+        let mut groups: HashMap<(Date, &str), Vec<Quote<'j>>> = HashMap::new();
+        for quote in items {
+            groups.entry((quote.by.ts().day(), quote.by.agent())).or_default().push(*quote);
         }
         let mut groups: Vec<_> = groups
             .into_iter()
-            .map(|((day, agent), mut told)| {
-                told.sort_unstable_by(|a, b| (b.by.ts, a.text).cmp(&(a.by.ts, b.text)));
-                Group { day, agent, told }
+            .map(|((day, agent), mut quotes)| {
+                quotes.sort_unstable_by(|a, b| (b.by.ts(), a.text).cmp(&(a.by.ts(), b.text)));
+                Group { day, agent, quotes }
             })
             .collect();
-        let rank = |group: &Group<'j>| (group.day, group.told.first().map(|told| told.by.ts));
+        let rank = |group: &Group<'j>| (group.day, group.quotes.first().map(|quote| quote.by.ts()));
         groups.sort_unstable_by(|a, b| rank(b).cmp(&rank(a)).then_with(|| a.agent.cmp(b.agent)));
         groups
     }
@@ -41,10 +41,10 @@ impl<'j> Group<'j> {
     /// The line above the items: the agent, its branches and its events.
     pub fn line(&self) -> String {
         let (mut branches, mut events) = (Vec::new(), Vec::new());
-        for told in &self.told {
-            let branch = told.by.branch.map(|branch| format!("`{}`", escaped(branch, "`<")));
+        for quote in &self.quotes {
+            let branch = quote.by.branch().map(|branch| format!("`{}`", escaped(branch, "`<")));
             branches.extend(branch.filter(|branch| branches.len() <= SHOWN && !branches.contains(branch)));
-            let event = ShortId::of_event(told.by.id).to_string();
+            let event = ShortId::of_event(quote.by.id).to_string();
             if events.len() <= SHOWN && !events.contains(&event) {
                 events.push(event);
             }

@@ -1,5 +1,6 @@
 //! Entries of a page for readers, and those that it leaves out.
 
+use super::write::more;
 use crate::instant::EventTime;
 
 /// A rendered entry, and when it was said.
@@ -39,17 +40,9 @@ impl LeftOut {
         }
     }
 
-    /// Writes how many there are, and the command that shows them.
-    pub fn write(&self, out: &mut String) {
-        if let Some(oldest) = self.oldest {
-            self.write_with(out, &format!("notes --since {}", oldest.day()));
-        }
-    }
-
-    /// The same with another command.
-    pub fn write_with(&self, out: &mut String, command: &str) {
-        if self.count > 0 {
-            out.push_str(&format!("\n… {} more: `ledger-synth {command}`\n", self.count));
-        }
+    /// Writes how many there are, and the command that shows them: `notes` if it is not this one.
+    pub fn write(&self, out: &mut String, command: Option<&str>) {
+        let notes = || format!("notes --since {}", self.oldest.unwrap_or_default().day());
+        more(out, self.count, &command.map_or_else(notes, str::to_owned));
     }
 }

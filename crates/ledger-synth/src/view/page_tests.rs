@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::escape::{LinePosition, is_bidi, register};
+use super::super::escape::{LinePosition, TextStyle, is_bidi, register};
 use super::super::footer;
 use super::super::marks::{has_plain_code, without_commits, without_tags};
 use super::*;
@@ -10,7 +10,8 @@ use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::front::Meta;
 use crate::instant;
-use crate::plan::{Filter, join};
+use crate::join::Join;
+use crate::plan::{Filter, join_all};
 use crate::record::EventRecord;
 use crate::section::{Section, SectionName, Shape};
 
@@ -38,10 +39,10 @@ fn plain(text: &str) -> String {
 }
 
 /// The reverse of [`guarded`].
-fn unguarded(line: &str, position: LinePosition) -> String {
+fn unguarded(line: &str, position: LinePosition, style: TextStyle) -> String {
     let at = line.len() - line.trim_start_matches([' ', '\t']).len();
     let bare = line[at..].trim_start_matches('\\');
-    if bare.len() < line.len() - at && position.is_structure(bare) {
+    if bare.len() < line.len() - at && position.is_structure(style, bare) {
         return plain(&format!("{}{}", &line[..at], &line[at + 1..]));
     }
     plain(line)
@@ -51,14 +52,14 @@ fn unguarded(line: &str, position: LinePosition) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     /// The name under which the section is merged.
-    pub section: SectionName<'static>,
+    pub section: SectionName,
     pub key: Option<String>,
     pub text: String,
 }
 
 /// A text as a page writes it.
 struct Written {
-    section: SectionName<'static>,
+    section: SectionName,
     key: Option<String>,
     place: LinePosition,
     is_marked: bool,
@@ -71,14 +72,10 @@ impl Written {
         let Written { section, key, place, is_marked, lines } = self;
         let mut plain: Vec<String> = Vec::new();
         for (at, (gap, line)) in lines.iter().enumerate() {
-            let place = match (at, is_marked) {
-                (0, true) if place == LinePosition::Inline => LinePosition::Told,
-                (0, _) => place,
-                (_, true) => LinePosition::ToldContinuation,
-                (_, false) => LinePosition::Continuation,
-            };
+            let place = if at == 0 { place } else { LinePosition::Continuation };
+            let style = TextStyle::of_page(!is_marked);
             plain.extend(std::iter::repeat_n(String::new(), *gap));
-            let line = unguarded(line, place);
+            let line = unguarded(line, place, style);
             plain.push(if is_marked { without_commits(&line) } else { line });
         }
         if is_marked {
@@ -93,15 +90,14 @@ impl Written {
 #[derive(Default)]
 struct Reader {
     all: Vec<Written>,
-    section: Option<SectionName<'static>>,
-    is_two: bool,
+    section: Option<SectionName>,
     is_grouped: bool,
     /// The entries that the page counts and does not show.
     left: usize,
 }
 
 impl Reader {
-    fn take(&mut self, section: SectionName<'static>, key: Option<String>, place: LinePosition, line: &str) {
+    fn take(&mut self, section: SectionName, key: Option<String>, place: LinePosition, line: &str) {
         // Who said it and when ends the first line.
         let is_said = matches!(section.section(), Some(Section::Decisions | Section::OpenQuestions));
         let line = if is_said && self.is_grouped { line.rsplit_once(" (").expect("who said it").0 } else { line };
@@ -112,14 +108,14 @@ impl Reader {
 
     fn line(&mut self, line: &str, gap: usize) {
         if let Some(title) = line.strip_prefix("### ") {
-            self.section = Some(SectionName::from_spelling(plain(title).into()));
+            self.section = Some(SectionName::from_spelling(plain(title)));
         } else if let Some(more) = line.strip_prefix("  ") {
             if let Some(last) = self.all.last_mut() {
                 last.lines.push((gap, more.to_owned()));
             }
         } else if let Some((section, text)) = register(line) {
             self.take(section.into(), None, LinePosition::Inline, text);
-        } else if let Some(count) = line.strip_prefix("… ").filter(|_| self.is_two) {
+        } else if let Some(count) = line.strip_prefix("… ") {
             if count.starts_with("Now is by ") || count.starts_with("`ledger-synth explain ID`") {
                 return;
             }
@@ -134,7 +130,7 @@ impl Reader {
         }
     }
 
-    fn entry(&mut self, line: &str, section: SectionName<'static>) {
+    fn entry(&mut self, line: &str, section: SectionName) {
         let bullet = line.strip_prefix("- ");
         // A day, a fold, or an agent.
         if bullet.is_none() && section == Section::ThisSession && self.is_grouped {
@@ -142,11 +138,10 @@ impl Reader {
         }
         let is_list = section.shape() == Some(Shape::List);
         let pair = bullet.and_then(|item| item.strip_prefix("**")).and_then(|item| item.split_once(":**"));
-        let margin = if self.is_two { LinePosition::Remarked } else { LinePosition::Paragraph };
         let (key, text, place) = match (pair.filter(|_| !is_list), bullet) {
             (Some((key, value)), _) => (Some(plain(key)), value, LinePosition::Inline),
             (None, Some(item)) => (None, item, if is_list { LinePosition::Inline } else { LinePosition::Mixed }),
-            (None, None) => (None, line, margin),
+            (None, None) => (None, line, LinePosition::Margin),
         };
         self.take(section, key, place, text);
     }
@@ -156,8 +151,7 @@ impl Reader {
 fn read(text: &str, is_grouped: bool) -> (Vec<Read>, usize) {
     let text = text.replace("\r\n", "\n");
     let end = text.rfind(FOOTER).unwrap_or(text.len());
-    let is_two = footer(&text).is_some_and(|footer| footer.number == 2);
-    let mut reader = Reader { is_grouped: is_grouped && is_two, is_two, ..Reader::default() };
+    let mut reader = Reader { is_grouped, ..Reader::default() };
     let mut blank = 0;
     for line in text[..end].lines() {
         match line {
@@ -225,30 +219,36 @@ fn nasty() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.concat())
 }
 
-fn event_of(agent: &'static str, ts: &str, entries: Vec<Entry<'static>>) -> LedgerEvent<'static> {
+fn event_of(agent: &'static str, ts: &str, entries: Vec<Entry>) -> LedgerEvent {
     let ts = instant::parse(ts).expect("an instant");
     let branch = Some("feat/`x`, (y)".into());
     LedgerEvent::new(Meta { ts, agent: agent.into(), branch, kind: None, reason: None, title: None }, entries)
 }
 
-/// Reads each format of the page of these events back.
-fn check(events: &[LedgerEvent<'_>], want: &[Read]) -> Result<(), TestCaseError> {
-    let records: Vec<_> = events.iter().map(EventRecord::new).collect();
-    let join = join(&records, &[], &Filter::default());
+fn records(events: &[LedgerEvent]) -> Vec<EventRecord> {
+    events.iter().cloned().map(EventRecord::new).collect()
+}
+
+fn whole(records: &[EventRecord]) -> Join<'_> {
+    join_all(records.iter(), &[], &Filter::default())
+}
+
+/// Reads the page of these events back.
+fn check(events: &[LedgerEvent], want: &[Read]) -> Result<(), TestCaseError> {
+    let records = records(events);
+    let join = whole(&records);
     let view = View::new(&join, None);
     let order = |read: &Read| (read.section.clone(), read.key.clone(), read.text.clone());
     let mut want = want.to_vec();
     want.sort_by_key(order);
-    for format in [PageFormat::One, PageFormat::Two] {
-        let text = view.render(format, 0, None);
-        let (mut found, left) = read(&text, !view.is_of_one);
-        found.sort_by_key(order);
-        prop_assert_eq!(&found, &want, "{}", text);
-        prop_assert_eq!(left, 0);
-        let hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_bidi(c);
-        prop_assert!(!text.contains(hidden));
-        prop_assert!(footer(&text).is_some_and(|footer| footer.is_intact && footer.format == Some(format)));
-    }
+    let text = view.render(0, None);
+    let (mut found, left) = read(&text, !view.is_of_one);
+    found.sort_by_key(order);
+    prop_assert_eq!(&found, &want, "{}", text);
+    prop_assert_eq!(left, 0);
+    let hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_bidi(c);
+    prop_assert!(!text.contains(hidden));
+    prop_assert!(footer(&text).is_some_and(|footer| footer.is_intact && footer.format == FORMAT));
     Ok(())
 }
 
@@ -266,29 +266,27 @@ proptest! {
         pairs in prop::collection::btree_map((prop::sample::select(vec!["decisions", "env", "mood"]), nasty()), nasty(), 0..4),
         now in nasty(),
     ) {
-        let mut entries: Vec<Entry<'static>> = Vec::new();
+        let mut entries: Vec<Entry> = Vec::new();
         let mut want: Vec<Read> = Vec::new();
         for (section, text) in registers.into_iter().filter(|(_, text)| !text.is_empty()) {
             want.push(Read { section: section.into(), key: None, text: text.clone() });
-            entries.push(Entry::Text { section: section.into(), text: text.into() });
+            entries.push(Entry::Text { section: section.into(), text });
         }
         for (section, text) in items.into_iter().filter(|(_, text)| !text.is_empty()) {
             want.push(Read { section: section.into(), key: None, text: text.clone() });
-            entries.push(Entry::Item { section: section.into(), text: text.into() });
+            entries.push(Entry::Item { section: section.into(), text });
         }
         for ((section, key), value) in pairs {
             want.push(Read { section: section.into(), key: Some(key.clone()), text: value.clone() });
-            entries.push(Entry::Pair { section: section.into(), key: key.into(), value: Some(value.into()) });
+            entries.push(Entry::Pair { section: section.into(), key, value: Some(value) });
         }
         let one = event_of("a, (b)** x", "2026-01-10T13:00:00Z", entries);
         check(std::slice::from_ref(&one), &want)?;
-        // The text of another agent's `now`, which format 1 does not show.
-        let other = vec![Entry::Text { section: Section::Now.into(), text: now.clone().into() }];
+        // The text of another agent's `now`.
+        let other = vec![Entry::Text { section: Section::Now.into(), text: now.clone() }];
         let other = event_of("z", "2026-01-11T13:00:00Z", if now.is_empty() { Vec::new() } else { other });
-        let events = [one, other];
-        let records: Vec<_> = events.iter().map(EventRecord::new).collect();
-        let join = join(&records, &[], &Filter::default());
-        let text = View::new(&join, None).render(PageFormat::Two, 0, None);
+        let records = records(&[one, other]);
+        let text = View::new(&whole(&records), None).render(0, None);
         if !now.is_empty() {
             want.push(Read { section: Section::Now.into(), key: None, text: now });
         }
@@ -307,21 +305,20 @@ fn a_large_page_counts_what_it_leaves_out() {
     let said = |n: usize| {
         let item = |section: Section| Entry::Item {
             section: section.into(),
-            text: format!("{} {n} {}", section.word(), "x".repeat(90)).into(),
+            text: format!("{} {n} {}", section.word(), "x".repeat(90)),
         };
-        let value = Some(format!("value {n} {}", "x".repeat(90)).into());
+        let value = Some(format!("value {n} {}", "x".repeat(90)));
         vec![
             item(Section::ThisSession),
             item(Section::OpenQuestions),
-            Entry::Pair { section: Section::Decisions.into(), key: format!("key {n}").into(), value },
+            Entry::Pair { section: Section::Decisions.into(), key: format!("key {n}"), value },
         ]
     };
     let agents = ["toast", "waffle", "crisp", "rusk"];
     let event =
         |n: usize| event_of(agents[n % 4], &format!("2026-01-{:02}T{:02}:00:00Z", 1 + n / 24 % 28, n % 24), said(n));
-    let records: Vec<_> = (0..1000).map(|n| EventRecord::new(&event(n))).collect();
-    let join = join(&records, &[], &Filter::default());
-    let text = View::new(&join, None).render(PageFormat::Two, 0, None);
+    let records: Vec<_> = (0..1000).map(|n| EventRecord::new(event(n))).collect();
+    let text = View::new(&whole(&records), None).render(0, None);
     let (found, left) = read(&text, true);
     assert!(text.len() < 60 << 10, "{}", text.len());
     assert_eq!(found.len() + left, 3000);
@@ -330,24 +327,4 @@ fn a_large_page_counts_what_it_leaves_out() {
     assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
     // The newest are shown.
     assert!(found.iter().any(|read| read.text.starts_with("this_session 671 ")), "{text}");
-}
-
-/// A page is passed on in pieces, and the hash in its footer is that of all pieces.
-#[test]
-fn a_long_page_comes_in_pieces() {
-    let said = |n: usize| {
-        let text = format!("{n} {}", "x".repeat(400)).into();
-        vec![Entry::Item { section: Section::ThisSession.into(), text }]
-    };
-    let event = |n: usize| event_of("toast", "2026-01-10T00:00:00Z", said(n));
-    let records: Vec<_> = (0..1000).map(|n| EventRecord::new(&event(n))).collect();
-    let join = join(&records, &[], &Filter::default());
-    let view = View::new(&join, None);
-    let mut pieces = Vec::new();
-    view.render_to(PageFormat::One, 0, None, &mut |piece| pieces.push(piece.to_owned()));
-    assert!(pieces.len() > 5 && pieces.iter().all(|piece| piece.len() < 70 << 10), "{}", pieces.len());
-    let page = pieces.concat();
-    assert!(footer(&page).unwrap().is_intact);
-    assert_eq!((read(&page, false).0.len(), &page), (1000, &view.render(PageFormat::One, 0, None)));
-    assert_eq!(Digest::of(page.as_bytes()), view.digest(PageFormat::One));
 }

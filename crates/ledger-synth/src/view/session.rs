@@ -1,17 +1,17 @@
 //! This Session in a page for readers: grouped by day and agent, newest first. The days before the newest event's day
 //! are folded, each with a count of everything that was done on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use hashbrown::HashSet;
 use jiff::civil::Date;
 
-use super::contents::{Told, View};
+use super::contents::View;
+use super::escape::{LinePosition, TextStyle};
 use super::group::Group;
-use super::looks::looks;
 use super::newest::newest;
-use super::write::{bullet, heading};
+use super::write::{bullet, heading, more};
 use crate::counted::counted;
+use crate::join::Quote;
 use crate::section::Section;
 
 /// The size of what surrounds a day.
@@ -45,13 +45,13 @@ impl SessionDay {
 impl SessionPart {
     /// `room`: the most that a page can hold.
     pub fn new(view: &View<'_>, room: usize) -> SessionPart {
-        let all = view.list(Section::ThisSession);
-        let (items, _) = newest(all, |told| *told, room);
+        let all = &view.this_session;
+        let (items, _) = newest(all, |item| *item, room);
         let newest_day = view.latest.unwrap_or_default().day();
-        let (place, style) = looks(view.is_of_one);
-        let entry = |told: &Told<'_>| {
+        let style = TextStyle::of_page(view.is_of_one);
+        let entry = |quote: &Quote<'_>| {
             let mut text = String::new();
-            bullet(&mut text, told.text, place, style, "");
+            bullet(&mut text, quote.text, LinePosition::Inline, style, "");
             text
         };
         let mut days: Vec<SessionDay> = Vec::new();
@@ -61,7 +61,7 @@ impl SessionPart {
         };
         if !view.is_of_one {
             for group in Group::all(&items) {
-                add(group.day, SessionGroup { line: group.line(), entries: group.told.iter().map(entry).collect() });
+                add(group.day, SessionGroup { line: group.line(), entries: group.quotes.iter().map(entry).collect() });
             }
         } else if !items.is_empty() {
             add(newest_day, SessionGroup { line: String::new(), entries: items.iter().map(entry).collect() });
@@ -123,30 +123,23 @@ impl SessionPart {
                 out.push_str(&group.line);
                 group.entries.iter().for_each(|entry| out.push_str(entry));
             }
-            left_out(out, items - day.shown(), day.day);
+            more(out, items - day.shown(), &format!("notes --since {}", day.day));
             if day.is_folded {
                 out.push_str("\n</details>\n");
             }
         }
         if let Some(oldest) = rest.keys().next() {
-            left_out(out, rest.values().map(|(items, _)| items).sum(), *oldest);
+            more(out, rest.values().map(|(items, _)| items).sum(), &format!("notes --since {oldest}"));
         }
     }
 }
 
-/// Says how many items are not shown, and which command shows them.
-fn left_out(out: &mut String, count: usize, since: Date) {
-    if count > 0 {
-        out.push_str(&format!("\n… {count} more: `ledger-synth notes --since {since}`\n"));
-    }
-}
-
-fn totals(items: &[Told<'_>]) -> BTreeMap<Date, (usize, usize)> {
+fn totals(items: &[Quote<'_>]) -> BTreeMap<Date, (usize, usize)> {
     let mut agents = BTreeMap::<Date, (usize, HashSet<&str>)>::new();
-    for told in items {
-        let (count, names) = agents.entry(told.by.ts.day()).or_default();
+    for quote in items {
+        let (count, names) = agents.entry(quote.by.ts().day()).or_default();
         *count += 1;
-        names.insert(told.by.agent);
+        names.insert(quote.by.agent());
     }
     agents.into_iter().map(|(day, (count, names))| (day, (count, names.len()))).collect()
 }

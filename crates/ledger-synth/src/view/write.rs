@@ -3,31 +3,15 @@
 use std::borrow::Cow;
 
 use super::contents::ReachedCheckpoint;
-use super::escape::{LinePosition, escaped, guarded};
+use super::escape::{LinePosition, TextStyle, escaped, guarded};
 use super::marks::{has_plain_code, marked};
 use crate::entry::Checkpoint;
-
-/// How the lines of a text are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextStyle {
-    AsIs,
-    /// With commits as code, and HTML as text.
-    Marked,
-}
 
 impl TextStyle {
     fn line(self, line: &str, has_plain_code: bool) -> Cow<'_, str> {
         match self {
             TextStyle::AsIs => line.into(),
             TextStyle::Marked => marked(line, has_plain_code),
-        }
-    }
-
-    /// The position of the lines after the first.
-    fn continuation(self) -> LinePosition {
-        match self {
-            TextStyle::AsIs => LinePosition::Continuation,
-            TextStyle::Marked => LinePosition::ToldContinuation,
         }
     }
 
@@ -44,21 +28,21 @@ impl TextStyle {
 pub fn value(out: &mut String, text: &str, place: LinePosition, style: TextStyle, end: &str) {
     // Blanks at the margin would make the text a part of the item before it.
     // An empty first line after the line of an agent would make a heading of that.
-    let is_trimmed = place.is_at_margin() || (style == TextStyle::Marked && text.starts_with('\n'));
+    let is_trimmed = place == LinePosition::Margin || (style == TextStyle::Marked && text.starts_with('\n'));
     let body = if is_trimmed { text.trim_start_matches(['\n', ' ', '\t']) } else { text };
     let margin = &text[..text.len() - body.len()];
     margin.chars().for_each(|c| out.push_str(&format!("\\u{{{:x}}}", u32::from(c))));
     let has_plain_code = has_plain_code(text.split('\n'));
     let mut lines = body.split('\n').peekable();
     let first = style.line(lines.next().unwrap_or_default(), has_plain_code);
-    out.push_str(&if margin.is_empty() { guarded(&first, place) } else { escaped(&first, "") });
+    out.push_str(&if margin.is_empty() { guarded(&first, place, style) } else { escaped(&first, "") });
     out.push_str(end);
     while let Some(line) = lines.next() {
         out.push('\n');
         // A line end at the very end would be lost without an indented line after it.
         if !line.is_empty() || lines.peek().is_none() {
             out.push_str("  ");
-            out.push_str(&guarded(&style.line(line, has_plain_code), style.continuation()));
+            out.push_str(&guarded(&style.line(line, has_plain_code), LinePosition::Continuation, style));
         }
     }
     out.push('\n');
@@ -87,8 +71,7 @@ pub fn pair(out: &mut String, key: &str, text: &str, style: TextStyle, end: &str
     if !text.is_empty() {
         out.push(' ');
     }
-    let place = if style == TextStyle::Marked { LinePosition::Told } else { LinePosition::Inline };
-    value(out, text, place, style, end);
+    value(out, text, LinePosition::Inline, style, end);
 }
 
 pub fn reached(out: &mut String, one: &ReachedCheckpoint<'_>, style: TextStyle) {
@@ -96,10 +79,17 @@ pub fn reached(out: &mut String, one: &ReachedCheckpoint<'_>, style: TextStyle) 
     let colon = if phase.contains(": ") { ":" } else { "" };
     let tags = style.tags();
     out.push_str(&format!("- Phase {}: {}", escaped(phase, &format!("{colon}{tags}")), escaped(status, tags)));
-    let (updated, agent) = (escaped(updated, &format!("(,{tags}")), escaped(by.agent, &format!("({tags}")));
+    let (updated, agent) = (escaped(updated, &format!("(,{tags}")), escaped(by.agent(), &format!("({tags}")));
     out.push_str(&format!(" ({updated}, {agent})\n"));
     for line in more.lines() {
         let line = style.line(line, false);
-        out.push_str(&format!("  {}\n", guarded(&line, style.continuation())));
+        out.push_str(&format!("  {}\n", guarded(&line, LinePosition::Continuation, style)));
+    }
+}
+
+/// Says how many entries are not shown, and which command shows them.
+pub fn more(out: &mut String, count: usize, command: &str) {
+    if count > 0 {
+        out.push_str(&format!("\n… {count} more: `ledger-synth {command}`\n"));
     }
 }

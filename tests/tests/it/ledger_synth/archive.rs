@@ -143,7 +143,7 @@ fn what_only_the_archive_says_is_named_and_moved_back() {
     ))
     .exit(0);
     doctor("1 file");
-    app.ledger(&["explain", "blockers"]).exit(0).out_has("waiting for the key");
+    app.ledger(&["explain", "blockers"]).exit(1).err_has("nobody said anything");
     // A file that cannot be read, and a snapshot that no other one was made of.
     let merged = format!("{ROOT}/archive/2026-01-10/merged.md");
     app.write(&merged, "<<<<<<< HEAD\n");
@@ -155,6 +155,7 @@ fn what_only_the_archive_says_is_named_and_moved_back() {
     event(&app, "a", "2026-02-02T00:00:00Z", "x", "this_session:\n- of the same name\n");
     app.ledger(&["doctor", "--repair", "--yes"]).any_status().any_out().any_err();
     app.ledger(&["doctor"]).any_status().out_has("every archived event counts");
+    app.ledger(&["explain", "blockers"]).exit(0).out_has("waiting for the key");
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert!(json["this_session"].as_array().is_some_and(|items| items.contains(&"of the same name".into())), "{json}");
     assert_eq!(json["other"]["blockers"], "waiting for the key");

@@ -170,23 +170,3 @@ fn prose_below_a_heading_is_no_section_and_bullets_are_not_folded() {
     app.ledger(&["lint"]).exit(0).out_has("the section `decission` is shown on its own; did you mean `decisions`?");
     run_with_input(&app, &["add"], "this_sesion:\n- x\n").exit(0).any_out().err_has("did you mean `this_session`?");
 }
-
-/// An event keeps the id that it had when bullets were folded and prose opened sections, so that what retracts or
-/// folds it still finds it.
-#[test]
-fn an_event_keeps_its_id_when_it_is_read_in_a_better_way() {
-    let w = World::new();
-    let app = w.app();
-    let id = |body: &str| {
-        event(&app, "a", "2026-01-10T00:00:00Z", "x", body);
-        let lines = app.ledger(&["notes", "--json"]).exit(0).json_lines();
-        text(&lines[0], "/event").to_owned()
-    };
-    assert_eq!(id("this_session:\n- Fixed it\n  - one\n  | two |\n"), id("this_session:\n- Fixed it - one | two |\n"));
-    let old = id("this_session:\n- x\nWe said:\n- y\n");
-    assert_eq!(id("## This Session\n- x\nWe said:\n- y\n"), old);
-    let front = "---\nts: 2026-01-10T00:00:00Z\nagent: x\ngoal: ship\n---\nthis_session:\n- x\n";
-    app.write(&format!("{EVENTS}/a.md"), front);
-    let lines = app.ledger(&["notes", "--json"]).exit(0).json_lines();
-    assert_eq!(text(&lines[0], "/event"), id("this_session:\n- x\n"));
-}

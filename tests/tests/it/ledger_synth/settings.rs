@@ -1,6 +1,6 @@
 //! Where the ledger is, and the settings that change it.
 
-use crate::support::ledger::{CURRENT, EVENTS, event, field, section};
+use crate::support::ledger::{CURRENT, EVENTS, event, section, synth};
 use crate::support::world::{Checked, Repo, World, write};
 
 #[test]
@@ -76,39 +76,26 @@ fn session_window_hides_what_earlier_sessions_did() {
     app.ledger(&["config"]).exit(0).out_has("tracked = page (default)");
 }
 
-/// Pages of format 1 are read, checked and written for ever.
+/// A page of the first tool, or of format 1, is ours: it is replaced, and what only it says is kept aside.
 #[test]
-fn format_1_is_checked_as_it_is_and_written_on_demand() {
+fn a_page_of_an_older_format_is_replaced() {
     let w = World::new();
     let app = w.app();
-    event(&app, "a", "2026-01-01T00:00:00Z", "x", "this_session:\n- one\n");
-    event(&app, "b", "2026-01-02T00:00:00Z", "y", "this_session:\n- two\ndecisions:\n  k: v\n");
-    app.ledger(&["--no-confirm", "--format", "1"]).exit(0).out_has("wrote");
-    let first = app.read(CURRENT);
-    assert!(
-        first.contains(
-            "### This Session\n- one\n- two\n\n### Decisions\n- **k:** v\n\n---\n_synthesized:\n  event_count: 2\n"
-        ),
-        "{first}"
-    );
-    app.ledger(&["--check"]).succeeds();
-    app.ledger(&["--no-confirm", "--format", "1"]).exit(0);
-    assert_eq!(app.read(CURRENT), first);
-    // A page that says the same is left alone until something changes, or somebody asks for another format.
-    app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("is up to date");
-    app.ledger(&["--no-confirm", "--format", "2"]).exit(0).out_has("wrote");
-    assert_eq!(field(&app.read(CURRENT), "format"), "2");
-    app.ledger(&["--no-confirm", "--format", "1"]).exit(0).out_has("wrote");
-    event(&app, "c", "2026-01-02T00:00:00Z", "z", "now: more\n");
-    app.ledger(&["--no-confirm"]).exit(0).out_has("wrote");
-    assert_eq!(field(&app.read(CURRENT), "format"), "2");
-    std::fs::remove_file(app.path.join(EVENTS).join("c.md")).unwrap();
-    app.write(".shopfloor/config.toml", "[ledger-synth]\nformat = 1\n");
-    app.ledger(&["--no-confirm"]).exit(0).out_has("wrote");
-    assert_eq!(app.read(CURRENT), first);
-    app.ledger(&["--format", "3"]).exit(2).err_has("format must be 1 or 2, not `3`");
-    app.write(".shopfloor/config.toml", "[ledger-synth]\nformat = \"one\"\n");
-    app.ledger(&["--no-confirm"]).exit(2).err_has("`format` must be a whole number").err_has("config.toml:2");
+    event(&app, "a", "2026-01-02T00:00:00Z", "x", "this_session:\n- one\n");
+    let new = synth(&app);
+    let page = "## Ledger\n\n### This Session\n- one\n";
+    let fields = "  event_count: 1\n  latest_ts: 2026-01-02T00:00:00Z\n  generated_at: 2026-01-02T00:00:00Z\n";
+    let app_hash = app.sh(&format!("printf {page:?} | sha256sum | cut -d' ' -f1")).exit(0).stdout;
+    let own = format!("  format: 1\n  inputs: {}\n  skipped: 0\n  output: {}", "0".repeat(64), app_hash);
+    let footer = |more: &str| format!("\n---\n_synthesized:\n{fields}{more}\n---\n");
+    let edited =
+        || app.sh("ls .git/shopfloor/ledger-synth/edited 2>/dev/null | wc -l").exit(0).stdout.trim().to_owned();
+    for (old, kept) in [(format!("{page}{}", footer(&own)), "0"), (format!("{page}{}", footer("")), "1")] {
+        app.write(CURRENT, &old);
+        app.ledger(&["--check"]).exit(1).any_out().err_has("an older ledger-synth wrote it");
+        app.ledger(&["--yes"]).exit(0).any_err().out_has("wrote ");
+        assert_eq!((app.read(CURRENT), edited().as_str()), (new.clone(), kept), "{old}");
+    }
 }
 
 /// Case 15 of the design.

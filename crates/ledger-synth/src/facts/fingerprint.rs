@@ -1,0 +1,65 @@
+//! The fingerprint of a ledger that is in order, in git's private directory: while it is the same, a run has nothing to do.
+//! What is damaged, doubtful or of another version is none; the output never depends on it.
+
+use std::path::PathBuf;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::fs::{self, CacheFile};
+use shopfloor_core::hash::{Digest, DigestBuilder};
+
+use super::directory::is_event_name;
+use super::{EVENTS, Ledger};
+
+/// The names and times of a ledger's files, and what else decides the text of its page.
+#[derive(PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Where it is remembered.
+    file: PathBuf,
+    digest: Digest,
+}
+
+impl Fingerprint {
+    /// None while a file may change without a new time, or if there is no page.
+    pub fn of(ledger: &Ledger, has_stamp: bool) -> Result<Option<Fingerprint>> {
+        let cache = ledger.state().join("cache");
+        let (Some(dir), Ok(since)) = (ledger.open(EVENTS)?, fs::clock(&cache)) else { return Ok(None) };
+        let Some(page) = ledger.current_stat().ok().flatten() else { return Ok(None) };
+        let names = dir.names(is_event_name)?;
+        // The directory itself changes whenever a name in it does.
+        let mut stats = vec![page, dir.stat()?];
+        for stat in dir.stats_of(&names)? {
+            let Some(stat) = stat else { return Ok(None) };
+            stats.push(stat);
+        }
+        if !stats.iter().all(|stat| stat.is_settled(since)) {
+            return Ok(None);
+        }
+        let mut digest = DigestBuilder::default();
+        let version = env!("CARGO_PKG_VERSION");
+        digest.add(
+            format!("{version} {:?} {:?} {has_stamp} {}\0", ledger.page, ledger.settings.root, names.len()).as_bytes(),
+        );
+        for name in &names {
+            digest.add(name.as_encoded_bytes());
+            digest.add(b"\0");
+        }
+        stats.iter().for_each(|stat| digest.add(&stat.key()));
+        Ok(Some(Fingerprint { file: cache.join(format!("{}.in-order", ledger.word())), digest: digest.finish() }))
+    }
+
+    /// How many events there were when the ledger with this fingerprint was in order.
+    pub fn known_count(&self) -> Option<usize> {
+        let known = String::from_utf8(fs::read_no_follow(&self.file).ok()??).ok()?;
+        known.strip_prefix(&format!("{} ", self.digest))?.trim_end().parse().ok()
+    }
+
+    /// Remembers that the ledger is in order. If it cannot be written, the next run only takes longer.
+    pub fn remember(&self, count: usize) {
+        let text = format!("{} {count}\n", self.digest);
+        let written = CacheFile::create(&self.file).and_then(|mut file| {
+            file.write(text.as_bytes())?;
+            file.finish()
+        });
+        drop(written);
+    }
+}
