@@ -2,7 +2,7 @@
 //! asynchronous part. Each tool does what the command of that name does.
 
 mod answers;
-mod stream;
+mod delivered;
 mod tools;
 
 use std::future::Future;
@@ -10,11 +10,14 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, InitializeResult,
     JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ServerHandler, ServiceExt};
 use serde::Serialize;
 use serde_json::Value;
@@ -22,9 +25,11 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Options, Ui, printable};
+use tokio::io::{Stdin, Stdout};
+use tokio_util::sync::CancellationToken;
 
 use self::answers::{AgentsAnswer, EventAnswer, SentAnswer, WorkerFailure, WorkersAnswer};
-use self::stream::{DeliverySpeed, HandedEvents, Once, PROMPT, STALE, WatchedStdin, WatchedStdout};
+use self::delivered::DeliveredEvents;
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, TaskArgs};
 use super::{subtree, worker};
@@ -52,7 +57,6 @@ const PATIENCE: u64 = 50;
 /// How often a client that asked for it is told that its call is still under way.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// Serves until the client disconnects.
 /// The agent whose tools would be served.
 #[derive(Serialize)]
 struct ServerAnswer<'a> {
@@ -60,6 +64,7 @@ struct ServerAnswer<'a> {
     name: &'a str,
 }
 
+/// Serves until the client disconnects.
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find_for_speaker(env)?;
     let caller = agents::speaker(&place, args.caller.id.as_deref())?;
@@ -74,27 +79,21 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let failed = |what: &str, e: String| Failure::failed(format!("cannot {what}")).because(io::Error::other(e));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|e| failed("start the MCP server", e.to_string()))?;
-    let handed = HandedEvents::new(env);
     let server = Server {
         env: env.clone(),
         place: place.seen_from(&caller.worktree),
         id: caller.agent.id.clone(),
-        handed: handed.clone(),
-        disconnected: Once::default(),
+        delivered: DeliveredEvents::default(),
+        over: CancellationToken::new(),
         latest: Arc::default(),
-        waits: Arc::default(),
-        interrupted: Once::default(),
         order: Arc::default(),
     };
     let (stdin, stdout) = rmcp::transport::stdio();
-    let reader = WatchedStdin { inner: stdin, ended: server.disconnected.clone() };
-    let writer = WatchedStdout { inner: stdout, line: Vec::new(), handed };
-    let (interrupted, order) = (server.interrupted.clone(), server.order.clone());
+    let client = Client { stream: AsyncRwTransport::new(stdin, stdout), over: server.over.clone() };
+    let (over, order) = (server.over.clone(), server.order.clone());
     let ended = runtime.block_on(async {
-        let running = server.serve((reader, writer)).await;
+        let running = server.serve_with_ct(client, over).await;
         let running = running.map_err(|e| failed("serve MCP", e.to_string()))?;
-        let stop = running.cancellation_token();
-        interrupted.then(move || stop.cancel());
         running.waiting().await.map_err(|e| failed("serve MCP", e.to_string()))
     });
     // A call under way is finished, though nobody reads its answer.
@@ -113,21 +112,43 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
 }
 
+/// The client's end of the connection. No wait goes on for one that has disconnected.
+struct Client {
+    stream: AsyncRwTransport<RoleServer, Stdin, Stdout>,
+    over: CancellationToken,
+}
+
+impl Transport<RoleServer> for Client {
+    type Error = io::Error;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.stream.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let received = self.stream.receive().await;
+        if received.is_none() {
+            self.over.cancel();
+        }
+        received
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.stream.close().await
+    }
+}
+
 #[derive(Clone)]
 struct Server {
     env: Env,
     place: Place,
     id: String,
-    handed: HandedEvents,
-    /// The client has closed its end.
-    disconnected: Once,
+    delivered: DeliveredEvents,
+    /// The client has disconnected, or a signal arrived.
+    over: CancellationToken,
     /// Ends the wait that began last.
-    latest: Arc<Mutex<Once>>,
-    /// Held by the wait that is under way. The next wait ends that one and begins afterwards.
-    waits: Arc<tokio::sync::Mutex<()>>,
-    /// A signal arrived.
-    interrupted: Once,
-    /// Orders the calls, so that an agent's reports are published in the order in which it made them.
+    latest: Arc<Mutex<CancellationToken>>,
+    /// Orders the other calls, so that an agent's reports are published in the order in which it made them.
     order: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -139,15 +160,8 @@ fn to_value(answer: &impl Serialize) -> ToolResult {
 
 impl Server {
     /// Does what a tool does; none if there is no such tool. Blocks.
-    fn call(
-        &self,
-        name: &str,
-        args: &JsonObject,
-        request: &RequestContext<RoleServer>,
-        ended: &Once,
-    ) -> Option<ToolResult> {
-        self.handed.give_back_stale();
-        self.handed.next_call(args.get("after_event_id").and_then(Value::as_u64));
+    fn call(&self, name: &str, args: &JsonObject, ended: &CancellationToken) -> Option<ToolResult> {
+        self.delivered.next_call(args.get("after_event_id").and_then(Value::as_u64));
         // The repository is read anew, from the agent's own worktree wherever the server was started.
         let home = self.place.here.as_ref().map_or(&self.env.cwd, |worktree| &worktree.path);
         // An agent whose worktree is gone can still report and wait.
@@ -162,7 +176,7 @@ impl Server {
             "spawn_subtree" => self.spawn_subtree(&ui, &env, &place, args),
             "spawn_workers" => self.spawn_workers(&ui, &env, &place, args),
             "notify_parent" => self.notify_parent(&env, &place, args),
-            "wait_for_event" => self.wait_for_event(&env, &place, args, request, ended),
+            "wait_for_event" => self.wait_for_event(&env, &place, args, ended),
             "list_agents" => list_agents(&ui, &env, &place),
             _ => return None,
         })
@@ -204,8 +218,8 @@ impl Server {
 
     fn notify_parent(&self, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
         let status = required(args, "status")?;
-        let status = EventStatus::parse(&status)
-            .ok_or_else(|| Failure::usage(format!("`status` must be success, failure or info, not `{status}`")))?;
+        let status = EventStatus::from_str(&status, false)
+            .map_err(|_| Failure::usage(format!("`status` must be success, failure or info, not `{status}`")))?;
         let message = required(args, "message")?;
         let notification = Notification { status, message: &message, kind: None, dedupe: None, named: Some(&self.id) };
         let published = notify(env, place, &notification)?;
@@ -215,21 +229,13 @@ impl Server {
     /// An event that was there at once counts as taken with the client's next call. An event that the client had to
     /// wait for is leased, because the client may have given up: it is delivered once more unless the next call
     /// acknowledges it.
-    fn wait_for_event(
-        &self,
-        env: &Env,
-        place: &Place,
-        args: &JsonObject,
-        request: &RequestContext<RoleServer>,
-        ended: &Once,
-    ) -> ToolResult {
+    fn wait_for_event(&self, env: &Env, place: &Place, args: &JsonObject, ended: &CancellationToken) -> ToolResult {
         let begun = Instant::now();
         let (filter, seconds) = parse_wait(args)?;
-        let is_given_up = || ended.is_over() || request.ct.is_cancelled() || self.disconnected.is_over();
-        if is_given_up() {
+        if ended.is_cancelled() {
             return to_value(&EventAnswer::cancelled());
         }
-        if let Some(event) = self.handed.redeliver(&filter) {
+        if let Some(event) = self.delivered.redeliver(&filter) {
             let mut record = event.answer();
             record.insert("redelivered".into(), true.into());
             return to_value(&EventAnswer { event: Some(record), redelivered: true, ..EventAnswer::default() });
@@ -237,42 +243,40 @@ impl Server {
         let caller = agents::require(place, &self.id)?;
         let spool = Spool::new(&place.shared(), &caller.agent.id);
         let mut wait = EventWait::new(env, place, spool, filter, Signals::Unwatched)?;
-        self.wake_when_over(&wait, request, ended);
+        let (wake, token) = (wait.watch.waker(), ended.clone());
+        tokio::runtime::Handle::current().spawn(async move {
+            token.cancelled().await;
+            wake();
+        });
         let answer = match wait.next(begun.checked_add(Duration::from_secs(seconds)))? {
             // Nobody will read the answer.
-            WaitOutcome::Event(claim) if is_given_up() => {
+            WaitOutcome::Event(claim) if ended.is_cancelled() => {
                 claim.give_back()?;
                 EventAnswer::cancelled()
             }
             WaitOutcome::Event(claim) => {
                 let event = claim.event.answer();
-                let delivery = if begun.elapsed() < PROMPT { DeliverySpeed::Prompt } else { DeliverySpeed::Late };
-                self.handed.add(*claim, delivery);
-                let handed = self.handed.clone();
-                tokio::runtime::Handle::current().spawn(async move {
-                    tokio::time::sleep(STALE * 2).await;
-                    handed.give_back_stale();
-                });
+                self.delivered.add(*claim, env.later().now, begun.elapsed())?;
                 EventAnswer { event: Some(event), ..EventAnswer::default() }
             }
-            _ if ended.is_over() => EventAnswer::cancelled(),
+            _ if ended.is_cancelled() => EventAnswer::cancelled(),
             WaitOutcome::Timeout | WaitOutcome::Signal(_) => EventAnswer { timeout: true, ..EventAnswer::default() },
         };
         to_value(&answer)
     }
 
-    /// Wakes a wait when the client disconnects or cancels the request, or when a later wait begins.
-    fn wake_when_over(&self, wait: &EventWait<'_>, request: &RequestContext<RoleServer>, ended: &Once) {
-        let (wake, token) = (wait.watch.waker(), request.ct.clone());
-        let wake = Arc::new(Mutex::new(Some(wake)));
-        for once in [&self.disconnected, ended] {
-            let wake = wake.clone();
-            once.then(move || wake_once(&wake));
-        }
-        tokio::runtime::Handle::current().spawn(async move {
-            token.cancelled().await;
-            wake_once(&wake);
+    /// The token of a wait that begins now, and that ends the one before: it is over with the client, when the client
+    /// cancels the request, and when a later wait begins.
+    fn begin_wait(&self, request: &RequestContext<RoleServer>) -> CancellationToken {
+        let ended = self.over.child_token();
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *latest, ended.clone()).cancel();
+        let (cancelled, token) = (request.ct.clone(), ended.clone());
+        tokio::spawn(async move {
+            cancelled.cancelled().await;
+            token.cancel();
         });
+        ended
     }
 }
 
@@ -307,12 +311,6 @@ async fn report_progress(context: RequestContext<RoleServer>) {
         if context.peer.notify_progress(progress).await.is_err() {
             return;
         }
-    }
-}
-
-fn wake_once<F: FnOnce()>(wake: &Mutex<Option<F>>) {
-    if let Some(wake) = wake.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        wake();
     }
 }
 
@@ -356,22 +354,17 @@ impl ServerHandler for Server {
         let server = self.clone();
         let name = request.name.clone();
         let args = request.arguments.unwrap_or_default();
-        // The requests are ordered here, because the threads below are not.
-        let ended = Once::default();
-        if name == "wait_for_event" {
-            std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), ended.clone()).end();
-        }
-        // A wait must not delay other calls, so waits have a queue of their own. Both queues are fair: if a later wait
-        // could begin first, the one that it ends would not answer until its time is up.
-        let queue = if name == "wait_for_event" { &self.waits } else { &self.order };
-        let turn = queue.lock().await;
         let progress = tokio::spawn(report_progress(context.clone()));
-        let called = tokio::task::spawn_blocking(move || server.call(&name, &args, &context, &ended)).await;
+        let (ended, turn) = match &*name {
+            // A wait must not delay other calls.
+            "wait_for_event" => (self.begin_wait(&context), None),
+            _ => (self.over.clone(), Some(self.order.lock().await)),
+        };
+        let called = tokio::task::spawn_blocking(move || server.call(&name, &args, &ended)).await;
         drop(turn);
         progress.abort();
         if proc::check_interrupt().is_err() {
-            self.disconnected.end();
-            self.interrupted.end();
+            self.over.cancel();
         }
         let answer: Option<ToolResult> = called.map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
         let result = match answer {
