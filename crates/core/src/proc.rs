@@ -332,35 +332,6 @@ impl Cmd {
     }
 }
 
-/// Calls `then` once this process has ended; at once if it is gone already;
-/// `false` where the system has no way to tell. Costs a sleeping thread; nothing wakes before that.
-pub fn when_ended(pid: u32, then: impl FnOnce() + Send + 'static) -> bool {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::event::{PollFd, PollFlags, poll};
-        use rustix::process::{PidfdFlags, pidfd_open};
-        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
-        let fd = match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(fd) => fd,
-            Err(rustix::io::Errno::SRCH) => {
-                then();
-                return true;
-            }
-            Err(_) => return false,
-        };
-        thread::spawn(move || {
-            while poll(&mut [PollFd::new(&fd, PollFlags::IN)], None).is_err() {}
-            then();
-        });
-        true
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (pid, then);
-        false
-    }
-}
-
 /// Maps a list on all cores and keeps its order. A short list is mapped on this thread, because another one would cost
 /// more than it saves.
 pub fn map_parallel<T: Sync, R: Send>(items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R> {

@@ -32,6 +32,9 @@ pub struct AgentRun {
     pub exit: Option<RunExit>,
     #[serde(default)]
     pub died: bool,
+    /// Whether the agent itself has reported its result, so that its exit does not report it again.
+    #[serde(default)]
+    pub has_reported: bool,
 }
 
 /// How a command ended: `{"code":N}` or `{"signal":N}`.
@@ -170,25 +173,21 @@ pub fn all(shared: &Path) -> Result<Vec<AgentRun>> {
     records.map(|name| load_file(&dir.join(name))).filter_map(Result::transpose).collect()
 }
 
-/// The note that a run has reported its result.
-#[derive(Default, Deserialize, Serialize)]
-#[serde(default)]
-struct ResultNote {
-    v: u64,
-    incarnation: Option<String>,
-}
-
-/// Records that the agent's run already reported its result, so that its exit does not report it again.
+/// Records that the agent's run has reported its result.
 pub fn mark_reported(shared: &Path, id: &str) -> Result<()> {
-    let Some(run) = load(shared, id)?.filter(|run| run.ended.is_none()) else { return Ok(()) };
-    let _lock = Lock::take(&file(shared, id, "done.lock"))?;
-    record::save(&file(shared, id, "done"), &ResultNote { v: 1, incarnation: Some(run.incarnation) })
+    if load(shared, id)?.is_none_or(|run| run.ended.is_some()) {
+        return Ok(());
+    }
+    let _mutex = lock(shared, id)?;
+    match load(shared, id)?.filter(|run| run.ended.is_none()) {
+        Some(run) => save(shared, &AgentRun { has_reported: true, ..run }),
+        None => Ok(()),
+    }
 }
 
-/// Whether this run already reported its result.
+/// Whether this run has reported its result.
 pub fn has_reported(shared: &Path, run: &AgentRun) -> Result<bool> {
-    let note: ResultNote = record::load_or_default(&file(shared, &run.agent.id, "done"))?;
-    Ok(note.incarnation.as_ref() == Some(&run.incarnation))
+    Ok(load(shared, &run.agent.id)?.is_some_and(|now| now.has_reported && now.incarnation == run.incarnation))
 }
 
 /// Deletes the records of an agent's runs, after its removal.
@@ -201,6 +200,7 @@ pub fn forget(shared: &Path, id: &str) -> Result<()> {
             fs::remove(&runs_dir(shared).join(&name))?;
         }
     }
+    // Earlier versions had a file of its own for a result that was reported.
     for end in ["json", "done", "done.lock", "lock"] {
         fs::remove(&file(shared, id, end))?;
     }

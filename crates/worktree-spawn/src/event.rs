@@ -1,7 +1,7 @@
 //! Events: one JSON line each. An event is kept whole, including keys that a later version adds.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::time;
 
@@ -19,21 +19,6 @@ pub enum EventStatus {
     Info,
 }
 
-impl EventStatus {
-    pub fn word(self) -> &'static str {
-        match self {
-            EventStatus::Success => "success",
-            EventStatus::Failure => "failure",
-            EventStatus::Info => "info",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<EventStatus> {
-        let all = [EventStatus::Success, EventStatus::Failure, EventStatus::Info];
-        all.into_iter().find(|status| status.word() == word)
-    }
-}
-
 /// The type of the event by which an agent of this kind reports that it has finished.
 pub fn completion(kind: AgentKind) -> &'static str {
     match kind {
@@ -43,21 +28,11 @@ pub fn completion(kind: AgentKind) -> &'static str {
 }
 
 /// Why bytes are not an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventError {
     /// A later version of this program wrote them, and can read them.
-    Newer(u64),
-    /// They are malformed, for this reason.
-    Malformed(String),
-}
-
-impl std::fmt::Display for EventError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            EventError::Newer(version) => write!(f, "version {version} is newer than this program knows"),
-            EventError::Malformed(why) => f.write_str(why),
-        }
-    }
+    Newer,
+    Malformed,
 }
 
 /// An event before it is published.
@@ -73,55 +48,29 @@ pub struct EventDraft {
     pub more: Vec<(&'static str, Value)>,
 }
 
-/// An event as it is written, in this order of keys.
-#[derive(Serialize)]
-struct EventRecord<'a> {
-    v: u64,
-    id: u64,
-    uid: String,
-    ts: String,
-    #[serde(rename = "type")]
-    kind: &'a str,
-    from: EventSender<'a>,
-    to: Option<&'a str>,
-    status: EventStatus,
-    message: &'a str,
-    branch: Option<&'a str>,
-    head: Option<&'a str>,
-}
-
-/// The agent that an event is from.
-#[derive(Serialize)]
-struct EventSender<'a> {
-    id: &'a str,
-    kind: AgentKind,
-    role: Option<&'a str>,
-    birth_branch: Option<&'a str>,
-}
-
 impl EventDraft {
-    /// The record of an event from `agent`. Its number is 0 until the spool gives it one.
+    /// The record of an event from `agent`, with its keys in this order. Its number is 0 until the spool gives it one.
     pub fn into_record(self, env: &Env, agent: &Agent) -> Map<String, Value> {
-        let from = EventSender {
-            id: &agent.id,
-            kind: agent.kind,
-            role: agent.role.as_deref(),
-            birth_branch: agent.birth_branch.as_deref(),
-        };
-        let record = EventRecord {
-            v: 1,
-            id: 0,
-            uid: new_uid(),
-            ts: env.later().now.to_string(),
-            kind: &self.kind,
-            from,
-            to: agent.parent.as_deref(),
-            status: self.status,
-            message: &self.message,
-            branch: self.branch.as_deref(),
-            head: self.head.as_deref(),
-        };
-        let Ok(Value::Object(mut event)) = serde_json::to_value(record) else { return Map::new() };
+        let from = json!({
+            "id": agent.id,
+            "kind": agent.kind,
+            "role": agent.role,
+            "birth_branch": agent.birth_branch,
+        });
+        let record = json!({
+            "v": 1,
+            "id": 0,
+            "uid": new_uid(),
+            "ts": env.later().now.to_string(),
+            "type": self.kind,
+            "from": from,
+            "to": agent.parent,
+            "status": self.status,
+            "message": self.message,
+            "branch": self.branch,
+            "head": self.head,
+        });
+        let Value::Object(mut event) = record else { return Map::new() };
         event.extend(self.more.into_iter().map(|(key, value)| (key.to_owned(), value)));
         event
     }
@@ -132,21 +81,15 @@ impl EventDraft {
 pub struct SpoolEvent(pub Map<String, Value>);
 
 impl SpoolEvent {
-    /// Parses an event, or says what is wrong with it.
+    /// Parses an event.
     pub fn parse(bytes: &[u8]) -> Result<SpoolEvent, EventError> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|e| EventError::Malformed(e.to_string()))?;
-        let malformed = |why: &str| Err(EventError::Malformed(why.to_owned()));
-        let Value::Object(map) = value else { return malformed("it is not a JSON object") };
+        let map = serde_json::from_slice(bytes).map_err(|_| EventError::Malformed)?;
         let event = SpoolEvent(map);
         match event.0.get("v").and_then(Value::as_u64) {
-            Some(1) => {}
-            Some(v @ 2..) => return Err(EventError::Newer(v)),
-            Some(_) | None => return malformed("it has no version"),
+            Some(1) if !event.uid().is_empty() && !event.kind().is_empty() && event.id() != 0 => Ok(event),
+            Some(2..) => Err(EventError::Newer),
+            _ => Err(EventError::Malformed),
         }
-        if event.uid().is_empty() || event.kind().is_empty() || event.id() == 0 {
-            return malformed("it has no id, uid or type");
-        }
-        Ok(event)
     }
 
     fn text(&self, key: &str) -> &str {

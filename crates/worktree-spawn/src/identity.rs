@@ -20,14 +20,14 @@ const VERSION: u64 = 1;
 const LONGEST_ID: usize = 1000;
 
 /// The kind of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentKind {
-    /// The agent of the main checkout, or of a worktree that was not spawned.
+    // The agent of the main checkout, or of a worktree that was not spawned.
     Root,
-    /// An agent in a worktree of its own.
+    // An agent in a worktree of its own.
     Subtree,
-    /// An agent seated in its parent's worktree.
+    // An agent seated in its parent's worktree.
     Worker,
 }
 
@@ -87,23 +87,16 @@ impl Agent {
     }
 
     /// A child of this agent; the caller fills in the rest.
-    pub fn child(&self, kind: AgentKind, id: String, slug: &str, requested: &str, now: Timestamp) -> Agent {
-        let parents = self.parents.iter().chain([&self.id]).cloned().collect();
+    pub fn child(&self, kind: AgentKind, id: &str, slug: &str, requested: &str, now: Timestamp) -> Agent {
         Agent {
-            v: VERSION,
-            id,
             kind,
             birth_branch: self.birth_branch.clone(),
             slug: slug.to_owned(),
             requested: requested.to_owned(),
             parent: Some(self.id.clone()),
-            parents,
+            parents: self.parents.iter().chain([&self.id]).cloned().collect(),
             level: self.level + 1,
-            role: None,
-            agent: None,
-            base_sha: None,
-            incarnation: new_uid(),
-            created: now.to_string(),
+            ..Agent::root(id, None, now)
         }
     }
 

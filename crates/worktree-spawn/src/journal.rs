@@ -54,6 +54,9 @@ pub struct SpawnJournal {
     /// empty one was there.
     #[serde(skip)]
     pub makes_dirs: Vec<PathBuf>,
+    /// Whether anybody else than git and this process may have written into the worktree, for the process that makes it.
+    #[serde(skip)]
+    pub ran_hook: bool,
 }
 
 impl Journaled for SpawnJournal {
@@ -131,17 +134,24 @@ pub fn begin<J: Journaled>(shared: &Path, entry: J) -> Result<OpenJournal<J>> {
     Ok(open)
 }
 
+/// The journals that can be read, each with its path. Changes nothing.
+fn readable<J: Journaled>(shared: &Path) -> Result<Vec<(PathBuf, J)>> {
+    let dir = shared.join(J::DIR);
+    let paths = fs::list(&dir)?.into_iter().map(|name| dir.join(name));
+    let read = |path: PathBuf| {
+        let bytes = fs::read_no_follow(&path).ok().flatten()?;
+        parse::<J>(&bytes).ok().map(|entry| (path, entry))
+    };
+    Ok(paths.filter(|path| path.extension().is_some_and(|e| e == "json")).filter_map(read).collect())
+}
+
 /// The ids of agents whose spawn or removal was killed. Changes nothing.
 pub fn left_behind<J: Journaled>(shared: &Path) -> Result<Vec<String>> {
-    let dir = shared.join(J::DIR);
     let mut ids = Vec::new();
-    for name in fs::list(&dir)? {
-        let path = dir.join(name);
+    for (path, entry) in readable::<J>(shared)? {
         let lock = lock_file(&path);
-        let is_free = || Ok(!lock.exists() || Lock::try_existing(&lock)?.is_some());
-        if path.extension().is_some_and(|e| e == "json") && is_free()? {
-            let entry = fs::read_no_follow(&path).ok().flatten().and_then(|bytes| parse::<J>(&bytes).ok());
-            ids.extend(entry.map(|entry| entry.id().to_owned()));
+        if !lock.exists() || Lock::try_existing(&lock)?.is_some() {
+            ids.push(entry.id().to_owned());
         }
     }
     Ok(ids)
@@ -221,15 +231,5 @@ fn parse<J: Journaled>(bytes: &[u8]) -> std::result::Result<J, String> {
 
 /// Whether the spawn of this agent is still under way.
 pub fn is_under_way(shared: &Path, id: &str) -> Result<bool> {
-    let dir = shared.join(SpawnJournal::DIR);
-    for name in fs::list(&dir)? {
-        let path = dir.join(name);
-        if path.extension().is_some_and(|e| e == "json")
-            && let Some(bytes) = fs::read_no_follow(&path)?
-            && serde_json::from_slice::<SpawnJournal>(&bytes).is_ok_and(|spawn| spawn.id == id)
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(readable::<SpawnJournal>(shared)?.iter().any(|(_, spawn)| spawn.id == id))
 }

@@ -57,20 +57,26 @@ impl Place {
         git.common(&self.common_dir)
     }
 
-    /// Removes something of git's or our own below the common directory, whatever has become a link there.
-    pub fn remove_state(&self, path: &Path) -> Result<()> {
+    /// Something of git's or our own below the common directory, for core's [`Root`], which follows no link there.
+    fn below(&self, path: &Path) -> Result<RelPath> {
         let below = path.strip_prefix(&self.common_dir).unwrap_or(path);
-        let below =
-            RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(format!("{}: {e}", path.display())))?;
-        Root::open(&self.common_dir)?.remove_tree(&below)
+        RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(format!("{}: {e}", path.display())))
+    }
+
+    /// Removes it.
+    pub fn remove_state(&self, path: &Path) -> Result<()> {
+        Root::open(&self.common_dir)?.remove_tree(&self.below(path)?)
+    }
+
+    /// Gives it another name that is free; `false`, and nothing done, if that is taken or nothing is there.
+    pub fn move_state(&self, from: &Path, to: &Path) -> Result<bool> {
+        Root::open(&self.common_dir)?.rename_new(&self.below(from)?, &self.below(to)?)
     }
 
     /// Replaces a file of git's in a worktree's record.
     pub fn replace_in_record(&self, record: &Path, name: &str, text: &[u8]) -> Result<()> {
-        let below = Path::new("worktrees").join(record.file_name().unwrap_or_default()).join(name);
-        let below =
-            RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(format!("{}: {e}", record.display())))?;
-        Root::open(&self.common_dir)?.replace(&below, text)
+        let record = self.common_dir.join("worktrees").join(record.file_name().unwrap_or_default());
+        Root::open(&self.common_dir)?.replace(&self.below(&record.join(name))?, text)
     }
 
     /// The state that all worktrees share.

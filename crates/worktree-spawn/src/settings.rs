@@ -39,24 +39,12 @@ pub struct Settings {
     pub warnings: Vec<String>,
 }
 
-/// Flags that override settings.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Flags<'a> {
-    pub agent: Option<&'a str>,
-    pub launcher: Option<&'a str>,
-    pub probe: Option<&'a str>,
-    pub max_depth: Option<&'a str>,
-}
+/// Flags that override settings, by their names.
+pub type Flags<'a> = &'a [(&'a str, Option<&'a Path>)];
 
 /// Reads the settings from every place that may set them.
 pub fn load_config(env: &Env, home: &Home, flags: Flags<'_>) -> Result<Config> {
-    let flags = [
-        ("agent", flags.agent.map(Path::new)),
-        ("launcher", flags.launcher.map(Path::new)),
-        ("probe", flags.probe.map(Path::new)),
-        ("max_depth", flags.max_depth.map(Path::new)),
-    ];
-    config::load(env, home, TOOL, SETTINGS, &flags, false)
+    config::load(env, home, TOOL, SETTINGS, flags, false)
 }
 
 impl Settings {

@@ -1,10 +1,9 @@
-//! Sleeping until something happens: a file changes, a process ends, or a signal arrives.
+//! Sleeping until something happens: a file changes, or a signal arrives.
 
-use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
@@ -34,15 +33,12 @@ pub enum Signals {
     Unwatched,
 }
 
-/// A set of watched directories and processes.
+/// A set of watched directories.
 #[derive(Debug)]
 pub struct Watch {
     watcher: Option<RecommendedWatcher>,
     send: Sender<WakeCause>,
     wakes: Receiver<WakeCause>,
-    /// The processes that are watched.
-    pids: Vec<u32>,
-    ended: Arc<Mutex<BTreeSet<u32>>>,
     is_blind: bool,
     is_writing: Arc<AtomicBool>,
 }
@@ -68,7 +64,7 @@ impl Watch {
         });
         let watcher = watcher.ok();
         let is_blind = watcher.is_none();
-        Watch { watcher, send, wakes, pids: Vec::new(), ended: Arc::default(), is_blind, is_writing }
+        Watch { watcher, send, wakes, is_blind, is_writing }
     }
 
     /// Calls `write`, which may block; a signal ends the process meanwhile. If a signal arrived before, returns it and
@@ -104,26 +100,6 @@ impl Watch {
     /// Whether changes may go unnoticed.
     pub fn is_blind(&self) -> bool {
         self.is_blind
-    }
-
-    /// Watches a process, which wakes the sleeper once when it ends.
-    pub fn process(&mut self, pid: u32) {
-        if !self.pids.contains(&pid) {
-            self.pids.push(pid);
-            let (send, ended) = (self.send.clone(), self.ended.clone());
-            let wake = move || {
-                ended.lock().unwrap_or_else(PoisonError::into_inner).insert(pid);
-                let _ = send.send(WakeCause::Change);
-            };
-            if !proc::when_ended(pid, wake) {
-                self.is_blind = true;
-            }
-        }
-    }
-
-    /// Whether a watched process has ended.
-    pub fn has_ended(&self, pid: u32) -> bool {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).contains(&pid)
     }
 
     /// Sleeps until something happens or the time is up. Causes that have accumulated count as one.

@@ -60,6 +60,15 @@ impl Root {
         clear(top, self.mount()?).at("remove", self.path())
     }
 
+    /// As [`move_new`](Self::move_new), and brings the new name to the disk.
+    pub fn rename_new(&self, from: &RelPath, to: &RelPath) -> Result<bool> {
+        let is_moved = self.move_new(from, to)?;
+        if let (true, Reach::There(dir)) = (is_moved, self.reach(to)?) {
+            sync_dir(&dir).at("sync the directory of", &self.join(to))?;
+        }
+        Ok(is_moved)
+    }
+
     /// Replaces a file of git's or our own below, whose directory is there. A link in its place is replaced, too.
     pub fn replace(&self, rel: &RelPath, bytes: &[u8]) -> Result<()> {
         let path = self.join(rel);

@@ -69,12 +69,12 @@ impl WorktreeDir {
     /// Gives it another name in the directory that it lies in; `false` if that is taken.
     pub fn rename(&mut self, name: &OsStr) -> Result<bool> {
         let name = RelPath::parse_os(name).map_err(|e| Failure::failed(e.0))?;
-        if !self.parent.move_new(&self.name, &name)? {
+        if !self.parent.rename_new(&self.name, &name)? {
             return Ok(false);
         }
         if !self.parent.below(&name).is_ok_and(|found| found.is_some_and(|found| found.is_same(&self.dir))) {
             // Something else had its name by then.
-            self.parent.move_new(&name, &self.name)?;
+            self.parent.rename_new(&name, &self.name)?;
             return Ok(false);
         }
         self.name = name;

@@ -20,9 +20,7 @@ use shopfloor_core::text::{Position, shell_word};
 use crate::agent_program::settings_form;
 use crate::failure::SpawnFailure;
 use crate::identity::{Agent, AgentKind};
-use crate::known_agent::{
-    IGNORE_FILE, KnownAgent, MCP_FILE, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE, seat_dir,
-};
+use crate::known_agent::{IGNORE_FILE, KnownAgent, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE, seat_dir};
 use crate::launcher::word;
 use crate::layout;
 use crate::place::Worktree;
@@ -136,19 +134,10 @@ pub fn furnish(env: &Env, worktree: &Worktree, agent: &Agent, task: Option<&[u8]
     Ok(())
 }
 
-/// Which file names a subtree's MCP server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum McpFile {
-    /// `.mcp.json`, which agent programs find by themselves.
-    Standard,
-    /// A file of ours, because `.mcp.json` is checked in.
-    Own,
-}
-
-/// Writes the configuration by which a subtree's agent finds its tools, and returns the MCP file's path.
-pub fn connect(env: &Env, worktree: &Worktree, agent: &Agent, file: McpFile) -> Result<PathBuf> {
+/// Writes the configuration by which a subtree's agent finds its tools, and returns the MCP file's path. `path` is
+/// `.mcp.json`, which agent programs find by themselves, or a file of ours where that one is checked in.
+pub fn connect(env: &Env, worktree: &Worktree, agent: &Agent, path: &str) -> Result<PathBuf> {
     let files = WorktreeFiles::open(worktree)?;
-    let path = if file == McpFile::Own { OWN_MCP_FILE } else { MCP_FILE };
     files.merge(path, |object| add_server(object, env, &agent.id))?;
     let form = settings_form(agent.agent.as_deref());
     if form == SettingsForm::Gemini {

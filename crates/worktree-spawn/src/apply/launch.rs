@@ -12,14 +12,6 @@ use crate::layout;
 use crate::settings::Settings;
 use crate::tool::program;
 
-/// What became of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Launched {
-    Started,
-    /// The launcher is `none`, so a person has to start the agent.
-    NotStarted,
-}
-
 /// The command line that starts an agent under `worktree-spawn run`.
 pub fn run_line(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<String> {
     let name = known.agent.agent.clone().unwrap_or_else(|| settings.agent.clone());
@@ -30,10 +22,10 @@ pub fn run_line(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<St
     Ok(format!("{} run {} -- {command}", word(&program(env)), word(&known.agent.id)))
 }
 
-/// Starts an agent.
-pub fn launch(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<Launched> {
+/// Starts an agent; `false` if the launcher is `none`, so that a person has to start it.
+pub fn launch(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<bool> {
     if settings.launcher == Line::Shell(launcher::NONE.into()) {
-        return Ok(Launched::NotStarted);
+        return Ok(false);
     }
     let cmd = run_line(env, settings, known)?;
     let mut output = Vec::new();
@@ -42,7 +34,7 @@ pub fn launch(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<Laun
     let launcher = launcher::command(env, &settings.launcher, known, &cmd)?;
     let status = launcher.show_through(scratch, |bytes| output.extend_from_slice(bytes))?;
     if status.success() {
-        return Ok(Launched::Started);
+        return Ok(true);
     }
     let output = String::from_utf8_lossy(&output).trim().to_owned();
     Err(Failure::failed(format!("the launcher ended with {status}"))

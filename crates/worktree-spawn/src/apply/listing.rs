@@ -18,22 +18,34 @@ use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 use crate::layout::{encoded, sessions_dir};
-use crate::place::{Place, Worktree};
-use crate::settings::{Flags, Settings};
+use crate::place::Place;
+use crate::settings::Settings;
 use crate::spool::Spool;
 
-/// Which agents are listed, and how closely they are looked at.
-#[derive(Clone, Debug, Default)]
+// Which agents are listed, and how closely they are looked at.
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct ListingRequest {
-    /// Only this agent and those below it.
+    /// List only this agent and its descendants
+    #[arg(long, value_name = "ID")]
     pub under: Option<String>,
+    /// List only agents of this kind
+    #[arg(long)]
     pub kind: Option<AgentKind>,
-    pub only_live: bool,
-    pub only_dead: bool,
-    /// Whether to look for uncommitted changes.
-    pub with_status: bool,
-    /// Whether to count changed lines.
-    pub with_stat: bool,
+    /// List only agents whose command is running
+    #[arg(long, conflicts_with = "dead")]
+    pub live: bool,
+    /// List only agents whose command has ended
+    #[arg(long)]
+    pub dead: bool,
+    /// Also tell whether there are uncommitted changes, which is slower
+    #[arg(long)]
+    pub status: bool,
+    /// Also count the lines that changed since each worktree was made, which is slower
+    #[arg(long)]
+    pub stat: bool,
+    /// Ask this command whether an agent lives that `run` did not start: {id} {slug} {path} are filled in, exit 0 means
+    /// yes, 1 no [env: WORKTREE_SPAWN_PROBE]
+    #[arg(long, value_name = "CMD")]
     pub probe: Option<String>,
 }
 
@@ -132,8 +144,7 @@ impl ListedAgent {
 
 /// Lists the agents.
 pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Result<Vec<ListedAgent>> {
-    let flags = Flags { probe: request.probe.as_deref(), ..Flags::default() };
-    let settings = Settings::load(env, &place.home, flags)?;
+    let settings = Settings::load(env, &place.home, &[("probe", request.probe.as_deref().map(Path::new))])?;
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
     let all = agents::all(place)?;
     let under = request.under.as_deref().map(|name| agents::require(place, name)).transpose()?;
@@ -158,7 +169,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         let last = last_runs.remove(&agent.id);
         let (liveness, exit) = runs::liveness(env, place, settings.probe.as_ref(), &known, last, Deaths::of(ui))?;
         let is_dead = matches!(liveness, Liveness::Exited | Liveness::Died);
-        if (request.only_live && liveness != Liveness::Live) || (request.only_dead && !is_dead) {
+        if (request.live && liveness != Liveness::Live) || (request.dead && !is_dead) {
             continue;
         }
         let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
@@ -166,15 +177,16 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         let children = children.get(&agent.id).copied().unwrap_or(0);
         listed.push(ListedAgent { known, liveness, exit, pending, children, is_dirty: None, stat: None });
     }
-    if request.with_status {
+    if request.status {
         let git = Git::find(env)?;
         let dirty = proc::map_parallel(&listed, |listed| {
             let worktree = &listed.known.worktree;
-            (!worktree.is_lost).then(|| is_dirty(&git, place, worktree).map_err(|failure| failure.to_string()))
+            let is_dirty = || repository::is_dirty(&worktree.git(&git, place)?, worktree);
+            (!worktree.is_lost).then(|| is_dirty().map_err(|failure| failure.to_string()))
         });
         listed.iter_mut().zip(dirty).for_each(|(listed, dirty)| listed.is_dirty = dirty);
     }
-    if request.with_stat {
+    if request.stat {
         let git = Git::find(env)?;
         let stats = proc::map_parallel(&listed, |listed| diff_stat(&git, place, &listed.known));
         listed.iter_mut().zip(stats).for_each(|(listed, stat)| listed.stat = stat);
@@ -200,9 +212,4 @@ fn diff_stat(git: &Git, place: &Place, known: &KnownAgent) -> Option<DiffStat> {
         stat.deletions += counts.next().unwrap_or(0);
     }
     Some(stat)
-}
-
-fn is_dirty(git: &Git, place: &Place, worktree: &Worktree) -> Result<bool> {
-    let git = worktree.git(git, place)?;
-    repository::is_dirty(&git, worktree)
 }

@@ -2,6 +2,7 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::git::Git;
 
 use super::post;
 use crate::agent_run;
@@ -48,7 +49,7 @@ pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Resu
         status: notification.status,
         message: message.to_owned(),
         branch: caller.worktree.branch.clone(),
-        head: repository::head(env, &caller.worktree),
+        head: repository::head(&Git::find(env)?, &caller.worktree).unwrap_or_default(),
         more: Vec::new(),
     };
     let published = post::send(env, place, &caller, draft, notification.dedupe)?;

@@ -5,7 +5,6 @@ use shopfloor_core::error::Result;
 
 use crate::event::EventDraft;
 use crate::facts::agents;
-use crate::facts::repository;
 use crate::failure::SpawnFailure;
 use crate::identity::Agent;
 use crate::known_agent::KnownAgent;
@@ -14,21 +13,12 @@ use crate::spool::{self, Published, Spool};
 
 /// Sends an event. Exit 1 if the agent has no parent.
 pub fn send(env: &Env, place: &Place, from: &KnownAgent, draft: EventDraft, dedupe: Option<&str>) -> Result<Published> {
-    let is_gone = from.agent.parent.is_some() && from.is_gone();
-    let sender = if is_gone { Sender::Gone } else { Sender::Present };
-    publish(env, place, &from.agent, draft, dedupe, sender)
+    publish(env, place, &from.agent, draft, dedupe, from.agent.parent.is_some() && from.is_gone())
 }
 
 /// Sends an event for an agent whose worktree may be gone.
 pub fn send_as(env: &Env, place: &Place, agent: &Agent, draft: EventDraft, dedupe: Option<&str>) -> Result<Published> {
-    publish(env, place, agent, draft, dedupe, Sender::Present)
-}
-
-/// Whether the sender was removed. The event of a removed agent names its session as forwarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sender {
-    Present,
-    Gone,
+    publish(env, place, agent, draft, dedupe, false)
 }
 
 /// The agent's parent, and the agent that gets its events: the parent, or the nearest ancestor that is left. Exit 1 if
@@ -42,20 +32,21 @@ pub fn recipient(place: &Place, agent: &Agent) -> Result<(String, String)> {
     Ok((parent.clone(), heir(place, agent)?))
 }
 
+/// Publishes an event. That of a removed agent names its session as forwarded.
 fn publish(
     env: &Env,
     place: &Place,
     agent: &Agent,
     draft: EventDraft,
     dedupe: Option<&str>,
-    sender: Sender,
+    is_gone: bool,
 ) -> Result<Published> {
     let mut record = draft.into_record(env, agent);
     let (parent, to) = recipient(place, agent)?;
     let from = match to == parent {
         // If the parent's session forwards, the spool names that session.
         true if Spool::new(&place.shared(), &parent).forwards_to()?.is_some() => None,
-        true => (sender == Sender::Gone).then_some(&agent.id),
+        true => is_gone.then_some(&agent.id),
         false => Some(&parent),
     };
     from.into_iter().for_each(|from| drop(record.insert("forwarded_from".into(), from.clone().into())));
@@ -68,19 +59,10 @@ fn publish(
 pub fn heir(place: &Place, agent: &Agent) -> Result<String> {
     let top = agent.parents.first().cloned().unwrap_or_default();
     let Some(parent) = agent.parents.last() else { return Ok(top) };
-    // In the usual case this is the only look.
-    if is_nearby(place, parent) || Spool::new(&place.shared(), parent).forwards_to()?.is_some() {
+    if Spool::new(&place.shared(), parent).forwards_to()?.is_some() {
         return Ok(parent.clone());
     }
     let all = agents::all(place)?;
     let exists = |id: &&String| all.iter().any(|known| known.agent.id == **id);
     Ok(agent.parents.iter().rev().find(exists).cloned().unwrap_or(top))
-}
-
-/// Whether an agent is in the current worktree or in the main checkout.
-fn is_nearby(place: &Place, id: &str) -> bool {
-    let here = place.here.as_ref().map(|worktree| agents::in_tree(place, worktree)).unwrap_or_default();
-    let main = repository::main_worktree(place);
-    let roots = main.iter().flat_map(|worktree| agents::in_tree(place, worktree));
-    here.into_iter().chain(roots).any(|known| known.agent.id == id)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::{Spinner, Ui};
 
@@ -25,7 +25,6 @@ pub struct SpawnContext<'a> {
     pub env: &'a Env,
     pub place: &'a Place,
     pub git: &'a Git,
-    pub repo: &'a Repo,
 }
 
 /// Takes the lock under which git's records of worktrees and ours are made and removed.
@@ -39,7 +38,8 @@ pub fn state_lines() -> impl Iterator<Item = String> {
 }
 
 /// Adds lines to `info/exclude` that are not there yet.
-pub fn add_excludes(repo: &Repo, patterns: &[String]) -> Result<()> {
+pub fn add_excludes(place: &Place, patterns: &[String]) -> Result<()> {
+    let repo = place.repo();
     let before = repo.read_exclude()?;
     if excludes::with(&before, patterns) == before {
         return Ok(());
@@ -49,7 +49,7 @@ pub fn add_excludes(repo: &Repo, patterns: &[String]) -> Result<()> {
 
 /// Restores the lines that keep children and their files out of their parents' status.
 pub fn restore_excludes(place: &Place) -> Result<()> {
-    add_excludes(&place.repo(), &needed_excludes(place)?)
+    add_excludes(place, &needed_excludes(place)?)
 }
 
 /// Whether such a line is missing.

@@ -6,7 +6,7 @@ use shopfloor_core::git::Git;
 
 use super::records::lock;
 use super::remove;
-use super::undo::{self, LostWorktrees, RecoveredSpawn};
+use super::undo::{self, LostWorktrees, UndoneSpawn};
 use crate::journal::{self, RemovalJournal, SpawnJournal};
 use crate::place::Place;
 
@@ -27,26 +27,14 @@ pub fn recover(place: &Place, git: &Git, lost: LostWorktrees) -> Result<Vec<Stri
     notes.extend(unreadable);
     for open in abandoned {
         let id = open.entry.id.clone();
-        notes.push(match undo::recover(place, git, open, lost) {
-            Ok(recovered) => describe(&id, &recovered),
+        notes.push(match undo::undo(place, git, open, lost) {
+            Ok(UndoneSpawn::Undone(task)) => {
+                let task = task.map(|task| format!("; its task is in {}", task.display())).unwrap_or_default();
+                format!("undid the spawn of {id}, which was killed{task}")
+            }
+            Ok(left) => format!("the spawn of {id} was killed; {}", left.describe(&id)),
             Err(failure) => format!("cannot undo the spawn of {id}, which was killed: {failure}"),
         });
     }
     Ok(notes)
-}
-
-fn describe(id: &str, recovered: &RecoveredSpawn) -> String {
-    match recovered {
-        RecoveredSpawn::Undone(None) => format!("undid the spawn of {id}, which was killed"),
-        RecoveredSpawn::Undone(Some(task)) => {
-            format!("undid the spawn of {id}, which was killed; its task is in {}", task.display())
-        }
-        RecoveredSpawn::Kept(path) => format!(
-            "the spawn of {id} was killed; kept {}, because there is more than a spawn makes; `worktree-spawn remove {id}` removes it",
-            path.display()
-        ),
-        RecoveredSpawn::Astray(path) => {
-            format!("the spawn of {id} was killed, and {} is not there; run `worktree-spawn repair`", path.display())
-        }
-    }
 }

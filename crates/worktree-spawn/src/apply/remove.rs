@@ -68,7 +68,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         && !why.starts_with(MERGED)
     {
         // The same change may stand elsewhere in a file, and `git cherry` calls it the same.
-        trash::keep_tip(env, git, place, known, tip)?;
+        trash::keep_commit(env, git, place, known, tip)?;
     }
     let is_kept = done.trash.is_some();
     let open = journal::begin(&place.shared(), journal_entry(removal)?)?;
@@ -210,7 +210,7 @@ fn finish(
         // Move the record away in one step. A record that is only half deleted would look like a damaged worktree, and
         // another worktree may soon get its name.
         fs::create_private_dir(&layout::gone_dir(&place.shared()))?;
-        fs::rename_new(&moves.record, &moves.record_aside)?;
+        place.move_state(&moves.record, &moves.record_aside)?;
     }
     // First the files, which the record tells where they are.
     let removed = worktree.map_or(Ok(()), WorktreeDir::remove);
@@ -220,7 +220,14 @@ fn finish(
         done.notes.push(format!("{why}; remove what is left there by hand"));
     }
     if let Some(tip) = &open.entry.deletes {
-        delete_branch(place, git, &open.entry.id, tip, decided, done)?;
+        let id = &open.entry.id;
+        match undo::delete_branch(place, git, id, tip, decided)? {
+            None => {}
+            Some(true) => done.deleted_branch = Some(id.clone()),
+            Some(false) => done.notes.push(format!(
+                "the branch {id} stays: it is checked out, has moved since, or nothing else has its commits"
+            )),
+        }
     }
     place.remove_state(&moves.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));
@@ -228,102 +235,61 @@ fn finish(
     open.close()
 }
 
-/// Deletes the branch if it has not moved and is not checked out anywhere.
-fn delete_branch(
-    place: &Place,
-    git: &Git,
-    id: &str,
-    tip: &str,
-    decided: Decided,
-    done: &mut RemovalOutcome,
-) -> Result<()> {
-    let common = place.common(git)?;
-    let had = common.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &format!("refs/heads/{id}")]);
-    if !had.capture()?.status.success() {
-        return Ok(());
-    }
-    match undo::delete_branch(place, git, id, tip, decided)? {
-        true => done.deleted_branch = Some(id.to_owned()),
-        false => done.notes.push(format!(
-            "the branch {id} stays: it is checked out, has moved since, or nothing else has its commits"
-        )),
-    }
-    Ok(())
-}
-
 /// Finishes removals that were killed, and returns a message about each. The caller holds the repository's lock.
 pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
     let (abandoned, mut notes) = journal::abandoned::<RemovalJournal>(&place.shared())?;
     for open in abandoned {
         let id = open.entry.id.clone();
-        let mut done = RemovalOutcome::default();
-        notes.push(match recover_one(place, git, open, &mut done) {
-            Ok(RecoveredRemoval::Finished) => {
-                let notes: String = done.notes.iter().map(|note| format!("; {note}")).collect();
-                format!("finished the removal of {id}, which was killed{notes}")
-            }
-            Ok(RecoveredRemoval::NotBegun) => {
-                format!("the removal of {id} was killed before it began; its worktree is unchanged")
-            }
-            Ok(RecoveredRemoval::Orphaned(aside)) => format!(
-                "the removal of {id} was killed, and git no longer knows its worktree; its files are kept in {}",
-                aside.display()
-            ),
-            Err(failure) => format!("cannot finish the removal of {id}, which was killed: {failure}"),
-        });
+        notes.push(
+            recover_one(place, git, open)
+                .unwrap_or_else(|failure| format!("cannot finish the removal of {id}, which was killed: {failure}")),
+        );
     }
     Ok(notes)
 }
 
-/// The result of finishing a killed removal.
-enum RecoveredRemoval {
-    Finished,
-    NotBegun,
-    /// git no longer knows the worktree; its files are kept here.
-    Orphaned(PathBuf),
-}
-
-/// Finishes a removal whose process is gone. Everything is looked at again: an agent may have written the journal.
-fn recover_one(
-    place: &Place,
-    git: &Git,
-    open: OpenJournal<RemovalJournal>,
-    done: &mut RemovalOutcome,
-) -> Result<RecoveredRemoval> {
+/// Finishes a removal whose process is gone, and says what became of it. Everything is looked at again: an agent may have
+/// written the journal.
+fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> Result<String> {
+    let id = open.entry.id.clone();
+    let not_begun = format!("the removal of {id} was killed before it began; its worktree is unchanged");
     let unplaced = Moves::of(place, &open, Path::new(""));
     let is_final = unplaced.record_aside.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     let at = match recorded_path(if is_final { &unplaced.record_aside } else { &unplaced.record })? {
         // Half of the record may be deleted already; then the files are gone, too.
         None if is_final => unplaced.record_aside.clone(),
-        None => return open.close().map(|()| RecoveredRemoval::NotBegun),
+        None => return open.close().map(|()| not_begun),
         Some(at) => at,
     };
     let moves = Moves::of(place, &open, &at.with_file_name(&open.entry.name));
-    let worktree = WorktreeDir::open(&moves.aside, &moves.record)?;
-    if is_final {
-        let moves = (&moves, worktree);
-        return finish(place, git, open, moves, Decided::ByJournal, done).map(|()| RecoveredRemoval::Finished);
-    }
-    if (at != moves.path && at != moves.aside) || moves.aside.symlink_metadata().is_err() {
-        return open.close().map(|()| RecoveredRemoval::NotBegun);
-    }
-    let Some(mut worktree) = worktree.filter(|_| moves.path.symlink_metadata().is_err()) else {
-        return open.close().map(|()| RecoveredRemoval::Orphaned(moves.aside));
-    };
-    let agent = Agent::load(&layout::identity_file(&moves.record))?.filter(|agent| agent.id == open.entry.id);
-    let looked = match agent {
-        Some(agent) => {
-            place.replace_in_record(&moves.record, "gitdir", &gitdir_text(&moves.aside))?;
-            look_again(&place.env, place, git, &agent, &moves).and_then(|()| worktree.require_at(&moves.aside))
+    let mut worktree = WorktreeDir::open(&moves.aside, &moves.record)?;
+    if !is_final {
+        if (at != moves.path && at != moves.aside) || moves.aside.symlink_metadata().is_err() {
+            return open.close().map(|()| not_begun);
         }
-        None => Err(Failure::failed(format!("{} has another agent", moves.path.display()))),
-    };
-    if let Err(failure) = looked {
-        put_back(place, &moves, &mut worktree)?;
-        open.close()?;
-        return Err(failure);
+        let Some(found) = worktree.as_mut().filter(|_| moves.path.symlink_metadata().is_err()) else {
+            let aside = moves.aside.display();
+            let orphaned = format!("git no longer knows its worktree; its files are kept in {aside}");
+            return open.close().map(|()| format!("the removal of {id} was killed, and {orphaned}"));
+        };
+        let agent = Agent::load(&layout::identity_file(&moves.record))?.filter(|agent| agent.id == id);
+        let looked = match agent {
+            Some(agent) => {
+                place.replace_in_record(&moves.record, "gitdir", &gitdir_text(&moves.aside))?;
+                look_again(&place.env, place, git, &agent, &moves).and_then(|()| found.require_at(&moves.aside))
+            }
+            None => Err(Failure::failed(format!("{} has another agent", moves.path.display()))),
+        };
+        if let Err(failure) = looked {
+            put_back(place, &moves, found)?;
+            open.close()?;
+            return Err(failure);
+        }
     }
-    finish(place, git, open, (&moves, Some(worktree)), Decided::ByJournal, done).map(|()| RecoveredRemoval::Finished)
+    let mut done = RemovalOutcome::default();
+    finish(place, git, open, (&moves, worktree), Decided::ByJournal, &mut done)?;
+    let notes: String = done.notes.iter().map(|note| format!("; {note}")).collect();
+    Ok(format!("finished the removal of {id}, which was killed{notes}"))
 }
 
 /// Removes a seat.

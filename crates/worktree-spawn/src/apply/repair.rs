@@ -9,7 +9,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
 
-use super::files::{self, McpFile};
+use super::files;
 use super::{post, runs};
 use crate::agent_run;
 use crate::facts::agents;
@@ -70,7 +70,7 @@ fn restore(env: &Env, known: &KnownAgent) -> Result<bool> {
     }
     match known.agent.kind {
         AgentKind::Worker => files::seat(env, known, None).map(drop)?,
-        _ => files::connect(env, &known.worktree, &known.agent, McpFile::Standard).map(drop)?,
+        _ => files::connect(env, &known.worktree, &known.agent, MCP_FILE).map(drop)?,
     }
     Ok(true)
 }

@@ -51,6 +51,7 @@ pub fn start(env: &Env, place: &Place, agent: &Agent) -> Result<ActiveRun> {
         ended: None,
         exit: None,
         died: false,
+        has_reported: false,
     };
     agent_run::save(&shared, &run)?;
     Ok(ActiveRun { run, shared, alive, _lock: lock })

@@ -10,15 +10,14 @@ use shopfloor_core::hook;
 use shopfloor_core::proc;
 
 use super::files;
-use super::files::{McpFile, SeatFiles};
+use super::files::SeatFiles;
 use super::records::{SpawnContext, add_excludes, lock, state_lines};
-use super::undo::{self, with_leftovers};
+use super::undo::{self, LostWorktrees, with_leftovers};
 use crate::excludes;
 use crate::facts::spawn::StartPoint;
 use crate::failure::SpawnFailure;
-use crate::identity::Agent;
 use crate::journal::{self, OpenJournal, SpawnJournal};
-use crate::known_agent::{KnownAgent, MCP_FILE};
+use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::layout;
 use crate::place::Worktree;
 use crate::plan::spawn::Plan;
@@ -35,28 +34,19 @@ pub struct SpawnOptions {
     pub no_git_hooks: bool,
 }
 
-/// A subtree that was made.
+/// A subtree that was made, or that so far has records only.
 #[derive(Debug)]
 pub struct MadeSubtree {
-    pub worktree: Worktree,
-    pub agent: Agent,
+    pub known: KnownAgent,
     pub mcp_config: PathBuf,
     pub warnings: Vec<String>,
 }
 
-/// A subtree whose records are made but whose files are not.
-#[derive(Debug)]
-pub struct BegunSubtree {
-    journal: OpenJournal<SpawnJournal>,
-    worktree: Worktree,
-    agent: Agent,
-}
-
 /// Makes the records: exclude lines, directories, git's worktree and branch, the identity. The caller holds the
 /// repository's lock. A failure undoes them.
-pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<BegunSubtree> {
+pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<SpawnJournal>, MadeSubtree)> {
     // This comes first, before there is anything that a `git add -A` could stage.
-    add_excludes(context.repo, &state_lines().chain(plan.exclude.clone()).collect::<Vec<_>>())?;
+    add_excludes(context.place, &state_lines().chain(plan.exclude.clone()).collect::<Vec<_>>())?;
     let spawner = context.place.require_here()?;
     if plan.path.starts_with(spawner.path.join(".shopfloor")) {
         files::ignore_itself(spawner)?;
@@ -69,13 +59,17 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<BegunSubtree> {
         makes_branch: plan.makes_branch,
         base_sha: plan.base_sha.clone(),
         makes_dirs: missing_dirs(&plan.path),
+        ran_hook: false,
     };
     let mut journal = journal::begin(&context.place.shared(), spawn)?;
     match make_records(context, plan, &mut journal) {
-        Ok(worktree) => Ok(BegunSubtree { journal, worktree, agent: plan.agent.clone() }),
+        Ok(worktree) => {
+            let known = KnownAgent::spawned(plan.agent.clone(), worktree);
+            Ok((journal, MadeSubtree { known, mcp_config: PathBuf::new(), warnings: Vec::new() }))
+        }
         Err(failure) => {
-            let undone = proc::tidy_up(|| undo::undo(context.place, context.git, journal));
-            Err(with_leftovers(failure, undone))
+            let undone = proc::tidy_up(|| undo::undo(context.place, context.git, journal, LostWorktrees::Undo));
+            Err(with_leftovers(failure, &plan.agent.id, undone))
         }
     }
 }
@@ -155,12 +149,10 @@ fn missing_dirs(path: &Path) -> Vec<PathBuf> {
 pub fn finish(
     context: &SpawnContext<'_>,
     start: &StartPoint,
-    begun: BegunSubtree,
+    (mut journal, mut made): (OpenJournal<SpawnJournal>, MadeSubtree),
     options: &SpawnOptions,
 ) -> Result<MadeSubtree> {
-    let BegunSubtree { journal, worktree, agent } = begun;
-    let mut made = MadeSubtree { worktree, agent, mcp_config: PathBuf::new(), warnings: Vec::new() };
-    match fill(context, start, options, &journal, &mut made) {
+    match fill(context, start, options, &mut journal, &mut made) {
         Ok(()) => {
             journal.close()?;
             Ok(made)
@@ -168,9 +160,9 @@ pub fn finish(
         Err(failure) => {
             let undone = proc::tidy_up(|| {
                 let _lock = lock(context.place)?;
-                undo::undo(context.place, context.git, journal)
+                undo::undo(context.place, context.git, journal, LostWorktrees::Undo)
             });
-            Err(with_leftovers(failure, undone))
+            Err(with_leftovers(failure, &made.known.agent.id, undone))
         }
     }
 }
@@ -179,10 +171,10 @@ fn fill(
     context: &SpawnContext<'_>,
     start: &StartPoint,
     options: &SpawnOptions,
-    journal: &OpenJournal<SpawnJournal>,
+    journal: &mut OpenJournal<SpawnJournal>,
     made: &mut MadeSubtree,
 ) -> Result<()> {
-    let worktree = made.worktree.clone();
+    let worktree = made.known.worktree.clone();
     // git copied the configuration of the spawning worktree, which is an agent's.
     let git = &worktree.git(context.git, context.place)?;
     write_files(git, &worktree)?;
@@ -194,13 +186,13 @@ fn fill(
         }
     }
     let has_mcp = worktree.path.join(MCP_FILE).symlink_metadata().is_ok();
-    files::furnish(context.env, &worktree, &made.agent, options.task.as_deref())?;
+    files::furnish(context.env, &worktree, &made.known.agent, options.task.as_deref())?;
     // A sparse checkout may leave out a file that is tracked.
     let is_sparse = worktree.git_dir.join("info/sparse-checkout").exists();
     let is_tracked = has_mcp || (is_sparse && !git.ls_files(&worktree.path, &[MCP_FILE.into()])?.is_empty());
     if !is_tracked {
-        add_excludes(context.repo, &[excludes::MCP.to_owned()])?;
-        let main = &context.repo.main_checkout;
+        add_excludes(context.place, &[excludes::MCP.to_owned()])?;
+        let main = &context.place.main_checkout;
         let its_mcp = main.join(MCP_FILE);
         if its_mcp.exists() && git.ls_files(main, &[MCP_FILE.into()])?.is_empty() {
             made.warnings.push(format!("{} is not tracked, and git ignores it now", its_mcp.display()));
@@ -210,12 +202,13 @@ fn fill(
     // a hook starts may outlive the spawn and must not share it.
     journal.lock.keep_from_children()?;
     if !options.no_git_hooks {
+        journal.entry.ran_hook = true;
         run_hook(context, start, made)?;
     }
-    let file = if is_tracked { McpFile::Own } else { McpFile::Standard };
-    made.mcp_config = files::connect(context.env, &worktree, &made.agent, file).or_else(|failure| {
+    let file = if is_tracked { OWN_MCP_FILE } else { MCP_FILE };
+    made.mcp_config = files::connect(context.env, &worktree, &made.known.agent, file).or_else(|failure| {
         made.warnings.push(format!("left .mcp.json as it is: {failure}"));
-        files::connect(context.env, &worktree, &made.agent, McpFile::Own)
+        files::connect(context.env, &worktree, &made.known.agent, OWN_MCP_FILE)
     })?;
     proc::check_interrupt()
 }
@@ -238,10 +231,10 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
         made.warnings.push(format!("left out the hook: {failure}; {}", failure.hints.join("; ")));
         return Ok(());
     }
-    let sha = made.agent.base_sha.clone().unwrap_or_default();
-    let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.worktree.git_dir)))?;
+    let sha = made.known.agent.base_sha.clone().unwrap_or_default();
+    let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.known.worktree.git_dir)))?;
     let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);
-    match hook::run_post_checkout(context.git, (hook, &made.worktree.path, &sha), scratch, pass) {
+    match hook::run_post_checkout(context.git, (hook, &made.known.worktree.path, &sha), scratch, pass) {
         Ok(None) => {}
         Ok(Some(status)) if status.success() => {}
         Ok(Some(status)) => {
@@ -255,7 +248,7 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
 
 /// Makes a seat: its files first, then the record by which it counts. The caller holds the repository's lock.
 pub fn seat(context: &SpawnContext<'_>, seated: &KnownAgent, task: Option<&[u8]>) -> Result<SeatFiles> {
-    add_excludes(context.repo, &state_lines().collect::<Vec<_>>())?;
+    add_excludes(context.place, &state_lines().collect::<Vec<_>>())?;
     let paths = files::seat(context.env, seated, task)?;
     Spool::new(&context.place.shared(), &seated.agent.id).unbury()?;
     seated.agent.save(&layout::seat_file(&seated.worktree.git_dir, &seated.agent.slug))?;

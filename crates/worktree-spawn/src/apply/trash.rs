@@ -39,7 +39,7 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
     }
     args.extend(["-m", &message]);
     let commit = stdout("commit-tree", commit_cmd(git, dir, &args).capture()?)?;
-    make_ref(env, git, place, known, &commit)
+    keep_commit(env, git, place, known, &commit)
 }
 
 /// The output of a git command that must succeed.
@@ -74,15 +74,11 @@ pub fn keep_head(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Res
     if head.len() < 40 || !head.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(None);
     }
-    make_ref(env, git, place, known, &head).map(Some)
+    keep_commit(env, git, place, known, &head).map(Some)
 }
 
-/// Keeps the tip of a branch whose changes another one has in other commits.
-pub fn keep_tip(env: &Env, git: &Git, place: &Place, known: &KnownAgent, tip: &str) -> Result<String> {
-    make_ref(env, git, place, known, tip)
-}
-
-fn make_ref(env: &Env, git: &Git, place: &Place, known: &KnownAgent, commit: &str) -> Result<String> {
+/// Puts a commit under a new ref.
+pub fn keep_commit(env: &Env, git: &Git, place: &Place, known: &KnownAgent, commit: &str) -> Result<String> {
     let time = env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
     let name = format!("refs/shopfloor/trash/{}/{time}", known.agent.id);
     // The ref must be new, so that nothing kept earlier is replaced.

@@ -1,9 +1,10 @@
-//! Undoing a spawn: exactly what it made, in reverse. Before a killed spawn is undone, its worktree is checked for work
-//! done since. Nothing is touched that the spawn did not provably make.
+//! Undoing a spawn that failed or was killed: exactly what it made, in reverse. Its worktree is looked at first. If
+//! there is more in it than a spawn writes, it stays and counts as made.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use shopfloor_core::agents::GEMINI_PROJECT;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, WorktreeDir, recorded_path};
@@ -14,22 +15,37 @@ use crate::agent_run;
 use crate::facts::repository;
 use crate::identity::{Agent, new_uid};
 use crate::journal::{OpenJournal, SpawnJournal};
-use crate::known_agent::{IGNORE_FILE, MCP_FILE, OWN_MCP_FILE, ROLE_FILE, TASK_FILE};
+use crate::known_agent::{IGNORE_FILE, MCP_FILE, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE};
 use crate::layout;
 use crate::place::Place;
 
 /// The files that git and this tool write into a new worktree.
-const OURS: [&str; 6] = [".git", MCP_FILE, IGNORE_FILE, ROLE_FILE, TASK_FILE, OWN_MCP_FILE];
+const OURS: [&str; 8] =
+    [".git", MCP_FILE, IGNORE_FILE, ROLE_FILE, TASK_FILE, OWN_MCP_FILE, SETTINGS_FILE, GEMINI_PROJECT.file];
 
-/// What became of a killed spawn.
+/// What became of a spawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RecoveredSpawn {
+pub enum UndoneSpawn {
     /// It is undone; its task is kept here.
     Undone(Option<PathBuf>),
     /// It counts as made, because there is more than a spawn makes.
     Kept(PathBuf),
     /// Its worktree is not where it was, so the journal stays.
     Astray(PathBuf),
+}
+
+impl UndoneSpawn {
+    /// What became of the spawn of this agent.
+    pub fn describe(&self, id: &str) -> String {
+        match self {
+            UndoneSpawn::Undone(_) => format!("undid the spawn of {id}"),
+            UndoneSpawn::Kept(path) => format!(
+                "kept {}, because there is more than a spawn makes; `worktree-spawn remove {id}` removes it",
+                path.display()
+            ),
+            UndoneSpawn::Astray(path) => format!("{} is not there; run `worktree-spawn repair`", path.display()),
+        }
+    }
 }
 
 /// What to do about a killed spawn whose worktree is not where it was.
@@ -75,56 +91,38 @@ fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecor
     Ok(None)
 }
 
-/// Undoes a spawn of this process. The caller holds the repository's lock. The record that git has for the spawn is its
-/// own.
-pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>) -> Result<()> {
+/// Undoes a spawn, or keeps it. The caller holds the repository's lock. In a journal of a process that is gone, neither
+/// the worktree's path nor the directories that the spawn made are told.
+pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: LostWorktrees) -> Result<UndoneSpawn> {
     let spawn = open.entry.clone();
+    let is_own = !spawn.path.as_os_str().is_empty();
     let mut entry = record_of(place, &spawn)?;
-    let is_its = |entry: &&mut WorktreeRecord| is_same(&entry.path, &spawn.path);
-    if let Some(worktree) = entry.as_mut().filter(is_its).and_then(|entry| entry.found.take()) {
-        match spawn.makes_dirs.contains(&spawn.path) {
-            true => worktree.remove()?,
-            // The directory was there before, and empty.
-            false => worktree.root().remove_contents()?,
-        }
-    }
-    take_back(place, git, &spawn, entry.as_ref())?;
-    open.close()?;
-    release_excludes(place, &spawn.path)
-}
-
-/// Undoes or keeps a killed spawn. The caller holds the repository's lock.
-pub fn recover(
-    place: &Place,
-    git: &Git,
-    open: OpenJournal<SpawnJournal>,
-    lost: LostWorktrees,
-) -> Result<RecoveredSpawn> {
-    let spawn = open.entry.clone();
-    let mut entry = record_of(place, &spawn)?;
-    let mut recovered = RecoveredSpawn::Undone(None);
+    let mut undone = UndoneSpawn::Undone(None);
     let worktree = entry.as_mut().and_then(|entry| entry.found.take());
     match (&entry, worktree) {
         (Some(entry), None) if lost == LostWorktrees::Leave || has_staged(place, git, &spawn, entry)? => {
-            return Ok(RecoveredSpawn::Astray(entry.path.clone()));
+            return Ok(UndoneSpawn::Astray(entry.path.clone()));
         }
         (Some(entry), Some(worktree)) => {
-            if is_in_use(place, git, &spawn, entry)? {
+            if (!is_own || spawn.ran_hook) && is_used(place, git, &spawn, entry)? {
                 open.close()?;
-                return Ok(RecoveredSpawn::Kept(entry.path.clone()));
+                return Ok(UndoneSpawn::Kept(entry.path.clone()));
             }
             worktree.require_at(&entry.path)?;
             // The task is a person's text.
             let task = RelPath::parse(TASK_FILE).map_err(|e| Failure::failed(e.0))?;
-            if let Some((text, _)) = worktree.root().read_whole(&task)? {
-                let undone = layout::undone_dir(&place.shared());
-                fs::create_private_dir(&undone)?;
-                let kept = undone.join(format!("{}.md", new_uid()));
+            if let Some((text, _)) = worktree.root().read_whole(&task)?.filter(|_| !is_own) {
+                let undone_dir = layout::undone_dir(&place.shared());
+                fs::create_private_dir(&undone_dir)?;
+                let kept = undone_dir.join(format!("{}.md", new_uid()));
                 fs::replace(&kept, &text, Some(fs::PRIVATE))?;
-                recovered = RecoveredSpawn::Undone(Some(kept));
+                undone = UndoneSpawn::Undone(Some(kept));
             }
-            // It holds only what git and this tool made.
-            worktree.remove()?;
+            // An empty directory that was there before stays.
+            match is_own && !spawn.makes_dirs.contains(&spawn.path) {
+                true => worktree.root().remove_contents()?,
+                false => worktree.remove()?,
+            }
         }
         // What is at the path is not the spawn's.
         _ => {}
@@ -142,34 +140,22 @@ pub fn recover(
         // What is empty now was made for the worktree.
         let above = entry.path.parent().filter(|above| above.ends_with(".shopfloor/worktrees"));
         above.map(fs::remove_empty_dir);
-        release_excludes(place, &entry.path)?;
     }
-    Ok(recovered)
+    release_excludes(place, entry.as_ref().map_or(&spawn.path, |entry| &entry.path))?;
+    Ok(undone)
 }
 
-/// Whether somebody is in the worktree, moved it, committed, changed a file, took a seat, or made a worktree inside.
-fn is_in_use(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
-    let shared = place.shared();
-    let is_here = place.here.as_ref().is_some_and(|here| here.path.starts_with(&entry.path));
-    let is_nested = repository::worktrees(place)?
-        .iter()
-        .any(|worktree| worktree.path != entry.path && worktree.path.starts_with(&entry.path));
-    let has_seats = !fs::list(&layout::seats_dir(&entry.dir))?.is_empty();
-    let runs = agent_run::load(&shared, &spawn.id)?.is_some_and(|run| run.ended.is_none());
+/// Whether somebody moved, ran or locked the worktree, committed, or has more in it than a spawn writes. A journal may be
+/// forged: what anybody has used stays.
+fn is_used(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
     let is_moved = !spawn.name.is_empty() && entry.path.file_name() != Some(OsStr::new(&spawn.name));
-    // A journal may be forged: what anybody has used stays.
-    let is_used = agent_run::load(&shared, &spawn.id)?.is_some()
-        || entry.dir.join("locked").exists()
-        || !fs::mounts_below(&entry.path).is_empty();
-    if is_here || is_nested || has_seats || runs || is_moved || is_used {
+    if is_moved || agent_run::load(&place.shared(), &spawn.id)?.is_some() || entry.dir.join("locked").exists() {
         return Ok(true);
     }
     let git = &git.guarded(&place.common_dir, &entry.path)?;
     let head = git.cmd_alone(&entry.path).args(["rev-parse", "HEAD"]).capture()?;
-    if String::from_utf8_lossy(&head.stdout).trim() != spawn.base_sha || git.inner_losses(&entry.path)?.is_some() {
-        return Ok(true);
-    }
-    has_more(git, spawn, entry)
+    let is_at_start = String::from_utf8_lossy(&head.stdout).trim() == spawn.base_sha;
+    Ok(!is_at_start || git.inner_losses(&entry.path)?.is_some() || has_more(git, spawn, entry)?)
 }
 
 /// Whether there is more in the worktree than git and this tool write, by a new index: a killed git may have left none,
@@ -184,9 +170,10 @@ fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<b
     let how =
         ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored", "--ignore-submodules"];
     ask(&["read-tree", &spawn.base_sha])?;
+    let (gemini_ignore, _) = GEMINI_PROJECT.ignore_file();
     let is_ours = |line: &[u8]| {
         let (code, name) = line.split_at(line.len().min(3));
-        code == b" D " || OURS.iter().any(|ours| ours.as_bytes() == name)
+        code == b" D " || OURS.iter().any(|ours| ours.as_bytes() == name) || name == gemini_ignore.as_bytes()
     };
     Ok(ask(&how)?.split(|b| *b == 0).any(|line| !line.is_empty() && !is_ours(line)))
 }
@@ -230,30 +217,32 @@ pub enum Decided {
     ByJournal,
 }
 
-/// Deletes an agent's branch if it is still at this commit and no worktree has it. Says whether it is gone.
-pub fn delete_branch(place: &Place, git: &Git, id: &str, tip: &str, decided: Decided) -> Result<bool> {
+/// Deletes an agent's branch if it is still at this commit and no worktree has it. Says whether it is gone; none if it
+/// was gone before.
+pub fn delete_branch(place: &Place, git: &Git, id: &str, tip: &str, decided: Decided) -> Result<Option<bool>> {
     let name = format!("refs/heads/{id}");
-    if repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(id)) {
-        return Ok(false);
-    }
     git::require_plain_ref(&place.common_dir, &name)?;
     let git = place.common(git)?;
     let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied()).capture();
-    let found = ask(&["rev-parse", "--verify", "--quiet", &name])?;
-    if !found.status.success() {
-        return Ok(true);
+    if !ask(&["rev-parse", "--verify", "--quiet", &name])?.status.success() {
+        return Ok(None);
+    }
+    if repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(id)) {
+        return Ok(Some(false));
     }
     let is_elsewhere = || -> Result<bool> {
         let refs = ask(&["for-each-ref", "--count=2", "--format=%(refname)", "--contains", tip])?;
         Ok(String::from_utf8_lossy(&refs.stdout).lines().any(|other| other != name))
     };
-    Ok((decided == Decided::Here || is_elsewhere()?) && ask(&["update-ref", "-d", &name, tip])?.status.success())
+    let may_go = decided == Decided::Here || is_elsewhere()?;
+    Ok(Some(may_go && ask(&["update-ref", "-d", &name, tip])?.status.success()))
 }
 
-/// A failure whose effects were undone, with what could not be undone.
-pub fn with_leftovers(failure: Failure, undone: Result<()>) -> Failure {
+/// A failure with what became of the spawn that failed, if anything of it is left.
+pub fn with_leftovers(failure: Failure, id: &str, undone: Result<UndoneSpawn>) -> Failure {
     match undone {
-        Ok(()) => failure,
+        Ok(UndoneSpawn::Undone(_)) => failure,
+        Ok(left) => failure.details([left.describe(id)]),
         Err(left) => failure.details([format!("undoing the spawn failed: {left}")]).hint("run `worktree-spawn repair`"),
     }
 }

@@ -13,17 +13,20 @@ use crate::agent_run;
 use crate::event::SpoolEvent;
 use crate::layout;
 use crate::place::Place;
-use crate::spool::{Claim, Spool, SpoolEntry};
+use crate::spool::{Claim, Spool};
 use crate::watch::{POLL, Signals, WakeCause, Watch};
 
-/// Which events are waited for.
-#[derive(Clone, Debug, Default)]
+// Which events are waited for.
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct EventFilter {
-    /// Only events of these types; all if empty.
+    /// Wait only for events of this type; may be repeated
+    #[arg(long = "type", value_name = "TYPE")]
     pub kinds: Vec<String>,
-    /// Only events from these agents; all if empty.
+    /// Wait only for events from this agent; may be repeated
+    #[arg(long, value_name = "ID")]
     pub from: Vec<String>,
-    /// Only events with a higher number.
+    /// Wait only for events with a higher number
+    #[arg(long, value_name = "N", default_value_t = 0)]
     pub after: u64,
 }
 
@@ -57,12 +60,10 @@ pub struct EventWait<'a> {
     pub watch: Watch,
     /// The numbers of events that do not match, which need no second look.
     passed: BTreeSet<u64>,
-    /// The events that the last scan listed but did not reach, the lowest number last. Events published since have
-    /// higher numbers.
-    listed: Vec<SpoolEntry>,
+    /// The numbers of events of a later version, of which the caller was told.
     newer: BTreeSet<u64>,
-    /// Whether an agent's command outlives its `run`.
-    has_orphans: bool,
+    /// Whether an agent runs that reports to this session. No file changes when it dies.
+    has_children: bool,
     /// Warnings that the caller has not shown yet.
     pub warnings: Vec<String>,
 }
@@ -74,15 +75,6 @@ struct SpoolScan {
     is_held: bool,
     /// When the next lease ends.
     due: Option<Timestamp>,
-}
-
-/// Where a scan begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ScanStart {
-    /// With a new listing.
-    Fresh,
-    /// Where the last scan ended.
-    Rest,
 }
 
 impl<'a> EventWait<'a> {
@@ -106,9 +98,8 @@ impl<'a> EventWait<'a> {
             filter,
             watch,
             passed: BTreeSet::new(),
-            listed: Vec::new(),
             newer: BTreeSet::new(),
-            has_orphans: false,
+            has_children: false,
             warnings: Vec::new(),
         })
     }
@@ -116,10 +107,7 @@ impl<'a> EventWait<'a> {
     /// Waits for the next matching event. It belongs to the caller until it is acknowledged or given back.
     pub fn next(&mut self, end: Option<Instant>) -> Result<WaitOutcome> {
         loop {
-            let scan = match self.scan(ScanStart::Rest)? {
-                SpoolScan { claim: None, .. } => self.scan(ScanStart::Fresh)?,
-                scan => scan,
-            };
+            let scan = self.scan()?;
             if let Some(claim) = scan.claim {
                 return Ok(WaitOutcome::Event(Box::new(claim)));
             }
@@ -129,7 +117,7 @@ impl<'a> EventWait<'a> {
             if end.is_some_and(|end| end <= Instant::now()) {
                 return Ok(WaitOutcome::Timeout);
             }
-            let poll = (scan.is_held || self.has_orphans || self.watch.is_blind()).then(|| Instant::now() + POLL);
+            let poll = (scan.is_held || self.has_children || self.watch.is_blind()).then(|| Instant::now() + POLL);
             let now = self.env.later().now;
             let due = scan.due.and_then(|due| Duration::try_from(due.duration_since(now)).ok());
             let due = due.map(|wait| Instant::now() + wait + Duration::from_millis(1));
@@ -141,19 +129,15 @@ impl<'a> EventWait<'a> {
     }
 
     /// Looks for a matching event, the lowest number first.
-    fn scan(&mut self, start: ScanStart) -> Result<SpoolScan> {
+    fn scan(&mut self) -> Result<SpoolScan> {
         let mut scan = SpoolScan { claim: None, is_held: false, due: None };
         if let Some(heir) = self.spool.forwards_to()? {
             return Err(Failure::not_found(format!("{} was removed; its events go to {heir}", self.spool.session))
                 .hint(format!("wait for those: `worktree-spawn wait --session {heir}`")));
         }
-        if start == ScanStart::Fresh {
-            self.spool.sweep()?;
-            self.listed = self.spool.entries()?;
-            self.listed.reverse();
-        }
+        self.spool.sweep()?;
         let now = self.env.later().now;
-        while let Some(entry) = self.listed.pop() {
+        for entry in self.spool.entries()? {
             if entry.id <= self.filter.after || self.passed.contains(&entry.id) {
                 continue;
             }
@@ -184,12 +168,11 @@ impl<'a> EventWait<'a> {
         Ok(scan)
     }
 
-    /// Reports the deaths of agents that report to this session, and watches those that live. `true` if there was a
-    /// death.
+    /// Reports the deaths of agents that report to this session. `true` if there was one.
     fn report_deaths(&mut self) -> Result<bool> {
         let shared = self.place.shared();
         let mut any = false;
-        self.has_orphans = false;
+        self.has_children = false;
         for run in agent_run::all(&shared)? {
             let is_child = run.agent.parent.as_deref() == Some(&self.spool.session);
             if !is_child || run.ended.is_some() {
@@ -197,9 +180,7 @@ impl<'a> EventWait<'a> {
             }
             match runs::report_death(self.env, self.place, &run.agent.id)? {
                 Some(_) => any = true,
-                // Only `run` was killed. Its command holds the lock, and no signal tells when that one ends.
-                None if self.watch.has_ended(run.pid) => self.has_orphans = true,
-                None => self.watch.process(run.pid),
+                None => self.has_children = true,
             }
         }
         Ok(any)

@@ -7,8 +7,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use super::shared_args::SessionArgs;
 use crate::facts::repository;
-use crate::place::Place;
-use crate::spool::{self, Spool};
+use crate::spool;
 
 /// Acknowledge events that were delivered with a lease; exits with 1 if one is not found
 #[derive(clap::Args, Clone, Debug)]
@@ -23,22 +22,23 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
-    let own = args.session.spool(&place)?;
-    if ui.is_dry() {
-        return preview(ui, &place, own, args);
-    }
-    let uids = &args.uids;
-    let mut left = own.acknowledge(uids)?;
+    let mut spools = vec![args.session.spool(&place)?];
     // The events may have been delivered from another session, or forwarded since.
-    if !left.is_empty() && args.session.session.is_none() {
-        for spool in spool::all(&place.shared())? {
-            left = spool.acknowledge(&left)?;
-        }
+    if args.session.session.is_none() {
+        spools.extend(spool::all(&place.shared())?);
     }
-    for uid in uids.iter().filter(|uid| !left.contains(uid)) {
-        tell(ui, uid, "acknowledged");
+    let mut left = args.uids.clone();
+    for spool in spools {
+        left = if ui.is_dry() { spool.lacks(&left)? } else { spool.acknowledge(&left)? };
     }
-    require_none(&left)
+    let word = if ui.is_dry() { "would acknowledge" } else { "acknowledged" };
+    args.uids.iter().filter(|uid| !left.contains(uid)).for_each(|uid| tell(ui, uid, word));
+    if left.is_empty() {
+        return Ok(Exit::Done);
+    }
+    Err(Failure::not_found(format!("no event here has the uid {}", left.join(", "))).hint(
+        "it was acknowledged already or never existed; `worktree-spawn events --all` lists the events that are left",
+    ))
 }
 
 #[derive(Serialize)]
@@ -52,29 +52,4 @@ fn tell(ui: &Ui, uid: &str, word: &str) {
         true => ui.json(&AckAnswer { uid, acknowledged: !ui.is_dry() }),
         false => ui.done(format!("{word} {}", printable(uid))),
     }
-}
-
-fn preview(ui: &Ui, place: &Place, own: Spool, args: &Args) -> Result<Exit> {
-    let all = if args.session.session.is_some() { vec![own] } else { spool::all(&place.shared())? };
-    let mut left = args.uids.clone();
-    for spool in all {
-        let found =
-            spool.entries()?.iter().filter_map(|entry| spool.read(entry).transpose()).collect::<Result<Vec<_>>>()?;
-        for event in &found {
-            if let Some(at) = left.iter().position(|uid| *uid == event.uid()) {
-                tell(ui, &left.remove(at), "would acknowledge");
-            }
-        }
-    }
-    require_none(&left)
-}
-
-/// Exit 1 for uids that no event has.
-fn require_none(left: &[String]) -> Result<Exit> {
-    if left.is_empty() {
-        return Ok(Exit::Done);
-    }
-    Err(Failure::not_found(format!("no event here has the uid {}", left.join(", "))).hint(
-        "it was acknowledged already or never existed; `worktree-spawn events --all` lists the events that are left",
-    ))
 }

@@ -14,7 +14,7 @@ use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::journal::{self, RemovalJournal, SpawnJournal};
 use crate::place::Place;
-use crate::settings::{Flags, Settings};
+use crate::settings::Settings;
 use crate::spool;
 
 /// Show what is wrong with worktrees and records, and how to repair it: exit 0 if nothing is, 1 if something is
@@ -81,7 +81,7 @@ fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
 
 /// The worktrees that are elsewhere or gone, and the agents whose files are.
 fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
-    let settings = Settings::load(env, &place.home, Flags::default())?;
+    let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     let mut findings = Vec::new();
     for found in &moved {

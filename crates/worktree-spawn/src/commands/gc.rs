@@ -16,7 +16,7 @@ use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 use crate::plan::removal::{AgentRemoval, RemovalRequest, has_ended, is_collectable, plan};
-use crate::settings::{Flags, Settings};
+use crate::settings::Settings;
 
 /// Remove agents that have ended and left nothing, and say why the others stay
 ///
@@ -62,7 +62,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let is_dry = ui.is_dry();
     let place = repository::find(env)?;
     let git = Git::find(env)?;
-    let settings = Settings::load(env, &place.home, Flags::default())?;
+    let settings = Settings::load(env, &place.home, &[])?;
     let inspection =
         Inspection { env, place: &place, git: &git, probe: settings.probe.as_ref(), deaths: Deaths::of(ui) };
     if !is_dry {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Options, Ui};
 
 use super::remove;
@@ -49,25 +50,17 @@ const EXCERPT: usize = 2000;
 
 pub fn run(ui: &Ui, env: &Env, hook: &AgentHook) -> Result<Exit> {
     let is_off = env.var("SHOPFLOOR").is_some_and(|value| value == "0");
-    match hook {
-        AgentHook::WorktreeCreate => create(ui, env),
-        _ if is_off => Ok(Exit::Done),
-        // These two exit 0 whatever happens, because an exit of 2 would make the agent go on.
-        AgentHook::WorkerExit { caller } => {
-            show_failure(ui, worker_exit(ui, env, caller.id.as_deref()));
-            Ok(Exit::Done)
-        }
-        AgentHook::WorktreeRemove => {
-            show_failure(ui, remove_named(ui, env));
-            Ok(Exit::Done)
-        }
-    }
-}
-
-fn show_failure(ui: &Ui, done: Result<()>) {
+    let done = match hook {
+        AgentHook::WorktreeCreate => return create(ui, env),
+        _ if is_off => Ok(()),
+        AgentHook::WorkerExit { caller } => worker_exit(ui, env, caller.id.as_deref()),
+        AgentHook::WorktreeRemove => remove_named(ui, env),
+    };
     if let Err(failure) = done {
         ui.problem(&failure);
     }
+    // An exit of 2 would make the agent go on.
+    Ok(Exit::Done)
 }
 
 /// The hook's JSON, and the environment as seen from its `cwd`, which is where the agent is.
@@ -112,7 +105,7 @@ fn worker_exit(ui: &Ui, env: &Env, named: Option<&str>) -> Result<()> {
         status: EventStatus::Info,
         message,
         branch: caller.worktree.branch.clone(),
-        head: repository::head(env, &caller.worktree),
+        head: repository::head(&Git::find(env)?, &caller.worktree).unwrap_or_default(),
         more: vec![("hook", event.into())],
     };
     if ui.is_dry() {
@@ -162,7 +155,7 @@ fn remove_named(ui: &Ui, env: &Env) -> Result<()> {
             .hint("remove it with `git worktree remove`"));
     }
     // Seen from the main checkout, because this directory is removed.
-    let place = Place { here: repository::main_worktree(&found), ..found };
+    let place = Place { here: repository::main_worktree(&found)?, ..found };
     // stdout belongs to the agent program.
     let silent = Ui::new(TOOL, env, Options { quiet: true, dry_run: ui.is_dry(), ..Options::default() });
     let args = remove::Args { ids: vec![known.agent.id], ..remove::Args::default() };

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use clap::ValueEnum;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::{Ui, printable};
@@ -23,60 +22,13 @@ pub struct Args {
     /// Print only the paths of worktrees, each followed by NUL
     #[arg(short, conflicts_with_all = ["tree", "json"])]
     pub z: bool,
-    /// List only this agent and its descendants
-    #[arg(long, value_name = "ID")]
-    pub under: Option<String>,
-    /// List only agents of this kind
-    #[arg(long)]
-    pub kind: Option<AgentKindArg>,
-    /// List only agents whose command is running
-    #[arg(long, conflicts_with = "dead")]
-    pub live: bool,
-    /// List only agents whose command has ended
-    #[arg(long)]
-    pub dead: bool,
-    /// Also tell whether there are uncommitted changes, which is slower
-    #[arg(long)]
-    pub status: bool,
-    /// Also count the lines that changed since each worktree was made, which is slower
-    #[arg(long)]
-    pub stat: bool,
-    /// Ask this command whether an agent lives that `run` did not start: {id} {slug} {path} are filled in, exit 0 means
-    /// yes, 1 no [env: WORKTREE_SPAWN_PROBE]
-    #[arg(long, value_name = "CMD")]
-    pub probe: Option<String>,
-}
-
-/// A kind of agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AgentKindArg {
-    Root,
-    Subtree,
-    Worker,
-}
-
-impl AgentKindArg {
-    fn kind(self) -> AgentKind {
-        match self {
-            AgentKindArg::Root => AgentKind::Root,
-            AgentKindArg::Subtree => AgentKind::Subtree,
-            AgentKindArg::Worker => AgentKind::Worker,
-        }
-    }
+    #[command(flatten)]
+    pub request: ListingRequest,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
-    let request = ListingRequest {
-        under: args.under.clone(),
-        kind: args.kind.map(AgentKindArg::kind),
-        only_live: args.live,
-        only_dead: args.dead,
-        with_status: args.status,
-        with_stat: args.stat,
-        probe: args.probe.clone(),
-    };
-    let all = list(ui, env, &place, &request)?;
+    let all = list(ui, env, &place, &args.request)?;
     if args.z {
         print_paths(ui, &all);
     } else if ui.is_json() {

@@ -19,7 +19,7 @@ use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
 use crate::plan::removal::{AgentRemoval, RemovalRequest, plan};
-use crate::settings::{Flags, Settings};
+use crate::settings::Settings;
 
 /// Remove agents' worktrees or seats, and their branches if everything on them is merged
 ///
@@ -33,21 +33,8 @@ pub struct Args {
     /// Also remove the worktrees inside it, deepest first, after checking all of them
     #[arg(long)]
     pub recursive: bool,
-    /// Remove it even with changes, which are kept under `refs/shopfloor/trash/`
-    #[arg(long)]
-    pub force: bool,
-    /// Refuse if the branch cannot be deleted
-    #[arg(long, conflicts_with = "keep_branch")]
-    pub delete_branch: bool,
-    /// Keep the branch
-    #[arg(long)]
-    pub keep_branch: bool,
-}
-
-impl Args {
-    fn request(&self) -> RemovalRequest {
-        RemovalRequest { force: self.force, delete_branch: self.delete_branch, keep_branch: self.keep_branch }
-    }
+    #[command(flatten)]
+    pub request: RemovalRequest,
 }
 
 #[derive(Serialize)]
@@ -62,6 +49,20 @@ struct RemoveAnswer<'a> {
     notes: &'a [String],
 }
 
+fn answer<'a>(removal: &'a AgentRemoval, outcome: &'a RemovalOutcome, removed: bool) -> RemoveAnswer<'a> {
+    let known = &removal.condition.known;
+    RemoveAnswer {
+        id: &known.agent.id,
+        name: &known.agent.slug,
+        path: &known.worktree.path,
+        worktree: &known.worktree.path,
+        removed,
+        deleted_branch: outcome.deleted_branch.as_deref(),
+        trash: outcome.trash.as_deref(),
+        notes: &outcome.notes,
+    }
+}
+
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     remove(ui, env, &place, args)
@@ -70,7 +71,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 /// Checks all agents that would go, then removes them, the deepest first.
 pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let git = Git::find(env)?;
-    let settings = Settings::load(env, &place.home, Flags::default())?;
+    let settings = Settings::load(env, &place.home, &[])?;
     let inspection = Inspection { env, place, git: &git, probe: settings.probe.as_ref(), deaths: Deaths::of(ui) };
     if ui.is_dry() {
         plan_all(&inspection, args)?.iter().for_each(|removal| preview(ui, removal));
@@ -105,16 +106,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
 fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
     let known = &removal.condition.known;
     if ui.is_json() {
-        ui.json(&RemoveAnswer {
-            id: &known.agent.id,
-            name: &known.agent.slug,
-            path: &known.worktree.path,
-            worktree: &known.worktree.path,
-            removed: true,
-            deleted_branch: outcome.deleted_branch.as_deref(),
-            trash: outcome.trash.as_deref(),
-            notes: &outcome.notes,
-        });
+        ui.json(&answer(removal, outcome, true));
         return;
     }
     match &outcome.trash {
@@ -132,10 +124,9 @@ fn preview(ui: &Ui, removal: &AgentRemoval) {
     let (id, path) = (&known.agent.id, &known.worktree.path);
     let branch = removal.deletes.as_ref().map(|(name, _)| name.as_str());
     if ui.is_json() {
-        let notes: Vec<String> = removal.note.iter().cloned().collect();
-        let (name, worktree) = (&known.agent.slug, path);
-        let (deleted_branch, notes) = (branch, notes.as_slice());
-        ui.json(&RemoveAnswer { id, name, path, worktree, removed: false, deleted_branch, trash: None, notes });
+        let deleted_branch = branch.map(str::to_owned);
+        let notes = removal.note.iter().cloned().collect();
+        ui.json(&answer(removal, &RemovalOutcome { deleted_branch, notes, trash: None }, false));
         return;
     }
     ui.line(format!("would remove {} at {}", printable(id), printable(&path.to_string_lossy())));
@@ -197,5 +188,5 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
 
 fn plan_one(inspection: &Inspection<'_>, args: &Args, known: &KnownAgent, all: &[KnownAgent]) -> Result<AgentRemoval> {
     let liveness = runs::worktree_liveness(inspection, known, all)?;
-    plan(condition(inspection, known, all, liveness)?, args.request())
+    plan(condition(inspection, known, all, liveness)?, args.request)
 }

@@ -14,7 +14,7 @@ use crate::facts::moved::{MovedWorktree, moved};
 use crate::facts::repository;
 use crate::journal::{self, RemovalJournal, SpawnJournal};
 use crate::place::{Place, Worktree};
-use crate::settings::{Flags, Settings};
+use crate::settings::Settings;
 
 /// Finish what killed commands began, reconnect moved worktrees, restore exclude lines
 #[derive(clap::Args, Clone, Debug)]
@@ -70,7 +70,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
 pub fn repair_all(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     let git = Git::find(env)?;
     let lock = records::lock(place)?;
-    let settings = Settings::load(env, &place.home, Flags::default())?;
+    let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     for moved in &moved {
         repair::reconnect(place, moved)?;
@@ -86,7 +86,7 @@ pub fn repair_all(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
 }
 
 fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
-    let settings = Settings::load(env, &place.home, Flags::default())?;
+    let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     moved.iter().for_each(|moved| tell(RepairSubject::Moved, format!("would reconnect {}", moved.path.display())));
     for id in journal::left_behind::<RemovalJournal>(&place.shared())? {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::git::{Git, LOCAL_VARS};
 use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
@@ -137,7 +137,7 @@ fn report_end(env: &Env, place: &Place, known: &KnownAgent, active: &ActiveRun, 
         status,
         message,
         branch,
-        head: repository::head(env, &known.worktree),
+        head: repository::head(&Git::find(env)?, &known.worktree).unwrap_or_default(),
         more: vec![more],
     };
     post::send(env, place, known, draft, Some(&active.run.key())).map(drop)

@@ -11,7 +11,7 @@ use shopfloor_core::fs;
 use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::launch::{self, Launched};
+use crate::apply::launch;
 use crate::failure::SpawnFailure;
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
@@ -143,7 +143,7 @@ impl Spawned {
     /// agent that does not run.
     pub fn launch(&mut self, ui: &Ui, env: &Env, settings: &Settings) {
         match launch::launch(env, settings, &self.known) {
-            Ok(Launched::Started) => {
+            Ok(true) => {
                 let agent = settings.agent.as_str();
                 if settings.is_preset(agent) && proc::find(env, agent).is_none() {
                     let warning = format!(
@@ -153,7 +153,7 @@ impl Spawned {
                     self.warnings.push(warning);
                 }
             }
-            Ok(Launched::NotStarted) => {
+            Ok(false) => {
                 let line = launch::run_line(env, settings, &self.known).unwrap_or_default();
                 let id = &self.known.agent.id;
                 let warning = format!("no launcher is set, so {id} is not started; start it with `{line}`");

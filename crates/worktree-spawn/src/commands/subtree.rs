@@ -1,7 +1,7 @@
 //! `subtree`: make a worktree on a branch of its own for an agent.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -16,7 +16,7 @@ use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
 use crate::apply::records::{self, SpawnContext};
 use crate::apply::recover;
-use crate::apply::spawn::{self, MadeSubtree, SpawnOptions};
+use crate::apply::spawn::{self, SpawnOptions};
 use crate::apply::undo::LostWorktrees;
 use crate::facts::spawn as facts;
 use crate::facts::{agents, repository};
@@ -25,7 +25,7 @@ use crate::journal;
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE, ROLE_FILE};
 use crate::place::{Place, Worktree};
 use crate::plan::spawn::{Plan, SpawnDecision, SpawnFacts, SpawnRequest, branch_prefix, candidates, path_of, plan};
-use crate::settings::{Flags, Settings};
+use crate::settings::Settings;
 use crate::slug::slug;
 
 /// Make a worktree on a branch of its own for an agent, and print its path
@@ -123,13 +123,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 
 /// Makes a subtree of the calling agent.
 pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> {
-    let flags = Flags {
-        agent: args.agent.as_deref(),
-        launcher: args.launch.launcher.as_deref(),
-        max_depth: args.max_depth.as_deref(),
-        probe: None,
-    };
-    let settings = Settings::load(env, &place.home, flags)?;
+    let flags = [("agent", &args.agent), ("launcher", &args.launch.launcher), ("max_depth", &args.max_depth)];
+    let flags = flags.map(|(name, value)| (name, value.as_deref().map(Path::new)));
+    let settings = Settings::load(env, &place.home, &flags)?;
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
     let caller = agents::caller(place, args.caller.id.as_deref())?;
     // The new worktree starts from the caller's worktree, even if the command was started in another one.
@@ -148,16 +144,17 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     if args.require_clean {
         require_clean(&git, place)?;
     }
-    let repo = place.repo();
     // Linked worktrees find the main checkout by this, if its git directory is elsewhere.
-    repo.remember_main_checkout(env)?;
+    // Linked worktrees find the main checkout by this, if its git directory is elsewhere.
+    place.repo().remember_main_checkout(env)?;
     let options = SpawnOptions { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks };
     let mut spawned = {
         let _deferred = proc::defer_signals();
         let spinner = ui.spinner(&format!("making a worktree for {}", request.name));
-        let context = SpawnContext { ui, spinner: spinner.as_ref(), env, place, git: &git, repo: &repo };
-        describe(ui, make(&context, &wanted, &options)?, &options)
+        let context = SpawnContext { ui, spinner: spinner.as_ref(), env, place, git: &git };
+        make(&context, &wanted, &options)?
     };
+    spawned.warnings.iter().for_each(|warning| ui.warn(warning));
     if args.launch.is_wanted() {
         spawned.launch(ui, env, &settings);
     }
@@ -189,17 +186,11 @@ struct WantedSubtree<'a> {
     from: Option<&'a str>,
 }
 
-/// A subtree that was made, or one that existed.
-enum MadeOrFound {
-    Made(Box<MadeSubtree>),
-    Found(Box<KnownAgent>),
-}
-
 /// How long a spawn waits for another one of the same name, as for a lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Makes the subtree, or finds it and waits until it is whole.
-fn make(context: &SpawnContext<'_>, wanted: &WantedSubtree<'_>, options: &SpawnOptions) -> Result<MadeOrFound> {
+fn make(context: &SpawnContext<'_>, wanted: &WantedSubtree<'_>, options: &SpawnOptions) -> Result<Spawned> {
     let SpawnContext { ui, place, git, .. } = *context;
     let start = facts::start_point(git, place, wanted.from)?;
     let mut since = Instant::now();
@@ -226,12 +217,12 @@ fn make(context: &SpawnContext<'_>, wanted: &WantedSubtree<'_>, options: &SpawnO
                 drop(lock);
                 let mut made = spawn::finish(context, &start, begun, options)?;
                 made.warnings.extend(plan.warning);
-                return Ok(MadeOrFound::Made(Box::new(made)));
+                return Ok(spawned(made.known, true, made.mcp_config, made.warnings));
             }
             SpawnDecision::Return(known) => {
                 drop(lock);
                 if !journal::is_under_way(&place.shared(), &known.agent.id)? {
-                    return Ok(MadeOrFound::Found(known));
+                    return Ok(found(*known, options));
                 }
                 if since.elapsed().as_secs() > 60 {
                     ui.note(format!("waiting for {}, which another process is making", known.agent.id));
@@ -244,20 +235,15 @@ fn make(context: &SpawnContext<'_>, wanted: &WantedSubtree<'_>, options: &SpawnO
     }
 }
 
-/// Shows the warnings, and describes the subtree.
-fn describe(ui: &Ui, result: MadeOrFound, options: &SpawnOptions) -> Spawned {
-    let (known, created, mcp_config, warnings) = match result {
-        MadeOrFound::Made(made) => {
-            (KnownAgent::spawned(made.agent, made.worktree), true, made.mcp_config, made.warnings)
-        }
-        MadeOrFound::Found(known) => {
-            let own = known.worktree.path.join(OWN_MCP_FILE);
-            let mcp = if own.exists() { own } else { known.worktree.path.join(MCP_FILE) };
-            let warning = format!("{} existed already, and its task is unchanged", known.agent.id);
-            (*known, false, mcp, options.task.iter().map(|_| warning.clone()).collect())
-        }
-    };
-    warnings.iter().for_each(|warning| ui.warn(warning));
+/// A subtree that existed.
+fn found(known: KnownAgent, options: &SpawnOptions) -> Spawned {
+    let own = known.worktree.path.join(OWN_MCP_FILE);
+    let mcp = if own.exists() { own } else { known.worktree.path.join(MCP_FILE) };
+    let warning = format!("{} existed already, and its task is unchanged", known.agent.id);
+    spawned(known, false, mcp, options.task.iter().map(|_| warning.clone()).collect())
+}
+
+fn spawned(known: KnownAgent, created: bool, mcp_config: PathBuf, warnings: Vec<String>) -> Spawned {
     let config = known.worktree.path.join(ROLE_FILE);
     Spawned { known, created, config, mcp_config, warnings, failure: None }
 }
@@ -289,8 +275,7 @@ fn preview(ui: &Ui, decision: SpawnDecision, caller: &KnownAgent) -> Spawned {
             KnownAgent::spawned(agent, Worktree { path, branch: Some(branch), ..caller.worktree.clone() })
         }
     };
-    let config = known.worktree.path.join(ROLE_FILE);
-    Spawned { known, created: false, config, mcp_config: PathBuf::new(), warnings: Vec::new(), failure: None }
+    spawned(known, false, PathBuf::new(), Vec::new())
 }
 
 fn require_clean(git: &Git, place: &Place) -> Result<()> {

@@ -27,15 +27,8 @@ use crate::watch::Signals;
 pub struct Args {
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Wait only for events of this type; may be repeated
-    #[arg(long = "type", value_name = "TYPE")]
-    pub kind: Vec<String>,
-    /// Wait only for events from this agent; may be repeated
-    #[arg(long, value_name = "ID")]
-    pub from: Vec<String>,
-    /// Wait only for events with a higher number
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub after: u64,
+    #[command(flatten)]
+    pub filter: EventFilter,
     /// Exit after this number of events
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub count: u64,
@@ -53,7 +46,7 @@ const READER: Duration = Duration::from_secs(1);
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let timeout = flag_duration("--timeout", &args.timeout)?;
     let lease = args.lease.as_deref().map(|text| flag_duration("--lease", text)).transpose()?;
-    if args.kind.iter().any(|kind| kind.trim().is_empty()) {
+    if args.filter.kinds.iter().any(|kind| kind.trim().is_empty()) {
         return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
     }
     let place = repository::find(env)?;
@@ -61,12 +54,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         recover::finish_removals(env, &place)?.iter().for_each(|note| ui.note(note));
     }
     let spool = args.session.spool(&place)?;
-    require_senders(&place, &spool, &args.from)?;
-    let filter = EventFilter { kinds: args.kind.clone(), from: args.from.clone(), after: args.after };
+    require_senders(&place, &spool, &args.filter.from)?;
     if ui.is_dry() {
-        return preview(ui, &spool, &filter, args.count);
+        return preview(ui, &spool, &args.filter, args.count);
     }
-    let mut wait = EventWait::new(env, &place, spool, filter, Signals::Watched)?;
+    let mut wait = EventWait::new(env, &place, spool, args.filter.clone(), Signals::Watched)?;
     let end = Instant::now().checked_add(timeout);
     for _ in 0..args.count {
         let next = wait.next(end)?;

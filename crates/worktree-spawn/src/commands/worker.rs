@@ -1,5 +1,7 @@
 //! `worker`: make a seat in the caller's worktree.
 
+use std::path::Path;
+
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
@@ -16,7 +18,7 @@ use crate::failure::SpawnFailure;
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
-use crate::settings::{Flags, Settings};
+use crate::settings::Settings;
 use crate::slug::slug;
 
 /// Give an agent a seat in this worktree, and print its id
@@ -51,8 +53,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 
 /// Makes a seat in the calling agent's worktree.
 pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> {
-    let flags = Flags { agent: args.agent.as_deref(), launcher: args.launch.launcher.as_deref(), ..Flags::default() };
-    let settings = Settings::load(env, &place.home, flags)?;
+    let flags = [("agent", &args.agent), ("launcher", &args.launch.launcher)];
+    let flags = flags.map(|(name, value)| (name, value.as_deref().map(Path::new)));
+    let settings = Settings::load(env, &place.home, &flags)?;
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
     let caller = agents::caller(place, args.caller.id.as_deref())?;
     let place = &place.seen_from(&caller.worktree);
@@ -64,11 +67,10 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     // A seat reports to the worktree's own agent, and so do the seats that it asks for.
     let parent = agents::here(place)?;
     let git = Git::find(env)?;
-    let repo = place.repo();
     let deferred = proc::defer_signals();
-    let context = SpawnContext { ui, spinner: None, env, place, git: &git, repo: &repo };
+    let context = SpawnContext { ui, spinner: None, env, place, git: &git };
     let id = format!("{}/{slug}", parent.agent.id);
-    let mut agent = parent.agent.child(AgentKind::Worker, id, &slug, &args.name, env.now);
+    let mut agent = parent.agent.child(AgentKind::Worker, &id, &slug, &args.name, env.now);
     agent.role = Some("worker".into());
     agent.agent = Some(settings.agent.clone());
     let seated = KnownAgent::spawned(agent, parent.worktree);

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -18,21 +17,19 @@ use crate::spool::Spool;
 
 /// Every agent of the repository; a worktree's own agent comes before the seats in it.
 pub fn all(place: &Place) -> Result<Vec<KnownAgent>> {
+    let recorded = recorded_ids(place);
     let trees = repository::worktrees(place)?;
-    // Read once for all worktrees that were not spawned, and not at all if there are none.
-    let recorded = OnceLock::new();
-    let is_taken = |worktree: &Worktree, id: &str| is_taken(recorded.get_or_init(|| recorded_ids(place)), worktree, id);
-    let found = proc::map_parallel(&trees, |worktree| in_tree_among(place, worktree, &is_taken));
+    let found = proc::map_parallel(&trees, |worktree| in_tree_among(place, worktree, &recorded));
     Ok(found.into_iter().flatten().collect())
 }
 
 /// The agents of one worktree, its own agent first.
 pub fn in_tree(place: &Place, worktree: &Worktree) -> Vec<KnownAgent> {
-    in_tree_among(place, worktree, &|worktree, id| is_taken(&recorded_ids(place), worktree, id))
+    in_tree_among(place, worktree, &recorded_ids(place))
 }
 
-/// As [`in_tree`]; `is_taken` tells whether the record of another worktree has an id.
-fn in_tree_among(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) -> bool) -> Vec<KnownAgent> {
+/// As [`in_tree`], with the ids in the records of all worktrees.
+fn in_tree_among(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Vec<KnownAgent> {
     let known = |agent: Agent, is_managed| KnownAgent { agent, worktree: worktree.clone(), is_managed, error: None };
     let unreadable = |slug: &str, failure: &Failure| KnownAgent {
         agent: Agent::root(slug, worktree.branch.as_deref(), place.env.now),
@@ -40,7 +37,7 @@ fn in_tree_among(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree
         is_managed: false,
         error: Some(failure.to_string()),
     };
-    let own = match own(place, worktree, is_taken) {
+    let own = match own(place, worktree, recorded) {
         Ok((agent, is_recorded)) => {
             known(agent.clone(), worktree.is_main || (is_recorded && agent.kind != AgentKind::Root))
         }
@@ -61,7 +58,7 @@ fn in_tree_among(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree
 }
 
 /// A worktree's own agent, and whether it has a record.
-fn own(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) -> bool) -> Result<(Agent, bool)> {
+fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<(Agent, bool)> {
     if worktree.is_main {
         return Ok((Agent::root(ROOT, worktree.branch.as_deref(), place.env.now), true));
     }
@@ -79,26 +76,24 @@ fn own(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) ->
     // A worktree made by hand, in a bare layout or by another tool is a root of its own, with its branch as id if that
     // is free.
     let branch = worktree.branch.clone().unwrap_or_default();
-    let is_free = !branch.is_empty() && branch != ROOT && !is_taken(worktree, &branch);
+    let is_taken = recorded.get(&branch).is_some_and(|dirs| dirs.iter().any(|dir| *dir != worktree.git_dir));
+    let is_free = !branch.is_empty() && branch != ROOT && !is_taken;
     let id = if is_free { branch } else { format!("{branch}@{}", entry_name(worktree)) };
     Ok((Agent::root(&id, worktree.branch.as_deref(), place.env.now), false))
 }
 
 /// The ids in the records of all worktrees, each with the git directories whose records have it.
-fn recorded_ids(place: &Place) -> HashMap<String, Vec<PathBuf>> {
+type RecordedIds = HashMap<String, Vec<PathBuf>>;
+
+fn recorded_ids(place: &Place) -> RecordedIds {
     let admin = place.common_dir.join("worktrees");
-    let mut ids: HashMap<String, Vec<PathBuf>> = HashMap::new();
+    let mut ids = RecordedIds::new();
     for dir in fs::list(&admin).unwrap_or_default().into_iter().map(|name| admin.join(name)) {
         if let Ok(Some(agent)) = Agent::load(&layout::identity_file(&dir)) {
             ids.entry(agent.id).or_default().push(dir);
         }
     }
     ids
-}
-
-/// Whether the record of another worktree has this id.
-fn is_taken(recorded: &HashMap<String, Vec<PathBuf>>, worktree: &Worktree, id: &str) -> bool {
-    recorded.get(id).is_some_and(|dirs| dirs.iter().any(|dir| *dir != worktree.git_dir))
 }
 
 /// Git's name for a linked worktree.
@@ -110,7 +105,7 @@ fn entry_name(worktree: &Worktree) -> String {
 /// agent keeps its id whatever is checked out there later.
 pub fn here(place: &Place) -> Result<KnownAgent> {
     let worktree = place.require_here()?;
-    let (agent, is_recorded) = own(place, worktree, &|worktree, id| is_taken(&recorded_ids(place), worktree, id))?;
+    let (agent, is_recorded) = own(place, worktree, &recorded_ids(place))?;
     if !is_recorded {
         // If the record cannot be written, the id holds for this command only.
         let _ = agent.save(&layout::identity_file(&worktree.git_dir));
@@ -197,7 +192,7 @@ fn is_about_whereabouts(failure: &Failure) -> bool {
 
 /// The agent with this id, or with this slug if only one agent has it; otherwise exit 1.
 pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
-    // Most often it is an agent of the current worktree.
+    // An agent of the current worktree counts, whoever has copied its record.
     if let Some(worktree) = &place.here
         && let Some(known) = in_tree(place, worktree).into_iter().find(|known| known.agent.id == name)
     {

@@ -12,40 +12,17 @@ use crate::place::{Place, Worktree};
 /// How a branch contains another one that was merged into it.
 pub const MERGED: &str = "merged into";
 
-/// The history of one worktree.
-pub struct History<'a> {
-    /// The worktree's own git.
-    pub git: &'a Git,
-    pub place: &'a Place,
-    pub worktree: &'a Worktree,
+/// The number of commits of a worktree that no branch, tag or remote has. The `git` is the worktree's own.
+pub fn loose_commits(git: &Git, worktree: &Worktree) -> Result<usize> {
+    let how = ["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"];
+    let loose = git.cmd_alone(&worktree.path).args(how).capture()?;
+    Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
 }
 
-impl History<'_> {
-    /// The commit HEAD is at, if there is one.
-    pub fn head(&self) -> Result<Option<String>> {
-        let head =
-            self.git.cmd_alone(&self.worktree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
-        let tip = String::from_utf8_lossy(&head.stdout).trim().to_owned();
-        Ok((!tip.is_empty()).then_some(tip))
-    }
-
-    /// The number of commits that no branch, tag or remote has.
-    pub fn loose_commits(&self) -> Result<usize> {
-        let how = ["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"];
-        let loose = self.git.cmd_alone(&self.worktree.path).args(how).capture()?;
-        Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
-    }
-
-    /// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one
-    /// patch.
-    pub fn contained(&self, tip: &str, into: &str) -> Result<Option<&'static str>> {
-        contained(self.place, self.git, tip, &format!("refs/heads/{into}"))
-    }
-}
-
-/// Asks git how `into` contains everything on `tip`.
-fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
+/// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one patch.
+pub fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
     let (git, dir) = (&place.common(git)?, &place.common_dir);
+    let into = &format!("refs/heads/{into}");
     let ask = |args: &[&str]| git.cmd(dir).args(args.iter().copied()).capture();
     let exists = ask(&["rev-parse", "--verify", "--quiet", &format!("{into}^{{commit}}")])?;
     if !exists.status.success() {

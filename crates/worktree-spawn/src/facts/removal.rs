@@ -8,7 +8,8 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git};
 
-use super::history::History;
+use super::history::{contained, loose_commits};
+use super::repository;
 use crate::agent_run::{Deaths, Liveness};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
@@ -158,7 +159,7 @@ fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], 
             None => git.ignored_losses(&place.common_dir, &worktree.path)?,
         };
     }
-    find_branch(&History { git, place, worktree }, known, all, found)
+    find_branch(place, git, known, all, found)
 }
 
 /// The path in a record of `git status --porcelain=v2`.
@@ -172,11 +173,11 @@ fn changed_path(record: &str) -> String {
     record.splitn(fields + 1, ' ').last().unwrap_or(record).to_owned()
 }
 
-fn find_branch(history: &History<'_>, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
+fn find_branch(place: &Place, git: &Git, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
     let worktree = &known.worktree;
-    let Some(tip) = history.head()? else { return Ok(()) };
+    let Some(tip) = repository::head(git, worktree)? else { return Ok(()) };
     if worktree.branch.is_none() {
-        found.loose_commits = history.loose_commits()?;
+        found.loose_commits = loose_commits(git, worktree)?;
         return Ok(());
     }
     // A subtree's branch has its id as its name. A record that says otherwise was not written by us.
@@ -198,7 +199,7 @@ fn find_branch(history: &History<'_>, known: &KnownAgent, all: &[KnownAgent], fo
     let mut into: Vec<String> = current.into_iter().chain(made_from).filter(|b| *b != name).collect();
     into.dedup();
     for parent in &into {
-        if let Some(why) = history.contained(&tip, parent)? {
+        if let Some(why) = contained(place, git, &tip, parent)? {
             found.branch = Branch::Contained { name, tip, why: format!("{why} {parent}") };
             return Ok(());
         }

@@ -112,7 +112,7 @@ fn current_branch(place: &Place, path: &Path, git_dir: &Path) -> Result<Option<O
 /// Every worktree that git has registered, the main checkout first, including those that are no longer at their paths.
 pub fn worktrees(place: &Place) -> Result<Vec<Worktree>> {
     let mut trees = Vec::new();
-    if let Some(main) = read_main_worktree(place)? {
+    if let Some(main) = main_worktree(place)? {
         trees.push(main);
     }
     let admin = place.common_dir.join("worktrees");
@@ -127,11 +127,7 @@ pub fn worktrees(place: &Place) -> Result<Vec<Worktree>> {
 }
 
 /// The main checkout, if there is one.
-pub fn main_worktree(place: &Place) -> Option<Worktree> {
-    read_main_worktree(place).ok().flatten()
-}
-
-fn read_main_worktree(place: &Place) -> Result<Option<Worktree>> {
+pub fn main_worktree(place: &Place) -> Result<Option<Worktree>> {
     if let Some(here) = place.here.as_ref().filter(|here| here.is_main) {
         return Ok(Some(here.clone()));
     }
@@ -175,11 +171,10 @@ fn is_bare_dir(dir: &Path) -> bool {
 }
 
 /// The commit a worktree is at; none if there is none yet.
-pub fn head(env: &Env, worktree: &Worktree) -> Option<String> {
-    let asked =
-        Git::find(env).ok()?.cmd(&worktree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture().ok()?;
+pub fn head(git: &Git, worktree: &Worktree) -> Result<Option<String>> {
+    let asked = git.cmd_alone(&worktree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
     let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
-    (!sha.is_empty()).then_some(sha)
+    Ok((!sha.is_empty()).then_some(sha))
 }
 
 /// Whether a worktree has uncommitted changes, by git. The `git` is the worktree's own.

@@ -1,11 +1,11 @@
 //! What git and the file system say before a subtree is spawned.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::{Found, Root};
-use shopfloor_core::git::{self, Git};
+use shopfloor_core::git::{self, Git, clean};
 use shopfloor_core::path::RelPath;
 
 use crate::failure::{SpawnFailure, stderr};
@@ -75,24 +75,11 @@ pub fn base_dir(place: &Place, configured: &Path, flag: Option<&Path>) -> PathBu
         Some(flag) => clean(&place.env.cwd.join(flag)),
         None if configured.is_absolute() => clean(configured),
         None => {
-            let inside = clean(configured);
-            let is_inside = RelPath::parse_os(inside.as_os_str()).is_ok();
-            if is_inside { inside } else { clean(&place.main_checkout.join(configured)) }
+            let whole = clean(&place.main_checkout.join(configured));
+            let inside = whole.strip_prefix(&place.main_checkout).ok().filter(|inside| !inside.as_os_str().is_empty());
+            inside.map_or(whole.clone(), Path::to_path_buf)
         }
     }
-}
-
-/// The path without `.` and `..`, resolved as text.
-fn clean(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut out, component| {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir if out.file_name().is_some() => drop(out.pop()),
-            Component::ParentDir if out.has_root() => {}
-            component => out.push(component),
-        }
-        out
-    })
 }
 
 /// Refuses a base inside a worktree that leads through a link, because a checked-in link could lead anywhere.

@@ -8,11 +8,17 @@ use crate::facts::removal::{Branch, Condition};
 use crate::failure::SpawnFailure;
 use crate::identity::AgentKind;
 
-/// What the caller asked for.
-#[derive(Clone, Copy, Debug, Default)]
+// What the caller asked for.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct RemovalRequest {
+    /// Remove it even with changes, which are kept under `refs/shopfloor/trash/`
+    #[arg(long)]
     pub force: bool,
+    /// Refuse if the branch cannot be deleted
+    #[arg(long, conflicts_with = "keep_branch")]
     pub delete_branch: bool,
+    /// Keep the branch
+    #[arg(long)]
     pub keep_branch: bool,
 }
 
@@ -201,7 +207,7 @@ mod tests {
 
     fn condition() -> Condition {
         let root = Agent::root("root", Some("main"), Timestamp::UNIX_EPOCH);
-        let agent = root.child(AgentKind::Subtree, "main.x".into(), "x", "x", Timestamp::UNIX_EPOCH);
+        let agent = root.child(AgentKind::Subtree, "main.x", "x", "x", Timestamp::UNIX_EPOCH);
         let branch = Some("main.x".to_owned());
         let worktree = Worktree { path: "/p/x".into(), git_dir: "/g".into(), branch, is_main: false, is_lost: false };
         Condition {

@@ -133,7 +133,7 @@ fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug:
     let path = path_of(facts.caller, request, slug);
     refuse_taken(facts, request, branch, &path)?;
     let found = facts.branches.iter().find(|(name, _)| name == branch);
-    let mut agent = facts.caller.agent.child(AgentKind::Subtree, branch.to_owned(), slug, &request.name, facts.now);
+    let mut agent = facts.caller.agent.child(AgentKind::Subtree, branch, slug, &request.name, facts.now);
     let base_sha = found.map_or(&facts.base_sha, |(_, sha)| sha).clone();
     agent.birth_branch = Some(branch.to_owned());
     agent.role = Some(request.role.clone().unwrap_or_else(|| "tl".into()));

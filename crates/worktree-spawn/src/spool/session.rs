@@ -100,14 +100,13 @@ impl Spool {
 
     /// Makes the directories that are missing. A copied repository may lack the empty ones.
     pub fn create(&self) -> Result<()> {
-        let sub = |name: &str| self.dir.join(name);
         // What is moved or removed in a directory elsewhere would be somebody else's.
-        [self.dir.clone(), sub("new"), sub("cur"), sub("bad"), self.temporary(), sub("dedupe")]
-            .iter()
-            .try_for_each(|dir| fs::refuse_link(dir))?;
-        for dir in [sub("new"), sub("cur"), sub("bad"), self.temporary(), sub("dedupe")] {
+        fs::refuse_link(&self.dir)?;
+        let dirs = ["new", "cur", "bad", "dedupe"].map(|name| self.dir.join(name));
+        for dir in dirs.iter().chain([&self.temporary()]) {
+            fs::refuse_link(dir)?;
             if !dir.is_dir() {
-                fs::create_private_dir(&dir)?;
+                fs::create_private_dir(dir)?;
             }
         }
         if self.exists() {
@@ -176,8 +175,8 @@ impl Spool {
         let Some(bytes) = fs::read_no_follow(&entry.path)? else { return Ok(None) };
         match SpoolEvent::parse(&bytes) {
             Ok(event) => Ok(Some(event)),
-            Err(EventError::Newer(_)) => Ok(None),
-            Err(EventError::Malformed(_)) => {
+            Err(EventError::Newer) => Ok(None),
+            Err(EventError::Malformed) => {
                 self.set_aside(&entry.path)?;
                 Ok(None)
             }
@@ -231,14 +230,20 @@ impl Spool {
 
     /// Acknowledges the events with these uids, and returns the uids that are not here.
     pub fn acknowledge(&self, uids: &[String]) -> Result<Vec<String>> {
-        if !self.exists() {
-            return Ok(uids.to_vec());
-        }
+        self.each_of(uids, |entry| self.discard(entry))
+    }
+
+    /// The uids that no event here has.
+    pub fn lacks(&self, uids: &[String]) -> Result<Vec<String>> {
+        self.each_of(uids, |_| Ok(()))
+    }
+
+    fn each_of(&self, uids: &[String], act: impl Fn(&SpoolEntry) -> Result<()>) -> Result<Vec<String>> {
         let mut left: Vec<String> = uids.to_vec();
         for entry in self.entries()? {
             let Some(event) = self.read(&entry)? else { continue };
             if let Some(at) = left.iter().position(|uid| uid == event.uid()) {
-                self.discard(&entry)?;
+                act(&entry)?;
                 left.remove(at);
             }
         }
