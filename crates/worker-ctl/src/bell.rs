@@ -45,12 +45,12 @@ impl Bell {
 /// What a worker needs a person for, and the command for that.
 fn need(worker: &Worker) -> Option<String> {
     let name = &worker.name;
-    if worker.doing.activity == Activity::Asks {
+    if worker.reported.activity == Activity::Asks {
         let question =
-            worker.doing.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
+            worker.reported.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
         return Some(format!("asks{question}: answer with `worker-ctl attach {name}`"));
     }
-    if worker.doing.activity == Activity::Rests && worker.has_open_task() && worker.status() == worker.task.word() {
+    if worker.reported.activity == Activity::Rests && worker.has_open_task() && worker.status() == worker.task.word() {
         return Some(format!("ended its turn without a commit: look with `worker-ctl peek {name}`"));
     }
     (worker.task == Task::NeedsReview).then(|| format!("needs review: `worker-ctl review {name}`"))

@@ -21,13 +21,8 @@ pub enum Task {
     NeedsReview,
     /// A person wants changes.
     Rejected,
-    /// The worker resolves conflicts with the default branch.
-    Rebasing {
-        /// The state before the rebase.
-        from: TaskBeforeRebase,
-        /// The worker's commit before the rebase.
-        pre_sha: String,
-    },
+    /// The worker resolves conflicts with the default branch; the state and the commit before that.
+    Rebasing { from: TaskBeforeRebase, pre_sha: String },
 }
 
 /// The state of a task before a rebase.
@@ -124,7 +119,7 @@ impl PendingSend {
 }
 
 /// A worker's record in `state.json`. Who owns a value decides how long it lives: `work` goes with the task, `program`
-/// and `doing` go with the session. In the file all are keys of one object.
+/// and `reported` go with the session. In the file all are keys of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worker {
     pub name: String,
@@ -143,7 +138,7 @@ pub struct Worker {
     #[serde(flatten)]
     pub program: Program,
     #[serde(flatten)]
-    pub doing: Doing,
+    pub reported: ReportedActivity,
     pub pending_send: Option<PendingSend>,
     #[serde(default)]
     pub notes: Vec<Note>,
@@ -197,7 +192,7 @@ pub struct Program {
 
 /// What the program does, as its hooks tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doing {
+pub struct ReportedActivity {
     #[serde(default)]
     pub activity: Activity,
     /// When the activity began, and the question that the program asks.

@@ -101,7 +101,7 @@ fn next_input(
         return Ok(Some(input));
     }
     if worker.program.last_crash_unix.is_some_and(|last| site.now() - last >= DAY) {
-        return Ok(Some(Input::Quiet));
+        return Ok(Some(Input::DayWithoutCrash));
     }
     let path = Path::new(&worker.worktree_path);
     let is_missing = worker.program.fault == Some(Fault::WorktreeMissing);

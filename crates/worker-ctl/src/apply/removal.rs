@@ -46,9 +46,9 @@ fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
     check_losses(site, worker, is_forced)?;
-    let farewell = trash::run_pre_remove(site, worker, farewell::TOOLS)?;
-    farewell.require(tree, is_forced)?;
-    farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
+    let saved = trash::run_pre_remove(site, worker, farewell::TOOLS)?;
+    saved.require(tree, is_forced)?;
+    saved.notes.iter().chain(&saved.refused).for_each(|note| site.ui.note(note));
     let dir = &site.root.path;
     let branch = format!("refs/heads/{}", worker.branch);
     let tip = site.clone.commit(dir, &branch)?;
@@ -90,8 +90,8 @@ pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> R
     }
     check_losses(site, worker, is_forced)?;
     // Ignored files stay in the worktree, so nothing is lost when this fails.
-    let farewell = trash::run_pre_remove(site, worker, &["overlay-sync"])?;
-    farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
+    let saved = trash::run_pre_remove(site, worker, &["overlay-sync"])?;
+    saved.notes.iter().chain(&saved.refused).for_each(|note| site.ui.note(note));
     let mut kept = trash::keep(site, worker)?;
     let aside = with_kept(&kept, clean_worktree(site, worker, base))?;
     kept.extend(aside);

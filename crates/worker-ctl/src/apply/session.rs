@@ -189,7 +189,7 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, resume: Vec<St
     let mut now = tmux
         .start_program(worker, Some(&pane), &variables, &argv, &log)
         .map_err(|failure| not_delivered(failure.to_string()))?;
-    let is_quiet = || Ok::<_, Failure>(site.worker(&worker.name)?.doing.activity == Activity::Unknown);
+    let is_quiet = || Ok::<_, Failure>(site.worker(&worker.name)?.reported.activity == Activity::Unknown);
     let read_pane = || -> Result<Pane> {
         let pane = tmux.panes()?.into_iter().find(|now| now.id == pane.id);
         pane.ok_or_else(|| not_delivered("its session is gone".into()))

@@ -71,8 +71,8 @@ fn follow_up(site: &Site<'_>, step: &Step, input: &Input, revision: u64) -> Resu
     if matches!(input, Input::Typing { .. } | Input::Restarting) || before == after && *input != Input::Sent {
         return Ok(());
     }
-    let told = |worker: &Worker| (worker.doing.activity, worker.doing.activity_text.clone());
-    let is_same = told(before) == told(after);
+    let activity = |worker: &Worker| (worker.reported.activity, worker.reported.activity_text.clone());
+    let is_same = activity(before) == activity(after);
     if matches!(input, Input::Reported(_)) && is_same {
         return Ok(());
     }

@@ -29,7 +29,7 @@ enum Rank {
 
 impl Rank {
     fn of(worker: &Worker) -> Rank {
-        match (worker.doing.activity, worker.status()) {
+        match (worker.reported.activity, worker.status()) {
             (Activity::Asks, _) => Rank::Asks,
             (_, "error") => Rank::Fault,
             (_, "needs_review") => Rank::Review,
@@ -91,7 +91,7 @@ fn row(width: usize, name: &str, state: &str, does: &str, age: &str, what: &str)
 }
 
 fn does(worker: &Worker) -> &'static str {
-    match worker.doing.activity {
+    match worker.reported.activity {
         Activity::Unknown => "",
         activity => activity.word(),
     }
@@ -99,14 +99,11 @@ fn does(worker: &Worker) -> &'static str {
 
 /// When the worker came to be as it is.
 fn since(worker: &Worker) -> i64 {
-    let told = worker
-        .doing
-        .activity_at
-        .as_deref()
-        .filter(|_| matches!(worker.doing.activity, Activity::Asks | Activity::Rests));
-    let told = told.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_second);
-    let crashed = worker.program.last_crash_unix.filter(|_| worker.program.fault.is_some());
-    crashed.or(told).unwrap_or(worker.task_since_unix).max(worker.task_since_unix)
+    let Worker { program, reported, task_since_unix: since, .. } = worker;
+    let counts = matches!(reported.activity, Activity::Asks | Activity::Rests);
+    let begun = reported.activity_at.as_ref().filter(|_| counts).and_then(|time| time.parse::<jiff::Timestamp>().ok());
+    let crashed = program.last_crash_unix.filter(|_| program.fault.is_some());
+    crashed.or(begun.map(jiff::Timestamp::as_second)).unwrap_or(*since).max(*since)
 }
 
 fn age(seconds: i64) -> String {
@@ -123,7 +120,7 @@ fn what(rank: Rank, worker: &Worker) -> String {
     let name = &worker.name;
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let text = match rank {
-        Rank::Asks => format!("attach {name}: {}", worker.doing.activity_text.as_deref().unwrap_or("a question")),
+        Rank::Asks => format!("attach {name}: {}", worker.reported.activity_text.as_deref().unwrap_or("a question")),
         Rank::Fault => {
             let fault = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
             let hint = if worker.program.session == Session::Up { "attach" } else { "peek" };
@@ -191,9 +188,9 @@ mod tests {
         add("crashed", &|w| w.program.fault = Some(Fault::Exit(7)));
         add("done", &|w| (w.task, w.work.prompt) = (Task::NeedsReview, Some("x".repeat(300))));
         add("asks", &|w| {
-            (w.task, w.doing.activity, w.doing.activity_text) =
+            (w.task, w.reported.activity, w.reported.activity_text) =
                 (Task::Working, Activity::Asks, Some("Bash: rm -rf x".into()));
-            w.doing.activity_at = Some("1970-01-01T00:01:30.000Z".into());
+            w.reported.activity_at = Some("1970-01-01T00:01:30.000Z".into());
         });
         let screen = Screen { width: 60, height: 24, has_colors: false };
         let shown = lines(&state, false, 190, "12:00:00", screen);

@@ -140,7 +140,7 @@ fn source_git_dir(site: &Site<'_>) -> Result<PathBuf> {
 
 /// Exit 1 for a worker that has something to do or to lose.
 fn refuse_busy(site: &Site<'_>, worker: &Worker) -> Result<()> {
-    if worker.task != Task::Idle || matches!(worker.doing.activity, Activity::Busy | Activity::Asks) {
+    if worker.task != Task::Idle || matches!(worker.reported.activity, Activity::Busy | Activity::Asks) {
         let why = format!("{} has a task or works", worker.name);
         return Err(refusal(site, &why).hint(format!("see `worker-ctl status`; `worker-ctl reset {}`", worker.name)));
     }

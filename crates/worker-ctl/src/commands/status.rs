@@ -182,7 +182,7 @@ fn notes(site: &Site<'_>, worker: &Worker) -> Vec<String> {
 
 /// What the program does. A note tells of a program that does not know its task.
 fn activity(worker: &Worker) -> Option<String> {
-    match (worker.doing.activity, &worker.doing.activity_text) {
+    match (worker.reported.activity, &worker.reported.activity_text) {
         (Activity::Unknown | Activity::Fresh, _) => None,
         (Activity::Asks, Some(question)) => Some(format!("asks: {question}")),
         (activity, _) => Some(activity.word().to_owned()),
@@ -228,9 +228,9 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
         pane_pid: worker.program.pane_pid,
         crash_count: worker.program.crash_count,
         host: site.root.worker(&worker.name).host,
-        activity: worker.doing.activity.word(),
-        activity_at: worker.doing.activity_at.as_deref(),
-        activity_text: worker.doing.activity_text.as_deref(),
+        activity: worker.reported.activity.word(),
+        activity_at: worker.reported.activity_at.as_deref(),
+        activity_text: worker.reported.activity_text.as_deref(),
         notes: notes(site, worker),
         pending: worker.pending_send.as_ref(),
     }

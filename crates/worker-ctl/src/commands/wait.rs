@@ -83,7 +83,7 @@ fn read_progress(site: &Site<'_>, names: &[String], wanted: &str) -> Result<(Vec
     let (mut reached, mut stuck) = (Vec::new(), Vec::new());
     for name in names {
         let worker = state.require(name)?;
-        if [worker.status(), worker.doing.activity.word()].contains(&wanted) {
+        if [worker.status(), worker.reported.activity.word()].contains(&wanted) {
             reached.push(name.clone());
         } else if let Some(why) = obstacle(worker, wanted, is_kept_up) {
             stuck.push(format!("{name} {why}"));

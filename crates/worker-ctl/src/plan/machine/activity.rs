@@ -15,18 +15,18 @@ pub(super) fn reported(step: &mut MachineStep<'_>, report: &Report) {
         (Some(text), heard) if heard.is_none() || !text.is_empty() => *heard = Some(text.clone()),
         (Some(_) | None, _) => {}
     }
-    let is_asking = before.doing.activity == Activity::Asks;
+    let is_asking = before.reported.activity == Activity::Asks;
     match &report.signal {
         Signal::Began { is_continued } => began(step, *is_continued),
         Signal::Cleared => cleared(step),
         // Tools may run side by side, so another tool can go on while one asks.
-        Signal::Works { tool_use } if is_asking && is_another(&before.doing.question_id, tool_use) => {}
+        Signal::Works { tool_use } if is_asking && is_another(&before.reported.question_id, tool_use) => {}
         Signal::Prompted | Signal::Works { .. } => step.set_activity(Activity::Busy, None),
         Signal::StillAsks { .. } if is_asking => {}
         Signal::StillAsks { question } => step.set_activity(Activity::Asks, Some(question)),
         Signal::Asks { question, tool_use } => {
             step.set_activity(Activity::Asks, Some(question));
-            step.next.doing.question_id.clone_from(tool_use);
+            step.next.reported.question_id.clone_from(tool_use);
         }
         Signal::Rests => step.set_activity(Activity::Rests, None),
     }
@@ -56,7 +56,7 @@ fn cleared(step: &mut MachineStep<'_>) {
     if !step.before.has_open_task() {
         return began(step, false);
     }
-    if step.before.doing.activity != Activity::Unknown && step.before.pending_send.is_none() {
+    if step.before.reported.activity != Activity::Unknown && step.before.pending_send.is_none() {
         step.note(Note::TaskUnknown(step.before.name.clone()));
         step.next.work.conversation = None;
         step.set_activity(Activity::Fresh, None);

@@ -27,11 +27,11 @@ pub(super) fn sent(step: &mut MachineStep<'_>) {
 
 /// Restores the earlier record, except for the state of the program.
 pub(super) fn take_back(step: &mut MachineStep<'_>, back: &Worker) {
-    let Worker { program, doing, .. } = step.before.clone();
+    let Worker { program, reported, .. } = step.before.clone();
     let program = Program { is_in_doubt: back.program.is_in_doubt, ..program };
     // The program's hook may have spoken meanwhile.
-    let doing = if doing.activity == Activity::Unknown { back.doing.clone() } else { doing };
-    step.next = Worker { program, doing, ..back.clone() };
+    let reported = if reported.activity == Activity::Unknown { back.reported.clone() } else { reported };
+    step.next = Worker { program, reported, ..back.clone() };
     step.effects.extend(back.work.reviewed_sha.clone().map(SideEffect::Pin));
 }
 

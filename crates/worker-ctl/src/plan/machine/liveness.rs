@@ -57,7 +57,7 @@ pub(super) fn strayed(step: &mut MachineStep<'_>, note: Option<&Note>) {
 }
 
 /// A day has passed without a crash.
-pub(super) fn quiet(step: &mut MachineStep<'_>) {
+pub(super) fn day_without_crash(step: &mut MachineStep<'_>) {
     step.next.program.crash_count = 0;
     step.next.program.last_crash_unix = None;
 }

@@ -21,121 +21,69 @@ use crate::failure::{Kind, fail};
 use crate::log::ACTIVITY;
 use crate::note::{Fault, Note};
 use crate::report::{Report, Signal};
-use crate::worker::{Activity, Doing, Session, Task, Worker};
+use crate::worker::{Activity, ReportedActivity, Session, Task, Worker};
 
 /// Something that happened to a worker, or that a person wants from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A person gives the worker a task.
-    Start {
-        prompt: String,
-        /// The commit at which the work starts.
-        base: String,
-        force: bool,
-    },
+    /// A person gives the worker a task. The work starts at the commit `base`.
+    Start { prompt: String, base: String, force: bool },
     /// The tool begins to type the pending text, so the text may have arrived from now on.
-    Typing {
-        force: bool,
-    },
+    Typing { force: bool },
     /// The tool is about to start the program anew with the pending text.
     Restarting,
     /// The pending text was sent.
     Sent,
     /// Nothing of the pending text was typed, so the record `back` is restored.
-    NotSent {
-        back: Box<Worker>,
-    },
-    /// The worker's branch is at this commit, which is ahead of the default branch and not the baseline.
-    Commit {
-        sha: String,
-        /// The commit of the default branch that the work is based on.
-        onto: Option<String>,
-    },
+    NotSent { back: Box<Worker> },
+    /// The worker's branch is at this commit, which is ahead of the default branch and not the baseline. The work is based
+    /// on the default branch's commit `onto`.
+    Commit { sha: String, onto: Option<String> },
     /// A person reviewed this commit.
-    Reviewed {
-        sha: String,
-        patch: String,
-    },
+    Reviewed { sha: String, patch: String },
     /// A person rejects the work and asks for changes.
-    Reject {
-        base: String,
-        patch: String,
-        force: bool,
-    },
-    /// The same work was rebased to another commit.
-    Rebased {
-        sha: String,
-        patch: String,
-        /// The commit of the default branch that the work is based on.
-        onto: Option<String>,
-    },
+    Reject { base: String, patch: String, force: bool },
+    /// The same work was rebased to another commit. It is based on the default branch's commit `onto`.
+    Rebased { sha: String, patch: String, onto: Option<String> },
     /// The work conflicts with the default branch in these files.
-    Conflict {
-        pre_sha: String,
-        base: String,
-        files: Vec<String>,
-        force: bool,
-    },
+    Conflict { pre_sha: String, base: String, files: Vec<String>, force: bool },
     /// The rebase is over. If `sha` is the commit before the rebase, the worker gave up. `markers` are the files that
     /// still have conflict markers.
-    RebaseDone {
-        sha: String,
-        markers: Vec<String>,
-    },
+    RebaseDone { sha: String, markers: Vec<String> },
     /// The rebase is over, and the branch has none of the worker's commits.
     WorkGone,
     /// The default branch has all of the work.
     Accepted,
     /// A person wants the task to be sent again.
-    Resume {
-        force: bool,
-    },
+    Resume { force: bool },
     /// A person takes the task away.
     Reset,
-    /// The program was started and does not take input yet.
-    SessionBegun {
-        pane: String,
-        pid: i32,
-        /// Whether it goes on with the conversation that knows the task.
-        is_continued: bool,
-    },
+    /// The program was started and does not take input yet. `is_continued` says whether it goes on with the conversation
+    /// that knows the task.
+    SessionBegun { pane: String, pid: i32, is_continued: bool },
     /// The program could not go on with its conversation.
     ConversationLost,
     /// The program's own hook has spoken.
     Reported(Report),
     /// The program takes input.
-    SessionUp {
-        pane: String,
-        pid: i32,
-    },
+    SessionUp { pane: String, pid: i32 },
     /// The program ended by itself.
-    Exited {
-        pane: String,
-        end: Session,
-        is_ok: bool,
-    },
+    Exited { pane: String, end: Session, is_ok: bool },
     /// The session ended because a command ended it, or because the tmux server is gone.
     SessionGone,
-    Fault {
-        reason: Fault,
-    },
+    /// Something is wrong with the worker.
+    Fault { reason: Fault },
     /// The worktree is not on the worker's branch, or the branch was deleted. If `note` is `None`, the worktree is on
     /// its branch again.
-    Strayed {
-        note: Option<Note>,
-    },
+    Strayed { note: Option<Note> },
     /// This fault is over.
-    Mended {
-        reason: Fault,
-    },
+    Mended { reason: Fault },
     /// A command was killed while it typed a text, so it is unknown whether the text arrived.
     Doubt,
     /// A person sends a message.
-    Message {
-        force: bool,
-    },
+    Message { force: bool },
     /// A day has passed without a crash.
-    Quiet,
+    DayWithoutCrash,
 }
 
 impl Input {
@@ -188,7 +136,7 @@ impl Input {
             Input::Mended { reason } => ("mended", reason.to_string()),
             Input::Doubt => ("doubt", String::new()),
             Input::Message { .. } => ("message", String::new()),
-            Input::Quiet => ("quiet", String::new()),
+            Input::DayWithoutCrash => ("quiet", String::new()),
         }
     }
 }
@@ -242,7 +190,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Fault { reason } => s.next.program.fault = Some(reason.clone()),
         Input::Mended { reason } => drop(s.next.program.fault.take_if(|fault| fault == reason)),
         Input::Strayed { note } => liveness::strayed(s, note.as_ref()),
-        Input::Quiet => liveness::quiet(s),
+        Input::DayWithoutCrash => liveness::day_without_crash(s),
     }
     Ok(step.finish(input))
 }
@@ -270,11 +218,12 @@ impl MachineStep<'_> {
 
     /// Sets the activity. Its time stays while it is the same.
     fn set_activity(&mut self, activity: Activity, question: Option<&str>) {
-        let doing = &mut self.next.doing;
-        doing.question_id = None;
-        if doing.activity != activity || doing.activity_text.as_deref() != question {
+        let reported = &mut self.next.reported;
+        reported.question_id = None;
+        if reported.activity != activity || reported.activity_text.as_deref() != question {
             let activity_at = jiff::Timestamp::from_second(self.now).ok().map(time::render);
-            *doing = Doing { activity, activity_at, activity_text: question.map(str::to_owned), question_id: None };
+            let activity_text = question.map(str::to_owned);
+            *reported = ReportedActivity { activity, activity_at, activity_text, question_id: None };
         }
     }
 
@@ -314,12 +263,12 @@ impl MachineStep<'_> {
             self.next.notes.retain(|note| !matches!(note, Note::TaskUnknown(_)));
         }
         let is_untold = self.next.notes.iter().any(|note| matches!(note, Note::TaskUnknown(_)));
-        if self.next.doing.activity == Activity::Fresh && !is_untold {
+        if self.next.reported.activity == Activity::Fresh && !is_untold {
             self.set_activity(Activity::Unknown, None);
         }
         let MachineStep { before, mut next, effects, now } = self;
         // A delivery that failed does not count as activity.
-        if next != *before && !matches!(input, Input::Quiet | Input::NotSent { .. }) {
+        if next != *before && !matches!(input, Input::DayWithoutCrash | Input::NotSent { .. }) {
             next.last_activity_unix = now;
             if next.task != before.task {
                 next.task_since_unix = now;
@@ -344,12 +293,12 @@ fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
 
 /// Refuses with exit 1 while the program shows a question, unless a person overrules this: the text would answer it.
 pub fn refuse_over_question(worker: &Worker, is_forced: bool) -> Result<()> {
-    if worker.doing.activity != Activity::Asks || is_forced {
+    if worker.reported.activity != Activity::Asks || is_forced {
         return Ok(());
     }
     let name = &worker.name;
     let question =
-        worker.doing.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
+        worker.reported.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
     Err(fail(Kind::Occupied, format!("nothing was typed to {name}: it asks a question{question}"))
         .hint(format!("answer with `worker-ctl attach {name}`, or type anyway with `--force`")))
 }

@@ -56,7 +56,7 @@ fn inputs() -> Vec<Input> {
         Input::Fault { reason: Fault::WorktreeMissing },
         Input::Message { force: false },
         Input::Message { force: true },
-        Input::Quiet,
+        Input::DayWithoutCrash,
         Input::Resume { force: false },
         Input::Mended { reason: Fault::WorktreeMissing },
         Input::Doubt,
@@ -91,7 +91,7 @@ fn is_liveness(input: &Input) -> bool {
             | Input::Restarting
             | Input::ConversationLost
             | Input::Reported(_)
-            | Input::Quiet
+            | Input::DayWithoutCrash
     )
 }
 
@@ -243,15 +243,18 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
     // No session, so a late hook tells of a program that is gone.
     assert_eq!(step(&worker, &asks(None)), worker);
     let fresh = up(&worker, false);
-    assert_eq!((fresh.doing.activity, fresh.doing.activity_at.is_some()), (Activity::Fresh, true));
-    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: false })).doing.activity, Activity::Fresh);
-    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: true })).doing.activity, Activity::Rests);
+    assert_eq!((fresh.reported.activity, fresh.reported.activity_at.is_some()), (Activity::Fresh, true));
+    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: false })).reported.activity, Activity::Fresh);
+    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: true })).reported.activity, Activity::Rests);
     // Of a program that continues or was started with its text, its hooks tell.
     let known = up(&worker, true);
-    assert_eq!((known.doing.activity, known.notes.clone()), (Activity::Unknown, vec![]));
-    assert_eq!(step(&known, &reported(Signal::Began { is_continued: false })).doing.activity, Activity::Unknown);
+    assert_eq!((known.reported.activity, known.notes.clone()), (Activity::Unknown, vec![]));
+    assert_eq!(step(&known, &reported(Signal::Began { is_continued: false })).reported.activity, Activity::Unknown);
     let asking = step(&known, &asks(Some("t1")));
-    assert_eq!((asking.doing.activity, asking.doing.activity_text.as_deref()), (Activity::Asks, Some("Bash: ls")));
+    assert_eq!(
+        (asking.reported.activity, asking.reported.activity_text.as_deref()),
+        (Activity::Asks, Some("Bash: ls"))
+    );
     assert_eq!(asking.work.conversation.as_deref(), Some("c1"));
     let refused = apply(&asking, &Input::Message { force: false }, 9).unwrap_err();
     assert_eq!((refused.exit.code(), refused.kind), (1, Kind::Occupied.word()));
@@ -259,10 +262,10 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
     assert_eq!(apply(&asking, &Input::Typing { force: false }, 9).unwrap_err().kind, Kind::Occupied.word());
     // Another question takes the place of the first one.
     let next = reported(Signal::Asks { question: "Bash: rm".into(), tool_use: None });
-    assert_eq!(step(&asking, &next).doing.activity_text.as_deref(), Some("Bash: rm"));
+    assert_eq!(step(&asking, &next).reported.activity_text.as_deref(), Some("Bash: rm"));
     // A person who clears the context takes the task from it; our own command before a text does not.
     let cleared = step(&step(&known, &reported(Signal::Rests)), &reported(Signal::Cleared));
-    assert_eq!((cleared.doing.activity, cleared.work.conversation, cleared.notes.len()), (Activity::Fresh, None, 1));
+    assert_eq!((cleared.reported.activity, cleared.work.conversation, cleared.notes.len()), (Activity::Fresh, None, 1));
     assert_eq!(step(&known, &reported(Signal::Cleared)), known);
     // A program that has ended asks nothing.
     let ended = step(&known, &Input::Exited { pane: "%1".into(), end: Session::Signal(9), is_ok: false });
@@ -281,15 +284,15 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
         (Input::Exited { pane: "%1".into(), end: Session::Code(0), is_ok: true }, Activity::Unknown),
     ] {
         let after = step(&asking, &input);
-        assert_eq!((after.doing.activity, after.doing.activity_text), (activity, None), "{input:?}");
+        assert_eq!((after.reported.activity, after.reported.activity_text), (activity, None), "{input:?}");
     }
     // A text that did not arrive changes nothing that a hook told meanwhile.
     let sending = step(&known, &Input::Message { force: false });
     let told = step(&sending, &asks(None));
-    assert_eq!(step(&told, &Input::NotSent { back: Box::new(known) }).doing.activity, Activity::Asks);
+    assert_eq!(step(&told, &Input::NotSent { back: Box::new(known) }).reported.activity, Activity::Asks);
     // A commit for review shows that it knew its task.
     let done = step(&fresh, &Input::Commit { sha: "c9".into(), onto: None });
-    assert_eq!((done.doing.activity, done.notes), (Activity::Unknown, vec![]));
+    assert_eq!((done.reported.activity, done.notes), (Activity::Unknown, vec![]));
     assert!(!fresh.notes.is_empty() && matches!(fresh.notes[0], Note::TaskUnknown(_)));
 }
 
