@@ -254,6 +254,7 @@ fn accept_merges_in_no_repository_of_an_agents() {
     // A repository of the agent's that has the same branch.
     agents.sh("git clone -q --bare . .r && git --git-dir=.r config core.bare false").exit(0).any_err();
     agents.sh(&format!("cp '{}/.git/worktrees/agents/index' .r/ && rm -rf .r/hooks", app.path.display())).exit(0);
+    agents.sh(&format!("echo '{}/.git/objects' > .r/objects/info/alternates", app.path.display())).exit(0);
     agents.sh("echo .r >> $(git rev-parse --git-common-dir)/info/exclude && echo 'gitdir: .r' > .git").exit(0);
     agents.write(".r/hooks/post-merge", &hook);
     agents.sh("chmod +x .r/hooks/post-merge").exit(0);
