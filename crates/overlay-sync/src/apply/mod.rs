@@ -22,6 +22,5 @@ mod texts;
 pub mod verdict;
 
 #[cfg(test)]
+#[path = "../../tests/machine/mod.rs"]
 mod machine;
-#[cfg(test)]
-mod memory;

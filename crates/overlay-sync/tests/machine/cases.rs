@@ -1,6 +1,14 @@
 //! Single cases of the state machine: some were found by chance, others are too rare for that.
 
-use super::*;
+use proptest_state_machine::StateMachineTest;
+
+use super::floor::{Floor, names};
+use super::ground::Program;
+use super::steps::{MachineStep, PathPolicy, SHARED, TextChange, file, id};
+use crate::apply::heal::planned_write;
+use crate::apply::survey::PlannedFile;
+use crate::ground::ReadFile;
+use crate::plan::{Decision, Step, WriteStep};
 
 impl Floor {
     /// The state after these steps.
@@ -64,10 +72,6 @@ fn the_merge_command_is_not_asked_twice() {
 /// A pass that writes neither side announces something about its own workspace only: others do not hold that base.
 #[test]
 fn a_base_that_moves_without_a_write_concerns_one_workspace() {
-    use super::super::heal::planned_write;
-    use super::super::survey::PlannedFile;
-    use crate::ground::ReadFile;
-    use crate::plan::{Decision, Step, WriteStep};
     let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
     let write = WriteStep {
         overlay: None,
