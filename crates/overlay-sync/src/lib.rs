@@ -2,7 +2,7 @@
 //!
 //! Rooms, top to bottom; each imports only from those below it: `cli`, `commands`, `apply` (the only room that writes
 //! into overlays and workspaces), `plan` (the pure decision about one file), `facts` (what is read), then the nouns:
-//! `ground` (the two sides, on disk or in memory), `declared` (files), `quiet` (a cache), `settings`, `store` (what the
+//! `ground` (the two sides, on disk or in memory), `declared` (files), `settings`, `store` (what the
 //! overlay remembers), `manifest` (a workspace), `conflict`, `rule`, `merge` (three texts into one), `programs`
 //! (what they run), `watch`, `flags`, `refusal`, `tool`.
 
@@ -22,7 +22,6 @@ mod ground;
 mod manifest;
 pub mod merge;
 mod programs;
-mod quiet;
 mod refusal;
 mod rule;
 mod settings;

@@ -284,12 +284,6 @@ impl Workspace {
         named.and_then(|dir| dir.canonicalize().ok()).unwrap_or_else(|| self.git_dir.clone())
     }
 
-    /// The same; `known` is that of the overlay's repository, which most workspaces share.
-    pub fn common_dir_like(&self, known: &Path) -> PathBuf {
-        let worktrees = self.git_dir.parent().filter(|dir| dir.ends_with("worktrees"));
-        if worktrees.and_then(Path::parent) == Some(known) { known.to_path_buf() } else { self.common_dir() }
-    }
-
     /// The file in the overlay's state that holds this manifest.
     fn path(&self, dir: &Path) -> PathBuf {
         dir.join(format!("{}.json", self.id))

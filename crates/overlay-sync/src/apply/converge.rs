@@ -1,6 +1,6 @@
 //! Passes over workspaces until nothing is left to do.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
@@ -11,7 +11,7 @@ use super::heal::{heal, keep_read};
 use super::late::{self, Taken};
 use super::outcome::{SyncOutcome, Turn};
 use super::pass::{Pass, PassOutcome};
-use super::survey::{PlannedFile, RunContext, Survey, is_emptied, survey};
+use super::survey::{PlannedFile, RunContext, is_emptied, survey};
 use crate::facts::look::LookScope;
 use crate::ground::{Bar, Ground, LateText, Side};
 use crate::manifest::Workspace;
@@ -48,17 +48,8 @@ pub fn converge<G: Ground>(
         return Ok(SyncOutcome { is_emptied: true, ..run.outcome });
     }
     run.take_late_in_overlay(ground);
-    let idle = ground.prepare(workspaces);
-    // After a kill, any workspace may have a half-finished write, so none counts as idle.
-    let idle = if before.is_empty() { idle } else { HashSet::new() };
-    let large = ground.large();
-    run.take_contested(ground, workspaces, &idle, |path| !large.contains(path))?;
-    run.until_quiet(ground, workspaces, Some(FirstRound { idle: &idle, later: &large }))?;
-    // Merging a large file takes a while, and the others need not wait for that.
-    if run.take_put_off() {
-        run.take_contested(ground, workspaces, &idle, |path| large.contains(path))?;
-        run.until_quiet(ground, workspaces, None)?;
-    }
+    run.take_contested(ground, workspaces);
+    run.until_quiet(ground, workspaces)?;
     if !run.is_broken && ground.announced()? != left.iter().cloned().collect() {
         ground.is_done()?;
         if !left.is_empty() {
@@ -82,15 +73,6 @@ struct SyncRun<'a> {
     outcome: SyncOutcome,
 }
 
-/// What the first round over all workspaces looks at: their news.
-#[derive(Clone, Copy)]
-struct FirstRound<'r> {
-    /// The workspaces that have none.
-    idle: &'r HashSet<Digest>,
-    /// The files that are put off.
-    later: &'r BTreeSet<RelPath>,
-}
-
 impl<'a> SyncRun<'a> {
     fn start(ground: &impl Ground, settings: &'a Settings, now: &'a str) -> Result<SyncRun<'a>> {
         Ok(SyncRun {
@@ -106,16 +88,11 @@ impl<'a> SyncRun<'a> {
     }
 
     /// Makes rounds until nothing is left to do, and asks the merge command in between.
-    fn until_quiet<G: Ground>(
-        &mut self,
-        ground: &mut G,
-        workspaces: &mut Vec<Workspace>,
-        mut first: Option<FirstRound<'_>>,
-    ) -> Result<()> {
+    fn until_quiet<G: Ground>(&mut self, ground: &mut G, workspaces: &mut Vec<Workspace>) -> Result<()> {
         let mut asked = 0;
         let mut rounds = 0;
         loop {
-            self.round(ground, workspaces, first.take());
+            self.round(ground, workspaces, rounds == 0);
             rounds += 1;
             let is_quiet = self.turns.values().all(|turn| turn.is_halted || turn.again.is_empty());
             if !is_quiet && rounds < ROUNDS * (asked + 1) {
@@ -128,26 +105,9 @@ impl<'a> SyncRun<'a> {
         }
     }
 
-    /// Lets the next round look at the files that were put off. Returns whether there are any.
-    fn take_put_off(&mut self) -> bool {
-        let mut is_any = false;
-        for turn in self.turns.values_mut().filter(|turn| !turn.is_halted) {
-            is_any |= !turn.put_off.is_empty();
-            turn.again.append(&mut turn.put_off);
-        }
-        is_any
-    }
-
-    /// Passes over the wanted files that several workspaces edited, in the order of the edits, so that the last edit
-    /// wins.
-    fn take_contested<G: Ground>(
-        &mut self,
-        ground: &G,
-        workspaces: &mut [Workspace],
-        idle: &HashSet<Digest>,
-        is_wanted: impl Fn(&RelPath) -> bool,
-    ) -> Result<()> {
-        for (path, order) in contested(ground, workspaces, idle, is_wanted)? {
+    /// Passes over the files that several workspaces edited, in the order of the edits, so that the last edit wins.
+    fn take_contested(&mut self, ground: &impl Ground, workspaces: &mut [Workspace]) {
+        for (path, order) in contested(ground, workspaces) {
             let only = BTreeSet::from([path]);
             for index in order {
                 if !self.turns.entry(workspaces[index].id).or_default().is_halted {
@@ -155,24 +115,17 @@ impl<'a> SyncRun<'a> {
                 }
             }
         }
-        Ok(())
     }
 
-    /// Passes over every workspace that has something to do.
-    fn round<G: Ground>(&mut self, ground: &G, workspaces: &mut [Workspace], first: Option<FirstRound<'_>>) {
+    /// Passes over every workspace: in the first round over what may have changed, and later over what has to be looked
+    /// at again.
+    fn round(&mut self, ground: &impl Ground, workspaces: &mut [Workspace], is_first: bool) {
         for index in 0..workspaces.len() {
-            let id = workspaces[index].id;
-            let turn = self.turns.entry(id).or_default();
-            if first.is_some_and(|first| first.idle.contains(&id)) && self.pushed.is_empty() {
-                continue;
-            }
-            // What a first round looks at again is among the news.
+            let turn = self.turns.entry(workspaces[index].id).or_default();
+            // In the first round this is among the news.
             let again = std::mem::take(&mut turn.again);
-            let scope = match first {
-                Some(first) => LookScope::News { later: first.later },
-                None => LookScope::Only(&again),
-            };
-            if !turn.is_halted && (first.is_some() || !again.is_empty()) {
+            let scope = if is_first { LookScope::News } else { LookScope::Only(&again) };
+            if !turn.is_halted && (is_first || !again.is_empty()) {
                 self.pass(ground, workspaces, index, scope);
             }
         }
@@ -185,14 +138,8 @@ impl<'a> SyncRun<'a> {
         let passed = self.take_turn(ground, workspace, scope, &mut turn);
         turn.follow_up(&passed);
         self.turns.insert(workspace.id, turn);
-        if passed.pushed.is_empty() {
-            return;
-        }
-        let paths: Vec<RelPath> = passed.pushed.iter().cloned().collect();
-        let others = || workspaces.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);
-        ground.read_ahead(&others().map(|other| (other, paths.clone())).collect::<Vec<_>>());
-        for other in others() {
-            self.turns.entry(other.id).or_default().again.extend(paths.iter().cloned());
+        for (_, other) in workspaces.iter().enumerate().filter(|(other, _)| *other != index) {
+            self.turns.entry(other.id).or_default().again.extend(passed.pushed.iter().cloned());
         }
     }
 
@@ -207,7 +154,7 @@ impl<'a> SyncRun<'a> {
         // Keep earlier findings, except those about the files of this pass.
         match scope {
             LookScope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
-            LookScope::News { .. } | LookScope::All => {
+            LookScope::News | LookScope::All => {
                 turn.failed.clear();
                 turn.open.clear();
             }
@@ -262,7 +209,7 @@ impl<'a> SyncRun<'a> {
             Ok(true) => ground
                 .sweep(workspace)
                 .and_then(|()| self.take_late(ground, workspace, scope, turn))
-                .and_then(|()| self.survey(ground, workspace, scope, turn))
+                .and_then(|()| self.survey(ground, workspace, scope))
                 .and_then(|files| keep_read(ground, &files).map(|()| files)),
             Ok(false) => {
                 let note = format!(
@@ -288,20 +235,13 @@ impl<'a> SyncRun<'a> {
         }
     }
 
-    fn survey<G: Ground>(
-        &self,
-        ground: &G,
-        workspace: &Workspace,
-        scope: LookScope<'_>,
-        turn: &mut Turn,
-    ) -> Result<Vec<PlannedFile>> {
+    fn survey<G: Ground>(&self, ground: &G, workspace: &Workspace, scope: LookScope<'_>) -> Result<Vec<PlannedFile>> {
         let survey = |scope| survey(ground, self.settings, &self.context, &self.overlay, workspace, scope);
-        let Survey { files, put_off } = survey(scope)?;
-        turn.put_off.extend(put_off);
+        let files = survey(scope)?;
         // Only a look at all files tells whether they are all gone.
         let is_part = matches!(scope, LookScope::Only(_));
         if is_part && files.iter().any(|file| file.is_gone() && workspace.files.contains_key(&file.seen.path)) {
-            let all = survey(LookScope::All)?.files;
+            let all = survey(LookScope::All)?;
             return Ok(if is_emptied(workspace, &all) { all } else { files });
         }
         Ok(files)
@@ -317,10 +257,7 @@ impl<'a> SyncRun<'a> {
         turn: &mut Turn,
     ) -> Result<()> {
         for text in ground.late(Side::Here(workspace))? {
-            if let Some(path) = text.path.as_ref().filter(|path| !scope.covers(path)) {
-                if matches!(scope, LookScope::News { .. }) {
-                    turn.put_off.insert(path.clone());
-                }
+            if text.path.as_ref().is_some_and(|path| !scope.covers(path)) {
                 continue;
             }
             let note = match late::take(ground, self.settings, self.now, workspace, &text)? {

@@ -41,8 +41,6 @@ pub struct SyncOutcome {
 pub struct Turn {
     /// The files that another pass must look at.
     pub again: BTreeSet<RelPath>,
-    /// The large files with news, which the other files do not wait for.
-    pub put_off: BTreeSet<RelPath>,
     /// What is wrong with the workspace as a whole; `failed` has what is wrong with single files.
     pub open: Vec<String>,
     pub failed: BTreeMap<RelPath, String>,

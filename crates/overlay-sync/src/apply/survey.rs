@@ -6,7 +6,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::look::{self, LookScope, ScopedPaths, SeenFile};
+use crate::facts::look::{self, LookScope, SeenFile};
 use crate::ground::{Bar, Ground};
 use crate::manifest::Workspace;
 use crate::merge::FileType;
@@ -81,14 +81,6 @@ impl PlannedFile {
     }
 }
 
-/// The files of a workspace, and what is to be done about each.
-#[derive(Debug, Default)]
-pub struct Survey {
-    pub files: Vec<PlannedFile>,
-    /// The files that the scope puts off.
-    pub put_off: BTreeSet<RelPath>,
-}
-
 /// Looks at the files of a workspace and decides about each.
 pub fn survey(
     ground: &impl Ground,
@@ -97,11 +89,10 @@ pub fn survey(
     overlay: &BTreeMap<RelPath, Option<Bar>>,
     workspace: &Workspace,
     scope: LookScope<'_>,
-) -> Result<Survey> {
+) -> Result<Vec<PlannedFile>> {
     let declared = ground.declared(workspace)?;
     let mut files = Vec::new();
-    let ScopedPaths { paths, put_off } = look::paths(ground, overlay, workspace, &declared, scope)?;
-    for path in paths {
+    for path in look::paths(ground, overlay, workspace, &declared, scope)? {
         let barred = overlay.get(&path).cloned().flatten();
         let seen = look::read(ground, settings, workspace, &path, barred)?;
         let decision = context.decide(workspace, &seen, declared.contains(&path));
@@ -121,7 +112,7 @@ pub fn survey(
             file.decision = Decision::nothing();
         }
     }
-    Ok(Survey { files, put_off })
+    Ok(files)
 }
 
 /// Whether all files of a workspace are gone at once. That is a clean-up, and no decision about each file.

@@ -15,11 +15,12 @@ use crate::manifest::Workspace;
 /// overlay's lock before and after.
 pub fn sync(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut Vec<Workspace>) -> Result<SyncOutcome> {
     forget_gone(overlay, workspaces)?;
+    disk.expect(workspaces);
     let outcome = converge(disk, &overlay.settings, &time::render(env.now), workspaces)?;
     if outcome.is_emptied {
         return Err(overlay.gone("was emptied"));
     }
-    disk.finish();
+    disk.finish(if outcome.is_silent() { workspaces } else { &[] });
     overlay.store.collect(env, || Workspace::load_all(&overlay.store.workspaces()))?;
     Ok(outcome)
 }

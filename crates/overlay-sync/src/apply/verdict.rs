@@ -87,7 +87,7 @@ fn reject(
     let workspace = workspaces.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
     let only = BTreeSet::from([path.clone()]);
     let (context, managed) = (RunContext::read(disk)?, disk.overlay()?);
-    let files = survey(disk, &overlay.settings, &context, &managed, workspace, LookScope::Only(&only))?.files;
+    let files = survey(disk, &overlay.settings, &context, &managed, workspace, LookScope::Only(&only))?;
     let file = files.iter().find(|file| file.seen.barred.is_none()).ok_or_else(changed)?;
     let Some(here) = &file.seen.here else { return Err(changed()) };
     if file.seen.overlay.is_none() {

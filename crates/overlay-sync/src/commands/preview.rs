@@ -1,6 +1,5 @@
 //! What `--dry-run` prints: the steps that a sync would take.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
@@ -55,13 +54,11 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
         is_quiet = false;
         print(ui, env, &overlay.dir, path, late_text(SyncRule::Pull));
     }
-    let none = BTreeSet::new();
     for workspace in workspaces {
         if !workspace.is_present()? && workspace.is_known() {
             continue;
         }
-        let files =
-            survey(&disk, &overlay.settings, &context, &managed, workspace, LookScope::News { later: &none })?.files;
+        let files = survey(&disk, &overlay.settings, &context, &managed, workspace, LookScope::News)?;
         let name = workspace.root.display();
         if is_emptied(workspace, &files) {
             ui.warn(format!("all files are gone from {name}; it is left alone"));

@@ -162,7 +162,7 @@ pub fn look(
             continue;
         }
         let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
-        for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)?.files {
+        for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)? {
             tell(&answer(&workspace, &file, &polled, &late));
         }
         for path in disk.declared_files(&workspace)?.large.iter().filter(|path| !managed.contains_key(*path)) {

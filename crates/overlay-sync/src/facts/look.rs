@@ -36,9 +36,8 @@ pub struct SeenFile {
 /// Which files are looked at.
 #[derive(Clone, Copy, Debug)]
 pub enum LookScope<'s> {
-    /// Those that may have changed. Those of them that are in `later` are put off, unless they are missing in the
-    /// workspace: there is nothing to merge then, and a workspace whose files are all gone must be recognised.
-    News { later: &'s BTreeSet<RelPath> },
+    /// Those that may have changed.
+    News,
     /// All of them.
     All,
     /// These.
@@ -49,19 +48,10 @@ impl LookScope<'_> {
     /// Whether this file is looked at if it has changed.
     pub fn covers(&self, path: &RelPath) -> bool {
         match self {
-            LookScope::News { later } => !later.contains(path),
-            LookScope::All => true,
+            LookScope::News | LookScope::All => true,
             LookScope::Only(these) => these.contains(path),
         }
     }
-}
-
-/// The files of a workspace within a scope.
-#[derive(Debug, Default)]
-pub struct ScopedPaths {
-    pub paths: BTreeSet<RelPath>,
-    /// Those that were put off.
-    pub put_off: BTreeSet<RelPath>,
 }
 
 /// The files of a workspace within a scope. `overlay` lists the overlay's files, `declared` those that the workspace
@@ -72,11 +62,10 @@ pub fn paths(
     workspace: &Workspace,
     declared: &BTreeSet<RelPath>,
     scope: LookScope<'_>,
-) -> Result<ScopedPaths> {
+) -> Result<BTreeSet<RelPath>> {
     let waits = workspace.deleted.keys().chain(workspace.held.keys());
     let offered = overlay.keys().chain(declared);
-    let mut put_off = BTreeSet::new();
-    let paths = match scope {
+    Ok(match scope {
         LookScope::All => {
             offered.chain(workspace.files.keys()).chain(waits).chain(workspace.retired.keys()).cloned().collect()
         }
@@ -84,16 +73,11 @@ pub fn paths(
             let managed = offered.chain(workspace.files.keys()).chain(waits);
             managed.filter(|path| these.contains(path)).cloned().collect()
         }
-        LookScope::News { later } => {
+        LookScope::News => {
             let new = offered.filter(|path| !workspace.files.contains_key(path));
-            let all = new.chain(waits).cloned().chain(ground.news(workspace)?);
-            let is_later = |path: &RelPath| later.contains(path) && ground.is_there(workspace, path);
-            let (later, now) = all.partition(is_later);
-            put_off = later;
-            now
+            new.chain(waits).cloned().chain(ground.news(workspace)?).collect()
         }
-    };
-    Ok(ScopedPaths { paths, put_off })
+    })
 }
 
 /// Reads a file on both sides. `barred` says why the overlay's file is left alone, if it is.

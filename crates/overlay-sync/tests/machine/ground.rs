@@ -2,7 +2,7 @@
 //! somebody else to write just before it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use shopfloor_core::error::{Failure, Result};
@@ -16,9 +16,6 @@ use crate::merge::{MergeInput, Rule, check, merge};
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 
 pub type MemoryFiles = BTreeMap<RelPath, (Vec<u8>, u32)>;
-
-/// From this size on a file counts as large. The texts of the state machine are a little shorter or a little longer.
-const LARGE: usize = 40;
 
 /// How the merge command behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,24 +174,8 @@ impl Ground for MemoryGround {
         Ok(BTreeMap::new())
     }
 
-    fn prepare(&self, _: &[Workspace]) -> HashSet<Digest> {
-        HashSet::new()
-    }
-
     fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
         Ok(workspace.files.keys().cloned().collect())
-    }
-
-    fn read_ahead(&self, _: &[(&Workspace, Vec<RelPath>)]) {}
-
-    fn large(&self) -> BTreeSet<RelPath> {
-        let state = self.0.borrow();
-        let all = state.here.values().flatten().chain(&state.overlay);
-        all.filter(|(_, (bytes, _))| bytes.len() >= LARGE).map(|(path, _)| path.clone()).collect()
-    }
-
-    fn is_there(&self, workspace: &Workspace, path: &RelPath) -> bool {
-        self.0.borrow().here.get(&workspace.id).is_some_and(|files| files.contains_key(path))
     }
 
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {
