@@ -15,6 +15,7 @@ mod plan;
 mod facts;
 
 mod arrival;
+
 mod conflict;
 mod declared;
 mod flags;
@@ -35,6 +36,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
+use crate::apply::verdict::Verdict;
 use crate::cli::Command;
 use crate::tool::TOOL;
 
@@ -58,8 +60,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Conflicts => commands::conflicts::run(ui, env, flags),
         Command::Show(args) => commands::show::run(ui, env, flags, &args),
         Command::Restore(args) => commands::restore::run(ui, env, flags, &args),
-        Command::Accept(args) => commands::accept::run(ui, env, flags, &args),
-        Command::Reject(args) => commands::reject::run(ui, env, flags, &args),
+        Command::Accept(args) => commands::verdict::run(ui, env, flags, &args, Verdict::Accept),
+        Command::Reject(args) => commands::verdict::run(ui, env, flags, &args, Verdict::Reject),
         Command::Drop(args) => commands::drop::run(ui, env, flags, &args),
         Command::Undo(args) => commands::undo::run(ui, env, flags, &args),
         Command::Log(args) => commands::log::run(ui, env, flags, &args),

@@ -1,6 +1,7 @@
 //! Executes what was decided: the only room that writes into overlays and workspaces.
 
 pub mod attach;
+pub mod change;
 mod contested;
 pub mod converge;
 pub mod disk;

@@ -2,6 +2,6 @@
 
 pub mod fingerprint;
 pub mod ignored;
-pub mod kept;
 pub mod look;
 pub mod overlay;
+pub mod versions;
