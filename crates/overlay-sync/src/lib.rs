@@ -14,8 +14,6 @@ mod plan;
 
 mod facts;
 
-mod arrival;
-
 mod conflict;
 mod declared;
 mod flags;

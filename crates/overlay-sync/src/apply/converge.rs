@@ -8,7 +8,7 @@ use shopfloor_core::path::RelPath;
 
 use super::contested::contested;
 use super::heal::{heal, keep_read};
-use super::late::{self, Taken};
+use super::late::{self, LateOutcome};
 use super::outcome::{SyncOutcome, Turn};
 use super::pass::{Pass, PassOutcome};
 use super::survey::{PlannedFile, RunContext, is_emptied, survey};
@@ -260,24 +260,15 @@ impl<'a> SyncRun<'a> {
             if text.path.as_ref().is_some_and(|path| !scope.covers(path)) {
                 continue;
             }
-            let note = match late::take(ground, self.settings, self.now, workspace, &text)? {
-                Taken::Waits => continue,
-                Taken::Done(note) => {
-                    ground.is_taken(&text)?;
-                    note
-                }
-                // If the overlay does not get it now (`direction = "down"`, or the file is held), the file counts as it
-                // is.
-                Taken::Here(note) if self.stays_here(workspace, &text) => {
-                    ground.is_taken(&text)?;
-                    note
-                }
-                Taken::Here(note) => {
-                    let base = text.path.as_ref().and_then(|path| workspace.files.get(path)).map(|base| base.sha256);
-                    turn.late.push((text, base));
-                    note
-                }
-            };
+            let taken = late::take(ground, self.settings, self.now, workspace, &text)?;
+            let Some(LateOutcome { note, is_synced }) = taken else { continue };
+            // If the overlay does not get it now (`direction = "down"`, or the file is held), the file counts as it is.
+            if is_synced || self.stays_here(workspace, &text) {
+                ground.is_taken(&text)?;
+            } else {
+                let base = text.path.as_ref().and_then(|path| workspace.files.get(path)).map(|base| base.sha256);
+                turn.late.push((text, base));
+            }
             self.outcome.notes.extend(note.filter(|note| !self.outcome.notes.contains(note)));
         }
         Ok(())
@@ -291,8 +282,8 @@ impl<'a> SyncRun<'a> {
         }
         for text in all.into_iter().flatten() {
             let taken = late::take_in_overlay(ground, self.now, &text).and_then(|taken| match taken {
-                Taken::Done(note) => ground.is_taken(&text).map(|()| note),
-                Taken::Here(_) | Taken::Waits => Ok(None),
+                Some(LateOutcome { note, .. }) => ground.is_taken(&text).map(|()| note),
+                None => Ok(None),
             });
             match taken {
                 Ok(note) => self.outcome.notes.extend(note),

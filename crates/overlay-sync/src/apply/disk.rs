@@ -17,7 +17,7 @@ use shopfloor_core::path::RelPath;
 use super::late;
 use super::merge_command::{self, CommandAnswer};
 use crate::conflict::ConflictRecord;
-use crate::declared::{Declared, DeclaredFiles};
+use crate::declared::DeclaredFiles;
 use crate::facts::fingerprint::{Fingerprint, OverlayStats};
 use crate::facts::ignored::GitAnswers;
 use crate::facts::overlay::Overlay;
@@ -34,9 +34,7 @@ pub struct Disk<'a> {
     env: &'a Env,
     overlay: &'a Overlay,
     root: Root,
-    staging: OnceCell<Staging>,
     lock: Option<Lock>,
-    declared: OnceCell<Declared>,
     git: GitAnswers<'a>,
     fingerprint: RefCell<Fingerprint<'a>>,
     /// The workspace that was used last.
@@ -66,9 +64,7 @@ impl<'a> Disk<'a> {
             env,
             overlay,
             root,
-            staging: OnceCell::new(),
             lock,
-            declared: OnceCell::new(),
             git: GitAnswers::new(overlay),
             fingerprint: RefCell::new(Fingerprint::load(env, overlay)),
             here: RefCell::default(),
@@ -145,25 +141,9 @@ impl<'a> Disk<'a> {
         Ok(here.staging.get_or_init(|| staging))
     }
 
-    fn overlay_staging(&self) -> Result<&Staging> {
-        if let Some(staging) = self.staging.get() {
-            return Ok(staging);
-        }
-        let staging = Staging::open(&self.overlay.store.staging(), &self.root)?;
-        Ok(self.staging.get_or_init(|| staging))
-    }
-
     /// The declared files of a workspace, and those that are too large to be taken.
     pub fn declared_files(&self, workspace: &Workspace) -> Result<DeclaredFiles> {
-        self.declarations()?.files(&self.overlay.git, &workspace.root, &self.overlay.dir)
-    }
-
-    fn declarations(&self) -> Result<&Declared> {
-        if let Some(declared) = self.declared.get() {
-            return Ok(declared);
-        }
-        let declared = self.overlay.declared()?;
-        Ok(self.declared.get_or_init(|| declared))
+        self.overlay.declared()?.files(&self.overlay.git, &workspace.root, &self.overlay.dir)
     }
 
     /// Removes what a killed run left in a directory, and keeps its content: that may be what somebody wrote just when
@@ -295,6 +275,7 @@ impl Ground for Disk<'_> {
 
     fn put(&self, side: Side<'_>, path: &RelPath, expected: Option<Digest>, bytes: &[u8], mode: u32) -> Result<bool> {
         let here;
+        let in_overlay;
         let (root, staging) = match side {
             Side::Overlay => {
                 self.files.borrow_mut().remove(path);
@@ -302,7 +283,8 @@ impl Ground for Disk<'_> {
                     // git was not asked about this file.
                     self.git.forget();
                 }
-                (&self.root, self.overlay_staging()?)
+                in_overlay = Staging::open(&self.overlay.store.staging(), &self.root)?;
+                (&self.root, &in_overlay)
             }
             Side::Here(workspace) => {
                 here = self.here(workspace)?;
