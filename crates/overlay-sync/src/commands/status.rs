@@ -48,7 +48,14 @@ pub struct StatusAnswer<'a> {
     why: String,
 }
 
-impl StatusAnswer<'_> {
+impl<'a> StatusAnswer<'a> {
+    /// A state without texts.
+    fn of(workspace: &'a Workspace, path: &RelPath, state: FileState, why: String) -> StatusAnswer<'a> {
+        let workspace = WorkspaceKeys::of(workspace.root.to_string_lossy());
+        let (base, overlay, here, size) = (None, None, None, None);
+        StatusAnswer { workspace, path: path.to_string(), state, base, overlay, here, size, why }
+    }
+
     /// Whether there is nothing to sync: the file is the same here and in the overlay, whether or not its directory is
     /// polled, or it is too large for the overlay.
     pub fn is_in_step(&self) -> bool {
@@ -158,7 +165,11 @@ pub fn look(
     }
     for workspace in workspaces.into_iter().filter(|workspace| !workspace.is_gone()) {
         if !workspace.is_present()? {
-            tell_unreachable(&workspace, tell);
+            for (path, base) in &workspace.files {
+                let why = "the workspace is not there".into();
+                let answer = StatusAnswer::of(&workspace, path, FileState::Unreachable, why);
+                tell(&StatusAnswer { base: Some(base.sha256), ..answer });
+            }
             continue;
         }
         let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
@@ -166,39 +177,13 @@ pub fn look(
             tell(&answer(&workspace, &file, &polled, &late));
         }
         for path in disk.declared_files(&workspace)?.large.iter().filter(|path| !managed.contains_key(*path)) {
-            tell(&too_large(&workspace, path, overlay.settings.paths_max));
+            let max = overlay.settings.paths_max;
+            let why =
+                format!("it has more than {max} bytes (`paths_max_bytes`); `overlay-sync add` takes it all the same");
+            tell(&StatusAnswer::of(&workspace, path, FileState::TooLarge, why));
         }
     }
     Ok(())
-}
-
-fn tell_unreachable(workspace: &Workspace, tell: &mut dyn FnMut(&StatusAnswer<'_>)) {
-    for (path, base) in &workspace.files {
-        tell(&StatusAnswer {
-            workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()),
-            path: path.to_string(),
-            state: FileState::Unreachable,
-            base: Some(base.sha256),
-            overlay: None,
-            here: None,
-            size: None,
-            why: "the workspace is not there".into(),
-        });
-    }
-}
-
-/// A declared file that does not enter the overlay.
-fn too_large<'a>(workspace: &'a Workspace, path: &RelPath, max: u64) -> StatusAnswer<'a> {
-    StatusAnswer {
-        workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()),
-        path: path.to_string(),
-        state: FileState::TooLarge,
-        base: None,
-        overlay: None,
-        here: None,
-        size: None,
-        why: format!("it has more than {max} bytes (`paths_max_bytes`); `overlay-sync add` takes it all the same"),
-    }
 }
 
 fn answer<'a>(
@@ -221,14 +206,11 @@ fn answer<'a>(
     }
     let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
     StatusAnswer {
-        workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()),
-        path: seen.path.to_string(),
-        state,
         base: seen.base,
         overlay: digest(&seen.overlay),
         here: digest(&seen.here),
         size: seen.here.as_ref().map(|here| here.bytes.len()),
-        why,
+        ..StatusAnswer::of(workspace, &seen.path, state, why)
     }
 }
 
