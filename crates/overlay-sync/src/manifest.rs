@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{common_dir_of, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::{proc, time};
@@ -283,12 +283,8 @@ impl Workspace {
 
     /// Whether the directory at `root` is still this workspace, and not another repository's.
     pub fn is_present(&self) -> Result<bool> {
-        let dot_git = self.root.join(".git");
-        let named = fs::read(&dot_git).ok().flatten().unwrap_or_default();
-        let is_named =
-            named.strip_prefix(b"gitdir: ").map(<[u8]>::trim_ascii_end) == Some(self.git_dir.as_os_str().as_bytes());
-        let is_here = is_named || dot_git == self.git_dir || private_dir(&self.root).as_ref() == Some(&self.git_dir);
-        Ok(is_here && self.is_marked()?)
+        let own = self.git_dir.canonicalize().ok();
+        Ok(own.is_some() && private_dir(&self.root) == own && self.is_marked()?)
     }
 
     /// Whether git has removed its worktree: the repository is still there, but has no record of the worktree. A
@@ -301,9 +297,7 @@ impl Workspace {
 
     /// The git directory that all worktrees of its repository share. For a worker's clone that is the clone's own.
     pub fn common_dir(&self) -> PathBuf {
-        let named = fs::read(&self.git_dir.join("commondir")).ok().flatten();
-        let named = named.map(|text| self.git_dir.join(OsStr::from_bytes(text.trim_ascii_end())));
-        named.and_then(|dir| dir.canonicalize().ok()).unwrap_or_else(|| self.git_dir.clone())
+        common_dir_of(&self.root).unwrap_or_else(|| self.git_dir.clone())
     }
 
     /// The file in the overlay's state that holds this manifest.

@@ -42,11 +42,7 @@ pub fn converge<G: Ground>(
             healed.into_iter().for_each(|healed| *workspace = healed);
         }
     }
-    let known_files = workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0);
     let mut run = SyncRun::start(ground, settings, now)?;
-    if known_files >= 2 && run.overlay.is_empty() {
-        return Ok(SyncOutcome { is_emptied: true, ..run.outcome });
-    }
     run.take_late_in_overlay(ground);
     run.take_contested(ground, workspaces);
     run.until_quiet(ground, workspaces)?;

@@ -4,6 +4,7 @@ use shopfloor_core::error::Result;
 
 use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::overlay::Overlay;
+use crate::facts::versions::{Origin, Waiting, waiting};
 use crate::manifest::Workspace;
 
 /// Forgets the workspaces whose worktree git has removed. The caller holds the overlay's lock.
@@ -16,14 +17,13 @@ pub fn forget_gone(overlay: &Overlay, workspaces: &mut Vec<Workspace>) -> Result
 
 /// Forgets a workspace; what was held of it stays among the conflicts.
 pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
-    for (path, held) in &gone.held {
-        let places = vec![format!("{}; its worktree was removed", held.why)];
-        let state = ConflictState::Recorded;
-        overlay.store.record(&ConflictRecord { state, places, ..ConflictRecord::from_held(gone, path, held) })?;
-    }
-    for (path, part) in &gone.stale {
-        let state = ConflictState::Recorded;
-        overlay.store.record(&ConflictRecord { state, ..ConflictRecord::from_stale(gone, path, part) })?;
+    for version in waiting(std::slice::from_ref(gone)) {
+        let Origin::Waiting(_, what, record) = version.origin else { continue };
+        let places = match what {
+            Waiting::Held(held) => vec![format!("{}; its worktree was removed", held.why)],
+            Waiting::Stale(part) => part.places,
+        };
+        overlay.store.record(&ConflictRecord { state: ConflictState::Recorded, places, ..record })?;
     }
     gone.forget(&overlay.store.workspaces())
 }

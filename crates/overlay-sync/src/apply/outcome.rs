@@ -32,8 +32,6 @@ pub struct SyncOutcome {
     pub notes: Vec<String>,
     /// Messages that are printed with `--verbose` only.
     pub details: Vec<String>,
-    /// Whether the overlay is empty although workspaces have files from it.
-    pub is_emptied: bool,
 }
 
 /// What a run knows about one workspace.

@@ -8,6 +8,7 @@ use shopfloor_core::ui::Ui;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions;
 use crate::flags::OverlayFlags;
+use crate::rule::word;
 use crate::store::RecordAnswer;
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
@@ -20,7 +21,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
         if ui.is_json() {
             ui.json(&RecordAnswer { record: conflict, worktree: &conflict.workspace });
         } else {
-            let (state, id, time) = (conflict.state.word(), &conflict.id, &conflict.time);
+            let (state, id, time) = (word(&conflict.state), &conflict.id, &conflict.time);
             let (path, workspace) = (printable(&conflict.path.to_string()), printable(&conflict.workspace));
             ui.line(format!("{state} {id} {time} {path} ({workspace}): {}", printable(&conflict.places.join(", "))));
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::DisplacedFile;
@@ -21,7 +21,7 @@ use crate::flags::OverlayFlags;
 use crate::ground::{Bar, Ground, ReadFile, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
-use crate::rule::SyncRule;
+use crate::rule::{SyncRule, word};
 
 /// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree
 /// goes into the file of the main checkout.
@@ -64,7 +64,8 @@ impl<'a> StatusAnswer<'a> {
 }
 
 /// The state of a file in a workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum FileState {
     Changed,
     Clean,
@@ -76,29 +77,6 @@ enum FileState {
     TooLarge,
     Tracked,
     Unreachable,
-}
-
-impl FileState {
-    fn word(self) -> &'static str {
-        match self {
-            FileState::Changed => "changed",
-            FileState::Clean => "clean",
-            FileState::Degraded => "degraded",
-            FileState::Held => "held",
-            FileState::Missing => "missing",
-            FileState::NotIgnored => "not_ignored",
-            FileState::Pulled => "pulled",
-            FileState::TooLarge => "too_large",
-            FileState::Tracked => "tracked",
-            FileState::Unreachable => "unreachable",
-        }
-    }
-}
-
-impl Serialize for FileState {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word())
-    }
 }
 
 /// The state of a file that was replaced, here or in the overlay, while a program may have held it open.
@@ -249,6 +227,6 @@ pub fn print(ui: &Ui, answer: &StatusAnswer<'_>) {
         return ui.json(answer);
     }
     let why = if answer.why.is_empty() { String::new() } else { format!(": {}", printable(&answer.why)) };
-    let (state, path) = (answer.state.word(), printable(&answer.path));
+    let (state, path) = (word(&answer.state), printable(&answer.path));
     ui.line(format!("{state} {path} ({}){why}", printable(answer.workspace.path())));
 }

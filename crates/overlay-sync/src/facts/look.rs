@@ -65,19 +65,12 @@ pub fn paths(
 ) -> Result<BTreeSet<RelPath>> {
     let waits = workspace.deleted.keys().chain(workspace.held.keys());
     let offered = overlay.keys().chain(declared);
-    Ok(match scope {
-        LookScope::All => {
-            offered.chain(workspace.files.keys()).chain(waits).chain(workspace.retired.keys()).cloned().collect()
-        }
-        LookScope::Only(these) => {
-            let managed = offered.chain(workspace.files.keys()).chain(waits);
-            managed.filter(|path| these.contains(path)).cloned().collect()
-        }
-        LookScope::News => {
-            let new = offered.filter(|path| !workspace.files.contains_key(path));
-            new.chain(waits).cloned().chain(ground.news(workspace)?).collect()
-        }
-    })
+    if matches!(scope, LookScope::News) {
+        let new = offered.filter(|path| !workspace.files.contains_key(path));
+        return Ok(new.chain(waits).cloned().chain(ground.news(workspace)?).collect());
+    }
+    let all = offered.chain(waits).chain(workspace.files.keys()).chain(workspace.retired.keys());
+    Ok(all.filter(|path| scope.covers(path)).cloned().collect())
 }
 
 /// Reads a file on both sides. `barred` says why the overlay's file is left alone, if it is.
