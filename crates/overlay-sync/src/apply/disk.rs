@@ -21,7 +21,7 @@ use crate::declared::DeclaredFiles;
 use crate::facts::fingerprint::{Fingerprint, OverlayStats};
 use crate::facts::ignored::GitAnswers;
 use crate::facts::overlay::Overlay;
-use crate::ground::{Bar, Ground, LateText, Lookup, ReadFile, Side};
+use crate::ground::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::MergeInput;
 use crate::store::{LogRecord, PlannedWrite, RESERVED, RemovedEntries, WriteIntent};
@@ -168,19 +168,19 @@ fn read_at(root: &Root, path: &RelPath, overlay: &Path) -> Result<Lookup> {
     };
     let looked = match root.look(path) {
         Ok(looked) => looked,
-        Err(failure) => return Ok(Err(Bar::Unreadable(failure.to_string()))),
+        Err(failure) => return Ok(Err(LeftAlone::Unreadable(failure.to_string()))),
     };
     Ok(match looked {
         Is::Missing => Ok(None),
         // It may have come just now.
         Is::File(_) => match read.and_then(|_| root.read_whole(path)) {
             Ok(read) => Ok(read.map(|(bytes, mode)| ReadFile::new(bytes, mode))),
-            Err(failure) => Err(Bar::Unreadable(failure.to_string())),
+            Err(failure) => Err(LeftAlone::Unreadable(failure.to_string())),
         },
-        Is::Link(target) if points_to(root.path(), path, &target, overlay) => Err(Bar::Alias),
-        Is::Link(_) => Err(Bar::Strange("it is a link, which is not followed".into())),
-        Is::Blocked(at) => Err(Bar::Strange(format!("{at} is a link or not a directory"))),
-        Is::Dir | Is::Special => Err(Bar::Strange("it is not a regular file".into())),
+        Is::Link(target) if points_to(root.path(), path, &target, overlay) => Err(LeftAlone::Alias),
+        Is::Link(_) => Err(LeftAlone::Strange("it is a link, which is not followed".into())),
+        Is::Blocked(at) => Err(LeftAlone::Strange(format!("{at} is a link or not a directory"))),
+        Is::Dir | Is::Special => Err(LeftAlone::Strange("it is not a regular file".into())),
     })
 }
 
@@ -192,7 +192,7 @@ fn points_to(root: &Path, path: &RelPath, target: &Path, overlay: &Path) -> bool
 }
 
 impl Ground for Disk<'_> {
-    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>> {
+    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<LeftAlone>>> {
         let Listing { mut files, odd, .. } = self.root.files(&[RESERVED])?;
         // These are there if the state is on another device.
         files.retain(|path| !path.name().to_string_lossy().starts_with(fs::RESERVED));
@@ -201,13 +201,13 @@ impl Ground for Disk<'_> {
         // git may not have been asked about all of them.
         self.git.forget();
         // A manifest can only name paths in UTF-8.
-        let unnameable = || Bar::Strange("in the overlay its name is not UTF-8".into());
-        let bar = |path: &RelPath| path.as_path().to_str().is_none().then(unnameable);
-        let mut all: BTreeMap<RelPath, Option<Bar>> =
-            files.into_iter().map(|path| (path.clone(), bar(&path))).collect();
+        let unnameable = || LeftAlone::Strange("in the overlay its name is not UTF-8".into());
+        let why = |path: &RelPath| path.as_path().to_str().is_none().then(unnameable);
+        let mut all: BTreeMap<RelPath, Option<LeftAlone>> =
+            files.into_iter().map(|path| (path.clone(), why(&path))).collect();
         for (path, why) in odd {
             if let Ok(path) = RelPath::parse_os(path.as_os_str()) {
-                all.insert(path, Some(Bar::Strange(format!("in the overlay {why}"))));
+                all.insert(path, Some(LeftAlone::Strange(format!("in the overlay {why}"))));
             }
         }
         Ok(all)
@@ -241,9 +241,9 @@ impl Ground for Disk<'_> {
         Ok(self.declared_files(workspace)?.files)
     }
 
-    fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
+    fn left_alone(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
         let files = self.stats.borrow().keys().cloned().collect();
-        self.git.barred(&self.fingerprint, workspace, paths, &files)
+        self.git.left_alone(&self.fingerprint, workspace, paths, &files)
     }
 
     fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {

@@ -7,7 +7,7 @@ use shopfloor_core::fs::{Root, Staging};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::look::SeenFile;
+use crate::facts::sides::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, Workspace};
 use crate::refusal::Refusal;

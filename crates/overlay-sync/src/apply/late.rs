@@ -13,7 +13,7 @@ use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
 use crate::ground::{Ground, LateText, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing, strip};
-use crate::plan::{Look, Step, decide};
+use crate::plan::{FileView, Step, decide};
 use crate::rule::SyncRule;
 use crate::settings::{Policy, Settings};
 use crate::store::RESERVED;
@@ -175,7 +175,7 @@ fn waits(settings: &Settings, workspace: &Workspace, path: &RelPath, file: &Read
     if is_own && text != present {
         return true;
     }
-    let decision = decide(&Look {
+    let decision = decide(&FileView {
         base: Some((Digest::of(present), Some(present))),
         overlay: Some(present),
         here: Some(text),

@@ -12,9 +12,9 @@ pub mod late;
 mod merge_command;
 pub mod outcome;
 mod pass;
+pub mod planned;
 pub mod report;
 mod stale;
-pub mod survey;
 pub mod sync;
 pub mod verdict;
 

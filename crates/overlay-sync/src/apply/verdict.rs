@@ -12,13 +12,13 @@ use shopfloor_core::ui::Ui;
 use super::disk::Disk;
 use super::edits::{forget_accepted, take_back};
 use super::outcome::SyncOutcome;
+use super::planned::{PlannedFile, RunContext, plan_files};
 use super::report::print;
 use super::stale;
-use super::survey::{PlannedFile, RunContext, survey};
 use super::sync::sync;
 use crate::conflict::{ConflictRecord, ConflictState};
-use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
+use crate::facts::sides::Scope;
 use crate::facts::versions::{Origin, Version, Waiting, find_waiting};
 use crate::ground::Ground;
 use crate::manifest::{HeldText, Workspace};
@@ -81,8 +81,8 @@ fn reject(
     let workspace = workspaces.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
     let only = BTreeSet::from([path.clone()]);
     let (context, managed) = (RunContext::read(disk)?, disk.overlay()?);
-    let files = survey(disk, &overlay.settings, &context, &managed, workspace, LookScope::Only(&only))?;
-    let file = files.iter().find(|file| file.seen.barred.is_none()).ok_or_else(changed)?;
+    let files = plan_files(disk, &overlay.settings, &context, &managed, workspace, Scope::Only(&only))?;
+    let file = files.iter().find(|file| file.seen.left_alone.is_none()).ok_or_else(changed)?;
     let Some(here) = &file.seen.here else { return Err(changed()) };
     if file.seen.overlay.is_none() {
         // A declared file that is not to enter the overlay: there is no text to give back.

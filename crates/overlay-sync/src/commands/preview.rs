@@ -13,10 +13,10 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
 use crate::apply::late::{self, LateState};
-use crate::apply::survey::{PlannedFile, RunContext, is_emptied, survey};
-use crate::facts::look::LookScope;
+use crate::apply::planned::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::overlay::Overlay;
-use crate::ground::{Bar, Ground, Side};
+use crate::facts::sides::Scope;
+use crate::ground::{Ground, LeftAlone, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::rule::SyncRule;
@@ -53,7 +53,7 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
         if !workspace.is_present()? && workspace.is_known() {
             continue;
         }
-        let files = survey(&disk, &overlay.settings, &context, &managed, workspace, LookScope::News)?;
+        let files = plan_files(&disk, &overlay.settings, &context, &managed, workspace, Scope::News)?;
         let name = workspace.root.display();
         if is_emptied(workspace, &files) {
             ui.warn(format!("all files are gone from {name}; it is left alone"));
@@ -66,7 +66,7 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
             print(ui, &late_text(env, &workspace.root, path, SyncRule::Push));
         }
         for file in files {
-            if let Some(Bar::Unreadable(why)) = &file.seen.barred {
+            if let Some(LeftAlone::Unreadable(why)) = &file.seen.left_alone {
                 ui.warn(format!("{name}: {}: {why}", file.seen.path));
                 (is_quiet, is_held) = (false, true);
             }

@@ -128,7 +128,7 @@ fn put_back(
 }
 
 fn require_ignored(disk: &Disk<'_>, workspace: &Workspace, path: &RelPath) -> Result<()> {
-    match disk.barred(workspace, &BTreeSet::from([path.clone()]))?.contains_key(path) {
+    match disk.left_alone(workspace, &BTreeSet::from([path.clone()]))?.contains_key(path) {
         false => Ok(()),
         true => {
             Err(Refusal::NotIgnored.failure(format!("git does not ignore {path} here")).hint("name a file with `--to`"))

@@ -14,11 +14,11 @@ use shopfloor_core::ui::Ui;
 use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
 use crate::apply::late::{self, LateState};
-use crate::apply::survey::{PlannedFile, RunContext, survey};
-use crate::facts::look::LookScope;
+use crate::apply::planned::{PlannedFile, RunContext, plan_files};
 use crate::facts::overlay::Overlay;
+use crate::facts::sides::Scope;
 use crate::flags::OverlayFlags;
-use crate::ground::{Bar, Ground, ReadFile, Side};
+use crate::ground::{Ground, LeftAlone, ReadFile, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::rule::{SyncRule, word};
@@ -151,7 +151,7 @@ pub fn look(
             continue;
         }
         let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
-        for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)? {
+        for file in plan_files(&disk, &overlay.settings, &context, &managed, &workspace, Scope::All)? {
             tell(&answer(&workspace, &file, &polled, &late));
         }
         for path in disk.declared_files(&workspace)?.large.iter().filter(|path| !managed.contains_key(*path)) {
@@ -195,11 +195,11 @@ fn answer<'a>(
 /// The state of a file, and why it is in that state.
 fn state(workspace: &Workspace, file: &PlannedFile) -> (FileState, String) {
     let (seen, decision) = (&file.seen, &file.decision);
-    let (state, why) = match (&seen.barred, &decision.step) {
-        (Some(Bar::NotIgnored), _) => (FileState::NotIgnored, "git would show it as untracked"),
-        (Some(Bar::Tracked), _) => (FileState::Tracked, "git tracks it"),
-        (Some(Bar::Alias), _) => (FileState::Clean, "a link to the overlay's own file"),
-        (Some(Bar::Strange(why) | Bar::Unreadable(why)), _) => (FileState::Unreachable, why.as_str()),
+    let (state, why) = match (&seen.left_alone, &decision.step) {
+        (Some(LeftAlone::NotIgnored), _) => (FileState::NotIgnored, "git would show it as untracked"),
+        (Some(LeftAlone::Tracked), _) => (FileState::Tracked, "git tracks it"),
+        (Some(LeftAlone::Alias), _) => (FileState::Clean, "a link to the overlay's own file"),
+        (Some(LeftAlone::Strange(why) | LeftAlone::Unreadable(why)), _) => (FileState::Unreachable, why.as_str()),
         (None, Step::Hold(why, _)) => (FileState::Held, why.as_str()),
         (None, step) => match (&decision.part, step) {
             (Some(part), _) => (FileState::Held, part.why.as_str()),

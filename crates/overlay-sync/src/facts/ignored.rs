@@ -13,7 +13,7 @@ use shopfloor_core::proc;
 
 use super::fingerprint::Fingerprint;
 use super::overlay::Overlay;
-use crate::ground::Bar;
+use crate::ground::LeftAlone;
 use crate::manifest::Workspace;
 
 /// What git says of the overlay's files in the workspaces of a run.
@@ -23,7 +23,7 @@ pub struct GitAnswers<'a> {
     excludes: OnceCell<Option<PathBuf>>,
     /// The workspaces that this run is about. git is asked about all of them at once.
     workspaces: Vec<Workspace>,
-    answers: RefCell<HashMap<Digest, BTreeMap<RelPath, Bar>>>,
+    answers: RefCell<HashMap<Digest, BTreeMap<RelPath, LeftAlone>>>,
 }
 
 impl<'a> GitAnswers<'a> {
@@ -43,13 +43,13 @@ impl<'a> GitAnswers<'a> {
 
     /// Which of these paths git shows or tracks in a workspace. `files` are those of the overlay. Where git has ignored
     /// all of them before, it is asked again only if its answer may be another now.
-    pub fn barred(
+    pub fn left_alone(
         &self,
         fingerprint: &RefCell<Fingerprint<'_>>,
         workspace: &Workspace,
         paths: &BTreeSet<RelPath>,
         files: &BTreeSet<RelPath>,
-    ) -> Result<BTreeMap<RelPath, Bar>> {
+    ) -> Result<BTreeMap<RelPath, LeftAlone>> {
         if !paths.is_subset(files) {
             return self.ask(workspace, paths);
         }
@@ -57,8 +57,8 @@ impl<'a> GitAnswers<'a> {
             self.ask_all(fingerprint, workspace, files)?;
         }
         let answers = self.answers.borrow();
-        let barred = answers.get(&workspace.id).into_iter().flatten().filter(|(path, _)| paths.contains(*path));
-        Ok(barred.map(|(path, bar)| (path.clone(), bar.clone())).collect())
+        let left_alone = answers.get(&workspace.id).into_iter().flatten().filter(|(path, _)| paths.contains(*path));
+        Ok(left_alone.map(|(path, why)| (path.clone(), why.clone())).collect())
     }
 
     /// Asks git about the overlay's files in a workspace, and in all others of the run: what is synced in one is mostly
@@ -83,17 +83,17 @@ impl<'a> GitAnswers<'a> {
                 if fingerprint.knows_git(workspace, print) {
                     return Ok((BTreeMap::new(), print));
                 }
-                let barred = ask(overlay, workspace, files)?;
+                let left_alone = ask(overlay, workspace, files)?;
                 // Computed again after git looked: a change in between must not count as known.
-                let is_whole = barred.is_empty() && fingerprint.git(workspace, excludes, files) == print;
-                Ok((barred, print.filter(|_| is_whole)))
+                let is_whole = left_alone.is_empty() && fingerprint.git(workspace, excludes, files) == print;
+                Ok((left_alone, print.filter(|_| is_whole)))
             })
         };
         for (workspace, answer) in asked.into_iter().zip(answers) {
             match answer {
-                Ok((barred, print)) => {
+                Ok((left_alone, print)) => {
                     fingerprint.borrow_mut().set_git(workspace, print);
-                    self.answers.borrow_mut().insert(workspace.id, barred);
+                    self.answers.borrow_mut().insert(workspace.id, left_alone);
                 }
                 Err(failure) if workspace.id == first.id => return Err(failure),
                 Err(_) => {}
@@ -102,14 +102,14 @@ impl<'a> GitAnswers<'a> {
         Ok(())
     }
 
-    fn ask(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
+    fn ask(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
         ask(self.overlay, workspace, paths)
     }
 }
 
 /// Asks git which of these paths it shows or tracks. Runs two processes at most, the second only when something is not
 /// ignored.
-fn ask(overlay: &Overlay, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
+fn ask(overlay: &Overlay, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
     let here = Root::open(&workspace.root)?;
     // git answers nothing about the others if one of them is behind a link.
     let is_reached = |path: &&RelPath| !matches!(here.look(path), Ok(Found::Blocked(_)) | Err(_));
@@ -127,6 +127,6 @@ fn ask(overlay: &Overlay, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> R
     };
     let args: Vec<_> = std::iter::once("--".into()).chain(shown.iter().map(literal)).collect();
     let tracked: BTreeSet<PathBuf> = overlay.git.ls_files(&workspace.root, &args)?.into_iter().collect();
-    let bar = |path: &Path| if tracked.contains(path) { Bar::Tracked } else { Bar::NotIgnored };
-    Ok(shown.into_iter().map(|path| (path.clone(), bar(path.as_path()))).collect())
+    let why = |path: &Path| if tracked.contains(path) { LeftAlone::Tracked } else { LeftAlone::NotIgnored };
+    Ok(shown.into_iter().map(|path| (path.clone(), why(path.as_path()))).collect())
 }

@@ -2,6 +2,6 @@
 
 pub mod fingerprint;
 pub mod ignored;
-pub mod look;
 pub mod overlay;
+pub mod sides;
 pub mod versions;

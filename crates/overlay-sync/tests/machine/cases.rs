@@ -6,7 +6,7 @@ use super::floor::{Floor, names};
 use super::ground::Program;
 use super::steps::{MachineStep, PathPolicy, SHARED, TextChange, file, id};
 use crate::apply::heal::planned_write;
-use crate::apply::survey::PlannedFile;
+use crate::apply::planned::PlannedFile;
 use crate::ground::ReadFile;
 use crate::plan::{Decision, Step, WriteStep};
 
@@ -85,7 +85,7 @@ fn a_base_that_moves_without_a_write_concerns_one_workspace() {
         own: None,
         intent: None,
     };
-    let seen = crate::facts::look::SeenFile {
+    let seen = crate::facts::sides::SeenFile {
         path: file(true),
         base: None,
         base_bytes: None,
@@ -94,7 +94,7 @@ fn a_base_that_moves_without_a_write_concerns_one_workspace() {
         arrivals: Vec::new(),
         policy: crate::settings::Policy::default(),
         may_ask: false,
-        barred: None,
+        left_alone: None,
     };
     let planned = PlannedFile { seen, decision: Decision { step: Step::Write(Box::new(write)), part: None } };
     let floor = Floor::new(PathPolicy::Plain);

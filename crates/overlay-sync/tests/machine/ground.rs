@@ -10,7 +10,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
-use crate::ground::{Bar, Ground, LateText, Lookup, ReadFile, Side};
+use crate::ground::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{MergeInput, Rule, check, merge};
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
@@ -124,7 +124,7 @@ fn whose(side: Side<'_>) -> Option<Digest> {
 }
 
 impl Ground for MemoryGround {
-    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>> {
+    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<LeftAlone>>> {
         Ok(self.0.borrow().overlay.keys().map(|path| (path.clone(), None)).collect())
     }
 
@@ -170,7 +170,7 @@ impl Ground for MemoryGround {
         Ok(state.declared.iter().filter(is_here).cloned().collect())
     }
 
-    fn barred(&self, _: &Workspace, _: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
+    fn left_alone(&self, _: &Workspace, _: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
         Ok(BTreeMap::new())
     }
 
