@@ -6,7 +6,6 @@ mod contested;
 pub mod converge;
 pub mod disk;
 pub mod edits;
-pub mod forget;
 mod heal;
 pub mod late;
 mod merge_command;

@@ -6,9 +6,10 @@ use shopfloor_core::time;
 
 use super::converge::converge;
 use super::disk::Disk;
-use super::forget::forget_gone;
 use super::outcome::SyncOutcome;
+use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::overlay::Overlay;
+use crate::facts::versions::{Origin, Waiting, waiting};
 use crate::ground::Ground;
 use crate::manifest::Workspace;
 
@@ -24,4 +25,25 @@ pub fn sync(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut 
     disk.finish(if outcome.is_silent() { workspaces } else { &[] });
     overlay.store.collect(env, || Workspace::load_all(&overlay.store.workspaces()))?;
     Ok(outcome)
+}
+
+/// Forgets the workspaces whose worktree git has removed. The caller holds the overlay's lock.
+fn forget_gone(overlay: &Overlay, workspaces: &mut Vec<Workspace>) -> Result<()> {
+    let (gone, there) = std::mem::take(workspaces).into_iter().partition(Workspace::is_gone);
+    *workspaces = there;
+    let gone: Vec<Workspace> = gone;
+    gone.iter().try_for_each(|gone| forget(overlay, gone))
+}
+
+/// Forgets a workspace; what was held of it stays among the conflicts.
+pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
+    for version in waiting(std::slice::from_ref(gone)) {
+        let Origin::Waiting(_, what, record) = version.origin else { continue };
+        let places = match what {
+            Waiting::Held(held) => vec![format!("{}; its worktree was removed", held.why)],
+            Waiting::Stale(part) => part.places,
+        };
+        overlay.store.record(&ConflictRecord { state: ConflictState::Recorded, places, ..record })?;
+    }
+    gone.forget(&overlay.store.workspaces())
 }

@@ -51,7 +51,7 @@ impl<'a> GitAnswers<'a> {
         files: &BTreeSet<RelPath>,
     ) -> Result<BTreeMap<RelPath, LeftAlone>> {
         if !paths.is_subset(files) {
-            return self.ask(workspace, paths);
+            return ask(self.overlay, workspace, paths);
         }
         if !self.answers.borrow().contains_key(&workspace.id) {
             self.ask_all(fingerprint, workspace, files)?;
@@ -100,10 +100,6 @@ impl<'a> GitAnswers<'a> {
             }
         }
         Ok(())
-    }
-
-    fn ask(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
-        ask(self.overlay, workspace, paths)
     }
 }
 

@@ -118,18 +118,8 @@ fn push(file: &FileView<'_>, SideText { bytes, grown, stale }: SideText, here: &
         return Step::Hold(why, Digest::of(here));
     }
     let own = (bytes != here).then(|| bytes.clone());
-    Step::Write(Box::new(WriteStep {
-        overlay: Some(bytes.clone()),
-        here: own.clone(),
-        base: bytes,
-        rule: SyncRule::Push,
-        winner: Rule::Overlay,
-        conflicts: Vec::new(),
-        grown,
-        stale,
-        own,
-        intent: None,
-    }))
+    let plain = WriteStep::plain(Some(bytes.clone()), own.clone(), bytes, SyncRule::Push);
+    Step::Write(Box::new(WriteStep { grown, stale, own, ..plain }))
 }
 
 fn is_base(file: &FileView<'_>, bytes: &[u8]) -> bool {
@@ -138,18 +128,9 @@ fn is_base(file: &FileView<'_>, bytes: &[u8]) -> bool {
 
 /// Copies one side's text to the other.
 fn copy(overlay: Option<&[u8]>, here: Option<&[u8]>, rule: SyncRule) -> Step {
-    Step::Write(Box::new(WriteStep {
-        overlay: overlay.map(<[u8]>::to_vec),
-        here: here.map(<[u8]>::to_vec),
-        base: here.or(overlay).unwrap_or_default().to_vec(),
-        rule,
-        winner: Rule::Overlay,
-        conflicts: Vec::new(),
-        grown: 0,
-        stale: None,
-        own: None,
-        intent: None,
-    }))
+    let (overlay, here) = (overlay.map(<[u8]>::to_vec), here.map(<[u8]>::to_vec));
+    let base = here.clone().or_else(|| overlay.clone()).unwrap_or_default();
+    Step::Write(Box::new(WriteStep::plain(overlay, here, base, rule)))
 }
 
 /// Decides about a file whose text in the workspace differs from the base; the overlay's text may differ too.

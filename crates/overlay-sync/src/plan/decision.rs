@@ -101,6 +101,14 @@ pub struct WriteStep {
     pub intent: Option<(QuestionId, Vec<u8>)>,
 }
 
+impl WriteStep {
+    /// Writes these texts, and nothing is particular about it.
+    pub fn plain(overlay: Option<Vec<u8>>, here: Option<Vec<u8>>, base: Vec<u8>, rule: SyncRule) -> WriteStep {
+        let (winner, conflicts, grown) = (Rule::Overlay, Vec::new(), 0);
+        WriteStep { overlay, here, base, rule, winner, conflicts, grown, stale: None, own: None, intent: None }
+    }
+}
+
 /// A text that was written from an old view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaleText {

@@ -73,18 +73,7 @@ fn the_merge_command_is_not_asked_twice() {
 #[test]
 fn a_base_that_moves_without_a_write_concerns_one_workspace() {
     let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
-    let write = WriteStep {
-        overlay: None,
-        here: None,
-        base: b"o".to_vec(),
-        rule: crate::rule::SyncRule::Merge,
-        winner: crate::merge::Rule::Overlay,
-        conflicts: Vec::new(),
-        grown: 0,
-        stale: None,
-        own: None,
-        intent: None,
-    };
+    let write = WriteStep::plain(None, None, b"o".to_vec(), crate::rule::SyncRule::Merge);
     let seen = crate::facts::sides::SeenFile {
         path: file(true),
         base: None,
