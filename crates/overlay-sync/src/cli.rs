@@ -8,10 +8,10 @@ use shopfloor_core::hook_command::HookCommand;
 use shopfloor_core::ui::{Options, Ui};
 
 use crate::commands::{
-    accept, add, attach, check, conflicts, detach, doctor, drop, log, manifest, merge, reject, restore, show, status,
-    sync, undo,
+    add, attach, check, detach, doctor, drop, log, manifest, merge, restore, show, status, sync, undo, verdict,
 };
 use crate::facts::overlay::Overlay;
+use crate::facts::versions;
 use crate::flags::OverlayFlags;
 use crate::tool::TOOL;
 
@@ -54,8 +54,16 @@ pub enum Command {
     Conflicts,
     Show(show::Args),
     Restore(restore::Args),
-    Accept(accept::Args),
-    Reject(reject::Args),
+    /// Let a held text spread as it is
+    ///
+    /// Exits with 1 if no such text is held, or if it conflicts elsewhere.
+    #[command(after_help = "Example:\n  overlay-sync accept 3f2a9c01d7be")]
+    Accept(verdict::Args),
+    /// Give the workspace the overlay's text instead of the held one, which is kept
+    ///
+    /// Exits with 1 if no such text is held.
+    #[command(after_help = "Example:\n  overlay-sync reject 3f2a9c01d7be")]
+    Reject(verdict::Args),
     Drop(drop::Args),
     Undo(undo::Args),
     Log(log::Args),
@@ -108,7 +116,7 @@ const SYNCING: &[&str] = &[
 fn conflicts(env: &Env) -> Result<Vec<String>> {
     let ui = Ui::new(TOOL, env, Options { quiet: true, ..Options::default() });
     let overlay = Overlay::find(&ui, env, &OverlayFlags::default())?;
-    Ok(conflicts::all(&overlay)?.into_iter().map(|conflict| conflict.id).collect())
+    Ok(versions::conflicts(&overlay)?.into_iter().map(|version| version.id).collect())
 }
 
 impl CommandLine for Cli {

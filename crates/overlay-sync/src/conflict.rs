@@ -44,15 +44,6 @@ pub enum ConflictState {
     Held,
 }
 
-impl ConflictState {
-    pub fn word(self) -> &'static str {
-        match self {
-            ConflictState::Recorded => "recorded",
-            ConflictState::Held => "held",
-        }
-    }
-}
-
 impl ConflictRecord {
     /// The id of a conflict between these texts in a workspace, or (`None`) in the overlay alone. A run after a kill that
     /// decides again gives it the same one.
@@ -67,38 +58,38 @@ impl ConflictRecord {
     pub fn from_held(workspace: &Workspace, path: &RelPath, held: &HeldText) -> ConflictRecord {
         let base = workspace.files.get(path).map(|base| base.sha256);
         ConflictRecord {
-            v: 1,
-            id: held.id(path),
-            time: held.since.clone(),
-            path: path.clone(),
-            workspace: workspace.root.to_string_lossy().into_owned(),
-            base,
             overlay: held.overlay.or(base).unwrap_or(held.text),
             here: held.here.unwrap_or(held.text),
             result: base.unwrap_or(held.text),
-            rule: SyncRule::Hold,
-            winner: ConflictWinner::Overlay,
-            state: ConflictState::Held,
             places: vec![held.why.clone()],
+            ..ConflictRecord::waiting(workspace, path, held.id(path), &held.since, held.text)
         }
     }
 
     /// The difference of a text that was written from an old view.
     pub fn from_stale(workspace: &Workspace, path: &RelPath, part: &StalePart) -> ConflictRecord {
         ConflictRecord {
+            here: part.here,
+            places: part.places.clone(),
+            ..ConflictRecord::waiting(workspace, path, part.id(path), &part.since, part.fresh)
+        }
+    }
+
+    fn waiting(workspace: &Workspace, path: &RelPath, id: String, since: &str, text: Digest) -> ConflictRecord {
+        ConflictRecord {
             v: 1,
-            id: part.id(path),
-            time: part.since.clone(),
+            id,
+            time: since.to_owned(),
             path: path.clone(),
             workspace: workspace.root.to_string_lossy().into_owned(),
             base: workspace.files.get(path).map(|base| base.sha256),
-            overlay: part.fresh,
-            here: part.here,
-            result: part.fresh,
+            overlay: text,
+            here: text,
+            result: text,
             rule: SyncRule::Hold,
             winner: ConflictWinner::Overlay,
             state: ConflictState::Held,
-            places: part.places.clone(),
+            places: Vec::new(),
         }
     }
 

@@ -11,7 +11,7 @@ use shopfloor_core::fs::{Found, RESERVED, Root};
 use shopfloor_core::git::Git;
 use shopfloor_core::path::RelPath;
 
-use crate::settings::Glob;
+use crate::settings::{Glob, Settings};
 use crate::store;
 
 /// The file's name, at the top of the main checkout; gitignore syntax.
@@ -21,8 +21,8 @@ pub const FILE: &str = ".worktreeinclude";
 #[derive(Clone, Debug, Default)]
 pub struct Declared {
     rules: Vec<(Glob, bool)>,
-    /// The size up to which files are taken; none is no limit.
-    max: Option<u64>,
+    /// The size up to which files are taken.
+    max: u64,
     /// What is not taken unless a pattern spells it out.
     except: Vec<Glob>,
 }
@@ -38,8 +38,8 @@ pub struct DeclaredFiles {
 impl Declared {
     /// Reads the globs of the settings, then the lines of a `.worktreeinclude`. Lines that cannot be read as a pattern
     /// are skipped.
-    pub fn parse(paths: &[Glob], include: &[u8]) -> Declared {
-        let mut rules: Vec<(Glob, bool)> = paths.iter().map(|glob| (glob.clone(), true)).collect();
+    pub fn parse(settings: &Settings, include: &[u8]) -> Declared {
+        let mut rules: Vec<(Glob, bool)> = settings.paths.iter().map(|glob| (glob.clone(), true)).collect();
         for line in String::from_utf8_lossy(include).lines() {
             let line = line.trim_end();
             let (text, is_wanted) = line.strip_prefix('!').map_or((line, true), |text| (text, false));
@@ -51,12 +51,7 @@ impl Declared {
                 rules.extend(Glob::parse(text).ok().map(|glob| (glob, is_wanted)));
             }
         }
-        Declared { rules, ..Declared::default() }
-    }
-
-    /// The same patterns, which take no file that is larger, and nothing that matches these.
-    pub fn limited(self, max: u64, except: &[Glob]) -> Declared {
-        Declared { max: Some(max), except: except.to_vec(), ..self }
+        Declared { rules, max: settings.paths_max, except: settings.paths_except.clone() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -125,9 +120,8 @@ impl Declared {
         found.retain(|path| in_own(path));
         // A manifest can only name paths in UTF-8.
         found.retain(|path| path.as_path().to_str().is_some() && self.has(path));
-        let Some(max) = self.max else { return Ok(DeclaredFiles { files: found, large: BTreeSet::new() }) };
         let stats = here.stats(found.iter())?;
-        let is_large: Vec<bool> = stats.iter().map(|stat| stat.is_some_and(|stat| stat.size() > max)).collect();
+        let is_large: Vec<bool> = stats.iter().map(|stat| stat.is_some_and(|stat| stat.size() > self.max)).collect();
         let (large, files): (Vec<_>, Vec<_>) = found.into_iter().zip(is_large).partition(|(_, is_large)| *is_large);
         let paths = |all: Vec<(RelPath, bool)>| all.into_iter().map(|(path, _)| path).collect();
         Ok(DeclaredFiles { files: paths(files), large: paths(large) })

@@ -46,14 +46,3 @@ pub enum ConflictChoice {
     /// A person's: the file waits
     Hold,
 }
-
-impl ConflictChoice {
-    /// As it is written on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            ConflictChoice::Workspace => "workspace",
-            ConflictChoice::Overlay => "overlay",
-            ConflictChoice::Hold => "hold",
-        }
-    }
-}

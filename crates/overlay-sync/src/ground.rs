@@ -1,7 +1,7 @@
 //! The ground that a pass works on: the two sides and the memory between them. It is a trait so that the same decisions
 //! and the same executor run over real directories and over a file system in memory that crashes on demand.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub enum Side<'w> {
 
 /// Why a path is left alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bar {
+pub enum LeftAlone {
     /// git would show it as untracked.
     NotIgnored,
     /// git tracks it.
@@ -67,14 +67,14 @@ pub struct LateText {
 }
 
 /// What is at a path: a file, nothing, or something that is left alone.
-pub type Lookup = std::result::Result<Option<ReadFile>, Bar>;
+pub type Lookup = std::result::Result<Option<ReadFile>, LeftAlone>;
 
 /// The ground that a pass works on. When the process is killed, each method that writes has either done its work or not
 /// begun it.
 pub trait Ground {
     /// Every path in the overlay, with the reason why it is left alone if it is not a regular file. Exit 1 when the
     /// overlay is gone.
-    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>>;
+    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<LeftAlone>>>;
     /// The directory of a side.
     fn root(&self, side: Side<'_>) -> PathBuf;
     /// Whether the workspace is still at its path.
@@ -89,17 +89,9 @@ pub trait Ground {
     /// The files that a workspace may bring into the overlay without `add`.
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>>;
     /// Those of these paths that git shows or tracks in a workspace.
-    fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>>;
-    /// Looks at many workspaces at once, and gives those that have nothing to do.
-    fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest>;
+    fn left_alone(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>>;
     /// The files of a workspace that may have changed on a side since a pass last looked.
     fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>>;
-    /// Reads files of workspaces that passes are about to look at, all at once.
-    fn read_ahead(&self, wanted: &[(&Workspace, Vec<RelPath>)]);
-    /// The files that are so large that merging them takes a while.
-    fn large(&self) -> BTreeSet<RelPath>;
-    /// Whether something is at this path in a workspace.
-    fn is_there(&self, workspace: &Workspace, path: &RelPath) -> bool;
     /// Records that there is nothing to do about a file.
     fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath);
     /// When a workspace edited a file whose base is `base`, in nanoseconds; `None` if it did not. Edits are only put in

@@ -2,7 +2,7 @@
 //!
 //! Rooms, top to bottom; each imports only from those below it: `cli`, `commands`, `apply` (the only room that writes
 //! into overlays and workspaces), `plan` (the pure decision about one file), `facts` (what is read), then the nouns:
-//! `ground` (the two sides, on disk or in memory), `declared` (files), `quiet` (a cache), `settings`, `store` (what the
+//! `ground` (the two sides, on disk or in memory), `declared` (files), `settings`, `store` (what the
 //! overlay remembers), `manifest` (a workspace), `conflict`, `rule`, `merge` (three texts into one), `programs`
 //! (what they run), `watch`, `flags`, `refusal`, `tool`.
 
@@ -14,7 +14,6 @@ mod plan;
 
 mod facts;
 
-mod arrival;
 mod conflict;
 mod declared;
 mod flags;
@@ -22,7 +21,6 @@ mod ground;
 mod manifest;
 pub mod merge;
 mod programs;
-mod quiet;
 mod refusal;
 mod rule;
 mod settings;
@@ -36,6 +34,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
+use crate::apply::verdict::Verdict;
 use crate::cli::Command;
 use crate::tool::TOOL;
 
@@ -59,8 +58,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Conflicts => commands::conflicts::run(ui, env, flags),
         Command::Show(args) => commands::show::run(ui, env, flags, &args),
         Command::Restore(args) => commands::restore::run(ui, env, flags, &args),
-        Command::Accept(args) => commands::accept::run(ui, env, flags, &args),
-        Command::Reject(args) => commands::reject::run(ui, env, flags, &args),
+        Command::Accept(args) => commands::verdict::run(ui, env, flags, &args, Verdict::Accept),
+        Command::Reject(args) => commands::verdict::run(ui, env, flags, &args, Verdict::Reject),
         Command::Drop(args) => commands::drop::run(ui, env, flags, &args),
         Command::Undo(args) => commands::undo::run(ui, env, flags, &args),
         Command::Log(args) => commands::log::run(ui, env, flags, &args),

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{common_dir_of, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::{proc, time};
 
-use crate::arrival::ArrivedText;
 use crate::tool::TOOL;
 
-const VERSION: u32 = 1;
+/// The version of every format of state in the overlay.
+pub const VERSION: u32 = 1;
 
 /// How many arrivals of a file are remembered whatever their age, and how many at most.
 const ARRIVALS: usize = 16;
@@ -60,6 +60,33 @@ pub struct Workspace {
     pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
 }
 
+/// A text that a pass wrote, and the one that was there before. In the manifest it is one string, because a log that is
+/// synced all day has hundreds of them in each workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ArrivedText {
+    pub time: String,
+    pub before: Digest,
+    pub after: Digest,
+}
+
+impl From<ArrivedText> for String {
+    fn from(arrived: ArrivedText) -> String {
+        format!("{} {} {}", arrived.time, arrived.before, arrived.after)
+    }
+}
+
+impl TryFrom<String> for ArrivedText {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> std::result::Result<ArrivedText, &'static str> {
+        let mut parts = text.split(' ');
+        let time = parts.next().unwrap_or_default().to_owned();
+        let mut digest = || parts.next().and_then(Digest::parse).ok_or("an arrival is a time and two digests");
+        Ok(ArrivedText { time, before: digest()?, after: digest()? })
+    }
+}
+
 /// The directory of a workspace in an answer: a worktree, or a clone.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkspaceKeys<'a> {
@@ -76,11 +103,6 @@ impl<'a> WorkspaceKeys<'a> {
     pub fn path(&self) -> &str {
         &self.worktree
     }
-}
-
-#[derive(Deserialize)]
-struct ManifestVersion {
-    v: u32,
 }
 
 /// A text that waits, as a whole or in part, instead of being synced.
@@ -167,11 +189,11 @@ impl Workspace {
     pub fn note_arrival(&mut self, path: &RelPath, time: &str, before: Digest, after: Digest) {
         let all = self.arrived.entry(path.clone()).or_default();
         all.retain(|arrived| (arrived.before, arrived.after) != (before, after));
-        all.push(ArrivedText { time: time.into(), before, after });
+        all.push(ArrivedText { time: time.to_owned(), before, after });
         // A log has hundreds of them, so their times, which all have one form, are compared as texts.
         let yesterday =
             time.parse::<jiff::Timestamp>().ok().and_then(|now| now.checked_sub(DAY).ok()).map(time::render);
-        let is_recent = |arrived: &ArrivedText| yesterday.as_ref().is_none_or(|yesterday| *arrived.time > **yesterday);
+        let is_recent = |arrived: &ArrivedText| yesterday.as_ref().is_none_or(|yesterday| arrived.time > *yesterday);
         let (count, mut index) = (all.len(), 0);
         all.retain(|arrived| {
             index += 1;
@@ -261,12 +283,8 @@ impl Workspace {
 
     /// Whether the directory at `root` is still this workspace, and not another repository's.
     pub fn is_present(&self) -> Result<bool> {
-        let dot_git = self.root.join(".git");
-        let named = fs::read(&dot_git).ok().flatten().unwrap_or_default();
-        let is_named =
-            named.strip_prefix(b"gitdir: ").map(<[u8]>::trim_ascii_end) == Some(self.git_dir.as_os_str().as_bytes());
-        let is_here = is_named || dot_git == self.git_dir || private_dir(&self.root).as_ref() == Some(&self.git_dir);
-        Ok(is_here && self.is_marked()?)
+        let own = self.git_dir.canonicalize().ok();
+        Ok(own.is_some() && private_dir(&self.root) == own && self.is_marked()?)
     }
 
     /// Whether git has removed its worktree: the repository is still there, but has no record of the worktree. A
@@ -279,15 +297,7 @@ impl Workspace {
 
     /// The git directory that all worktrees of its repository share. For a worker's clone that is the clone's own.
     pub fn common_dir(&self) -> PathBuf {
-        let named = fs::read(&self.git_dir.join("commondir")).ok().flatten();
-        let named = named.map(|text| self.git_dir.join(OsStr::from_bytes(text.trim_ascii_end())));
-        named.and_then(|dir| dir.canonicalize().ok()).unwrap_or_else(|| self.git_dir.clone())
-    }
-
-    /// The same; `known` is that of the overlay's repository, which most workspaces share.
-    pub fn common_dir_like(&self, known: &Path) -> PathBuf {
-        let worktrees = self.git_dir.parent().filter(|dir| dir.ends_with("worktrees"));
-        if worktrees.and_then(Path::parent) == Some(known) { known.to_path_buf() } else { self.common_dir() }
+        common_dir_of(&self.root).unwrap_or_else(|| self.git_dir.clone())
     }
 
     /// The file in the overlay's state that holds this manifest.
@@ -329,19 +339,23 @@ impl Workspace {
 
     fn read(path: &Path) -> Result<Option<Workspace>> {
         let Some(bytes) = fs::read_no_follow(path)? else { return Ok(None) };
-        let damaged = |what: String| {
-            Failure::malformed(format!("{}: {what}", path.display()))
-                .hint("move the file away and attach the workspace again; that overwrites nothing")
-        };
-        let parsed = serde_json::from_slice::<Workspace>(&bytes);
-        let version = match &parsed {
-            Ok(workspace) => Some(workspace.v),
-            Err(_) => serde_json::from_slice(&bytes).ok().map(|ManifestVersion { v }| v),
-        };
-        if version.is_some_and(|v| v > VERSION) {
-            let newer = format!("{}: a newer version of this program wrote it", path.display());
-            return Err(Failure::malformed(newer).hint("use that version"));
+        let hint = "move the file away and attach the workspace again; that overwrites nothing";
+        parse_state(path, &bytes, hint).map(Some)
+    }
+}
+
+/// Parses a state file of the overlay; the hint is for one that is damaged. A newer version than this program knows is
+/// refused, not misread.
+pub fn parse_state<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8], hint: &str) -> Result<T> {
+    #[derive(Deserialize)]
+    struct StateVersion {
+        v: u32,
+    }
+    let refuse = |what: &str, hint: &str| Failure::malformed(format!("{}: {what}", path.display())).hint(hint);
+    match serde_json::from_slice(bytes) {
+        Ok(StateVersion { v }) if v > VERSION => {
+            Err(refuse("a newer version of this program wrote it", "use that version"))
         }
-        parsed.map(Some).map_err(|e| damaged(e.to_string()))
+        _ => serde_json::from_slice(bytes).map_err(|e| refuse(&e.to_string(), hint)),
     }
 }

@@ -22,15 +22,12 @@ pub enum SyncRule {
 
 impl std::fmt::Display for SyncRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            SyncRule::Pull => "pull",
-            SyncRule::Push => "push",
-            SyncRule::Merge => "merge",
-            SyncRule::Command => "command",
-            SyncRule::LastWrite => "last_write",
-            SyncRule::Propagate => "propagate",
-            SyncRule::Adopt => "adopt",
-            SyncRule::Hold => "hold",
-        })
+        f.write_str(&word(self))
     }
+}
+
+/// The word by which JSON names a value. Lines of text have the same.
+pub fn word(value: &impl Serialize) -> String {
+    let json = serde_json::to_value(value).ok();
+    json.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
 }

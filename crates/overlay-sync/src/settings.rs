@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use glob::{MatchOptions, Pattern};
-use shopfloor_core::config::{self, Config, Row, Setting, SettingSource, SettingType, Trust, Value};
+use shopfloor_core::config::{self, Config, Row, Setting, SettingType, Trust, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
@@ -129,7 +130,7 @@ impl PathRule {
             local: row.value("local").map(|value| value.items.clone()),
             is_sent: is("send", "true"),
             is_reviewed: is("review", "true"),
-            ..PathRule::of(glob(&row.name, "path", source)?)
+            ..PathRule::of(glob(&row.name, "path", &format!(" ({source})"))?)
         }))
     }
 }
@@ -158,8 +159,6 @@ pub struct Policy {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Glob {
     pattern: Pattern,
-    /// The pattern as it was written.
-    pub text: String,
 }
 
 impl Glob {
@@ -172,7 +171,7 @@ impl Glob {
         }
         let pattern = if text.contains('/') { below.to_owned() } else { format!("**/{below}") };
         let pattern = Pattern::new(&pattern).map_err(|e| e.to_string())?;
-        Ok(Glob { pattern, text: text.to_owned() })
+        Ok(Glob { pattern })
     }
 
     pub fn matches(&self, path: &Path) -> bool {
@@ -196,10 +195,10 @@ impl Glob {
 
 /// Loads the settings, each with its source.
 pub fn load_config(env: &Env, repo: &Repo, flags: &OverlayFlags) -> Result<Config> {
-    let flag = |text: &'static str| Path::new(text);
-    let side = flags.on_conflict.map(|side| flag(side.word()));
+    let side = flags.on_conflict.and_then(|side| side.to_possible_value()).map(|side| side.get_name().to_owned());
     let given = |value: &'_ Option<String>| value.clone();
     let texts = [
+        ("on_conflict", side),
         ("enabled", given(&flags.enabled)),
         ("debounce_ms", given(&flags.debounce_ms)),
         ("max_wait_ms", given(&flags.max_wait_ms)),
@@ -208,7 +207,7 @@ pub fn load_config(env: &Env, repo: &Repo, flags: &OverlayFlags) -> Result<Confi
         ("paths", given(&flags.declared)),
         ("review", given(&flags.review)),
     ];
-    let mut flags = vec![("overlay", flags.overlay.as_deref()), ("on_conflict", side)];
+    let mut flags = vec![("overlay", flags.overlay.as_deref())];
     flags.extend(texts.iter().map(|(name, value)| (*name, value.as_deref().map(Path::new))));
     config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
 }
@@ -218,24 +217,14 @@ impl Settings {
     pub fn from_config(config: &Config) -> Result<Settings> {
         let default = |name| config.default_of(name).unwrap_or_default();
         let millis = |name| config.duration(name, Unit::Milliseconds);
-        let review = config.value("review").map(|value| value.items.clone());
-        let mut paths = Vec::new();
-        if let Some(value) = config.value("paths") {
-            for text in &value.items {
-                paths.push(glob(text, "paths", &value.source)?);
-            }
-        }
-        let except: Vec<String> = match config.value("paths_except") {
+        let items = |name| match config.value(name) {
             Some(value) => value.items.clone(),
-            None => default("paths_except").split(',').map(str::to_owned).collect(),
+            None => default(name).split(',').filter(|text| !text.is_empty()).map(str::to_owned).collect(),
         };
-        let except = except.iter().map(|text| {
-            Glob::parse(text).map_err(|why| {
-                Failure::malformed(format!("`paths_except` cannot be `{text}`: {why}"))
-                    .hint("write a glob such as \"node_modules\" or \"*.log\"")
-            })
-        });
-        let paths_except = except.collect::<Result<Vec<Glob>>>()?;
+        let globs = |name| {
+            let source = config.value(name).map_or_else(String::new, |value| format!(" ({})", value.source));
+            items(name).iter().map(|text| glob(text, name, &source)).collect::<Result<Vec<Glob>>>()
+        };
         let mut per_path = Vec::new();
         for row in config.rows() {
             per_path.extend(PathRule::from_row(row)?);
@@ -256,10 +245,10 @@ impl Settings {
                 argv: value.items.clone(),
                 timeout: millis("merge_timeout_ms"),
             }),
-            paths,
+            paths: globs("paths")?,
             paths_max: config.number("paths_max_bytes"),
-            paths_except,
-            review: review.unwrap_or_else(|| default("review").split(',').map(str::to_owned).collect()),
+            paths_except: globs("paths_except")?,
+            review: items("review"),
             per_path,
         })
     }
@@ -297,9 +286,10 @@ fn readable(setting: &str, value: &Value) -> Result<()> {
     }
 }
 
-fn glob(text: &str, setting: &str, source: &SettingSource) -> Result<Glob> {
+/// Reads a pattern of a setting; `source` follows the reason why it is refused.
+fn glob(text: &str, setting: &str, source: &str) -> Result<Glob> {
     Glob::parse(text).map_err(|why| {
-        Failure::malformed(format!("`{setting}` cannot be `{text}`: {why} ({source})"))
+        Failure::malformed(format!("`{setting}` cannot be `{text}`: {why}{source}"))
             .hint("write a glob such as \".env*\", \"./.env\" or \".claude/*.json\"")
     })
 }

@@ -13,16 +13,13 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
-use crate::manifest::Workspace;
+use crate::manifest::{VERSION, Workspace, parse_state};
 use crate::merge::Changes;
 use crate::refusal::Refusal;
 use crate::rule::SyncRule;
 
 /// The reserved name at the top of an overlay.
 pub const RESERVED: &str = ".overlay-sync";
-
-/// The version of every format in this file.
-const VERSION: u32 = 1;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -435,18 +432,6 @@ fn json(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|e| Failure::failed("cannot write the overlay's state").because(e))
 }
 
-/// Parses a state file. A newer version than this program knows is refused, not misread.
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8]) -> Result<T> {
-    #[derive(Deserialize)]
-    struct StateVersion {
-        v: u32,
-    }
-    let damaged = |what: String| Failure::malformed(format!("{}: {what}", path.display())).hint("move the file away");
-    match serde_json::from_slice(bytes) {
-        Ok(StateVersion { v }) if v > VERSION => {
-            let newer = format!("{}: a newer version of this program wrote it", path.display());
-            Err(Failure::malformed(newer).hint("use that version"))
-        }
-        _ => serde_json::from_slice(bytes).map_err(|e| damaged(e.to_string())),
-    }
+    parse_state(path, bytes, "move the file away")
 }

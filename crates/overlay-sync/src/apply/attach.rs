@@ -8,9 +8,8 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
 use super::disk::Disk;
-use super::forget::forget;
 use super::outcome::SyncOutcome;
-use super::sync::sync;
+use super::sync::{forget, sync};
 use crate::facts::overlay::Overlay;
 use crate::manifest::Workspace;
 use crate::refusal::Refusal;

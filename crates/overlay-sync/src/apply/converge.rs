@@ -1,6 +1,6 @@
 //! Passes over workspaces until nothing is left to do.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
@@ -8,12 +8,12 @@ use shopfloor_core::path::RelPath;
 
 use super::contested::contested;
 use super::heal::{heal, keep_read};
-use super::late::{self, Taken};
-use super::outcome::{SyncOutcome, Turn};
+use super::late::{self, LateOutcome};
+use super::outcome::{SyncOutcome, WorkspaceTodo};
 use super::pass::{Pass, PassOutcome};
-use super::survey::{PlannedFile, RunContext, Survey, is_emptied, survey};
-use crate::facts::look::LookScope;
-use crate::ground::{Bar, Ground, LateText, Side};
+use super::planned::{PlannedFile, RunContext, is_emptied, plan_files};
+use crate::facts::sides::Scope;
+use crate::ground::{Ground, LateText, LeftAlone, Side};
 use crate::manifest::Workspace;
 use crate::rule::SyncRule;
 use crate::settings::Settings;
@@ -42,23 +42,10 @@ pub fn converge<G: Ground>(
             healed.into_iter().for_each(|healed| *workspace = healed);
         }
     }
-    let known_files = workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0);
     let mut run = SyncRun::start(ground, settings, now)?;
-    if known_files >= 2 && run.overlay.is_empty() {
-        return Ok(SyncOutcome { is_emptied: true, ..run.outcome });
-    }
     run.take_late_in_overlay(ground);
-    let idle = ground.prepare(workspaces);
-    // After a kill, any workspace may have a half-finished write, so none counts as idle.
-    let idle = if before.is_empty() { idle } else { HashSet::new() };
-    let large = ground.large();
-    run.take_contested(ground, workspaces, &idle, |path| !large.contains(path))?;
-    run.until_quiet(ground, workspaces, Some(FirstRound { idle: &idle, later: &large }))?;
-    // Merging a large file takes a while, and the others need not wait for that.
-    if run.take_put_off() {
-        run.take_contested(ground, workspaces, &idle, |path| large.contains(path))?;
-        run.until_quiet(ground, workspaces, None)?;
-    }
+    run.take_contested(ground, workspaces);
+    run.until_quiet(ground, workspaces)?;
     if !run.is_broken && ground.announced()? != left.iter().cloned().collect() {
         ground.is_done()?;
         if !left.is_empty() {
@@ -72,23 +59,14 @@ pub fn converge<G: Ground>(
 struct SyncRun<'a> {
     settings: &'a Settings,
     now: &'a str,
-    overlay: BTreeMap<RelPath, Option<Bar>>,
+    overlay: BTreeMap<RelPath, Option<LeftAlone>>,
     context: RunContext,
     /// The overlay's files that this run has written.
     pushed: BTreeSet<RelPath>,
     /// Whether a pass failed before its end. Then the list of what it was about to do is kept for the next run.
     is_broken: bool,
-    turns: BTreeMap<Digest, Turn>,
+    todos: BTreeMap<Digest, WorkspaceTodo>,
     outcome: SyncOutcome,
-}
-
-/// What the first round over all workspaces looks at: their news.
-#[derive(Clone, Copy)]
-struct FirstRound<'r> {
-    /// The workspaces that have none.
-    idle: &'r HashSet<Digest>,
-    /// The files that are put off.
-    later: &'r BTreeSet<RelPath>,
 }
 
 impl<'a> SyncRun<'a> {
@@ -100,24 +78,19 @@ impl<'a> SyncRun<'a> {
             context: RunContext::read(ground)?,
             pushed: BTreeSet::new(),
             is_broken: false,
-            turns: BTreeMap::new(),
+            todos: BTreeMap::new(),
             outcome: SyncOutcome::default(),
         })
     }
 
     /// Makes rounds until nothing is left to do, and asks the merge command in between.
-    fn until_quiet<G: Ground>(
-        &mut self,
-        ground: &mut G,
-        workspaces: &mut Vec<Workspace>,
-        mut first: Option<FirstRound<'_>>,
-    ) -> Result<()> {
+    fn until_quiet<G: Ground>(&mut self, ground: &mut G, workspaces: &mut Vec<Workspace>) -> Result<()> {
         let mut asked = 0;
         let mut rounds = 0;
         loop {
-            self.round(ground, workspaces, first.take());
+            self.round(ground, workspaces, rounds == 0);
             rounds += 1;
-            let is_quiet = self.turns.values().all(|turn| turn.is_halted || turn.again.is_empty());
+            let is_quiet = self.todos.values().all(|todo| todo.is_halted || todo.again.is_empty());
             if !is_quiet && rounds < ROUNDS * (asked + 1) {
                 continue;
             }
@@ -128,99 +101,69 @@ impl<'a> SyncRun<'a> {
         }
     }
 
-    /// Lets the next round look at the files that were put off. Returns whether there are any.
-    fn take_put_off(&mut self) -> bool {
-        let mut is_any = false;
-        for turn in self.turns.values_mut().filter(|turn| !turn.is_halted) {
-            is_any |= !turn.put_off.is_empty();
-            turn.again.append(&mut turn.put_off);
-        }
-        is_any
-    }
-
-    /// Passes over the wanted files that several workspaces edited, in the order of the edits, so that the last edit
-    /// wins.
-    fn take_contested<G: Ground>(
-        &mut self,
-        ground: &G,
-        workspaces: &mut [Workspace],
-        idle: &HashSet<Digest>,
-        is_wanted: impl Fn(&RelPath) -> bool,
-    ) -> Result<()> {
-        for (path, order) in contested(ground, workspaces, idle, is_wanted)? {
+    /// Passes over the files that several workspaces edited, in the order of the edits, so that the last edit wins.
+    fn take_contested(&mut self, ground: &impl Ground, workspaces: &mut [Workspace]) {
+        for (path, order) in contested(ground, workspaces) {
             let only = BTreeSet::from([path]);
             for index in order {
-                if !self.turns.entry(workspaces[index].id).or_default().is_halted {
-                    self.pass(ground, workspaces, index, LookScope::Only(&only));
+                if !self.todos.entry(workspaces[index].id).or_default().is_halted {
+                    self.pass(ground, workspaces, index, Scope::Only(&only));
                 }
             }
         }
-        Ok(())
     }
 
-    /// Passes over every workspace that has something to do.
-    fn round<G: Ground>(&mut self, ground: &G, workspaces: &mut [Workspace], first: Option<FirstRound<'_>>) {
+    /// Passes over every workspace: in the first round over what may have changed, and later over what has to be looked
+    /// at again.
+    fn round(&mut self, ground: &impl Ground, workspaces: &mut [Workspace], is_first: bool) {
         for index in 0..workspaces.len() {
-            let id = workspaces[index].id;
-            let turn = self.turns.entry(id).or_default();
-            if first.is_some_and(|first| first.idle.contains(&id)) && self.pushed.is_empty() {
-                continue;
-            }
-            // What a first round looks at again is among the news.
-            let again = std::mem::take(&mut turn.again);
-            let scope = match first {
-                Some(first) => LookScope::News { later: first.later },
-                None => LookScope::Only(&again),
-            };
-            if !turn.is_halted && (first.is_some() || !again.is_empty()) {
+            let todo = self.todos.entry(workspaces[index].id).or_default();
+            // In the first round this is among the news.
+            let again = std::mem::take(&mut todo.again);
+            let scope = if is_first { Scope::News } else { Scope::Only(&again) };
+            if !todo.is_halted && (is_first || !again.is_empty()) {
                 self.pass(ground, workspaces, index, scope);
             }
         }
     }
 
     /// Makes one pass over a workspace. The other workspaces have to look again at what it writes into the overlay.
-    fn pass<G: Ground>(&mut self, ground: &G, workspaces: &mut [Workspace], index: usize, scope: LookScope<'_>) {
+    fn pass<G: Ground>(&mut self, ground: &G, workspaces: &mut [Workspace], index: usize, scope: Scope<'_>) {
         let workspace = &mut workspaces[index];
-        let mut turn = self.turns.remove(&workspace.id).unwrap_or_default();
-        let passed = self.take_turn(ground, workspace, scope, &mut turn);
-        turn.follow_up(&passed);
-        self.turns.insert(workspace.id, turn);
-        if passed.pushed.is_empty() {
-            return;
-        }
-        let paths: Vec<RelPath> = passed.pushed.iter().cloned().collect();
-        let others = || workspaces.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);
-        ground.read_ahead(&others().map(|other| (other, paths.clone())).collect::<Vec<_>>());
-        for other in others() {
-            self.turns.entry(other.id).or_default().again.extend(paths.iter().cloned());
+        let mut todo = self.todos.remove(&workspace.id).unwrap_or_default();
+        let passed = self.pass_over(ground, workspace, scope, &mut todo);
+        todo.follow_up(&passed);
+        self.todos.insert(workspace.id, todo);
+        for (_, other) in workspaces.iter().enumerate().filter(|(other, _)| *other != index) {
+            self.todos.entry(other.id).or_default().again.extend(passed.pushed.iter().cloned());
         }
     }
 
-    fn take_turn<G: Ground>(
+    fn pass_over<G: Ground>(
         &mut self,
         ground: &G,
         workspace: &mut Workspace,
-        scope: LookScope<'_>,
-        turn: &mut Turn,
+        scope: Scope<'_>,
+        todo: &mut WorkspaceTodo,
     ) -> PassOutcome {
         let name = workspace.root.display().to_string();
         // Keep earlier findings, except those about the files of this pass.
         match scope {
-            LookScope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
-            LookScope::News { .. } | LookScope::All => {
-                turn.failed.clear();
-                turn.open.clear();
+            Scope::Only(again) => todo.failed.retain(|path, _| !again.contains(path)),
+            Scope::News | Scope::All => {
+                todo.failed.clear();
+                todo.open.clear();
             }
         }
-        let Some(files) = self.look(ground, workspace, scope, turn, &name) else { return PassOutcome::default() };
+        let Some(files) = self.look(ground, workspace, scope, todo, &name) else { return PassOutcome::default() };
         for file in &files {
-            if let Some(Bar::Unreadable(why)) = &file.seen.barred {
-                turn.failed.insert(file.seen.path.clone(), why.clone());
+            if let Some(LeftAlone::Unreadable(why)) = &file.seen.left_alone {
+                todo.failed.insert(file.seen.path.clone(), why.clone());
             }
         }
         if is_emptied(workspace, &files) {
-            turn.is_halted = true;
-            turn.open.push(format!(
+            todo.is_halted = true;
+            todo.open.push(format!(
                 "all files are gone from {name}; it is left alone; `overlay-sync sync --restore {name}` refills it"
             ));
             return PassOutcome::default();
@@ -228,14 +171,14 @@ impl<'a> SyncRun<'a> {
         let mut pass = Pass { ground, now: self.now.to_owned(), context: &mut self.context, pushed: &self.pushed };
         let passed = pass.run(workspace, &files);
         let passed = passed.and_then(|passed| {
-            SyncRun::forget_late(ground, workspace, turn)?;
+            SyncRun::forget_late(ground, workspace, todo)?;
             self.forget_intents(ground, workspace).map(|()| passed)
         });
         let passed = match passed {
             Ok(passed) => passed,
             Err(failure) => {
                 self.is_broken = true;
-                turn.open.push(format!("{name}: {failure}"));
+                todo.open.push(format!("{name}: {failure}"));
                 return PassOutcome::default();
             }
         };
@@ -244,7 +187,7 @@ impl<'a> SyncRun<'a> {
         self.outcome.conflicts += passed.conflicts;
         self.outcome.notes.extend(passed.notes.iter().cloned());
         self.outcome.events.extend(passed.events.iter().cloned());
-        turn.failed.extend(passed.failed.iter().cloned());
+        todo.failed.extend(passed.failed.iter().cloned());
         passed
     }
 
@@ -254,15 +197,15 @@ impl<'a> SyncRun<'a> {
         &mut self,
         ground: &G,
         workspace: &mut Workspace,
-        scope: LookScope<'_>,
-        turn: &mut Turn,
+        scope: Scope<'_>,
+        todo: &mut WorkspaceTodo,
         name: &str,
     ) -> Option<Vec<PlannedFile>> {
         let files = match ground.is_present(workspace) {
             Ok(true) => ground
                 .sweep(workspace)
-                .and_then(|()| self.take_late(ground, workspace, scope, turn))
-                .and_then(|()| self.survey(ground, workspace, scope, turn))
+                .and_then(|()| self.take_late(ground, workspace, scope, todo))
+                .and_then(|()| self.plan(ground, workspace, scope))
                 .and_then(|files| keep_read(ground, &files).map(|()| files)),
             Ok(false) => {
                 let note = format!(
@@ -271,37 +214,30 @@ impl<'a> SyncRun<'a> {
                 if !self.outcome.notes.contains(&note) {
                     self.outcome.notes.push(note);
                 }
-                turn.is_halted = true;
+                todo.is_halted = true;
                 return None;
             }
             Err(failure) => Err(failure),
         };
         match files {
             Ok(files) => {
-                self.outcome.report_barred(name, &files);
+                self.outcome.report_left_alone(name, &files);
                 Some(files)
             }
             Err(failure) => {
-                turn.open.push(format!("{name}: {failure}"));
+                todo.open.push(format!("{name}: {failure}"));
                 None
             }
         }
     }
 
-    fn survey<G: Ground>(
-        &self,
-        ground: &G,
-        workspace: &Workspace,
-        scope: LookScope<'_>,
-        turn: &mut Turn,
-    ) -> Result<Vec<PlannedFile>> {
-        let survey = |scope| survey(ground, self.settings, &self.context, &self.overlay, workspace, scope);
-        let Survey { files, put_off } = survey(scope)?;
-        turn.put_off.extend(put_off);
+    fn plan<G: Ground>(&self, ground: &G, workspace: &Workspace, scope: Scope<'_>) -> Result<Vec<PlannedFile>> {
+        let plan = |scope| plan_files(ground, self.settings, &self.context, &self.overlay, workspace, scope);
+        let files = plan(scope)?;
         // Only a look at all files tells whether they are all gone.
-        let is_part = matches!(scope, LookScope::Only(_));
+        let is_part = matches!(scope, Scope::Only(_));
         if is_part && files.iter().any(|file| file.is_gone() && workspace.files.contains_key(&file.seen.path)) {
-            let all = survey(LookScope::All)?.files;
+            let all = plan(Scope::All)?;
             return Ok(if is_emptied(workspace, &all) { all } else { files });
         }
         Ok(files)
@@ -313,34 +249,22 @@ impl<'a> SyncRun<'a> {
         &mut self,
         ground: &G,
         workspace: &mut Workspace,
-        scope: LookScope<'_>,
-        turn: &mut Turn,
+        scope: Scope<'_>,
+        todo: &mut WorkspaceTodo,
     ) -> Result<()> {
         for text in ground.late(Side::Here(workspace))? {
-            if let Some(path) = text.path.as_ref().filter(|path| !scope.covers(path)) {
-                if matches!(scope, LookScope::News { .. }) {
-                    turn.put_off.insert(path.clone());
-                }
+            if text.path.as_ref().is_some_and(|path| !scope.covers(path)) {
                 continue;
             }
-            let note = match late::take(ground, self.settings, self.now, workspace, &text)? {
-                Taken::Waits => continue,
-                Taken::Done(note) => {
-                    ground.is_taken(&text)?;
-                    note
-                }
-                // If the overlay does not get it now (`direction = "down"`, or the file is held), the file counts as it
-                // is.
-                Taken::Here(note) if self.stays_here(workspace, &text) => {
-                    ground.is_taken(&text)?;
-                    note
-                }
-                Taken::Here(note) => {
-                    let base = text.path.as_ref().and_then(|path| workspace.files.get(path)).map(|base| base.sha256);
-                    turn.late.push((text, base));
-                    note
-                }
-            };
+            let taken = late::take(ground, self.settings, self.now, workspace, &text)?;
+            let Some(LateOutcome { note, is_synced }) = taken else { continue };
+            // If the overlay does not get it now (`direction = "down"`, or the file is held), the file counts as it is.
+            if is_synced || self.stays_here(workspace, &text) {
+                ground.is_taken(&text)?;
+            } else {
+                let base = text.path.as_ref().and_then(|path| workspace.files.get(path)).map(|base| base.sha256);
+                todo.late.push((text, base));
+            }
             self.outcome.notes.extend(note.filter(|note| !self.outcome.notes.contains(note)));
         }
         Ok(())
@@ -354,8 +278,8 @@ impl<'a> SyncRun<'a> {
         }
         for text in all.into_iter().flatten() {
             let taken = late::take_in_overlay(ground, self.now, &text).and_then(|taken| match taken {
-                Taken::Done(note) => ground.is_taken(&text).map(|()| note),
-                Taken::Here(_) | Taken::Waits => Ok(None),
+                Some(LateOutcome { note, .. }) => ground.is_taken(&text).map(|()| note),
+                None => Ok(None),
             });
             match taken {
                 Ok(note) => self.outcome.notes.extend(note),
@@ -371,8 +295,8 @@ impl<'a> SyncRun<'a> {
     }
 
     /// Forgets the late texts that the pass has synced. A text is synced if the file's base has changed.
-    fn forget_late<G: Ground>(ground: &G, workspace: &Workspace, turn: &mut Turn) -> Result<()> {
-        for (text, before) in std::mem::take(&mut turn.late) {
+    fn forget_late<G: Ground>(ground: &G, workspace: &Workspace, todo: &mut WorkspaceTodo) -> Result<()> {
+        for (text, before) in std::mem::take(&mut todo.late) {
             let base = text.path.as_ref().and_then(|path| workspace.files.get(path)).map(|base| base.sha256);
             if base != before {
                 ground.is_taken(&text)?;
@@ -394,10 +318,10 @@ impl<'a> SyncRun<'a> {
     fn ask<G: Ground>(&mut self, ground: &mut G, workspaces: &mut Vec<Workspace>) -> Result<bool> {
         let mut has_asked = false;
         for workspace in workspaces.iter() {
-            let Some(turn) = self.turns.get_mut(&workspace.id) else { continue };
-            for (path, question) in std::mem::take(&mut turn.questions) {
+            let Some(todo) = self.todos.get_mut(&workspace.id) else { continue };
+            for (path, question) in std::mem::take(&mut todo.questions) {
                 has_asked = true;
-                turn.again.insert(path.clone());
+                todo.again.insert(path.clone());
                 let (base, overlay, here) = question.id();
                 match ground.ask(&path, &question.input())? {
                     Err(why) => {
@@ -432,8 +356,8 @@ impl<'a> SyncRun<'a> {
     /// Adds the open problems of each workspace to the outcome.
     fn report(&mut self, workspaces: &[Workspace]) {
         for workspace in workspaces {
-            if let Some(turn) = self.turns.remove(&workspace.id) {
-                self.outcome.report_open(workspace, turn);
+            if let Some(todo) = self.todos.remove(&workspace.id) {
+                self.outcome.report_open(workspace, todo);
             }
         }
     }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Root, Staging};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::look::SeenFile;
+use crate::facts::sides::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, Workspace};
 use crate::refusal::Refusal;
@@ -16,6 +16,12 @@ use crate::refusal::Refusal;
 pub fn add(ground: &impl Ground, path: &RelPath, bytes: &[u8], mode: u32) -> Result<bool> {
     ground.keep(bytes)?;
     ground.put(Side::Overlay, path, None, bytes, mode)
+}
+
+/// The overlay's file at a path; exit 1 when there is none.
+pub fn require_in_overlay(ground: &impl Ground, path: &RelPath) -> Result<ReadFile> {
+    let missing = || Failure::not_found(format!("there is no file {path} in the overlay"));
+    ground.read(Side::Overlay, path)?.ok().flatten().ok_or_else(|| missing().hint("see `overlay-sync status`"))
 }
 
 /// Replaces the overlay's text of a file; exit 1 when somebody changed it meanwhile.

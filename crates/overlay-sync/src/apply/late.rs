@@ -13,7 +13,7 @@ use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
 use crate::ground::{Ground, LateText, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing, strip};
-use crate::plan::{Look, Step, decide};
+use crate::plan::{FileView, Step, decide};
 use crate::rule::SyncRule;
 use crate::settings::{Policy, Settings};
 use crate::store::RESERVED;
@@ -115,62 +115,50 @@ pub fn all_dirs(overlay: &Root) -> Result<BTreeSet<PathBuf>> {
 }
 
 /// What became of a late text.
-pub enum Taken {
-    /// The workspace already has everything that it says, or the rest is recorded as a conflict. The note tells a
-    /// person about the record.
-    Done(Option<String>),
-    /// The workspace has it, but the overlay does not yet: until then a program there can overwrite it.
-    Here(Option<String>),
-    /// It has to be looked at again.
-    Waits,
+pub struct LateOutcome {
+    /// What a person should know of it.
+    pub note: Option<String>,
+    /// Whether the overlay has everything that it says, or the rest is recorded as a conflict. Until then a program in
+    /// the workspace can overwrite it.
+    pub is_synced: bool,
 }
 
-/// Brings a late text of a workspace back there.
+/// Brings a late text of a workspace back there; `None` if it has to be looked at again.
 pub fn take(
     ground: &impl Ground,
     settings: &Settings,
     now: &str,
     workspace: &mut Workspace,
     late: &LateText,
-) -> Result<Taken> {
+) -> Result<Option<LateOutcome>> {
     let waits = |path: &RelPath, file: &ReadFile, text: &[u8]| waits(settings, workspace, path, file, text);
-    let (note, present) = match bring(ground, now, Side::Here(workspace), late, waits)? {
-        Brought::Waits => return Ok(Taken::Waits),
-        Brought::Nothing { note, present } => (note, present),
-        Brought::Written { note, path, before, after } => {
-            // Other programs there do not know of it yet.
-            workspace.note_arrival(&path, now, before, after);
-            ground.save(workspace)?;
-            return Ok(Taken::Here(note));
-        }
+    let Some(Brought { note, present, before }) = bring(ground, now, Side::Here(workspace), late, waits)? else {
+        return Ok(None);
     };
-    let is_synced = late.path.as_ref().is_none_or(|path| workspace.files.get(path).map(|base| base.sha256) == present);
-    Ok(if is_synced || present.is_none() { Taken::Done(note) } else { Taken::Here(note) })
+    if let (Some(path), Some(before), Some(after)) = (&late.path, before, present) {
+        // Other programs there do not know of it yet.
+        workspace.note_arrival(path, now, before, after);
+        ground.save(workspace)?;
+        return Ok(Some(LateOutcome { note, is_synced: false }));
+    }
+    let is_base = |path: &RelPath| workspace.files.get(path).map(|base| base.sha256) == present;
+    let is_synced = present.is_none() || late.path.as_ref().is_none_or(is_base);
+    Ok(Some(LateOutcome { note, is_synced }))
 }
 
 /// Brings a late text of the overlay's own file back there. It is then an edit of the overlay like any other.
-pub fn take_in_overlay(ground: &impl Ground, now: &str, late: &LateText) -> Result<Taken> {
-    Ok(match bring(ground, now, Side::Overlay, late, |_, _, _| false)? {
-        Brought::Waits => Taken::Waits,
-        Brought::Nothing { note, .. } | Brought::Written { note, .. } => Taken::Done(note),
-    })
+pub fn take_in_overlay(ground: &impl Ground, now: &str, late: &LateText) -> Result<Option<LateOutcome>> {
+    let brought = bring(ground, now, Side::Overlay, late, |_, _, _| false)?;
+    Ok(brought.map(|brought| LateOutcome { note: brought.note, is_synced: true }))
 }
 
-/// What was done about a late text, and what a person should know of it.
-enum Brought {
-    /// It has to be looked at again.
-    Waits,
-    /// The present text already has everything that it says, or the rest is recorded as a conflict.
-    Nothing {
-        note: Option<String>,
-        present: Option<Digest>,
-    },
-    Written {
-        note: Option<String>,
-        path: RelPath,
-        before: Digest,
-        after: Digest,
-    },
+/// What was done about a late text.
+struct Brought {
+    note: Option<String>,
+    /// The text that is at its path now, if that has everything that it says, or the rest is recorded as a conflict.
+    present: Option<Digest>,
+    /// The text that this one replaced, if any.
+    before: Option<Digest>,
 }
 
 /// Whether a text differs in what a workspace has of its own, or would wait for a person if it were an edit. Late texts
@@ -187,7 +175,7 @@ fn waits(settings: &Settings, workspace: &Workspace, path: &RelPath, file: &Read
     if is_own && text != present {
         return true;
     }
-    let decision = decide(&Look {
+    let decision = decide(&FileView {
         base: Some((Digest::of(present), Some(present))),
         overlay: Some(present),
         here: Some(text),
@@ -207,23 +195,23 @@ fn waits(settings: &Settings, workspace: &Workspace, path: &RelPath, file: &Read
 }
 
 /// Merges a late text into the present one. A text that conflicts with the present one, or that `waits` for a person, is
-/// recorded as a conflict. So is, after a day, a text whose file is missing.
+/// recorded as a conflict. So is, after a day, a text whose file is missing. `None` if it has to be looked at again.
 fn bring(
     ground: &impl Ground,
     now: &str,
     side: Side<'_>,
     late: &LateText,
     waits: impl Fn(&RelPath, &ReadFile, &[u8]) -> bool,
-) -> Result<Brought> {
+) -> Result<Option<Brought>> {
     let here = ground.keep(&late.bytes)?;
     if here == late.before || late.path.is_none() && late.is_overdue {
-        return Ok(Brought::Nothing { note: None, present: None });
+        return Ok(Some(Brought { note: None, present: None, before: None }));
     }
     // The path is unknown now, but may be known again later.
-    let Some(path) = &late.path else { return Ok(Brought::Waits) };
+    let Some(path) = &late.path else { return Ok(None) };
     let file = ground.read(side, path)?.ok().flatten();
     if file.is_none() && !late.is_overdue {
-        return Ok(Brought::Waits);
+        return Ok(None);
     }
     let present = file.as_ref().map(|file| file.sha256);
     let base = ground.content(&late.before)?;
@@ -241,9 +229,9 @@ fn bring(
         let (before, after) = (ground.keep(&file.bytes)?, ground.keep(&merged.bytes)?);
         let is_put = ground.put(side, path, Some(before), &merged.bytes, file.mode)?;
         // If not, somebody else was faster.
-        return Ok(if is_put { Brought::Written { note, path: path.clone(), before, after } } else { Brought::Waits });
+        return Ok(is_put.then_some(Brought { note, present: Some(after), before: Some(before) }));
     }
-    Ok(Brought::Nothing { note, present })
+    Ok(Some(Brought { note, present, before: None }))
 }
 
 /// The present text with what the late one adds and changes; `None` when the late one may be half written. Lines that

@@ -1,27 +1,22 @@
 //! Executes what was decided: the only room that writes into overlays and workspaces.
 
 pub mod attach;
-mod bars;
+pub mod change;
 mod contested;
 pub mod converge;
 pub mod disk;
 pub mod edits;
-mod first_look;
-pub mod forget;
 mod heal;
 pub mod late;
 mod merge_command;
 pub mod outcome;
 mod pass;
-mod prints;
+pub mod planned;
 pub mod report;
 mod stale;
-pub mod survey;
 pub mod sync;
-mod texts;
 pub mod verdict;
 
 #[cfg(test)]
+#[path = "../../tests/machine/mod.rs"]
 mod machine;
-#[cfg(test)]
-mod memory;

@@ -6,8 +6,8 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::pass::PassOutcome;
-use super::survey::PlannedFile;
-use crate::ground::{Bar, LateText};
+use super::planned::PlannedFile;
+use crate::ground::{LateText, LeftAlone};
 use crate::manifest::Workspace;
 use crate::plan::Question;
 use crate::store::LogRecord;
@@ -32,17 +32,13 @@ pub struct SyncOutcome {
     pub notes: Vec<String>,
     /// Messages that are printed with `--verbose` only.
     pub details: Vec<String>,
-    /// Whether the overlay is empty although workspaces have files from it.
-    pub is_emptied: bool,
 }
 
 /// What a run knows about one workspace.
 #[derive(Debug, Default)]
-pub struct Turn {
+pub struct WorkspaceTodo {
     /// The files that another pass must look at.
     pub again: BTreeSet<RelPath>,
-    /// The large files with news, which the other files do not wait for.
-    pub put_off: BTreeSet<RelPath>,
     /// What is wrong with the workspace as a whole; `failed` has what is wrong with single files.
     pub open: Vec<String>,
     pub failed: BTreeMap<RelPath, String>,
@@ -53,7 +49,7 @@ pub struct Turn {
     pub is_halted: bool,
 }
 
-impl Turn {
+impl WorkspaceTodo {
     /// Adds what a pass left to do.
     pub fn follow_up(&mut self, passed: &PassOutcome) {
         self.again.extend(passed.lost.iter().cloned());
@@ -75,31 +71,33 @@ impl SyncOutcome {
         self.events.is_empty() && self.conflicts == 0 && said.iter().all(|lines| lines.is_empty())
     }
 
-    pub fn report_barred(&mut self, name: &str, files: &[PlannedFile]) {
-        for (seen, bar) in files.iter().filter_map(|file| Some((&file.seen, file.seen.barred.as_ref()?))) {
+    pub fn report_left_alone(&mut self, name: &str, files: &[PlannedFile]) {
+        for (seen, why) in files.iter().filter_map(|file| Some((&file.seen, file.seen.left_alone.as_ref()?))) {
             let path = &seen.path;
-            match bar {
-                Bar::NotIgnored => {
+            match why {
+                LeftAlone::NotIgnored => {
                     let why = format!("{name}: {path} is not ignored by git there and stays untouched");
                     add_once(&mut self.warnings, why);
                 }
-                Bar::Tracked => {
+                LeftAlone::Tracked => {
                     add_once(&mut self.details, format!("{name}: {path} is tracked there and stays untouched"));
                 }
                 // `report_open` reports unreadable files.
-                Bar::Unreadable(_) | Bar::Alias => {}
-                Bar::Strange(why) => add_once(&mut self.warnings, format!("{name}: {path} stays untouched: {why}")),
+                LeftAlone::Unreadable(_) | LeftAlone::Alias => {}
+                LeftAlone::Strange(why) => {
+                    add_once(&mut self.warnings, format!("{name}: {path} stays untouched: {why}"))
+                }
             }
         }
     }
 
-    pub fn report_open(&mut self, workspace: &Workspace, turn: Turn) {
+    pub fn report_open(&mut self, workspace: &Workspace, todo: WorkspaceTodo) {
         let name = workspace.root.display();
-        self.open_paths.extend(turn.failed.keys().chain(workspace.held.keys()).chain(&turn.again).cloned());
+        self.open_paths.extend(todo.failed.keys().chain(workspace.held.keys()).chain(&todo.again).cloned());
         let mut seen = BTreeSet::new();
-        let general: Vec<String> = turn.open.into_iter().filter(|open| seen.insert(open.clone())).collect();
-        let failed: Vec<String> = turn.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}")).collect();
-        let held = workspace.held.iter().filter(|_| !turn.is_halted).map(|(path, held)| {
+        let general: Vec<String> = todo.open.into_iter().filter(|open| seen.insert(open.clone())).collect();
+        let failed: Vec<String> = todo.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}")).collect();
+        let held = workspace.held.iter().filter(|_| !todo.is_halted).map(|(path, held)| {
             let what = if held.part { "a part of " } else { "" };
             let id = held.id(path);
             format!(
@@ -107,18 +105,18 @@ impl SyncOutcome {
                 held.why
             )
         });
-        let moving = turn.again.iter().filter(|_| !turn.is_halted);
+        let moving = todo.again.iter().filter(|_| !todo.is_halted);
         let moving: Vec<String> =
             moving.map(|path| format!("{name}: {path} keeps changing; the next sync continues with it")).collect();
-        let late: Vec<String> = turn
+        let late: Vec<String> = todo
             .questions
             .iter()
             .map(|(path, _)| {
                 format!("{name}: {path} changed while the merge command was running; the next sync asks again")
             })
             .collect();
-        self.failures.extend(general.iter().filter(|_| !turn.is_halted).chain(&failed).cloned());
-        let has_failed = !turn.is_halted && !general.is_empty() || !failed.is_empty();
+        self.failures.extend(general.iter().filter(|_| !todo.is_halted).chain(&failed).cloned());
+        let has_failed = !todo.is_halted && !general.is_empty() || !failed.is_empty();
         if has_failed || !moving.is_empty() || !late.is_empty() {
             self.unread.push(workspace.id);
         }

@@ -12,10 +12,10 @@ use shopfloor_core::path::RelPath;
 
 use super::edits::narrowed;
 use super::heal::planned_write;
+use super::planned::{PlannedFile, RunContext};
 use super::stale;
-use super::survey::{PlannedFile, RunContext};
 use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
-use crate::facts::look::SeenFile;
+use crate::facts::sides::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, HeldText, Workspace};
 use crate::merge::{Changes, FileType, Grow, Rule, changes, entries};
@@ -87,7 +87,7 @@ impl<G: Ground> Pass<'_, G> {
 
     fn step(&mut self, workspace: &mut Workspace, file: &PlannedFile, passed: &mut PassOutcome) -> Result<()> {
         let (seen, step, path) = (&file.seen, &file.decision.step, &file.seen.path);
-        if seen.barred.is_some() {
+        if seen.left_alone.is_some() {
             workspace.held.remove(path);
             return Ok(());
         }

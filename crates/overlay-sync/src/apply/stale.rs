@@ -4,7 +4,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::path::RelPath;
 
 use super::edits;
-use crate::facts::look::SeenFile;
+use crate::facts::sides::SeenFile;
 use crate::ground::{Ground, Side};
 use crate::manifest::{StalePart, Workspace};
 use crate::merge::{FileType, MergeInput, Rule, merge};

@@ -6,20 +6,44 @@ use shopfloor_core::time;
 
 use super::converge::converge;
 use super::disk::Disk;
-use super::forget::forget_gone;
 use super::outcome::SyncOutcome;
+use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::overlay::Overlay;
+use crate::facts::versions::{Origin, Waiting, waiting};
+use crate::ground::Ground;
 use crate::manifest::Workspace;
 
 /// Forgets workspaces that are gone, brings the others in step, and collects old contents. The disk holds the
 /// overlay's lock before and after.
 pub fn sync(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut Vec<Workspace>) -> Result<SyncOutcome> {
     forget_gone(overlay, workspaces)?;
-    let outcome = converge(disk, &overlay.settings, &time::render(env.now), workspaces)?;
-    if outcome.is_emptied {
+    if workspaces.iter().any(|workspace| workspace.files.len() >= 2) && disk.overlay()?.is_empty() {
         return Err(overlay.gone("was emptied"));
     }
-    disk.finish();
+    disk.expect(workspaces);
+    let outcome = converge(disk, &overlay.settings, &time::render(env.now), workspaces)?;
+    disk.finish(if outcome.is_silent() { workspaces } else { &[] });
     overlay.store.collect(env, || Workspace::load_all(&overlay.store.workspaces()))?;
     Ok(outcome)
+}
+
+/// Forgets the workspaces whose worktree git has removed. The caller holds the overlay's lock.
+fn forget_gone(overlay: &Overlay, workspaces: &mut Vec<Workspace>) -> Result<()> {
+    let (gone, there) = std::mem::take(workspaces).into_iter().partition(Workspace::is_gone);
+    *workspaces = there;
+    let gone: Vec<Workspace> = gone;
+    gone.iter().try_for_each(|gone| forget(overlay, gone))
+}
+
+/// Forgets a workspace; what was held of it stays among the conflicts.
+pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
+    for version in waiting(std::slice::from_ref(gone)) {
+        let Origin::Waiting(_, what, record) = version.origin else { continue };
+        let places = match what {
+            Waiting::Held(held) => vec![format!("{}; its worktree was removed", held.why)],
+            Waiting::Stale(part) => part.places,
+        };
+        overlay.store.record(&ConflictRecord { state: ConflictState::Recorded, places, ..record })?;
+    }
+    gone.forget(&overlay.store.workspaces())
 }

@@ -12,14 +12,14 @@ use shopfloor_core::ui::Ui;
 use super::disk::Disk;
 use super::edits::{forget_accepted, take_back};
 use super::outcome::SyncOutcome;
+use super::planned::{PlannedFile, RunContext, plan_files};
 use super::report::print;
 use super::stale;
-use super::survey::{PlannedFile, RunContext, survey};
 use super::sync::sync;
 use crate::conflict::{ConflictRecord, ConflictState};
-use crate::facts::kept::{Waiting, find_waiting};
-use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
+use crate::facts::sides::Scope;
+use crate::facts::versions::{Origin, Version, Waiting, find_waiting};
 use crate::ground::Ground;
 use crate::manifest::{HeldText, Workspace};
 use crate::merge::{FileType, donate, strip};
@@ -27,7 +27,7 @@ use crate::refusal::Refusal;
 
 /// What a person says of a held text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeldVerdict {
+pub enum Verdict {
     /// It spreads as it is.
     Accept,
     /// The workspace gets the overlay's text; its own stays in the store.
@@ -35,38 +35,32 @@ pub enum HeldVerdict {
 }
 
 /// Carries out a verdict on what `id` names, and syncs. Prints what the sync before it did.
-pub fn carry_out(
-    ui: &Ui,
-    env: &Env,
-    overlay: &Overlay,
-    id: &str,
-    verdict: HeldVerdict,
-) -> Result<(SyncOutcome, RelPath, String)> {
+pub fn carry_out(ui: &Ui, env: &Env, overlay: &Overlay, id: &str, verdict: Verdict) -> Result<(SyncOutcome, Version)> {
     let mut disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
-    let (_, path, waiting) = find_waiting(&workspaces, id)?;
-    let id = waiting.id(&path);
+    let Version { id, path, .. } = find_waiting(&workspaces, id)?;
     // The text may have changed since a person looked at it, so it is looked at again first.
     print(ui, &sync(env, overlay, &mut disk, &mut workspaces)?);
-    let (workspace, path, waiting) =
-        find_waiting(&workspaces, &id).map_err(|_| changed(&path).hint("look at `overlay-sync conflicts`"))?;
+    let gone = || changed(&path).hint("look at `overlay-sync conflicts`");
+    let version = find_waiting(&workspaces, &id).map_err(|_| gone())?;
+    let Origin::Waiting(workspace, waiting, _) = &version.origin else { return Err(gone()) };
     match (verdict, waiting) {
-        (HeldVerdict::Accept, Waiting::Held(held)) => {
+        (Verdict::Accept, Waiting::Held(held)) => {
             // A text is accepted in whatever workspace it turns up.
             for workspace in &mut workspaces {
                 workspace.accepted.entry(path.clone()).or_default().insert(held.text);
                 disk.save(workspace)?;
             }
         }
-        (HeldVerdict::Accept, Waiting::Stale(part)) => stale::accept(&disk, &mut workspaces, &path, &part)?,
-        (HeldVerdict::Reject, Waiting::Held(held)) => {
-            reject(overlay, &disk, &render(env.now), &mut workspaces, &workspace, &path, &held)?;
+        (Verdict::Accept, Waiting::Stale(part)) => stale::accept(&disk, &mut workspaces, &path, part)?,
+        (Verdict::Reject, Waiting::Held(held)) => {
+            reject(overlay, &disk, &render(env.now), &mut workspaces, workspace, &path, held)?;
         }
-        (HeldVerdict::Reject, Waiting::Stale(_)) => stale::close(&disk, &mut workspaces, &path, &id)?,
+        (Verdict::Reject, Waiting::Stale(_)) => stale::close(&disk, &mut workspaces, &path, &id)?,
     }
     let outcome = sync(env, overlay, &mut disk, &mut workspaces)?;
     forget_accepted(&disk, &path)?;
-    Ok((outcome, path, id))
+    Ok((outcome, version))
 }
 
 fn changed(path: &RelPath) -> Failure {
@@ -87,8 +81,8 @@ fn reject(
     let workspace = workspaces.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
     let only = BTreeSet::from([path.clone()]);
     let (context, managed) = (RunContext::read(disk)?, disk.overlay()?);
-    let files = survey(disk, &overlay.settings, &context, &managed, workspace, LookScope::Only(&only))?.files;
-    let file = files.iter().find(|file| file.seen.barred.is_none()).ok_or_else(changed)?;
+    let files = plan_files(disk, &overlay.settings, &context, &managed, workspace, Scope::Only(&only))?;
+    let file = files.iter().find(|file| file.seen.left_alone.is_none()).ok_or_else(changed)?;
     let Some(here) = &file.seen.here else { return Err(changed()) };
     if file.seen.overlay.is_none() {
         // A declared file that is not to enter the overlay: there is no text to give back.

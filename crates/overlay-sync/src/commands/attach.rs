@@ -2,19 +2,17 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use super::workspaces::WorkspaceArgs;
+use super::workspaces::{WorkspaceArgs, tell};
 use crate::apply::attach::{Attached, attach};
 use crate::apply::report::{exit, narrate};
 use crate::facts::overlay::{Overlay, worktrees_at};
 use crate::flags::OverlayFlags;
-use crate::manifest::{Workspace, WorkspaceKeys};
+use crate::manifest::Workspace;
 
 /// Copy the overlay into workspaces and keep them in step from now on
 ///
@@ -28,13 +26,6 @@ use crate::manifest::{Workspace, WorkspaceKeys};
 pub struct Args {
     #[command(flatten)]
     workspaces: WorkspaceArgs,
-}
-
-#[derive(Serialize)]
-struct AttachAnswer<'a> {
-    #[serde(flatten)]
-    workspace: WorkspaceKeys<'a>,
-    attached: bool,
 }
 
 /// Registers workspaces and brings them in step, also those that are attached already.
@@ -55,7 +46,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         let workspaces: Vec<Workspace> = worktrees.iter().map(find).collect();
         let exit = preview(ui, env, &overlay, &workspaces)?;
         let is_new = |workspace: &&Workspace| ui.is_json() || !known.iter().any(|known| known.id == workspace.id);
-        workspaces.iter().filter(is_new).for_each(|workspace| tell(ui, workspace, "would attach"));
+        workspaces.iter().filter(is_new).for_each(|workspace| tell(ui, workspace, true));
         return Ok(exit);
     }
     let Attached { outcome, workspaces, new } = {
@@ -65,17 +56,9 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     narrate(ui, &outcome);
     for workspace in &workspaces {
         match ui.is_json() || new.contains(&workspace.id) {
-            true => tell(ui, workspace, "attached"),
+            true => tell(ui, workspace, true),
             false => ui.detail(format!("{} is attached already", workspace.root.display())),
         }
     }
     Ok(exit(&outcome))
-}
-
-fn tell(ui: &Ui, workspace: &Workspace, word: &str) {
-    let root = workspace.root.to_string_lossy();
-    match ui.is_json() {
-        true => ui.json(&AttachAnswer { workspace: WorkspaceKeys::of(root), attached: !ui.is_dry() }),
-        false => ui.done(format!("{word} {}", printable(&root))),
-    }
 }

@@ -1,20 +1,17 @@
 //! `detach`: workspaces are synced a last time and then left alone.
 
-use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use super::workspaces::WorkspaceArgs;
+use super::workspaces::{WorkspaceArgs, tell};
 use crate::apply::disk::Disk;
 use crate::apply::report::{exit, print};
 use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 use crate::ground::Side;
-use crate::manifest::{Workspace, WorkspaceKeys};
 
 /// Sync workspaces a last time, then leave them alone; without a path all of them
 ///
@@ -27,13 +24,6 @@ pub struct Args {
     workspaces: WorkspaceArgs,
 }
 
-#[derive(Serialize)]
-struct DetachAnswer<'a> {
-    #[serde(flatten)]
-    workspace: WorkspaceKeys<'a>,
-    detached: bool,
-}
-
 /// Syncs workspaces a last time and forgets them; their files stay.
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
@@ -41,7 +31,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         overlay.require()?;
         let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
         let exit = preview(ui, env, &overlay, &workspaces)?;
-        workspaces.iter().for_each(|workspace| tell(ui, workspace, "would detach"));
+        workspaces.iter().for_each(|workspace| tell(ui, workspace, false));
         return Ok(exit);
     }
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?.last();
@@ -63,15 +53,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
             ui.warn(format!("{name}: a program holds a replaced file open; what it writes from now on is not synced"));
         }
         workspace.forget(&overlay.store.workspaces())?;
-        tell(ui, workspace, "detached");
+        tell(ui, workspace, false);
     }
     Ok(exit(&outcome))
-}
-
-fn tell(ui: &Ui, workspace: &Workspace, word: &str) {
-    let root = workspace.root.to_string_lossy();
-    match ui.is_json() {
-        true => ui.json(&DetachAnswer { workspace: WorkspaceKeys::of(root), detached: !ui.is_dry() }),
-        false => ui.done(format!("{word} {}", printable(&root))),
-    }
 }

@@ -9,14 +9,13 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::apply::change::{OverlayChange, change};
 use crate::apply::disk::Disk;
 use crate::apply::edits;
-use crate::apply::report::{exit_for, print};
-use crate::apply::sync::sync;
+use crate::apply::report::exit_for;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
-use crate::ground::{Ground, ReadFile, Side};
-use crate::manifest::Workspace;
+use crate::ground::Ground;
 use crate::merge::{EntryPath, FileType, Grow, entries, strip};
 use crate::refusal::Refusal;
 
@@ -52,45 +51,27 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         Failure::usage(format!("`{}` is not an entry", args.entry))
             .hint("write a key path such as permissions.allow.\"Bash(rm:*)\"")
     })?;
-    overlay.require()?;
-    let lock = if ui.is_dry() { None } else { Some(overlay.lock()?) };
-    let mut disk = Disk::open(env, &overlay, lock)?;
-    let mut workspaces = overlay.workspaces(&[])?;
-    if !ui.is_dry() {
-        // Workspaces are synced first, so that the overlay has the entry if any of them does.
-        let before = sync(env, &overlay, &mut disk, &mut workspaces)?;
-        print(ui, &before);
-    }
-    let (file, bytes) = without_entry(&disk, &path, &entry)?;
-    if ui.is_dry() {
-        match ui.is_json() {
-            true => ui.json(&DropAnswer { path: &path, entry: entry.to_string(), dropped: false }),
-            false => {
-                ui.line(format!("would drop {} from {}", printable(&entry.to_string()), printable(&path.to_string())));
-            }
+    let (_, outcome) = change(ui, env, &overlay, |disk| {
+        let change = without_entry(disk, &path, &entry)?;
+        if !ui.is_dry() {
+            remember(disk, &change)?;
         }
-        return Ok(Exit::Done);
+        Ok(change)
+    })?;
+    let line = format!("{} from {}", printable(&entry.to_string()), printable(&path.to_string()));
+    match (ui.is_json(), &outcome) {
+        (true, _) => ui.json(&DropAnswer { path: &path, entry: entry.to_string(), dropped: outcome.is_some() }),
+        (false, None) => ui.line(format!("would drop {line}")),
+        (false, Some(_)) => ui.line(format!("dropped {line}")),
     }
-    drop_entry(&disk, &mut workspaces, &path, &file, &bytes)?;
-    let outcome = sync(env, &overlay, &mut disk, &mut workspaces)?;
-    edits::forget_accepted(&disk, &path)?;
-    print(ui, &outcome);
-    if ui.is_json() {
-        ui.json(&DropAnswer { path: &path, entry: entry.to_string(), dropped: true });
-    } else {
-        ui.line(format!("dropped {} from {}", printable(&entry.to_string()), printable(&path.to_string())));
-    }
-    Ok(exit_for(&outcome, &path))
+    Ok(outcome.map_or(Exit::Done, |outcome| exit_for(&outcome, &path)))
 }
 
-/// The overlay's file, and its text without the entry, which must occur in it once.
-fn without_entry(disk: &Disk<'_>, path: &RelPath, entry: &EntryPath) -> Result<(ReadFile, Vec<u8>)> {
+/// The overlay's file without the entry, which must occur in it once.
+fn without_entry(disk: &Disk<'_>, path: &RelPath, entry: &EntryPath) -> Result<OverlayChange> {
     let kind = FileType::from_path(path.as_path());
-    let Ok(Some(file)) = disk.read(Side::Overlay, path)? else {
-        let missing = Failure::not_found(format!("there is no file {path} in the overlay"));
-        return Err(missing.hint("see `overlay-sync status`"));
-    };
-    match entry.count(kind, &file.bytes) {
+    let before = edits::require_in_overlay(disk, path)?;
+    match entry.count(kind, &before.bytes) {
         1 => {}
         0 => {
             let missing = Failure::not_found(format!("`{entry}` is not in {path}"));
@@ -103,26 +84,17 @@ fn without_entry(disk: &Disk<'_>, path: &RelPath, entry: &EntryPath) -> Result<(
     }
     let cannot =
         || Failure::failed(format!("cannot take `{entry}` out of {path}")).hint("edit the overlay's file by hand");
-    let bytes = strip(kind, &file.bytes, std::slice::from_ref(entry)).ok_or_else(cannot)?;
-    Ok((file, bytes))
+    let after = strip(kind, &before.bytes, std::slice::from_ref(entry)).ok_or_else(cannot)?;
+    Ok(OverlayChange { path: path.clone(), before, after })
 }
 
-/// Replaces the overlay's text by `bytes`, and remembers which entries that removes.
-fn drop_entry(
-    disk: &Disk<'_>,
-    workspaces: &mut [Workspace],
-    path: &RelPath,
-    file: &ReadFile,
-    bytes: &[u8],
-) -> Result<()> {
-    let kind = FileType::from_path(path.as_path());
-    // Remembered first: after a kill the entry waits for a person instead of coming back.
-    let left = entries(kind, Grow::All, bytes);
-    let mut removed = disk.removed()?;
-    let gone = entries(kind, Grow::All, &file.bytes).into_iter().filter(|entry| !left.contains(entry));
-    removed.entries.entry(path.clone()).or_default().extend(gone);
+/// Remembers which entries a change removes. This comes first: after a kill the entries wait for a person instead of
+/// coming back.
+fn remember(disk: &Disk<'_>, change: &OverlayChange) -> Result<()> {
+    let all = |bytes: &[u8]| entries(FileType::from_path(change.path.as_path()), Grow::All, bytes);
+    let (left, mut removed) = (all(&change.after), disk.removed()?);
+    let gone = all(&change.before.bytes).into_iter().filter(|entry| !left.contains(entry));
+    removed.entries.entry(change.path.clone()).or_default().extend(gone);
     removed.entries.retain(|_, entries| !entries.is_empty());
-    disk.save_removed(&removed)?;
-    edits::edit(disk, path, file, bytes)?;
-    edits::accept_in_all(disk, workspaces, path, bytes)
+    disk.save_removed(&removed)
 }

@@ -1,7 +1,6 @@
 //! One file per command: its arguments with their help, then the function that reads, asks for a plan, and prints or
 //! applies it.
 
-pub mod accept;
 pub mod add;
 pub mod attach;
 pub mod check;
@@ -16,12 +15,11 @@ pub mod log;
 pub mod manifest;
 pub mod merge;
 mod preview;
-pub mod reject;
 pub mod restore;
 pub mod show;
 pub mod status;
 pub mod sync;
 pub mod undo;
-mod verdict;
+pub mod verdict;
 pub mod watch;
 mod workspaces;

@@ -1,6 +1,5 @@
 //! What `--dry-run` prints: the steps that a sync would take.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
@@ -14,16 +13,17 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
 use crate::apply::late::{self, LateState};
-use crate::apply::survey::{PlannedFile, RunContext, is_emptied, survey};
-use crate::facts::look::LookScope;
+use crate::apply::planned::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::overlay::Overlay;
-use crate::ground::{Bar, Ground, Side};
+use crate::facts::sides::Scope;
+use crate::ground::{Ground, LeftAlone, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::rule::SyncRule;
 
+/// One thing that a sync would do about a file of a workspace, or of the overlay.
 #[derive(Serialize)]
-struct PreviewAnswer<'a> {
+struct Foreseen<'a> {
     time: String,
     #[serde(flatten)]
     workspace: WorkspaceKeys<'a>,
@@ -31,15 +31,9 @@ struct PreviewAnswer<'a> {
     rule: SyncRule,
     from: Option<Digest>,
     to: Option<Digest>,
-}
-
-/// One thing that a sync would do about a file.
-struct Foreseen {
-    rule: SyncRule,
     /// In words.
+    #[serde(skip)]
     what: String,
-    from: Option<Digest>,
-    to: Option<Digest>,
 }
 
 /// Prints what a sync of these workspaces would do, attached or not.
@@ -53,15 +47,13 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
     let late = disk.displaced(Side::Overlay)?;
     for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
         is_quiet = false;
-        print(ui, env, &overlay.dir, path, late_text(SyncRule::Pull));
+        print(ui, &late_text(env, &overlay.dir, path, SyncRule::Pull));
     }
-    let none = BTreeSet::new();
     for workspace in workspaces {
         if !workspace.is_present()? && workspace.is_known() {
             continue;
         }
-        let files =
-            survey(&disk, &overlay.settings, &context, &managed, workspace, LookScope::News { later: &none })?.files;
+        let files = plan_files(&disk, &overlay.settings, &context, &managed, workspace, Scope::News)?;
         let name = workspace.root.display();
         if is_emptied(workspace, &files) {
             ui.warn(format!("all files are gone from {name}; it is left alone"));
@@ -71,17 +63,17 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
         let late = disk.displaced(Side::Here(workspace))?;
         for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
             is_quiet = false;
-            print(ui, env, &workspace.root, path, late_text(SyncRule::Push));
+            print(ui, &late_text(env, &workspace.root, path, SyncRule::Push));
         }
         for file in files {
-            if let Some(Bar::Unreadable(why)) = &file.seen.barred {
+            if let Some(LeftAlone::Unreadable(why)) = &file.seen.left_alone {
                 ui.warn(format!("{name}: {}: {why}", file.seen.path));
                 (is_quiet, is_held) = (false, true);
             }
-            for foreseen in foresee(&file) {
+            for foreseen in foresee(env, &workspace.root, &file) {
                 is_quiet = false;
                 is_held |= foreseen.rule == SyncRule::Hold;
-                print(ui, env, &workspace.root, &file.seen.path, foreseen);
+                print(ui, &foreseen);
             }
         }
     }
@@ -91,33 +83,28 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
     Ok(if is_held { Exit::No } else { Exit::Done })
 }
 
-fn late_text(rule: SyncRule) -> Foreseen {
-    Foreseen { rule, what: "would bring back what a program wrote late to".into(), from: None, to: None }
+fn late_text<'a>(env: &Env, root: &'a Path, path: &'a RelPath, rule: SyncRule) -> Foreseen<'a> {
+    let what = "would bring back what a program wrote late to".into();
+    let (time, workspace) = (time::render(env.now), WorkspaceKeys::of(root.to_string_lossy()));
+    Foreseen { time, workspace, path, rule, from: None, to: None, what }
 }
 
-/// Prints what would be done about a file of a workspace, or of the overlay.
-fn print(ui: &Ui, env: &Env, root: &Path, path: &RelPath, foreseen: Foreseen) {
-    let workspace = root.to_string_lossy();
-    let Foreseen { rule, what, from, to } = foreseen;
+fn print(ui: &Ui, foreseen: &Foreseen<'_>) {
     if ui.is_json() {
-        ui.json(&PreviewAnswer {
-            time: time::render(env.now),
-            workspace: WorkspaceKeys::of(workspace),
-            path,
-            rule,
-            from,
-            to,
-        });
-    } else {
-        ui.line(format!("{what} {} ({})", printable(&path.to_string()), printable(&workspace)));
+        return ui.json(foreseen);
     }
+    let (path, workspace) = (printable(&foreseen.path.to_string()), printable(foreseen.workspace.path()));
+    ui.line(format!("{} {path} ({workspace})", foreseen.what));
 }
 
 /// What a pass would do about a file.
-fn foresee(file: &PlannedFile) -> Vec<Foreseen> {
+fn foresee<'a>(env: &Env, root: &'a Path, file: &'a PlannedFile) -> Vec<Foreseen<'a>> {
     let seen = &file.seen;
     let (here, overlay) = (seen.here.as_ref().map(|file| file.sha256), seen.overlay.as_ref().map(|file| file.sha256));
-    let foreseen = |rule, what: String, from, to: Option<&[u8]>| Foreseen { rule, what, from, to: to.map(Digest::of) };
+    let foreseen = |rule, what: String, from, to: Option<&[u8]>| {
+        let (time, workspace) = (time::render(env.now), WorkspaceKeys::of(root.to_string_lossy()));
+        Foreseen { time, workspace, path: &seen.path, rule, from, to: to.map(Digest::of), what }
+    };
     let mut all = match &file.decision.step {
         Step::Write(write) => {
             let (from, to) = match &write.overlay {

@@ -15,8 +15,8 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
 use crate::apply::edits;
-use crate::facts::kept::content;
 use crate::facts::overlay::Overlay;
+use crate::facts::versions::find_text;
 use crate::flags::OverlayFlags;
 use crate::ground::{Ground, Side};
 use crate::manifest::Workspace;
@@ -34,7 +34,7 @@ use crate::tool::TOOL;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync restore 3f2a9c --to settings.old.json")]
 pub struct Args {
-    /// A hash, a conflict's id, or the beginning of one
+    /// A hash, the id of a conflict or of a change, or the beginning of one
     id: String,
     /// Write it to this new file instead; an existing file is not overwritten
     #[arg(long, value_name = "PATH")]
@@ -52,10 +52,10 @@ struct RestoreAnswer<'a> {
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
-    let bytes = content(&overlay, &args.id)?;
+    let (bytes, paths) = find_text(&overlay, &args.id)?;
     let path = match &args.to {
         Some(to) => restore_to(ui, &overlay, &env.cwd.join(to), &bytes)?,
-        None => put_back(ui, env, &overlay, args, &bytes)?,
+        None => put_back(ui, env, &overlay, args, &bytes, &paths)?,
     };
     let path = path.to_string_lossy();
     if ui.is_json() {
@@ -87,10 +87,16 @@ fn restore_to(ui: &Ui, overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<P
 }
 
 /// Puts a text back into the workspace of the current directory, at the one path that it is known to have had.
-fn put_back(ui: &Ui, env: &Env, overlay: &Overlay, args: &Args, bytes: &[u8]) -> Result<PathBuf> {
+fn put_back(
+    ui: &Ui,
+    env: &Env,
+    overlay: &Overlay,
+    args: &Args,
+    bytes: &[u8],
+    paths: &BTreeSet<RelPath>,
+) -> Result<PathBuf> {
     let top = overlay.repo.require_worktree()?;
     let unknown = |what: &str| Failure::not_found(what.to_owned()).hint("name a file with `--to`");
-    let paths = paths_of(overlay, &args.id, &Digest::of(bytes))?;
     let [path] = paths.iter().collect::<Vec<_>>()[..] else {
         return Err(unknown("the text is known under no path, or under several"));
     };
@@ -122,7 +128,7 @@ fn put_back(ui: &Ui, env: &Env, overlay: &Overlay, args: &Args, bytes: &[u8]) ->
 }
 
 fn require_ignored(disk: &Disk<'_>, workspace: &Workspace, path: &RelPath) -> Result<()> {
-    match disk.barred(workspace, &BTreeSet::from([path.clone()]))?.contains_key(path) {
+    match disk.left_alone(workspace, &BTreeSet::from([path.clone()]))?.contains_key(path) {
         false => Ok(()),
         true => {
             Err(Refusal::NotIgnored.failure(format!("git does not ignore {path} here")).hint("name a file with `--to`"))
@@ -149,15 +155,4 @@ fn confirm(ui: &Ui, disk: &Disk<'_>, workspace: &Workspace, path: &RelPath, args
     }
     Err(Failure::new(Exit::Decide, "undecided", format!("nothing was restored: {what}"))
         .hint("a person must decide: run the command on a terminal, or with `--yes`"))
-}
-
-/// The paths under which conflicts and the log know a text.
-fn paths_of(overlay: &Overlay, id: &str, digest: &Digest) -> Result<BTreeSet<RelPath>> {
-    let conflicts = overlay.store.conflicts()?.into_iter();
-    let conflicts = conflicts.filter(|c| c.id.starts_with(id) || c.refers_to(digest));
-    let mut paths: BTreeSet<RelPath> = conflicts.map(|conflict| conflict.path).collect();
-    let records = overlay.store.events(0)?.into_iter().filter_map(|(_, record)| record);
-    let records = records.filter(|record| [record.from, record.to].contains(&Some(*digest)));
-    paths.extend(records.map(|record| record.path));
-    Ok(paths)
 }

@@ -8,8 +8,8 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::kept::content;
 use crate::facts::overlay::Overlay;
+use crate::facts::versions::find_text;
 use crate::flags::OverlayFlags;
 
 /// Print a displaced text byte for byte; for a conflict's id the losing side
@@ -18,7 +18,7 @@ use crate::flags::OverlayFlags;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync show 3f2a9c")]
 pub struct Args {
-    /// A hash, a conflict's id, or the beginning of one
+    /// A hash, the id of a conflict or of a change, or the beginning of one
     id: String,
 }
 
@@ -34,7 +34,7 @@ struct ShowAnswer {
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
-    let bytes = content(&overlay, &args.id)?;
+    let (bytes, _) = find_text(&overlay, &args.id)?;
     if ui.is_json() {
         let (text, base64) = match String::from_utf8(bytes.clone()) {
             Ok(text) => (Some(text), None),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::DisplacedFile;
@@ -14,14 +14,14 @@ use shopfloor_core::ui::Ui;
 use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
 use crate::apply::late::{self, LateState};
-use crate::apply::survey::{PlannedFile, RunContext, survey};
-use crate::facts::look::LookScope;
+use crate::apply::planned::{PlannedFile, RunContext, plan_files};
 use crate::facts::overlay::Overlay;
+use crate::facts::sides::Scope;
 use crate::flags::OverlayFlags;
-use crate::ground::{Bar, Ground, ReadFile, Side};
+use crate::ground::{Ground, LeftAlone, ReadFile, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
-use crate::rule::SyncRule;
+use crate::rule::{SyncRule, word};
 
 /// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree
 /// goes into the file of the main checkout.
@@ -48,7 +48,14 @@ pub struct StatusAnswer<'a> {
     why: String,
 }
 
-impl StatusAnswer<'_> {
+impl<'a> StatusAnswer<'a> {
+    /// A state without texts.
+    fn of(workspace: &'a Workspace, path: &RelPath, state: FileState, why: String) -> StatusAnswer<'a> {
+        let workspace = WorkspaceKeys::of(workspace.root.to_string_lossy());
+        let (base, overlay, here, size) = (None, None, None, None);
+        StatusAnswer { workspace, path: path.to_string(), state, base, overlay, here, size, why }
+    }
+
     /// Whether there is nothing to sync: the file is the same here and in the overlay, whether or not its directory is
     /// polled, or it is too large for the overlay.
     pub fn is_in_step(&self) -> bool {
@@ -57,7 +64,8 @@ impl StatusAnswer<'_> {
 }
 
 /// The state of a file in a workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum FileState {
     Changed,
     Clean,
@@ -69,29 +77,6 @@ enum FileState {
     TooLarge,
     Tracked,
     Unreachable,
-}
-
-impl FileState {
-    fn word(self) -> &'static str {
-        match self {
-            FileState::Changed => "changed",
-            FileState::Clean => "clean",
-            FileState::Degraded => "degraded",
-            FileState::Held => "held",
-            FileState::Missing => "missing",
-            FileState::NotIgnored => "not_ignored",
-            FileState::Pulled => "pulled",
-            FileState::TooLarge => "too_large",
-            FileState::Tracked => "tracked",
-            FileState::Unreachable => "unreachable",
-        }
-    }
-}
-
-impl Serialize for FileState {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word())
-    }
 }
 
 /// The state of a file that was replaced, here or in the overlay, while a program may have held it open.
@@ -158,47 +143,25 @@ pub fn look(
     }
     for workspace in workspaces.into_iter().filter(|workspace| !workspace.is_gone()) {
         if !workspace.is_present()? {
-            tell_unreachable(&workspace, tell);
+            for (path, base) in &workspace.files {
+                let why = "the workspace is not there".into();
+                let answer = StatusAnswer::of(&workspace, path, FileState::Unreachable, why);
+                tell(&StatusAnswer { base: Some(base.sha256), ..answer });
+            }
             continue;
         }
         let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
-        for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)?.files {
+        for file in plan_files(&disk, &overlay.settings, &context, &managed, &workspace, Scope::All)? {
             tell(&answer(&workspace, &file, &polled, &late));
         }
         for path in disk.declared_files(&workspace)?.large.iter().filter(|path| !managed.contains_key(*path)) {
-            tell(&too_large(&workspace, path, overlay.settings.paths_max));
+            let max = overlay.settings.paths_max;
+            let why =
+                format!("it has more than {max} bytes (`paths_max_bytes`); `overlay-sync add` takes it all the same");
+            tell(&StatusAnswer::of(&workspace, path, FileState::TooLarge, why));
         }
     }
     Ok(())
-}
-
-fn tell_unreachable(workspace: &Workspace, tell: &mut dyn FnMut(&StatusAnswer<'_>)) {
-    for (path, base) in &workspace.files {
-        tell(&StatusAnswer {
-            workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()),
-            path: path.to_string(),
-            state: FileState::Unreachable,
-            base: Some(base.sha256),
-            overlay: None,
-            here: None,
-            size: None,
-            why: "the workspace is not there".into(),
-        });
-    }
-}
-
-/// A declared file that does not enter the overlay.
-fn too_large<'a>(workspace: &'a Workspace, path: &RelPath, max: u64) -> StatusAnswer<'a> {
-    StatusAnswer {
-        workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()),
-        path: path.to_string(),
-        state: FileState::TooLarge,
-        base: None,
-        overlay: None,
-        here: None,
-        size: None,
-        why: format!("it has more than {max} bytes (`paths_max_bytes`); `overlay-sync add` takes it all the same"),
-    }
 }
 
 fn answer<'a>(
@@ -221,25 +184,22 @@ fn answer<'a>(
     }
     let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
     StatusAnswer {
-        workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()),
-        path: seen.path.to_string(),
-        state,
         base: seen.base,
         overlay: digest(&seen.overlay),
         here: digest(&seen.here),
         size: seen.here.as_ref().map(|here| here.bytes.len()),
-        why,
+        ..StatusAnswer::of(workspace, &seen.path, state, why)
     }
 }
 
 /// The state of a file, and why it is in that state.
 fn state(workspace: &Workspace, file: &PlannedFile) -> (FileState, String) {
     let (seen, decision) = (&file.seen, &file.decision);
-    let (state, why) = match (&seen.barred, &decision.step) {
-        (Some(Bar::NotIgnored), _) => (FileState::NotIgnored, "git would show it as untracked"),
-        (Some(Bar::Tracked), _) => (FileState::Tracked, "git tracks it"),
-        (Some(Bar::Alias), _) => (FileState::Clean, "a link to the overlay's own file"),
-        (Some(Bar::Strange(why) | Bar::Unreadable(why)), _) => (FileState::Unreachable, why.as_str()),
+    let (state, why) = match (&seen.left_alone, &decision.step) {
+        (Some(LeftAlone::NotIgnored), _) => (FileState::NotIgnored, "git would show it as untracked"),
+        (Some(LeftAlone::Tracked), _) => (FileState::Tracked, "git tracks it"),
+        (Some(LeftAlone::Alias), _) => (FileState::Clean, "a link to the overlay's own file"),
+        (Some(LeftAlone::Strange(why) | LeftAlone::Unreadable(why)), _) => (FileState::Unreachable, why.as_str()),
         (None, Step::Hold(why, _)) => (FileState::Held, why.as_str()),
         (None, step) => match (&decision.part, step) {
             (Some(part), _) => (FileState::Held, part.why.as_str()),
@@ -267,6 +227,6 @@ pub fn print(ui: &Ui, answer: &StatusAnswer<'_>) {
         return ui.json(answer);
     }
     let why = if answer.why.is_empty() { String::new() } else { format!(": {}", printable(&answer.why)) };
-    let (state, path) = (answer.state.word(), printable(&answer.path));
+    let (state, path) = (word(&answer.state), printable(&answer.path));
     ui.line(format!("{state} {path} ({}){why}", printable(answer.workspace.path())));
 }

@@ -13,8 +13,8 @@ use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
 use crate::apply::report::{exit, print};
 use crate::apply::sync::sync;
+use crate::facts::fingerprint::Fingerprint;
 use crate::facts::overlay::Overlay;
-use crate::facts::rest::Rest;
 use crate::flags::OverlayFlags;
 use crate::ground::Ground;
 use crate::manifest::Workspace;
@@ -46,19 +46,13 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     let lock = overlay.lock()?;
     let paths = args.workspaces.read(ui, env)?;
     let is_whole = paths.is_empty() && args.restore.is_empty();
-    let before = if is_whole { Rest::now(env, &overlay) } else { None };
-    if before.as_ref().is_some_and(|(_, is_at_rest, _)| *is_at_rest) {
+    // What cannot be looked at is reported when it is synced.
+    if is_whole && Fingerprint::load(env, &overlay).is_same().unwrap_or(false) {
         ui.nothing_to_do();
         return Ok(Exit::Done);
     }
     let mut workspaces = overlay.workspaces(&paths)?;
-    // Looked at before the pass, so that what changes meanwhile counts as changed.
-    let (before, looked) = match before {
-        None if is_whole => (Rest::of(env, &overlay, &workspaces), None),
-        None => (None, None),
-        Some((now, _, looked)) => (Some(now), Some(looked)),
-    };
-    let mut disk = Disk::open(env, &overlay, Some(lock))?.knowing(looked);
+    let mut disk = Disk::open(env, &overlay, Some(lock))?;
     if !args.restore.is_empty() {
         let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, env)?;
         let restored = overlay.workspaces(&paths)?;
@@ -69,9 +63,6 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         sync(env, &overlay, &mut disk, &mut workspaces)?
     };
     print(ui, &outcome);
-    if let Some(before) = before.filter(|_| outcome.is_silent()) {
-        before.save(&overlay);
-    }
     if outcome.events.is_empty() && exit(&outcome) == Exit::Done {
         ui.nothing_to_do();
     }

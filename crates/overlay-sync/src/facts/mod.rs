@@ -1,7 +1,7 @@
 //! Everything a command reads: which overlay, which workspaces, what is in them, and what an id names.
 
-pub mod kept;
-pub mod look;
+pub mod fingerprint;
+pub mod ignored;
 pub mod overlay;
-pub mod rest;
-pub mod twins;
+pub mod sides;
+pub mod versions;

@@ -128,8 +128,7 @@ impl Overlay {
     pub fn declared(&self) -> Result<Declared> {
         let file = self.repo.home.checkout.join(declared::FILE);
         let include = if file.is_symlink() { None } else { fs::read(&file)? };
-        let declared = Declared::parse(&self.settings.paths, &include.unwrap_or_default());
-        Ok(declared.limited(self.settings.paths_max, &self.settings.paths_except))
+        Ok(Declared::parse(&self.settings, &include.unwrap_or_default()))
     }
 
     /// The attached workspaces that contain these paths, in the order of the paths; without a path all of them.

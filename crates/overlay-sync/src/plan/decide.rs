@@ -5,107 +5,107 @@ use std::collections::HashSet;
 
 use shopfloor_core::hash::Digest;
 
-use super::decision::{Decision, Look, Part, Question, QuestionId, StaleText, Step, WriteStep};
+use super::decision::{Decision, FileView, Question, QuestionId, StaleText, Step, WaitingPart, WriteStep};
 use super::view::{INSEPARABLE, SharedView, SideText, side_text, why_new};
 use crate::merge::{self, EntryPath, FileType, Freshness, MergeConflict, MergeInput, Rule, is_binary};
 use crate::rule::SyncRule;
 use crate::settings::{OnConflict, Policy};
 
 /// Decides what to do about a file.
-pub fn decide(look: &Look<'_>) -> Decision {
-    let here = look.here.unwrap_or_default();
+pub fn decide(file: &FileView<'_>) -> Decision {
+    let here = file.here.unwrap_or_default();
     let held = |why: String| Decision { step: Step::Hold(why, Digest::of(here)), part: None };
-    let decision = match SharedView::cut(look, &[]) {
-        Ok(view) => decide_view(look, view),
-        Err(_) if look.accepted.contains(&Digest::of(here)) => decide_view(look, None),
+    let decision = match SharedView::cut(file, &[]) {
+        Ok(view) => decide_view(file, view),
+        Err(_) if file.accepted.contains(&Digest::of(here)) => decide_view(file, None),
         Err(why) => return held(why),
     };
     let Step::Dispute(places) = &decision.step else { return decision };
     let why = format!("both sides changed {}", places.join(", "));
-    let Some(entries) = disputed_entries(look, places) else { return held(why) };
+    let Some(entries) = disputed_entries(file, places) else { return held(why) };
     // The entries in dispute wait as a part, and the rest of the file is decided without them.
-    let mut part = Part::new(look.kind, here, &entries, why.clone());
-    let view = SharedView::cut(look, &entries);
+    let mut part = WaitingPart::new(file.kind, here, &entries, why.clone());
+    let view = SharedView::cut(file, &entries);
     if let Ok(Some(SharedView { part: Some(other), .. })) = &view {
         // If two parts of one file wait, a person sees and accepts them as one.
         part = part.and(other);
     }
-    if look.accepted.contains(&part.digest) {
-        let policy = Policy { on_conflict: OnConflict::Person, ..look.policy.clone() };
-        let accepted = look.accepted.iter().chain(&part.parts).copied().collect();
-        return decide(&Look { policy: &policy, accepted: &accepted, ..*look });
+    if file.accepted.contains(&part.digest) {
+        let policy = Policy { on_conflict: OnConflict::Person, ..file.policy.clone() };
+        let accepted = file.accepted.iter().chain(&part.parts).copied().collect();
+        return decide(&FileView { policy: &policy, accepted: &accepted, ..*file });
     }
-    match view.map(|view| decide_view(look, view)) {
+    match view.map(|view| decide_view(file, view)) {
         Ok(decision) if !matches!(decision.step, Step::Dispute(_)) => Decision { part: Some(part), ..decision },
         _ => held(why),
     }
 }
 
 /// The entries at these places. `None` if one of them cannot be removed from the texts as a single entry.
-fn disputed_entries(look: &Look<'_>, places: &[String]) -> Option<Vec<EntryPath>> {
-    let entries: Option<Vec<EntryPath>> = places.iter().map(|place| EntryPath::parse(look.kind, place)).collect();
+fn disputed_entries(file: &FileView<'_>, places: &[String]) -> Option<Vec<EntryPath>> {
+    let entries: Option<Vec<EntryPath>> = places.iter().map(|place| EntryPath::parse(file.kind, place)).collect();
     let is_one = |entry: &EntryPath| {
-        let sides = [look.here.or(Some(&[])), look.overlay].into_iter().flatten();
-        let counts: Vec<usize> = sides.map(|bytes| entry.count(look.kind, bytes)).collect();
+        let sides = [file.here.or(Some(&[])), file.overlay].into_iter().flatten();
+        let counts: Vec<usize> = sides.map(|bytes| entry.count(file.kind, bytes)).collect();
         counts.iter().all(|count| *count <= 1) && counts.contains(&1)
     };
     entries.filter(|entries| entries.iter().all(is_one))
 }
 
 /// Decides about the shared part of a file, and then puts each side's own entries back.
-fn decide_view(look: &Look<'_>, view: Option<SharedView>) -> Decision {
-    let Some(view) = view else { return Decision { step: decide_shared(look), part: None } };
-    match view.restore(look, decide_shared(&view.look(look))) {
+fn decide_view(file: &FileView<'_>, view: Option<SharedView>) -> Decision {
+    let Some(view) = view else { return Decision { step: decide_shared(file), part: None } };
+    match view.restore(file, decide_shared(&view.shared(file))) {
         Some(step) => Decision { step, part: view.part },
         None => {
-            let here = Digest::of(look.here.unwrap_or_default());
+            let here = Digest::of(file.here.unwrap_or_default());
             Decision { step: Step::Hold(INSEPARABLE.into(), here), part: None }
         }
     }
 }
 
 /// Decides about the shared part of a file.
-fn decide_shared(look: &Look<'_>) -> Step {
-    match (look.overlay, look.here) {
-        (None, None) if look.base.is_some() || look.deleted.is_some() || look.is_retired => Step::Forget,
+fn decide_shared(file: &FileView<'_>) -> Step {
+    match (file.overlay, file.here) {
+        (None, None) if file.base.is_some() || file.deleted.is_some() || file.is_retired => Step::Forget,
         (None, None) => Step::Nothing,
-        (Some(overlay), None) => match look.deleted {
+        (Some(overlay), None) => match file.deleted {
             Some(then) if then == Digest::of(overlay) => Step::Nothing,
-            None if is_base(look, overlay) => Step::Delete,
+            None if is_base(file, overlay) => Step::Delete,
             _ => copy(None, Some(overlay), SyncRule::Pull),
         },
-        (None, Some(here)) => decide_without_overlay(look, here),
+        (None, Some(here)) => decide_without_overlay(file, here),
         (Some(overlay), Some(here)) if overlay == here => {
-            if is_base(look, here) && look.deleted.is_none() && !look.is_retired {
+            if is_base(file, here) && file.deleted.is_none() && !file.is_retired {
                 Step::Nothing
             } else {
                 Step::Adopt(here.to_vec())
             }
         }
-        (Some(overlay), Some(_)) if look.policy.is_down && is_base(look, overlay) && !look.is_retired => Step::Nothing,
-        (Some(overlay), Some(here)) if is_base(look, here) => match gate(look, overlay) {
+        (Some(overlay), Some(_)) if file.policy.is_down && is_base(file, overlay) && !file.is_retired => Step::Nothing,
+        (Some(overlay), Some(here)) if is_base(file, here) => match gate(file, overlay) {
             Some(why) => Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay)),
             None => copy(None, Some(overlay), SyncRule::Pull),
         },
-        (Some(overlay), Some(here)) => merge_both(look, overlay, here),
+        (Some(overlay), Some(here)) => merge_both(file, overlay, here),
     }
 }
 
 /// Decides about a file that only the workspace has.
-fn decide_without_overlay(look: &Look<'_>, here: &[u8]) -> Step {
-    match look.base {
-        None if look.is_declared && !look.policy.is_down => match unfit(look, here) {
+fn decide_without_overlay(file: &FileView<'_>, here: &[u8]) -> Step {
+    match file.base {
+        None if file.is_declared && !file.policy.is_down => match unfit(file, here) {
             Some(why) => Step::Hold(why, Digest::of(here)),
             None => copy(Some(here), None, SyncRule::Adopt),
         },
         None => Step::Nothing,
         // The file was deleted in the overlay earlier, and the workspace kept its copy.
-        Some(_) if look.is_retired => Step::Nothing,
-        Some(_) if is_base(look, here) && look.policy.spreads_deletions => Step::Remove,
-        Some(_) if is_base(look, here) || look.policy.is_down => Step::Retire,
+        Some(_) if file.is_retired => Step::Nothing,
+        Some(_) if is_base(file, here) && file.policy.spreads_deletions => Step::Remove,
+        Some(_) if is_base(file, here) || file.policy.is_down => Step::Retire,
         // An edit wins over a deletion.
-        Some((_, base)) => match side_text(look, base, here) {
-            Ok(side) => push(look, side, here),
+        Some((_, base)) => match side_text(file, base, here) {
+            Ok(side) => push(file, side, here),
             Err(why) => Step::Hold(why, Digest::of(here)),
         },
     }
@@ -113,82 +113,63 @@ fn decide_without_overlay(look: &Look<'_>, here: &[u8]) -> Step {
 
 /// Copies the workspace's text into the overlay, which has none, after entries that the text only lacks because of an
 /// old view were put back.
-fn push(look: &Look<'_>, SideText { bytes, grown, stale }: SideText, here: &[u8]) -> Step {
-    if let Some(why) = gate_side(look, here, stale.as_ref()).or_else(|| gate(look, &bytes)) {
+fn push(file: &FileView<'_>, SideText { bytes, grown, stale }: SideText, here: &[u8]) -> Step {
+    if let Some(why) = gate_side(file, here, stale.as_ref()).or_else(|| gate(file, &bytes)) {
         return Step::Hold(why, Digest::of(here));
     }
     let own = (bytes != here).then(|| bytes.clone());
-    Step::Write(Box::new(WriteStep {
-        overlay: Some(bytes.clone()),
-        here: own.clone(),
-        base: bytes,
-        rule: SyncRule::Push,
-        winner: Rule::Overlay,
-        conflicts: Vec::new(),
-        grown,
-        stale,
-        own,
-        intent: None,
-    }))
+    let plain = WriteStep::plain(Some(bytes.clone()), own.clone(), bytes, SyncRule::Push);
+    Step::Write(Box::new(WriteStep { grown, stale, own, ..plain }))
 }
 
-fn is_base(look: &Look<'_>, bytes: &[u8]) -> bool {
-    look.base.is_some_and(|(digest, _)| digest == Digest::of(bytes))
+fn is_base(file: &FileView<'_>, bytes: &[u8]) -> bool {
+    file.base.is_some_and(|(digest, _)| digest == Digest::of(bytes))
 }
 
 /// Copies one side's text to the other.
 fn copy(overlay: Option<&[u8]>, here: Option<&[u8]>, rule: SyncRule) -> Step {
-    Step::Write(Box::new(WriteStep {
-        overlay: overlay.map(<[u8]>::to_vec),
-        here: here.map(<[u8]>::to_vec),
-        base: here.or(overlay).unwrap_or_default().to_vec(),
-        rule,
-        winner: Rule::Overlay,
-        conflicts: Vec::new(),
-        grown: 0,
-        stale: None,
-        own: None,
-        intent: None,
-    }))
+    let (overlay, here) = (overlay.map(<[u8]>::to_vec), here.map(<[u8]>::to_vec));
+    let base = here.clone().or_else(|| overlay.clone()).unwrap_or_default();
+    Step::Write(Box::new(WriteStep::plain(overlay, here, base, rule)))
 }
 
 /// Decides about a file whose text in the workspace differs from the base; the overlay's text may differ too.
-fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
+fn merge_both(file: &FileView<'_>, overlay: &[u8], here: &[u8]) -> Step {
     // A base whose bytes are lost counts as no base. Then the merge keeps more of both sides.
-    let base = look.base.and_then(|(_, bytes)| bytes);
-    let SideText { bytes: side, grown, stale } = match side_text(look, base, here) {
+    let base = file.base.and_then(|(_, bytes)| bytes);
+    let SideText { bytes: side, grown, stale } = match side_text(file, base, here) {
         Ok(side) => side,
         Err(why) => return Step::Hold(why, Digest::of(here)),
     };
-    if let Some(why) = gate_side(look, here, stale.as_ref()) {
+    if let Some(why) = gate_side(file, here, stale.as_ref()) {
         return Step::Hold(why, Digest::of(here));
     }
-    if let Some(why) = gate(look, overlay) {
+    if let Some(why) = gate(file, overlay) {
         return Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay));
     }
-    let is_accepted = look.accepted.contains(&Digest::of(here));
+    let is_accepted = file.accepted.contains(&Digest::of(here));
     let id: QuestionId = (base.map(Digest::of), Digest::of(overlay), Digest::of(&side));
-    let merged = match resume(look, &id) {
+    let merged = match resume(file, &id) {
         Some(merged) => merged,
-        None => match merge_sides(look, base, overlay, &side, &id) {
+        None => match merge_sides(file, base, overlay, &side, &id) {
             Ok(merged) => merged,
             Err(step) => return *step,
         },
     };
     let SideMerge { bytes, rule, winner, conflicts } = merged;
     // Two reasonable edits can leave nothing when they are merged.
-    if let (false, Some(why)) = (is_accepted, gate(look, &bytes)) {
+    if let (false, Some(why)) = (is_accepted, gate(file, &bytes)) {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
     }
     let stale = stale.filter(|_| bytes != here);
     let is_push = rule == SyncRule::Merge && grown == 0 && bytes == here && base.is_some_and(|base| base == overlay);
     // If a kill leaves only one side written, a second merge could have another result. So this result is saved.
-    let writes_both = bytes != overlay && bytes != here && !look.policy.is_down;
+    let writes_both = bytes != overlay && bytes != here && !file.policy.is_down;
     let is_remembered = writes_both || matches!(rule, SyncRule::LastWrite | SyncRule::Command);
     Step::Write(Box::new(WriteStep {
-        overlay: (bytes != overlay && !look.policy.is_down).then(|| bytes.clone()),
+        overlay: (bytes != overlay && !file.policy.is_down).then(|| bytes.clone()),
         here: (bytes != here).then(|| bytes.clone()),
-        base: if look.policy.is_down { overlay.to_vec() } else { bytes.clone() },
+        base: if file.policy.is_down { overlay.to_vec() } else { bytes.clone() },
         rule: if is_push { SyncRule::Push } else { rule },
         winner,
         conflicts,
@@ -208,8 +189,8 @@ struct SideMerge {
 }
 
 /// The result that an earlier run saved for the same texts, if there is one.
-fn resume(look: &Look<'_>, (base, overlay, side): &QuestionId) -> Option<SideMerge> {
-    let (intent, result) = look.intent.filter(|(intent, _)| intent.here == *side)?;
+fn resume(file: &FileView<'_>, (base, overlay, side): &QuestionId) -> Option<SideMerge> {
+    let (intent, result) = file.intent.filter(|(intent, _)| intent.here == *side)?;
     // That run has already written the overlay, so only the workspace must still be written.
     let is_half_done = intent.result == *overlay;
     let is_answered = intent.rule == SyncRule::Command && (intent.base, intent.overlay) == (*base, *overlay);
@@ -220,25 +201,25 @@ fn resume(look: &Look<'_>, (base, overlay, side): &QuestionId) -> Option<SideMer
 
 /// Merges the two sides; the error is the step to take when there is no result to write yet.
 fn merge_sides(
-    look: &Look<'_>,
+    file: &FileView<'_>,
     base: Option<&[u8]>,
     overlay: &[u8],
     side: &[u8],
     id: &QuestionId,
 ) -> Result<SideMerge, Box<Step>> {
-    let is_accepted = look.accepted.contains(&Digest::of(look.here.unwrap_or_default()));
-    let rule = match look.policy.on_conflict {
+    let is_accepted = file.accepted.contains(&Digest::of(file.here.unwrap_or_default()));
+    let rule = match file.policy.on_conflict {
         _ if is_accepted => Rule::Person,
         OnConflict::Person => Rule::Person,
         OnConflict::Overlay => Rule::Overlay,
         OnConflict::Workspace | OnConflict::Hold => Rule::Workspace,
     };
-    let input = MergeInput { base, overlay, workspace: side, kind: look.kind, rule };
-    let merged = match look.policy.grow {
+    let input = MergeInput { base, overlay, workspace: side, kind: file.kind, rule };
+    let merged = match file.policy.grow {
         merge::Grow::All => merge::merge_growing(&input),
         _ => merge::merge(&input),
     };
-    match look.command {
+    match file.command {
         _ if merged.conflicts.is_empty() => {
             Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::Merge, winner: rule, conflicts: Vec::new() })
         }
@@ -246,9 +227,9 @@ fn merge_sides(
             base: base.map(<[u8]>::to_vec),
             overlay: overlay.to_vec(),
             here: side.to_vec(),
-            kind: look.kind,
+            kind: file.kind,
         }))),
-        _ if look.policy.on_conflict == OnConflict::Hold && !is_accepted => {
+        _ if file.policy.on_conflict == OnConflict::Hold && !is_accepted => {
             let places = merged.conflicts.into_iter().map(|conflict| conflict.place).collect();
             Err(Box::new(Step::Dispute(places)))
         }
@@ -266,44 +247,44 @@ fn is_whole(conflicts: &[MergeConflict]) -> bool {
 }
 
 /// Why a declared file must not enter the overlay yet: it may be half written, or it runs code.
-fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
-    if look.accepted.contains(&Digest::of(here)) {
+fn unfit(file: &FileView<'_>, here: &[u8]) -> Option<String> {
+    if file.accepted.contains(&Digest::of(here)) {
         return None;
     }
     if here.is_empty() {
         return Some("it is empty".into());
     }
-    let has_structure = look.kind.is_tree() || look.kind == FileType::JsonLines;
-    if (has_structure || !is_binary(here)) && !look.kind.parses(here) {
+    let has_structure = file.kind.is_tree() || file.kind == FileType::JsonLines;
+    if (has_structure || !is_binary(here)) && !file.kind.parses(here) {
         return Some("it does not parse".into());
     }
-    why_new(look, here)
+    why_new(file, here)
 }
 
 /// Why the workspace's text must not spread yet. In a text that was written from an old view, only the entries that its
 /// writer knew count: entries that were put back do not show whether the rest is complete.
-fn gate_side(look: &Look<'_>, here: &[u8], stale: Option<&StaleText>) -> Option<String> {
-    let Some((_, Some(base))) = look.base else { return gate(look, here) };
-    if look.accepted.contains(&Digest::of(here)) {
+fn gate_side(file: &FileView<'_>, here: &[u8], stale: Option<&StaleText>) -> Option<String> {
+    let Some((_, Some(base))) = file.base else { return gate(file, here) };
+    if file.accepted.contains(&Digest::of(here)) {
         return None;
     }
     if here.is_empty() {
-        return gate(look, here);
+        return gate(file, here);
     }
     let fresh = match stale {
         Some(stale) => stale.fresh.clone(),
         // In lists that only grow, what arrived was put back before anything was compared with the old view.
         None => {
-            let why = gate(look, here)?;
-            let is_sound = look.kind.parses(here) && !look.policy.is_down;
-            match merge::freshness(look.kind, base, here, look.arrivals, true) {
+            let why = gate(file, here)?;
+            let is_sound = file.kind.parses(here) && !file.policy.is_down;
+            match merge::freshness(file.kind, base, here, file.arrivals, true) {
                 Freshness::Stale(fresh, _) if is_sound => fresh,
                 _ => return Some(why),
             }
         }
     };
-    let leaves = |bytes: &[u8]| look.kind.leaves(bytes).map(HashSet::<String>::from_iter);
-    let (before, after, fresh) = (look.kind.leaves(base)?, leaves(here)?, leaves(&fresh)?);
+    let leaves = |bytes: &[u8]| file.kind.leaves(bytes).map(HashSet::<String>::from_iter);
+    let (before, after, fresh) = (file.kind.leaves(base)?, leaves(here)?, leaves(&fresh)?);
     let is_known = |leaf: &&String| after.contains(*leaf) || !fresh.contains(*leaf);
     let known: Vec<&String> = before.iter().filter(is_known).collect();
     let gone = known.iter().filter(|leaf| !after.contains(**leaf)).count();
@@ -317,24 +298,24 @@ fn vanished(gone: usize, of: usize) -> Option<String> {
 
 /// Why a text must not spread yet: compared with the base, it looks half written, is empty, or has lost most of its
 /// entries.
-fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
-    let (_, Some(base)) = look.base? else { return None };
-    if new == base || base.is_empty() || look.accepted.contains(&Digest::of(new)) {
+fn gate(file: &FileView<'_>, new: &[u8]) -> Option<String> {
+    let (_, Some(base)) = file.base? else { return None };
+    if new == base || base.is_empty() || file.accepted.contains(&Digest::of(new)) {
         return None;
     }
     if new.is_empty() {
         return Some("it is empty".into());
     }
-    if look.kind.parses(base) && !look.kind.parses(new) {
+    if file.kind.parses(base) && !file.kind.parses(new) {
         return Some("it no longer parses".into());
     }
     if is_binary(base) {
         return None;
     }
-    if let (Some(before), Some(after)) = (look.kind.tree(base), look.kind.tree(new)) {
+    if let (Some(before), Some(after)) = (file.kind.tree(base), file.kind.tree(new)) {
         return vanished(before.count_gone(Some(&after)), before.count());
     }
-    let (before, after) = (look.kind.leaves(base)?, look.kind.leaves(new)?);
+    let (before, after) = (file.kind.leaves(base)?, file.kind.leaves(new)?);
     let after: HashSet<String> = after.into_iter().collect();
     let gone = before.iter().filter(|leaf| !after.contains(*leaf)).count();
     vanished(gone, before.len())

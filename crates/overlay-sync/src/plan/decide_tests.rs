@@ -45,7 +45,7 @@ impl Case<'_> {
     fn decide(&self) -> Decision {
         let digest = |text: &str| Digest::of(text.as_bytes());
         let removed: BTreeSet<String> = self.removed.iter().map(ToString::to_string).collect();
-        decide(&Look {
+        decide(&FileView {
             base: self.base.map(|b| (digest(b), Some(b.as_bytes()))),
             overlay: self.overlay.map(str::as_bytes),
             here: self.here.map(str::as_bytes),

@@ -11,7 +11,7 @@ use crate::store::WriteIntent;
 
 /// What a pass sees of one file.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct FileView<'a> {
     /// The content both sides held last, also when the file was deleted here since; with its bytes, unless the store
     /// has lost them.
     pub base: Option<(Digest, Option<&'a [u8]>)>,
@@ -48,7 +48,7 @@ pub type QuestionId = (Option<Digest>, Digest, Digest);
 pub struct Decision {
     pub step: Step,
     /// The part of the workspace's text that waits while the rest is synced.
-    pub part: Option<Part>,
+    pub part: Option<WaitingPart>,
 }
 
 impl Decision {
@@ -101,6 +101,14 @@ pub struct WriteStep {
     pub intent: Option<(QuestionId, Vec<u8>)>,
 }
 
+impl WriteStep {
+    /// Writes these texts, and nothing is particular about it.
+    pub fn plain(overlay: Option<Vec<u8>>, here: Option<Vec<u8>>, base: Vec<u8>, rule: SyncRule) -> WriteStep {
+        let (winner, conflicts, grown) = (Rule::Overlay, Vec::new(), 0);
+        WriteStep { overlay, here, base, rule, winner, conflicts, grown, stale: None, own: None, intent: None }
+    }
+}
+
 /// A text that was written from an old view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaleText {
@@ -137,7 +145,7 @@ impl Question {
 
 /// A part of a text that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct WaitingPart {
     pub why: String,
     /// The digest of the entries and their values, by which a person accepts them.
     pub digest: Digest,
@@ -145,18 +153,22 @@ pub struct Part {
     pub parts: Vec<Digest>,
 }
 
-impl Part {
-    pub fn new(kind: FileType, here: &[u8], entries: &[EntryPath], why: String) -> Part {
+impl WaitingPart {
+    pub fn new(kind: FileType, here: &[u8], entries: &[EntryPath], why: String) -> WaitingPart {
         let values: Vec<String> =
             entries.iter().map(|entry| format!("{entry}={}", entry.value_in(kind, here))).collect();
         let digest = Digest::of(values.join("\n").as_bytes());
-        Part { why, digest, parts: vec![digest] }
+        WaitingPart { why, digest, parts: vec![digest] }
     }
 
     /// This part and another one as one.
-    pub fn and(self, other: &Part) -> Part {
+    pub fn and(self, other: &WaitingPart) -> WaitingPart {
         let parts = [self.parts.as_slice(), &other.parts].concat();
         let all: Vec<String> = parts.iter().map(ToString::to_string).collect();
-        Part { why: format!("{}; {}", self.why, other.why), digest: Digest::of(all.join("\n").as_bytes()), parts }
+        WaitingPart {
+            why: format!("{}; {}", self.why, other.why),
+            digest: Digest::of(all.join("\n").as_bytes()),
+            parts,
+        }
     }
 }

@@ -5,4 +5,4 @@ mod decision;
 mod view;
 
 pub use self::decide::decide;
-pub use self::decision::{Decision, Look, Question, QuestionId, Step, WriteStep};
+pub use self::decision::{Decision, FileView, Question, QuestionId, Step, WriteStep};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::decision::{Look, Part, StaleText, Step};
+use super::decision::{FileView, StaleText, Step, WaitingPart};
 use crate::merge::{
     EntryPath, FileType, Freshness, Grow, Grown, additions, donate, entries, freshness, grown, strip, unsafe_entries,
 };
@@ -26,29 +26,29 @@ pub struct SharedView {
     here: Option<Vec<u8>>,
     /// The texts and parts that a person accepted; for a whole text also its shared part.
     accepted: BTreeSet<Digest>,
-    pub part: Option<Part>,
+    pub part: Option<WaitingPart>,
 }
 
 impl SharedView {
     /// The shared part of a file; `None` when all of it is shared. The error says why the entries cannot be told
     /// apart. `disputed` are entries that wait as well.
-    pub fn cut(look: &Look<'_>, disputed: &[EntryPath]) -> Result<Option<SharedView>, String> {
-        let (waiting, part) = waiting(look)?;
-        let own = look.policy.local.iter().cloned().chain(disputed.iter().cloned());
+    pub fn cut(file: &FileView<'_>, disputed: &[EntryPath]) -> Result<Option<SharedView>, String> {
+        let (waiting, part) = waiting(file)?;
+        let own = file.policy.local.iter().cloned().chain(disputed.iter().cloned());
         let entries: Vec<EntryPath> = own.chain(waiting).collect();
-        if entries.is_empty() || look.here.is_some() && look.here == look.overlay {
+        if entries.is_empty() || file.here.is_some() && file.here == file.overlay {
             return Ok(None);
         }
         let part_of = |bytes: Option<&[u8]>| match bytes {
             None => Ok(None),
             // The gate or the merge deals with an empty text.
             Some([]) => Ok(Some(Vec::new())),
-            Some(bytes) => strip(look.kind, bytes, &entries).map(Some).ok_or_else(|| INSEPARABLE.to_owned()),
+            Some(bytes) => strip(file.kind, bytes, &entries).map(Some).ok_or_else(|| INSEPARABLE.to_owned()),
         };
-        let base_bytes = part_of(look.base.and_then(|(_, bytes)| bytes))?;
-        let (mut overlay, mut here) = (part_of(look.overlay)?, part_of(look.here)?);
+        let base_bytes = part_of(file.base.and_then(|(_, bytes)| bytes))?;
+        let (mut overlay, mut here) = (part_of(file.overlay)?, part_of(file.here)?);
         // An entry that is taken out leaves its layout behind, so texts with the same content count as equal.
-        let same = |a: &[u8], b: &[u8]| a != b && look.kind.has_same_content(a, b);
+        let same = |a: &[u8], b: &[u8]| a != b && file.kind.has_same_content(a, b);
         if let Some(base) = &base_bytes {
             for side in [&mut overlay, &mut here].into_iter().flatten() {
                 if same(side, base) {
@@ -61,14 +61,14 @@ impl SharedView {
         {
             here.clone_from(overlay);
         }
-        let base = look.base.map(|(digest, _)| match base_bytes {
+        let base = file.base.map(|(digest, _)| match base_bytes {
             Some(bytes) => (Digest::of(&bytes), Some(bytes)),
             None => (digest, None),
         });
-        let mut accepted = look.accepted.clone();
-        for (whole, shared) in [(look.here, &here), (look.overlay, &overlay)] {
+        let mut accepted = file.accepted.clone();
+        for (whole, shared) in [(file.here, &here), (file.overlay, &overlay)] {
             if let (Some(whole), Some(shared)) = (whole, shared)
-                && look.accepted.contains(&Digest::of(whole))
+                && file.accepted.contains(&Digest::of(whole))
             {
                 accepted.insert(Digest::of(shared));
             }
@@ -77,39 +77,39 @@ impl SharedView {
     }
 
     /// The same file without the entries that are not shared.
-    pub fn look<'v>(&'v self, look: &Look<'v>) -> Look<'v> {
-        Look {
+    pub fn shared<'v>(&'v self, file: &FileView<'v>) -> FileView<'v> {
+        FileView {
             base: self.base.as_ref().map(|(digest, bytes)| (*digest, bytes.as_deref())),
             overlay: self.overlay.as_deref(),
             here: self.here.as_deref(),
             // A deletion is remembered with the digest of the overlay's whole text.
-            deleted: look.deleted.map(|then| match (look.overlay, &self.overlay) {
+            deleted: file.deleted.map(|then| match (file.overlay, &self.overlay) {
                 (Some(whole), Some(shared)) if Digest::of(whole) == then => Digest::of(shared),
                 _ => then,
             }),
             accepted: &self.accepted,
             is_whole: false,
-            ..*look
+            ..*file
         }
     }
 
     /// The step with each side's own entries put back into its text; `None` when they cannot be put back.
-    pub fn restore(&self, look: &Look<'_>, step: Step) -> Option<Step> {
+    pub fn restore(&self, file: &FileView<'_>, step: Step) -> Option<Step> {
         let own = |bytes: &[u8], donor: Option<&[u8]>| match donor.filter(|donor| !donor.is_empty()) {
-            Some(donor) => donate(look.kind, bytes, &self.entries, donor),
+            Some(donor) => donate(file.kind, bytes, &self.entries, donor),
             None => Some(bytes.to_vec()),
         };
-        let base = look.base.and_then(|(_, bytes)| bytes);
+        let base = file.base.and_then(|(_, bytes)| bytes);
         Some(match step {
             Step::Adopt(bytes) => {
                 let bytes = own(&bytes, base)?;
-                if look.base.map(|(digest, _)| digest) == Some(Digest::of(&bytes)) && look.deleted.is_none() {
+                if file.base.map(|(digest, _)| digest) == Some(Digest::of(&bytes)) && file.deleted.is_none() {
                     return Some(Step::Nothing);
                 }
                 Step::Adopt(bytes)
             }
             Step::Write(mut write) => {
-                for (side, donor) in [(&mut write.overlay, look.overlay), (&mut write.here, look.here)] {
+                for (side, donor) in [(&mut write.overlay, file.overlay), (&mut write.here, file.here)] {
                     if let Some(bytes) = side {
                         let whole = own(bytes, donor)?;
                         *side = (Some(whole.as_slice()) != donor).then_some(whole);
@@ -119,10 +119,10 @@ impl SharedView {
                 Step::Write(write)
             }
             // The workspace keeps entries of its own.
-            Step::Remove if self.here.as_deref() != look.here => Step::Retire,
+            Step::Remove if self.here.as_deref() != file.here => Step::Retire,
             // A person sees and accepts whole texts.
             Step::Hold(why, text) => {
-                let sides = [(&self.here, look.here), (&self.overlay, look.overlay)];
+                let sides = [(&self.here, file.here), (&self.overlay, file.overlay)];
                 let of = |shared: &Option<Vec<u8>>| shared.as_deref().map(Digest::of) == Some(text);
                 let whole = sides.iter().find(|(shared, _)| of(shared)).and_then(|(_, whole)| *whole);
                 Step::Hold(why, whole.map_or(text, Digest::of))
@@ -142,23 +142,23 @@ pub struct SideText {
 
 /// Puts back the entries that the workspace cannot remove, and those that its text lacks only because of an old view.
 /// The error says why they cannot be put back.
-pub fn side_text(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<SideText, String> {
+pub fn side_text(file: &FileView<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<SideText, String> {
     let plain = SideText { bytes: here.to_vec(), grown: 0, stale: None };
-    let is_accepted = look.accepted.contains(&Digest::of(here)) || has_accepted_part(look);
+    let is_accepted = file.accepted.contains(&Digest::of(here)) || has_accepted_part(file);
     let Some(base) = base.filter(|_| !is_accepted) else { return Ok(plain) };
-    let mut side = match grown(look.kind, look.policy.grow, base, here) {
+    let mut side = match grown(file.kind, file.policy.grow, base, here) {
         Grown::Same => plain,
         Grown::Back(bytes, grown) => SideText { bytes, grown, stale: None },
         Grown::Cannot => {
             return Err("it removes entries from lists that only grow, and they cannot be put back".into());
         }
     };
-    if look.policy.is_down {
+    if file.policy.is_down {
         return Ok(side);
     }
-    // A text in which entries in dispute wait may look like an old text.
-    let is_whole = look.is_whole && look.policy.on_conflict != OnConflict::Hold;
-    match freshness(look.kind, base, &side.bytes, look.arrivals, is_whole) {
+    // A text in which entries in dispute wait may file like an old text.
+    let is_whole = file.is_whole && file.policy.on_conflict != OnConflict::Hold;
+    match freshness(file.kind, base, &side.bytes, file.arrivals, is_whole) {
         Freshness::Fresh => {}
         Freshness::Stale(fresh, places) => {
             let here = std::mem::replace(&mut side.bytes, fresh.clone());
@@ -172,33 +172,33 @@ pub fn side_text(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<Si
 }
 
 /// Whether a person has accepted the additions of this text.
-fn has_accepted_part(look: &Look<'_>) -> bool {
+fn has_accepted_part(file: &FileView<'_>) -> bool {
     let none = BTreeSet::new();
-    let part = || waiting(&Look { accepted: &none, ..*look }).ok().and_then(|(_, part)| part);
-    !look.accepted.is_empty() && part().is_some_and(|part| look.accepted.contains(&part.digest))
+    let part = || waiting(&FileView { accepted: &none, ..*file }).ok().and_then(|(_, part)| part);
+    !file.accepted.is_empty() && part().is_some_and(|part| file.accepted.contains(&part.digest))
 }
 
 /// The additions that wait for a person, and why.
-fn waiting(look: &Look<'_>) -> Result<(Vec<EntryPath>, Option<Part>), String> {
+fn waiting(file: &FileView<'_>) -> Result<(Vec<EntryPath>, Option<WaitingPart>), String> {
     let none = Ok((Vec::new(), None));
-    let Some(here) = look.here else { return none };
-    let is_managed = look.overlay.is_some() || look.base.is_some() && !look.is_retired;
-    let is_same = look.overlay == Some(here) || look.base.is_some_and(|(digest, _)| digest == Digest::of(here));
+    let Some(here) = file.here else { return none };
+    let is_managed = file.overlay.is_some() || file.base.is_some() && !file.is_retired;
+    let is_same = file.overlay == Some(here) || file.base.is_some_and(|(digest, _)| digest == Digest::of(here));
     // The gate holds an empty text.
-    if !is_managed || is_same || here.is_empty() || look.policy.is_down {
+    if !is_managed || is_same || here.is_empty() || file.policy.is_down {
         return none;
     }
-    let base = look.base.and_then(|(_, bytes)| bytes);
-    if look.kind.is_tree() && !look.kind.parses(here) {
+    let base = file.base.and_then(|(_, bytes)| bytes);
+    if file.kind.is_tree() && !file.kind.parses(here) {
         // The gate holds a text whose base parsed. Without such a base it must be held here.
-        let is_gated = base.is_some_and(|base| look.kind.parses(base));
-        let may_add = || may_contain(here, &look.policy.review) || started(look, here, &[], false).is_err();
-        if !is_gated && (look.kind == FileType::Json || may_add()) {
+        let is_gated = base.is_some_and(|base| file.kind.parses(base));
+        let may_add = || may_contain(here, &file.policy.review) || started(file, here, &[], false).is_err();
+        if !is_gated && (file.kind == FileType::Json || may_add()) {
             return Err("it does not parse, so nobody can tell what it adds".into());
         }
         return none;
     }
-    reviewed(look, base, here)
+    reviewed(file, base, here)
 }
 
 /// Whether a text that does not parse may contain one of these keys in any spelling.
@@ -209,29 +209,29 @@ fn may_contain(text: &[u8], keys: &[EntryPath]) -> bool {
 
 /// The entries of a text that may start a program: those it adds to, and those it takes from. The error says why all of
 /// the text waits.
-fn started(look: &Look<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> Result<[Vec<EntryPath>; 2], String> {
-    let review = &look.policy.review;
-    let mut found = [additions(look.kind, text, review, known), Vec::new()];
-    let Some(path) = look.policy.reviewed.as_ref().map(RelPath::as_path) else { return Ok(found) };
+fn started(file: &FileView<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> Result<[Vec<EntryPath>; 2], String> {
+    let review = &file.policy.review;
+    let mut found = [additions(file.kind, text, review, known), Vec::new()];
+    let Some(path) = file.policy.reviewed.as_ref().map(RelPath::as_path) else { return Ok(found) };
     let texts = [known, &[text]].concat();
     let runs = "programs run this file (a program)";
-    let is_executable = look.policy.mode & 0o111 != 0;
+    let is_executable = file.policy.mode & 0o111 != 0;
     if is_executable || programs::is_run(path) || texts.iter().any(|text| programs::is_program(text)) {
         return Err(runs.into());
     }
     if programs::holds_settings(path) {
-        let mut entries = unsafe_entries(look.kind, &texts).ok_or(runs)?;
+        let mut entries = unsafe_entries(file.kind, &texts).ok_or(runs)?;
         let own = review.iter().filter(|key| !entries.contains(key));
-        found[0] = additions(look.kind, text, &entries.iter().chain(own).cloned().collect::<Vec<_>>(), known);
-        let less: Vec<_> = known.iter().map(|known| additions(look.kind, known, &entries, &[text])).collect();
+        found[0] = additions(file.kind, text, &entries.iter().chain(own).cloned().collect::<Vec<_>>(), known);
+        let less: Vec<_> = known.iter().map(|known| additions(file.kind, known, &entries, &[text])).collect();
         entries.retain(|entry| !found[0].contains(entry) && less.iter().all(|less| less.contains(entry)));
         found[1].extend(entries.into_iter().filter(|_| is_edit));
     }
-    if look.kind == FileType::Env {
+    if file.kind == FileType::Env {
         let names = |text: &[u8]| programs::starting(text, known).names;
-        found[0].extend(names(text).iter().filter_map(|name| EntryPath::parse(look.kind, name)));
+        found[0].extend(names(text).iter().filter_map(|name| EntryPath::parse(file.kind, name)));
         // A reader may find a variable where no entry is, so a line of it would stay behind.
-        if !found[0].is_empty() && strip(look.kind, text, &found[0]).is_none_or(|left| !names(&left).is_empty()) {
+        if !found[0].is_empty() && strip(file.kind, text, &found[0]).is_none_or(|left| !names(&left).is_empty()) {
             return Err(format!("it {}", adds(&found[0])));
         }
         if programs::starting(text, known).has_command {
@@ -255,32 +255,36 @@ fn named(entries: &[EntryPath]) -> String {
 }
 
 /// Why a file that no side knows waits; `None` if nothing starts from it.
-pub fn why_new(look: &Look<'_>, here: &[u8]) -> Option<String> {
-    match started(look, here, &[], false) {
+pub fn why_new(file: &FileView<'_>, here: &[u8]) -> Option<String> {
+    match started(file, here, &[], false) {
         Ok([added, _]) => (!added.is_empty()).then(|| format!("it is new and {}", adds(&added))),
         Err(why) => Some(format!("it is new, and {why}")),
     }
 }
 
 /// The changes of a text that parses which wait for a person.
-fn reviewed(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<(Vec<EntryPath>, Option<Part>), String> {
-    let known: Vec<&[u8]> = base.into_iter().chain(look.overlay).collect();
-    let [added, mut taken] = started(look, here, &known, base.is_some())?;
+fn reviewed(
+    file: &FileView<'_>,
+    base: Option<&[u8]>,
+    here: &[u8],
+) -> Result<(Vec<EntryPath>, Option<WaitingPart>), String> {
+    let known: Vec<&[u8]> = base.into_iter().chain(file.overlay).collect();
+    let [added, mut taken] = started(file, here, &known, base.is_some())?;
     if !taken.is_empty() {
         // What the text only lacks because of an old view is put back, and waits for nobody.
-        let side = side_text(&Look { accepted: &BTreeSet::new(), ..*look }, base, here)?;
-        [_, taken] = started(look, &side.bytes, &known, base.is_some())?;
+        let side = side_text(&FileView { accepted: &BTreeSet::new(), ..*file }, base, here)?;
+        [_, taken] = started(file, &side.bytes, &known, base.is_some())?;
     }
     let mut why: Vec<String> = Vec::new();
     why.extend((!added.is_empty()).then(|| format!("it {}", adds(&added))));
     why.extend((!taken.is_empty()).then(|| format!("it takes away from {}", named(&taken))));
     let mut waiting = [added, taken].concat();
-    if !look.removed.is_empty() {
-        let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(look.kind, Grow::All, bytes)).collect();
-        let back: Vec<EntryPath> = entries(look.kind, Grow::All, here)
+    if !file.removed.is_empty() {
+        let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(file.kind, Grow::All, bytes)).collect();
+        let back: Vec<EntryPath> = entries(file.kind, Grow::All, here)
             .into_iter()
-            .filter(|entry| look.removed.contains(entry) && !in_known.contains(entry))
-            .filter_map(|entry| EntryPath::parse(look.kind, &entry))
+            .filter(|entry| file.removed.contains(entry) && !in_known.contains(entry))
+            .filter_map(|entry| EntryPath::parse(file.kind, &entry))
             .collect();
         if !back.is_empty() {
             let what =
@@ -292,8 +296,8 @@ fn reviewed(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<(Vec<En
     if waiting.is_empty() {
         return Ok((waiting, None));
     }
-    let part = Part::new(look.kind, here, &waiting, why.join("; "));
-    if look.accepted.contains(&part.digest) {
+    let part = WaitingPart::new(file.kind, here, &waiting, why.join("; "));
+    if file.accepted.contains(&part.digest) {
         return Ok((Vec::new(), None));
     }
     Ok((waiting, Some(part)))

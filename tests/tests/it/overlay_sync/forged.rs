@@ -102,7 +102,7 @@ fn a_link_in_the_state_of_one_worktree_is_not_followed_and_stops_no_other() {
     assert!(theirs.exists());
 }
 
-/// The caches tell at most that there is nothing to do.
+/// The fingerprint tells at most that there is nothing to do.
 #[test]
 fn a_forged_cache_is_no_reason_to_fail() {
     let w = World::new();
@@ -112,19 +112,18 @@ fn a_forged_cache_is_no_reason_to_fail() {
     s.sync(0).any_err();
     s.sync(0).any_err();
     let digest = "0".repeat(64);
-    let dir = ".git/shopfloor/overlay-sync";
+    let (dir, place) = (".git/shopfloor/overlay-sync", "\"root\":\"/\",\"git_dir\":\"/\"");
     let forged = [
-        ("quiet.json", format!("{{\"v\":2,\"workspaces\":{{\"{digest}\":7}}}}")),
-        ("quiet-files.json", format!("{{\"v\":2,\"paths\":[\"a\"],\"workspaces\":{{\"{digest}\":[[9999999,1,1]]}}}}")),
-        ("quiet-files.json", "{\"v\":2,\"paths\":[\"../x\"],\"workspaces\":{}}".to_owned()),
-        (
-            "rest.json",
-            format!("{{\"v\":3,\"places\":[{{\"id\":\"{digest}\",\"root\":\"/\",\"git_dir\":\"/\"}}],\"print\":1}}"),
+        format!("{{\"v\":4,\"workspaces\":{{\"{digest}\":{{{place},\"place\":1,\"git\":1,\"files\":{{\"a\":1}}}}}}}}"),
+        format!(
+            "{{\"v\":4,\"workspaces\":{{\"{digest}\":{{{place},\"place\":1,\"git\":1,\"files\":{{\"../x\":1}}}}}}}}"
         ),
-        ("rest.json", "x".to_owned()),
+        "{\"v\":4}".to_owned(),
+        format!("{{\"v\":3,\"places\":[{{\"id\":\"{digest}\",{place}}}],\"print\":1}}"),
+        "x".to_owned(),
     ];
-    for (at, (name, text)) in forged.iter().enumerate() {
-        s.app.write(&format!("{dir}/{name}"), text);
+    for (at, text) in forged.iter().enumerate() {
+        s.app.write(&format!("{dir}/rest.json"), text);
         s.b.write(".env", &format!("A={at}\nB=1\n"));
         s.sync(0).any_err();
         s.all_are(".env", &format!("A={at}\nB=1\n"));

@@ -2,7 +2,7 @@
 //! somebody else to write just before it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use shopfloor_core::error::{Failure, Result};
@@ -10,15 +10,12 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
-use crate::ground::{Bar, Ground, LateText, Lookup, ReadFile, Side};
+use crate::ground::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{MergeInput, Rule, check, merge};
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 
 pub type MemoryFiles = BTreeMap<RelPath, (Vec<u8>, u32)>;
-
-/// From this size on a file counts as large. The texts of the state machine are a little shorter or a little longer.
-const LARGE: usize = 40;
 
 /// How the merge command behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +124,7 @@ fn whose(side: Side<'_>) -> Option<Digest> {
 }
 
 impl Ground for MemoryGround {
-    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>> {
+    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<LeftAlone>>> {
         Ok(self.0.borrow().overlay.keys().map(|path| (path.clone(), None)).collect())
     }
 
@@ -173,28 +170,12 @@ impl Ground for MemoryGround {
         Ok(state.declared.iter().filter(is_here).cloned().collect())
     }
 
-    fn barred(&self, _: &Workspace, _: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
+    fn left_alone(&self, _: &Workspace, _: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
         Ok(BTreeMap::new())
-    }
-
-    fn prepare(&self, _: &[Workspace]) -> HashSet<Digest> {
-        HashSet::new()
     }
 
     fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
         Ok(workspace.files.keys().cloned().collect())
-    }
-
-    fn read_ahead(&self, _: &[(&Workspace, Vec<RelPath>)]) {}
-
-    fn large(&self) -> BTreeSet<RelPath> {
-        let state = self.0.borrow();
-        let all = state.here.values().flatten().chain(&state.overlay);
-        all.filter(|(_, (bytes, _))| bytes.len() >= LARGE).map(|(path, _)| path.clone()).collect()
-    }
-
-    fn is_there(&self, workspace: &Workspace, path: &RelPath) -> bool {
-        self.0.borrow().here.get(&workspace.id).is_some_and(|files| files.contains_key(path))
     }
 
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {

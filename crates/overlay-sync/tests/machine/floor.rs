@@ -10,18 +10,17 @@ use proptest_state_machine::{StateMachineTest, prop_state_machine};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::converge::converge;
-use super::memory::{Edit, MemoryGround, MemoryState, Program};
-use super::outcome::SyncOutcome;
+use super::ground::{Edit, MemoryFiles, MemoryGround, MemoryState, Program};
+use super::steps::{Anything, LOCAL, MachineStep, NOW, PathPolicy, SHARED, TextChange, WORKSPACES, file, id};
+use crate::apply::converge::converge;
+use crate::apply::outcome::SyncOutcome;
 use crate::manifest::Workspace;
 use crate::settings::{MergeCommand, OnConflict, Settings};
 
-use self::steps::{Anything, LOCAL, MachineStep, NOW, PathPolicy, SHARED, TextChange, WORKSPACES, file, id};
-
 /// The overlay and its workspaces, and what is known of the edits.
 #[derive(Clone, Debug)]
-struct Floor {
-    state: MemoryState,
+pub(super) struct Floor {
+    pub(super) state: MemoryState,
     policy: PathPolicy,
     /// The names that are a workspace's own, with their values: they stay there and are nowhere else.
     own: BTreeMap<(u8, bool, String), String>,
@@ -38,11 +37,11 @@ struct Floor {
     is_hold: bool,
     had_parts: bool,
     /// Workspaces that are away, with their files.
-    away: BTreeMap<Digest, super::memory::MemoryFiles>,
+    away: BTreeMap<Digest, MemoryFiles>,
 }
 
 impl Floor {
-    fn new(policy: PathPolicy) -> Floor {
+    pub(super) fn new(policy: PathPolicy) -> Floor {
         let mut state = MemoryState::default();
         if policy == PathPolicy::Declared {
             state.declared.insert(file(true));
@@ -78,7 +77,7 @@ impl Floor {
     }
 
     /// Passes over these workspaces, as a run does.
-    fn pass(&mut self, order: &[u8]) -> Option<SyncOutcome> {
+    pub(super) fn pass(&mut self, order: &[u8]) -> Option<SyncOutcome> {
         let slow = self.state.program == Some(Program::Slow);
         self.state.meanwhile = if slow { self.change(Some(0), true, TextChange::Shared(8)) } else { None };
         let edit = self.state.meanwhile.clone();
@@ -130,7 +129,7 @@ impl Floor {
         }
         // A change of one side alone is no conflict and raises no question.
         let disputed = |path: &RelPath| {
-            let of = |files: &super::memory::MemoryFiles| files.get(path).map(|(bytes, _)| Digest::of(bytes));
+            let of = |files: &MemoryFiles| files.get(path).map(|(bytes, _)| Digest::of(bytes));
             let is_changed = |w: &&Workspace| {
                 before.here.get(&w.id).is_some_and(|files| of(files) != w.files.get(path).map(|b| b.sha256))
             };
@@ -146,7 +145,7 @@ impl Floor {
         }
     }
 
-    fn change(&mut self, whose: Option<u8>, env: bool, change: TextChange) -> Option<Edit> {
+    pub(super) fn change(&mut self, whose: Option<u8>, env: bool, change: TextChange) -> Option<Edit> {
         let id = whose.map(id);
         let bytes = self.state.files(id)?.get(&file(env)).map(|(bytes, _)| bytes.clone());
         let before = bytes.as_deref().map(|bytes| names(env, bytes)).unwrap_or_default();
@@ -275,7 +274,7 @@ impl Floor {
     }
 
     /// At rest, one run (passes until quiet) brings everything in step, and another one writes nothing.
-    fn settle(&mut self, order: &[u8]) {
+    pub(super) fn settle(&mut self, order: &[u8]) {
         for (id, files) in std::mem::take(&mut self.away) {
             self.state.here.insert(id, files);
         }
@@ -296,9 +295,8 @@ impl Floor {
         assert_eq!(self.state.writes, writes, "a second run writes nothing");
         for env in [true, false] {
             let path = file(env);
-            let of = |files: &super::memory::MemoryFiles| {
-                files.get(&path).map(|(bytes, _)| String::from_utf8_lossy(bytes).into_owned())
-            };
+            let of =
+                |files: &MemoryFiles| files.get(&path).map(|(bytes, _)| String::from_utf8_lossy(bytes).into_owned());
             let overlay = of(&self.state.overlay);
             let mut is_free = true;
             for workspace in self.state.manifests.values() {
@@ -350,7 +348,7 @@ impl Floor {
     /// What is a workspace's own is there, and nowhere else.
     fn owns_what_is_its_own(&self) {
         for ((w, env, name), value) in &self.own {
-            let of = |files: &super::memory::MemoryFiles| files.get(&file(*env)).map(|(bytes, _)| names(*env, bytes));
+            let of = |files: &MemoryFiles| files.get(&file(*env)).map(|(bytes, _)| names(*env, bytes));
             let here = of(&self.state.here[&id(*w)]).unwrap_or_default();
             // The overlay's changes of the same name are merged in.
             let is_shared = self.policy == PathPolicy::Down && matches!(name.as_str(), SHARED | "FIRST" | LOCAL);
@@ -369,7 +367,7 @@ fn text(env: bool, names: &BTreeMap<String, String>) -> Vec<u8> {
     serde_json::to_vec_pretty(names).unwrap()
 }
 
-fn names(env: bool, bytes: &[u8]) -> BTreeMap<String, String> {
+pub(super) fn names(env: bool, bytes: &[u8]) -> BTreeMap<String, String> {
     if !env {
         return serde_json::from_slice(bytes).unwrap();
     }
@@ -478,8 +476,3 @@ prop_state_machine! {
     #[test]
     fn nothing_is_lost_and_all_workspaces_end_in_step(sequential 1..24 => Floor);
 }
-
-#[path = "machine_cases.rs"]
-mod cases;
-#[path = "machine_steps.rs"]
-mod steps;

@@ -5,7 +5,7 @@ use proptest_state_machine::ReferenceStateMachine;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::super::memory::Program;
+use super::ground::Program;
 use crate::merge::Grow;
 use crate::settings::{Glob, PathRule};
 

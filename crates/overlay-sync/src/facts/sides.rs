@@ -6,7 +6,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::ground::{Bar, Ground, ReadFile, Side};
+use crate::ground::{Ground, LeftAlone, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{Arrival, FileType, is_binary};
 use crate::settings::{Policy, Settings};
@@ -30,79 +30,56 @@ pub struct SeenFile {
     /// Whether the merge command may be asked about it.
     pub may_ask: bool,
     /// Why nothing may be done about it.
-    pub barred: Option<Bar>,
+    pub left_alone: Option<LeftAlone>,
 }
 
 /// Which files are looked at.
 #[derive(Clone, Copy, Debug)]
-pub enum LookScope<'s> {
-    /// Those that may have changed. Those of them that are in `later` are put off, unless they are missing in the
-    /// workspace: there is nothing to merge then, and a workspace whose files are all gone must be recognised.
-    News { later: &'s BTreeSet<RelPath> },
+pub enum Scope<'s> {
+    /// Those that may have changed.
+    News,
     /// All of them.
     All,
     /// These.
     Only(&'s BTreeSet<RelPath>),
 }
 
-impl LookScope<'_> {
+impl Scope<'_> {
     /// Whether this file is looked at if it has changed.
     pub fn covers(&self, path: &RelPath) -> bool {
         match self {
-            LookScope::News { later } => !later.contains(path),
-            LookScope::All => true,
-            LookScope::Only(these) => these.contains(path),
+            Scope::News | Scope::All => true,
+            Scope::Only(these) => these.contains(path),
         }
     }
-}
-
-/// The files of a workspace within a scope.
-#[derive(Debug, Default)]
-pub struct ScopedPaths {
-    pub paths: BTreeSet<RelPath>,
-    /// Those that were put off.
-    pub put_off: BTreeSet<RelPath>,
 }
 
 /// The files of a workspace within a scope. `overlay` lists the overlay's files, `declared` those that the workspace
 /// may bring into it.
 pub fn paths(
     ground: &impl Ground,
-    overlay: &BTreeMap<RelPath, Option<Bar>>,
+    overlay: &BTreeMap<RelPath, Option<LeftAlone>>,
     workspace: &Workspace,
     declared: &BTreeSet<RelPath>,
-    scope: LookScope<'_>,
-) -> Result<ScopedPaths> {
+    scope: Scope<'_>,
+) -> Result<BTreeSet<RelPath>> {
     let waits = workspace.deleted.keys().chain(workspace.held.keys());
     let offered = overlay.keys().chain(declared);
-    let mut put_off = BTreeSet::new();
-    let paths = match scope {
-        LookScope::All => {
-            offered.chain(workspace.files.keys()).chain(waits).chain(workspace.retired.keys()).cloned().collect()
-        }
-        LookScope::Only(these) => {
-            let managed = offered.chain(workspace.files.keys()).chain(waits);
-            managed.filter(|path| these.contains(path)).cloned().collect()
-        }
-        LookScope::News { later } => {
-            let new = offered.filter(|path| !workspace.files.contains_key(path));
-            let all = new.chain(waits).cloned().chain(ground.news(workspace)?);
-            let is_later = |path: &RelPath| later.contains(path) && ground.is_there(workspace, path);
-            let (later, now) = all.partition(is_later);
-            put_off = later;
-            now
-        }
-    };
-    Ok(ScopedPaths { paths, put_off })
+    if matches!(scope, Scope::News) {
+        let new = offered.filter(|path| !workspace.files.contains_key(path));
+        return Ok(new.chain(waits).cloned().chain(ground.news(workspace)?).collect());
+    }
+    let all = offered.chain(waits).chain(workspace.files.keys()).chain(workspace.retired.keys());
+    Ok(all.filter(|path| scope.covers(path)).cloned().collect())
 }
 
-/// Reads a file on both sides. `barred` says why the overlay's file is left alone, if it is.
+/// Reads a file on both sides. `left_alone` says why the overlay's file is left alone, if it is.
 pub fn read(
     ground: &impl Ground,
     settings: &Settings,
     workspace: &Workspace,
     path: &RelPath,
-    barred: Option<Bar>,
+    left_alone: Option<LeftAlone>,
 ) -> Result<SeenFile> {
     let mut seen = SeenFile {
         path: path.clone(),
@@ -113,21 +90,21 @@ pub fn read(
         arrivals: Vec::new(),
         policy: settings.policy(path),
         may_ask: false,
-        barred,
+        left_alone,
     };
-    if seen.barred.is_some() {
+    if seen.left_alone.is_some() {
         return Ok(seen);
     }
     let mut read = |side| {
         ground.read(side, path).map(|lookup| {
-            lookup.unwrap_or_else(|bar| {
-                seen.barred = Some(bar);
+            lookup.unwrap_or_else(|why| {
+                seen.left_alone = Some(why);
                 None
             })
         })
     };
     let (here, overlay) = (read(Side::Here(workspace))?, read(Side::Overlay)?);
-    if seen.barred.is_some() {
+    if seen.left_alone.is_some() {
         return Ok(seen);
     }
     if let Some(old) = stale_base(ground, workspace, path, seen.base, here.as_ref(), overlay.as_ref())? {

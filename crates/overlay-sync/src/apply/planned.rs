@@ -6,11 +6,11 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::look::{self, LookScope, ScopedPaths, SeenFile};
-use crate::ground::{Bar, Ground};
+use crate::facts::sides::{self, Scope, SeenFile};
+use crate::ground::{Ground, LeftAlone};
 use crate::manifest::Workspace;
 use crate::merge::FileType;
-use crate::plan::{Decision, Look, QuestionId, Step, decide};
+use crate::plan::{Decision, FileView, QuestionId, Step, decide};
 use crate::settings::Settings;
 use crate::store::{RemovedEntries, WriteIntent};
 
@@ -38,13 +38,13 @@ impl RunContext {
     }
 
     fn decide(&self, workspace: &Workspace, seen: &SeenFile, is_declared: bool) -> Decision {
-        if seen.barred.is_some() {
+        if seen.left_alone.is_some() {
             return Decision::nothing();
         }
         let path = &seen.path;
         let accepted = [workspace.accepted.get(path), self.accepted.get(path)];
         let intent = self.intents.get(&(workspace.id, path.clone()));
-        decide(&Look {
+        decide(&FileView {
             base: seen.base.map(|digest| (digest, seen.base_bytes.as_deref())),
             overlay: seen.overlay.as_ref().map(|file| &*file.bytes),
             here: seen.here.as_ref().map(|file| &*file.bytes),
@@ -73,7 +73,7 @@ pub struct PlannedFile {
 impl PlannedFile {
     /// Whether the workspace does not have it.
     pub fn is_gone(&self) -> bool {
-        self.seen.barred.is_none() && self.seen.here.is_none()
+        self.seen.left_alone.is_none() && self.seen.here.is_none()
     }
 
     fn is_idle(&self) -> bool {
@@ -81,29 +81,20 @@ impl PlannedFile {
     }
 }
 
-/// The files of a workspace, and what is to be done about each.
-#[derive(Debug, Default)]
-pub struct Survey {
-    pub files: Vec<PlannedFile>,
-    /// The files that the scope puts off.
-    pub put_off: BTreeSet<RelPath>,
-}
-
 /// Looks at the files of a workspace and decides about each.
-pub fn survey(
+pub fn plan_files(
     ground: &impl Ground,
     settings: &Settings,
     context: &RunContext,
-    overlay: &BTreeMap<RelPath, Option<Bar>>,
+    overlay: &BTreeMap<RelPath, Option<LeftAlone>>,
     workspace: &Workspace,
-    scope: LookScope<'_>,
-) -> Result<Survey> {
+    scope: Scope<'_>,
+) -> Result<Vec<PlannedFile>> {
     let declared = ground.declared(workspace)?;
     let mut files = Vec::new();
-    let ScopedPaths { paths, put_off } = look::paths(ground, overlay, workspace, &declared, scope)?;
-    for path in paths {
-        let barred = overlay.get(&path).cloned().flatten();
-        let seen = look::read(ground, settings, workspace, &path, barred)?;
+    for path in sides::paths(ground, overlay, workspace, &declared, scope)? {
+        let left_alone = overlay.get(&path).cloned().flatten();
+        let seen = sides::read(ground, settings, workspace, &path, left_alone)?;
         let decision = context.decide(workspace, &seen, declared.contains(&path));
         let is_on_both_sides = seen.overlay.is_some() && seen.here.is_some();
         if decision.step == Step::Nothing && is_on_both_sides && workspace.files.contains_key(&path) {
@@ -112,23 +103,23 @@ pub fn survey(
         files.push(PlannedFile { seen, decision });
     }
     let is_touched =
-        |file: &&PlannedFile| file.seen.barred.is_none() && (matches!(scope, LookScope::All) || !file.is_idle());
+        |file: &&PlannedFile| file.seen.left_alone.is_none() && (matches!(scope, Scope::All) || !file.is_idle());
     let touched: BTreeSet<RelPath> = files.iter().filter(is_touched).map(|file| file.seen.path.clone()).collect();
-    let mut barred = ground.barred(workspace, &touched)?;
+    let mut left_alone = ground.left_alone(workspace, &touched)?;
     for file in &mut files {
-        if let Some(bar) = barred.remove(&file.seen.path) {
-            file.seen.barred = Some(bar);
+        if let Some(why) = left_alone.remove(&file.seen.path) {
+            file.seen.left_alone = Some(why);
             file.decision = Decision::nothing();
         }
     }
-    Ok(Survey { files, put_off })
+    Ok(files)
 }
 
 /// Whether all files of a workspace are gone at once. That is a clean-up, and no decision about each file.
 pub fn is_emptied(workspace: &Workspace, files: &[PlannedFile]) -> bool {
     let known = || files.iter().filter(|file| workspace.files.contains_key(&file.seen.path));
     let gone = known().filter(|file| file.is_gone()).count();
-    let barred = known().filter(|file| file.seen.barred.is_some()).count();
+    let left_alone = known().filter(|file| file.seen.left_alone.is_some()).count();
     let is_back = |file: &PlannedFile| file.seen.here.is_some() && workspace.deleted.contains_key(&file.seen.path);
-    workspace.files.len() >= 2 && gone >= 1 && gone + barred == workspace.files.len() && !files.iter().any(is_back)
+    workspace.files.len() >= 2 && gone >= 1 && gone + left_alone == workspace.files.len() && !files.iter().any(is_back)
 }

@@ -1,6 +1,14 @@
 //! Single cases of the state machine: some were found by chance, others are too rare for that.
 
-use super::*;
+use proptest_state_machine::StateMachineTest;
+
+use super::floor::{Floor, names};
+use super::ground::Program;
+use super::steps::{MachineStep, PathPolicy, SHARED, TextChange, file, id};
+use crate::apply::heal::planned_write;
+use crate::apply::planned::PlannedFile;
+use crate::ground::ReadFile;
+use crate::plan::{Decision, Step, WriteStep};
 
 impl Floor {
     /// The state after these steps.
@@ -64,24 +72,9 @@ fn the_merge_command_is_not_asked_twice() {
 /// A pass that writes neither side announces something about its own workspace only: others do not hold that base.
 #[test]
 fn a_base_that_moves_without_a_write_concerns_one_workspace() {
-    use super::super::heal::planned_write;
-    use super::super::survey::PlannedFile;
-    use crate::ground::ReadFile;
-    use crate::plan::{Decision, Step, WriteStep};
     let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
-    let write = WriteStep {
-        overlay: None,
-        here: None,
-        base: b"o".to_vec(),
-        rule: crate::rule::SyncRule::Merge,
-        winner: crate::merge::Rule::Overlay,
-        conflicts: Vec::new(),
-        grown: 0,
-        stale: None,
-        own: None,
-        intent: None,
-    };
-    let seen = crate::facts::look::SeenFile {
+    let write = WriteStep::plain(None, None, b"o".to_vec(), crate::rule::SyncRule::Merge);
+    let seen = crate::facts::sides::SeenFile {
         path: file(true),
         base: None,
         base_bytes: None,
@@ -90,7 +83,7 @@ fn a_base_that_moves_without_a_write_concerns_one_workspace() {
         arrivals: Vec::new(),
         policy: crate::settings::Policy::default(),
         may_ask: false,
-        barred: None,
+        left_alone: None,
     };
     let planned = PlannedFile { seen, decision: Decision { step: Step::Write(Box::new(write)), part: None } };
     let floor = Floor::new(PathPolicy::Plain);

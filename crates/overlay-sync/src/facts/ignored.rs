@@ -1,0 +1,128 @@
+//! Which files are left alone in a workspace because git tracks them or does not ignore them.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::error::Result;
+use shopfloor_core::fs::{Found, Root};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::proc;
+
+use super::fingerprint::Fingerprint;
+use super::overlay::Overlay;
+use crate::ground::LeftAlone;
+use crate::manifest::Workspace;
+
+/// What git says of the overlay's files in the workspaces of a run.
+pub struct GitAnswers<'a> {
+    overlay: &'a Overlay,
+    /// git's file of patterns for all worktrees.
+    excludes: OnceCell<Option<PathBuf>>,
+    /// The workspaces that this run is about. git is asked about all of them at once.
+    workspaces: Vec<Workspace>,
+    answers: RefCell<HashMap<Digest, BTreeMap<RelPath, LeftAlone>>>,
+}
+
+impl<'a> GitAnswers<'a> {
+    pub fn new(overlay: &'a Overlay) -> GitAnswers<'a> {
+        GitAnswers { overlay, excludes: OnceCell::new(), workspaces: Vec::new(), answers: RefCell::default() }
+    }
+
+    /// The run is about these workspaces.
+    pub fn expect(&mut self, workspaces: &[Workspace]) {
+        self.workspaces = workspaces.to_vec();
+    }
+
+    /// Forgets what may have changed.
+    pub fn forget(&self) {
+        self.answers.borrow_mut().clear();
+    }
+
+    /// Which of these paths git shows or tracks in a workspace. `files` are those of the overlay. Where git has ignored
+    /// all of them before, it is asked again only if its answer may be another now.
+    pub fn left_alone(
+        &self,
+        fingerprint: &RefCell<Fingerprint<'_>>,
+        workspace: &Workspace,
+        paths: &BTreeSet<RelPath>,
+        files: &BTreeSet<RelPath>,
+    ) -> Result<BTreeMap<RelPath, LeftAlone>> {
+        if !paths.is_subset(files) {
+            return ask(self.overlay, workspace, paths);
+        }
+        if !self.answers.borrow().contains_key(&workspace.id) {
+            self.ask_all(fingerprint, workspace, files)?;
+        }
+        let answers = self.answers.borrow();
+        let left_alone = answers.get(&workspace.id).into_iter().flatten().filter(|(path, _)| paths.contains(*path));
+        Ok(left_alone.map(|(path, why)| (path.clone(), why.clone())).collect())
+    }
+
+    /// Asks git about the overlay's files in a workspace, and in all others of the run: what is synced in one is mostly
+    /// synced in the others too. Where git fails, only `first` is a failure now.
+    fn ask_all(
+        &self,
+        fingerprint: &RefCell<Fingerprint<'_>>,
+        first: &Workspace,
+        files: &BTreeSet<RelPath>,
+    ) -> Result<()> {
+        if self.excludes.get().is_none() {
+            let excludes = self.overlay.git.excludes_file(&self.overlay.repo)?;
+            self.excludes.get_or_init(|| excludes);
+        }
+        let excludes = self.excludes.get().and_then(Option::as_deref);
+        let is_unknown = |other: &&Workspace| other.id != first.id && !self.answers.borrow().contains_key(&other.id);
+        let asked: Vec<&Workspace> = [first].into_iter().chain(self.workspaces.iter().filter(is_unknown)).collect();
+        let answers = {
+            let (fingerprint, overlay) = (&*fingerprint.borrow(), self.overlay);
+            proc::map_parallel(&asked, |workspace| {
+                let print = fingerprint.git(workspace, excludes, files);
+                if fingerprint.knows_git(workspace, print) {
+                    return Ok((BTreeMap::new(), print));
+                }
+                let left_alone = ask(overlay, workspace, files)?;
+                // Computed again after git looked: a change in between must not count as known.
+                let is_whole = left_alone.is_empty() && fingerprint.git(workspace, excludes, files) == print;
+                Ok((left_alone, print.filter(|_| is_whole)))
+            })
+        };
+        for (workspace, answer) in asked.into_iter().zip(answers) {
+            match answer {
+                Ok((left_alone, print)) => {
+                    fingerprint.borrow_mut().set_git(workspace, print);
+                    self.answers.borrow_mut().insert(workspace.id, left_alone);
+                }
+                Err(failure) if workspace.id == first.id => return Err(failure),
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Asks git which of these paths it shows or tracks. Runs two processes at most, the second only when something is not
+/// ignored.
+fn ask(overlay: &Overlay, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
+    let here = Root::open(&workspace.root)?;
+    // git answers nothing about the others if one of them is behind a link.
+    let is_reached = |path: &&RelPath| !matches!(here.look(path), Ok(Found::Blocked(_)) | Err(_));
+    let asked: Vec<&RelPath> = paths.iter().filter(is_reached).collect();
+    let list: Vec<PathBuf> = asked.iter().map(|path| path.as_path().to_path_buf()).collect();
+    let ignored: BTreeSet<PathBuf> = overlay.git.ignored(&workspace.root, &list, None)?.into_iter().collect();
+    let shown: Vec<&RelPath> = asked.into_iter().filter(|path| !ignored.contains(path.as_path())).collect();
+    if shown.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let literal = |path: &&RelPath| {
+        let mut pathspec = OsString::from(":(literal)");
+        pathspec.push(path.as_path());
+        pathspec
+    };
+    let args: Vec<_> = std::iter::once("--".into()).chain(shown.iter().map(literal)).collect();
+    let tracked: BTreeSet<PathBuf> = overlay.git.ls_files(&workspace.root, &args)?.into_iter().collect();
+    let why = |path: &Path| if tracked.contains(path) { LeftAlone::Tracked } else { LeftAlone::NotIgnored };
+    Ok(shown.into_iter().map(|path| (path.clone(), why(path.as_path()))).collect())
+}
