@@ -1,138 +1,88 @@
-//! Reads lines of `.sweatshop-env` as its readers do: a POSIX shell, and direnv's `dotenv`, which follows `LINE` in
-//! go-dotenv (github.com/direnv/go-dotenv, parse.go).
+//! Reads a line of `.sweatshop-env` as direnv's `dotenv` does, which follows `LINE` in go-dotenv
+//! (github.com/direnv/go-dotenv, parse.go), with the values as a POSIX shell sees them.
+
+use shopfloor_core::hash::Digest;
 
 use crate::variable;
 
-pub fn first_line(bytes: &[u8]) -> &[u8] {
-    bytes.split(|b| *b == b'\n').next().unwrap_or_default()
+/// The value of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VarValue {
+    /// This text.
+    Text(String),
+    /// The whole line, when only a shell can evaluate it (`A=$HOME/x`) or it is not UTF-8.
+    Opaque(Vec<u8>),
 }
 
-/// The bytes after the first `length` bytes and the line end that follows them.
-pub fn after(bytes: &[u8], length: usize) -> &[u8] {
-    bytes.get(length + 1..).unwrap_or_default()
-}
-
-/// Splits lines as direnv does.
-pub fn segments(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes.split(|b| matches!(b, b'\r' | b'\n')).filter(|segment| !segment.is_empty())
-}
-
-/// A line as direnv reads it: an assignment, nothing (`Some(None)`), or an error for which direnv refuses the whole
-/// file (`None`). Variables such as `$X` are not expanded.
-pub fn direnv(line: &[u8]) -> Option<Option<(&str, &str)>> {
-    let line = std::str::from_utf8(line).ok()?.trim_matches(is_space);
-    if line.is_empty() || line.starts_with('#') {
-        return Some(None);
-    }
-    let bare =
-        line.strip_prefix("export").filter(|rest| rest.starts_with(is_space)).map(|r| r.trim_start_matches(is_space));
-    // The name itself may be `export`.
-    bare.and_then(direnv_assignment).or_else(|| direnv_assignment(line)).map(Some)
-}
-
-fn direnv_assignment(line: &str) -> Option<(&str, &str)> {
-    let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(line.len());
-    let (name, rest) = line.split_at(end);
-    let value = match rest.trim_start_matches(is_space).strip_prefix('=') {
-        Some(value) => value.trim_start_matches(is_space),
-        None => rest.strip_prefix(':').filter(|value| value.starts_with(is_space))?.trim_start_matches(is_space),
-    };
-    let is_end = |rest: &str| {
-        let rest = rest.trim_matches(is_space);
-        rest.is_empty() || rest.starts_with('#')
-    };
-    for quote in ['\'', '"'] {
-        // Ends at the last quote that is followed by nothing but a comment.
-        let ends = value.strip_prefix(quote).into_iter().flat_map(|inner| inner.rmatch_indices(quote));
-        if let Some((at, _)) = ends.into_iter().find(|(at, _)| is_end(&value[at + 2..])) {
-            return Some((name, &value[1..=at])).filter(|_| !name.is_empty());
+impl VarValue {
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            VarValue::Text(text) => Some(text),
+            VarValue::Opaque(_) => None,
         }
     }
-    let end = value.find(|c: char| is_space(c) || c == '#').unwrap_or(value.len());
-    (!name.is_empty() && is_end(&value[end..])).then(|| (name, &value[..end]))
 }
 
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c')
+/// The beginning of the name of a line that is no assignment. A part of the line's hash follows.
+const UNKNOWN: &str = "line:";
+
+/// The variable that a line sets. A line that is no assignment gets a name of its own, so that a person sees it.
+pub fn read(line: &[u8]) -> (String, VarValue) {
+    let opaque = || VarValue::Opaque(line.to_vec());
+    match assignment(line.trim_ascii()) {
+        Some((name, word)) => {
+            let text = word_text(word).filter(|_| variable::is_valid_name(name));
+            (name.to_owned(), text.map_or_else(opaque, VarValue::Text))
+        }
+        None => (format!("{UNKNOWN}{}", &Digest::of(line).to_string()[..8]), opaque()),
+    }
 }
 
-/// Splits `export NAME=WORD` or `NAME=WORD` into the name and the rest.
-pub fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
-    let line = line.trim_ascii_start();
-    let line = match line.strip_prefix(b"export") {
-        Some(rest) if rest.starts_with(b" ") || rest.starts_with(b"\t") => rest.trim_ascii_start(),
-        _ => line,
-    };
-    let equals = line.iter().position(|b| *b == b'=')?;
-    let name = std::str::from_utf8(&line[..equals]).ok().filter(|n| variable::is_valid_name(n))?;
-    Some((name, &line[equals + 1..]))
+/// Splits `NAME=WORD`, `NAME = WORD` or `NAME: WORD`, with `export` or without it, into the name and the word.
+fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
+    let bare = line.strip_prefix(b"export").filter(|rest| rest.starts_with(b" ") || rest.starts_with(b"\t"));
+    // The name itself may be `export`.
+    bare.and_then(|rest| named_word(rest.trim_ascii_start())).or_else(|| named_word(line))
 }
 
-/// A word as a shell reads it, and the length of the logical line that it begins.
-pub struct ScannedWord {
-    pub word: Word,
-    pub length: usize,
+fn named_word(line: &[u8]) -> Option<(&str, &[u8])> {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+    let (name, rest) = line.split_at(line.iter().take_while(|byte| is_name(byte)).count());
+    let is_blank = |rest: &&[u8]| rest.first().is_some_and(u8::is_ascii_whitespace);
+    let word = rest.trim_ascii_start().strip_prefix(b"=").or_else(|| rest.strip_prefix(b":").filter(is_blank))?;
+    let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
+    // Without a blank before it, `#` begins no comment.
+    Some((name, if word.trim_ascii_start().starts_with(b"#") { word } else { word.trim_ascii_start() }))
 }
 
-pub enum Word {
-    /// The text that a shell would see, without evaluating anything.
-    Text(String),
-    /// Expansions, several words, more than one line, not UTF-8.
-    Other,
-    /// A quote never closes.
-    Open,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Quote {
-    None,
-    Single,
-    Double,
-}
-
-/// Reads as a shell does, to the end of the logical line, which quotes and escaped line ends continue.
-pub fn scan(bytes: &[u8]) -> ScannedWord {
-    let (mut text, mut plain, mut quote, mut ended) = (Vec::new(), true, Quote::None, false);
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let next = bytes.get(at + 1).copied();
+/// The text of a word, without evaluating anything. None for expansions, several words, and quotes that do not close.
+fn word_text(word: &[u8]) -> Option<String> {
+    let (mut text, mut quote, mut at) = (Vec::new(), None, 0);
+    while let Some(&byte) = word.get(at) {
         at += 1;
         match (quote, byte) {
-            (Quote::None, b'\n') => {
-                at -= 1;
+            (None, b' ' | b'\t') => {
+                let rest = word[at..].trim_ascii_start();
+                if !rest.is_empty() && !rest.starts_with(b"#") {
+                    return None;
+                }
                 break;
             }
-            (Quote::None, b' ' | b'\t') => ended = true,
-            (Quote::None, b'#') if ended && matches!(bytes[at - 2], b' ' | b'\t') => {
-                at += first_line(&bytes[at..]).len();
-            }
-            (Quote::None, _) if ended && plain => {
-                plain = false;
-                at -= 1;
-            }
-            (Quote::None, b'\'') => quote = Quote::Single,
-            (Quote::None, b'"') => quote = Quote::Double,
-            (Quote::Single, b'\'') | (Quote::Double, b'"') => quote = Quote::None,
-            (Quote::None, b'\\') | (Quote::Double, b'\\') => {
-                let last = next == Some(b'\n') && at + 1 == bytes.len();
-                at += usize::from(next.is_some() && !last);
-                match (quote, next) {
-                    (_, None | Some(b'\n')) => plain = false,
-                    (Quote::Double, Some(b'n')) => text.push(b'\n'),
-                    (Quote::Double, Some(b)) if !matches!(b, b'"' | b'$' | b'\\' | b'`') => text.extend([b'\\', b]),
-                    (_, Some(b)) => text.push(b),
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (Some(open), byte) if byte == open => quote = None,
+            (None | Some(b'"'), b'\\') => {
+                let escaped = *word.get(at)?;
+                at += 1;
+                match (quote, escaped) {
+                    (Some(_), b'n') => text.push(b'\n'),
+                    (Some(_), byte) if !matches!(byte, b'"' | b'$' | b'\\' | b'`') => text.extend([b'\\', byte]),
+                    (_, byte) => text.push(byte),
                 }
             }
-            (Quote::None, b'~') if at == 1 => plain = false,
-            (Quote::None, b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b'\r') => plain = false,
-            (Quote::None | Quote::Double, b'$' | b'`') | (_, b'\n') => plain = false,
+            (None, b'~') if at == 1 => return None,
+            (None, b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')') | (None | Some(b'"'), b'$' | b'`') => return None,
             (_, byte) => text.push(byte),
         }
     }
-    let word = match String::from_utf8(text) {
-        _ if quote != Quote::None => Word::Open,
-        Ok(text) if plain && !text.contains('\0') => Word::Text(text),
-        _ => Word::Other,
-    };
-    ScannedWord { word, length: at }
+    String::from_utf8(text).ok().filter(|text| quote.is_none() && !text.contains('\0'))
 }

@@ -108,11 +108,6 @@ pub fn load_all(repo: &Repo) -> Result<Vec<RemovedWorktree>> {
 }
 
 impl RemovedWorktree {
-    /// The `.sweatshop-env` that the worktree had.
-    pub fn env_file(&self) -> &EnvFile {
-        &self.now
-    }
-
     /// The changes that nobody has decided about yet.
     pub fn changes(&self) -> Vec<Change> {
         changes(&self.before, &self.now)

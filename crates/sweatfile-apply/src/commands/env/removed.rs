@@ -12,7 +12,7 @@ use super::change::{ChangeLine, RemovedFrom, Values, ask, describe, print_answer
 use super::promotion::promote;
 use crate::facts::LayerDirs;
 use crate::failure::FailureKind;
-use crate::plan::review::{Answer, check_bound};
+use crate::plan::review::Answer;
 use crate::removed::{self, RemovedWorktree};
 use crate::review::Change;
 use crate::worktree::OpenWorktree;
@@ -72,11 +72,6 @@ pub fn review(
     let _lock = if ui.is_dry() { None } else { Some(removed::lock(&worktree.repo)?) };
     let all = select(env, worktree, selected)?;
     let Decisions { decided, open } = collect_answers(ui, &all, given)?;
-    for (at, removed) in all.iter().enumerate() {
-        let own = || decided.iter().filter(move |decided| decided.at == at);
-        let answer_of = |key: &str| own().find(|own| own.change.key == key).map(|own| own.answer);
-        check_bound(removed.env_file(), answer_of, own().map(|own| own.change.key.as_str()))?;
-    }
     let promoted = promoted(&decided)?;
     // Promoting comes first because it can be refused. After a kill the rest is simply asked again.
     promote(ui, env, worktree, dirs, &promoted)?;

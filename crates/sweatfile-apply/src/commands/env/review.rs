@@ -109,7 +109,5 @@ fn collect_answers(
         };
         answers.extend(answer.map(|answer| (change.key.clone(), (answer, change))));
     }
-    let answer_of = |key: &str| answers.get(key).map(|(answer, _)| *answer);
-    plan::check_bound(&require_usable(worktree)?.variables(), answer_of, answers.keys().map(String::as_str))?;
     Ok(answers)
 }
