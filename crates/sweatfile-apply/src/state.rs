@@ -56,11 +56,6 @@ pub fn record(git_dir: &Path) -> PathBuf {
     dir_below(git_dir).join("record.json")
 }
 
-/// The random id that tells a worktree from a later one at the same path.
-pub fn worktree_id(git_dir: &Path) -> PathBuf {
-    dir_below(git_dir).join("id")
-}
-
 /// The ports of all worktrees of the repository.
 pub fn ports(repo: &Repo) -> PathBuf {
     repo.shared_state(TOOL).join("ports.json")
@@ -76,14 +71,9 @@ pub fn promote_lock(repo: &Repo) -> PathBuf {
     dir_below(&repo.home.common_dir).join("promote.lock")
 }
 
-/// LeftoverItem removed worktrees had added to `.sweatshop-env`: one directory per worktree.
+/// The `.sweatshop-env` of removed worktrees.
 pub fn removed_dir(repo: &Repo) -> PathBuf {
     dir_below(&repo.home.common_dir).join("removed")
-}
-
-/// Held while a person decides about the additions of removed worktrees.
-pub fn removed_lock(repo: &Repo) -> PathBuf {
-    removed_dir(repo).join("lock")
 }
 
 /// Parses a JSON state file. A version newer than `known` is refused before anything else is read; for a

@@ -9,7 +9,7 @@ mod sweatfile;
 
 pub use self::env_file::write_env_file;
 pub use self::place::{place, placing_failure, reserve_ports};
-pub use self::promote::{follow_promotion, write_promotion};
+pub use self::promote::promote;
 pub use self::remove::{RemovedItems, remove};
 pub use self::setup::setup;
 pub use self::sweatfile::write_sweatfile;

@@ -101,7 +101,7 @@ pub fn ask_about_all(
         Ok(())
     };
     ask_about(layers.approvable(&repo.home))?;
-    if layers.repo().is_some_and(|layer| layer.approval == ApprovalStatus::Required) {
+    if layers.repo().approval == ApprovalStatus::Required {
         remember_used(env, worktree, dirs)?;
     }
     // Which files hold setup back depends on which layers count after these answers.

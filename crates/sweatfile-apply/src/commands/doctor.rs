@@ -7,6 +7,7 @@ use shopfloor_core::approval::Approvals;
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::ui::Ui;
 
@@ -15,8 +16,8 @@ use crate::excludes;
 use crate::facts::LayerDirs;
 use crate::ports;
 use crate::record::{self, Record};
-use crate::removed;
 use crate::snapshot;
+use crate::state;
 use crate::worktree::OpenWorktree;
 
 /// Show what is wrong with the records of this worktree, and how to repair it: exit 0 if nothing is, 1 if something is
@@ -73,11 +74,12 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
         Ok(None) => Finding::good("snapshot", "there is none"),
         Err(failure) => unreadable("snapshot", &failure),
     });
-    findings.push(match removed::load_all(repo) {
-        Ok(all) if all.is_empty() => Finding::good("removed", "no removed worktree waits for a review"),
+    let removed = state::removed_dir(repo);
+    findings.push(match fs::list(&removed) {
+        Ok(all) if all.is_empty() => Finding::good("removed", "no variables of removed worktrees are kept"),
         Ok(all) => Finding::good(
             "removed",
-            format!("{} removed worktrees wait for `sweatfile-apply env review --removed`", all.len()),
+            format!("variables of {} removed worktrees are in {}", all.len(), removed.display()),
         ),
         Err(failure) => unreadable("removed", &failure),
     });

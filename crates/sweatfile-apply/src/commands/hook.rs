@@ -4,7 +4,6 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hook_command::{self, HookCommand};
-use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use super::apply::{ApplyOptions, set_up};
@@ -35,7 +34,7 @@ fn after_creation(ui: &Ui, env: &Env, dirs: &LayerDirs, mut git: Git) -> Result<
     Ok(applied.failure.or(applied.unapproved))
 }
 
-/// Keeps the variables that neither a sweatfile nor a review put into the worktree.
+/// Keeps `.sweatshop-env` if it has variables that neither a sweatfile nor a review put there.
 fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
     let worktree = OpenWorktree::open(env, git, repo)?;
     let now = match facts::read_env_file(&worktree.root)? {
@@ -54,21 +53,17 @@ fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String
         applied.for_each(|(key, value)| file.set(key, &VarValue::Text(value.clone())));
         file
     };
-    let before = snapshot.unwrap_or_else(applied);
-    let kept = match ui.is_dry() {
-        true => review::changes(&before, &now),
-        false => removed::keep(&worktree.repo, &worktree.path, &before, &now, &time::render(env.now))?,
-    };
-    if kept.is_empty() {
+    let changes = review::changes(&snapshot.unwrap_or_else(applied), &now);
+    if changes.is_empty() {
         return Ok(Vec::new());
     }
-    let keys: Vec<&str> = kept.iter().map(|change| change.key.as_str()).collect();
-    let word = if ui.is_dry() { "would keep" } else { "kept" };
-    Ok(vec![format!(
-        "{word} {} of {}; decide about them with `sweatfile-apply env review --removed`",
-        keys.join(", "),
-        worktree.path.display()
-    )])
+    let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
+    let what = format!("{} of {}", keys.join(", "), worktree.path.display());
+    if ui.is_dry() {
+        return Ok(vec![format!("would keep {what}")]);
+    }
+    let kept = removed::keep(&worktree, &now)?;
+    Ok(vec![format!("kept {what}, in {}", kept.display())])
 }
 
 /// The answer when `.sweatshop-env` cannot be used. A link loses nothing if its target stays; everything else is a

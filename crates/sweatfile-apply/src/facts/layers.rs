@@ -115,9 +115,8 @@ impl Layers {
     /// The files of the repository that need approval.
     pub fn approvable(&self, home: &Home) -> Vec<Approvable> {
         let repo = self.repo();
-        let path = repo.map_or_else(|| home.checkout.join(FILE), |l| l.path.clone());
-        let bytes = repo.and_then(|l| l.text.as_ref()).map(|t| t.bytes.clone());
-        let sweatfile = Approvable { name: FILE.to_owned(), path, bytes };
+        let bytes = repo.text.as_ref().map(|t| t.bytes.clone());
+        let sweatfile = Approvable { name: FILE.to_owned(), path: repo.path.clone(), bytes };
         let settings = self.config.guarded_text.as_ref().map(|text| Approvable {
             name: config::REPOSITORY_FILE.to_owned(),
             path: home.checkout.join(config::REPOSITORY_FILE),
@@ -127,8 +126,8 @@ impl Layers {
     }
 
     /// The repository's layer.
-    pub fn repo(&self) -> Option<&Layer> {
-        self.layers.iter().find(|l| l.name == LayerName::Repo)
+    pub fn repo(&self) -> &Layer {
+        self.layers.last().expect("the repository's layer is always there, as the last one")
     }
 
     /// The warnings about the layers, each with `FILE:LINE:COLUMN`.

@@ -32,8 +32,8 @@ fn held_line(held: &HeldFile) -> String {
 }
 
 fn left_out(layers: &Layers) -> Option<Failure> {
-    let sweatfile =
-        layers.repo().filter(|l| l.approval == ApprovalStatus::Required).map(|l| l.path.display().to_string());
+    let repo = layers.repo();
+    let sweatfile = (repo.approval == ApprovalStatus::Required).then(|| repo.path.display().to_string());
     let settings = layers.config.unapproved.then(|| config::REPOSITORY_FILE.to_owned());
     let file = sweatfile.or(settings)?;
     Some(FailureKind::Unapproved.failure(format!("{file} is not approved, so it was left out")))

@@ -2,8 +2,6 @@
 
 mod change;
 mod diff;
-mod promotion;
-mod removed;
 mod review;
 mod snapshot;
 
@@ -25,7 +23,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, command: &Command) -> Result<Ex
     let worktree = OpenWorktree::find(env)?;
     match command {
         Command::Snapshot(args) => snapshot::run(ui, &worktree, args),
-        Command::Diff(args) => diff::run(ui, env, &worktree, args),
+        Command::Diff(args) => diff::run(ui, &worktree, args),
         Command::Review(args) => review::run(ui, env, &worktree, dirs, args),
     }
 }
