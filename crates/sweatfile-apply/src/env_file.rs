@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::env_reader;
-pub use crate::env_reader::VarValue;
+use crate::variable;
+pub use crate::variable::VarValue;
 
 /// The file's name at the top of the worktree.
 pub const FILE: &str = ".sweatshop-env";
@@ -62,7 +62,7 @@ impl EnvFile {
             rest = after.get(end.len()..).unwrap_or_default();
             // Below a line that may go on, what looks like a comment may be a command for a shell.
             let is_comment = is_plain && line.trim_ascii_start().starts_with(b"#");
-            let var = (!is_comment && !line.trim_ascii().is_empty()).then(|| env_reader::read(line));
+            let var = (!is_comment && !line.trim_ascii().is_empty()).then(|| variable::read(line));
             let line = EnvLine { raw: [line, end].concat(), var };
             is_plain &= line.is_plain();
             file.lines.push(line);
@@ -87,7 +87,7 @@ impl EnvFile {
             return;
         }
         let mut raw = match value {
-            VarValue::Text(text) => format!("{name}={}", quote(text).0).into_bytes(),
+            VarValue::Text(text) => format!("{name}={}", quote(text)).into_bytes(),
             VarValue::Opaque(raw) => raw.clone(),
         };
         raw.push(b'\n');
@@ -118,25 +118,14 @@ impl EnvFile {
     }
 }
 
-/// Which readers understand a spelling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readers {
-    /// direnv's `dotenv` and `sh`.
-    Both,
-    /// Only `sh`, because direnv 2.32 mangles `\$` in double quotes.
-    ShOnly,
-    /// Perhaps direnv, but not `sh`: a newline cannot be spelled for it on one line.
-    NotSh,
-}
-
 /// The spelling of a value after `KEY=`, never with a raw newline.
-pub fn quote(value: &str) -> (String, Readers) {
+pub fn quote(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:@%+,=-".contains(c);
     if value.chars().all(plain) {
-        return (value.to_owned(), Readers::Both);
+        return value.to_owned();
     }
     if !value.contains(['\'', '\n']) {
-        return (format!("'{value}'"), Readers::Both);
+        return format!("'{value}'");
     }
     let mut quoted = String::from("\"");
     for c in value.chars() {
@@ -146,15 +135,19 @@ pub fn quote(value: &str) -> (String, Readers) {
             c => quoted.push(c),
         }
     }
-    quoted.push('"');
-    let readers = if value.contains('\n') {
-        Readers::NotSh
-    } else if value.contains(['$', '\\', '`']) {
-        Readers::ShOnly
+    quoted + "\""
+}
+
+/// What is wrong with every spelling of a value, if there is none that both direnv and a shell understand.
+pub fn spelling_problem(value: &str) -> Option<String> {
+    if value.contains('\n') {
+        Some(format!("contains a newline, which {FILE} cannot carry to sh (setup commands see the real one)"))
+    } else if value.contains('\'') && value.contains(['$', '\\', '`']) {
+        // direnv 2.32 mangles `\$` in double quotes.
+        Some(format!("has no spelling that sh and direnv read alike ({FILE} is right for sh)"))
     } else {
-        Readers::Both
-    };
-    (quoted, readers)
+        None
+    }
 }
 
 #[cfg(test)]

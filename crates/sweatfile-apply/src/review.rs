@@ -1,7 +1,6 @@
 //! Env review: the changes to `.sweatshop-env` since the snapshot, and the edit that promotes a variable into a
 //! sweatfile.
 
-use serde::Serialize;
 use shopfloor_core::text::Position;
 use toml_edit::{DocumentMut, Item, Table, TomlError, Value};
 
@@ -12,27 +11,22 @@ use crate::sweatfile::{self, toml_string};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub key: String,
-    pub kind: ChangeKind,
     pub old: Option<VarValue>,
     pub new: VarValue,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChangeKind {
-    Added,
-    Changed,
+impl Change {
+    /// In a word.
+    pub fn kind(&self) -> &'static str {
+        if self.old.is_some() { "changed" } else { "added" }
+    }
 }
 
 /// The added and changed variables, compared by value and sorted by key; see [`removed`] for the rest.
 pub fn changes(before: &EnvFile, now: &EnvFile) -> Vec<Change> {
     let differing = now.vars().filter(|(key, new)| before.value(key) != Some(new));
     differing
-        .map(|(key, new)| {
-            let old = before.value(key).cloned();
-            let kind = if old.is_some() { ChangeKind::Changed } else { ChangeKind::Added };
-            Change { key: key.to_owned(), kind, old, new: new.clone() }
-        })
+        .map(|(key, new)| Change { key: key.to_owned(), old: before.value(key).cloned(), new: new.clone() })
         .collect()
 }
 
@@ -119,8 +113,8 @@ mod tests {
     fn changes_compare_values_and_leave_out_removals() {
         let before = EnvFile::parse(b"A=1\nC=3\nD='4'\n");
         let now = EnvFile::parse(b"D=4\nB=2\nA=9\n");
-        let found: Vec<_> = changes(&before, &now).into_iter().map(|c| (c.key, c.kind, c.new)).collect();
-        assert_eq!(found, [("A".into(), ChangeKind::Changed, text("9")), ("B".into(), ChangeKind::Added, text("2"))]);
+        let found: Vec<_> = changes(&before, &now).into_iter().map(|c| (c.kind(), c.key, c.new)).collect();
+        assert_eq!(found, [("changed", "A".into(), text("9")), ("added", "B".into(), text("2"))]);
         assert_eq!(removed(&before, &now), ["C"]);
     }
 

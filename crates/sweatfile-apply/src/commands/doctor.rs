@@ -13,7 +13,7 @@ use shopfloor_core::ui::Ui;
 
 use super::apply::{self, ApplyOptions};
 use crate::excludes;
-use crate::facts::LayerDirs;
+use crate::flags::LayerFlags;
 use crate::ports;
 use crate::record::{self, Record};
 use crate::snapshot;
@@ -36,7 +36,7 @@ enum Repair {
     ReleaseExcludes(BTreeSet<String>),
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     doctor::run(ui, &check(env, &worktree), args.doctor, |repair| match repair {
         Repair::ApplyAgain => {
@@ -60,29 +60,17 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
         ),
         Ok(record) => Finding::good("record", format!("{} files placed", record.files.len())),
     }];
-    findings.push(match ports::count(repo) {
-        Ok(count) => Finding::good("ports", format!("{count} assigned in this repository")),
-        Err(failure) => unreadable("ports", &failure),
-    });
+    let mut look = |check, found: Result<String>| {
+        findings.push(found.map_or_else(|failure| unreadable(check, &failure), |found| Finding::good(check, found)));
+    };
+    look("ports", ports::count(repo).map(|count| format!("{count} assigned in this repository")));
     let approved = Approvals::load(env).and_then(|approvals| approvals.count(&repo.home.common_dir));
-    findings.push(match approved {
-        Ok(count) => Finding::good("approvals", format!("{count} of this clone")),
-        Err(failure) => unreadable("approvals", &failure),
-    });
-    findings.push(match snapshot::load(worktree) {
-        Ok(Some(_)) => Finding::good("snapshot", "there is one; `sweatfile-apply env review` ends it"),
-        Ok(None) => Finding::good("snapshot", "there is none"),
-        Err(failure) => unreadable("snapshot", &failure),
-    });
+    look("approvals", approved.map(|count| format!("{count} of this clone")));
+    let snapshot = |taken| if taken { "there is one; `sweatfile-apply env review` ends it" } else { "there is none" };
+    look("snapshot", snapshot::load(worktree).map(|taken| snapshot(taken.is_some()).to_owned()));
     let removed = state::removed_dir(repo);
-    findings.push(match fs::list(&removed) {
-        Ok(all) if all.is_empty() => Finding::good("removed", "no variables of removed worktrees are kept"),
-        Ok(all) => Finding::good(
-            "removed",
-            format!("variables of {} removed worktrees are in {}", all.len(), removed.display()),
-        ),
-        Err(failure) => unreadable("removed", &failure),
-    });
+    let kept = fs::list(&removed).map(|all| all.len());
+    look("removed", kept.map(|count| format!("variables of {count} removed worktrees are in {}", removed.display())));
     findings.push(match unused_excludes(env, repo) {
         Ok(patterns) if patterns.is_empty() => Finding::good("excludes", "every line is used"),
         Ok(patterns) => Finding {
@@ -98,7 +86,7 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
 
 /// Our exclude lines that no worktree's record names, and that hide nothing.
 fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
-    let (used, _) = record::excludes_used(repo)?;
+    let (used, _) = record::excludes_used(repo, None)?;
     let unused: BTreeSet<String> =
         excludes::own(&repo.read_exclude()?).into_iter().filter(|own| !used.contains(own)).collect();
     if unused.is_empty() {
@@ -118,7 +106,7 @@ fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
 /// Deletes lines, unless a worktree has come to rely on them.
 fn release(repo: &Repo, patterns: &BTreeSet<String>) -> Result<()> {
     repo.rewrite_exclude(|text| {
-        let (used, _) = record::excludes_used(repo)?;
+        let (used, _) = record::excludes_used(repo, None)?;
         Ok(excludes::without(text, &patterns.difference(&used).cloned().collect()).0)
     })
 }

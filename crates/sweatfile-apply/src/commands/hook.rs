@@ -1,5 +1,7 @@
 //! `hook`: sets up a worktree that git has created, and keeps the variables of one that is about to be removed.
 
+use std::path::PathBuf;
+
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
@@ -8,7 +10,8 @@ use shopfloor_core::ui::Ui;
 
 use super::apply::{ApplyOptions, set_up};
 use crate::env_file::{self, EnvFile, VarValue};
-use crate::facts::{self, CurrentEnvFile, LayerDirs};
+use crate::facts::{self, CurrentEnvFile};
+use crate::flags::LayerFlags;
 use crate::record::Record;
 use crate::removed;
 use crate::review;
@@ -16,22 +19,17 @@ use crate::snapshot;
 use crate::state::TOOL;
 use crate::worktree::OpenWorktree;
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, command: HookCommand) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: HookCommand) -> Result<Exit> {
     match hook_command::run_before_removal(ui, env, command, |env, git, repo| before_removal(ui, env, git, repo))? {
         Ok(done) => Ok(done),
         Err(command) => hook_command::run(ui, env, TOOL, command, |called| after_creation(ui, env, dirs, called.git)),
     }
 }
 
-fn after_creation(ui: &Ui, env: &Env, dirs: &LayerDirs, mut git: Git) -> Result<Option<Failure>> {
+fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, mut git: Git) -> Result<Option<Failure>> {
     let repo = git.discover()?;
     let worktree = OpenWorktree::open(env, git, repo)?;
-    let applied = set_up(ui, env, &worktree, dirs, &ApplyOptions::default())?;
-    applied.report.warnings.iter().for_each(|warning| ui.warn(warning));
-    if let (Some(_), Some(unapproved)) = (&applied.failure, &applied.unapproved) {
-        ui.problem(unapproved);
-    }
-    Ok(applied.failure.or(applied.unapproved))
+    Ok(set_up(ui, env, &worktree, dirs, &ApplyOptions::default())?.conclude(ui).1)
 }
 
 /// Keeps `.sweatshop-env` if it has variables that neither a sweatfile nor a review put there.
@@ -70,12 +68,9 @@ fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String
 /// failure, because the removal would lose it.
 fn without_env_file(worktree: &OpenWorktree, why: &str) -> Result<Vec<String>> {
     let path = worktree.path.join(env_file::FILE);
-    let target = path.canonicalize().ok();
-    let goes_too = |target: &std::path::Path| target.starts_with(worktree.path.canonicalize().unwrap_or_default());
-    match target {
-        _ if !path.is_symlink() => {}
-        Some(target) if goes_too(&target) => {}
-        _ => return Ok(Vec::new()),
+    let goes_too = |target: PathBuf| target.starts_with(worktree.path.canonicalize().unwrap_or_default());
+    if path.is_symlink() && !path.canonicalize().is_ok_and(goes_too) {
+        return Ok(Vec::new());
     }
     Err(Failure::failed(format!("cannot keep {}: {why}", env_file::FILE))
         .hint("move it out of the worktree, or remove it"))

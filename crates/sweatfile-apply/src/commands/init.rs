@@ -9,8 +9,8 @@ use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::apply;
-use crate::facts::LayerDirs;
 use crate::failure::FailureKind;
+use crate::flags::LayerFlags;
 use crate::layer::FILE;
 use crate::state;
 
@@ -29,7 +29,7 @@ struct InitAnswer {
     created: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let dir = dirs.repo_root(env, &repo);
     let path = dir.join(FILE);

@@ -36,14 +36,10 @@ impl ReviewPlan {
 
 /// Makes the plan. An answer applies only to the change that was shown: a variable that changed again since stays open.
 pub fn plan(before: &EnvFile, here: &CurrentEnvFile, answers: &BTreeMap<String, (Answer, Change)>) -> ReviewPlan {
-    let empty = EnvFile::default();
-    let now = match here {
-        CurrentEnvFile::File(seen) => &seen.file,
-        _ => &empty,
-    };
+    let now = here.variables();
     let (mut file, mut snapshot) = (now.clone(), before.clone());
     let (mut decided, mut open) = (Vec::new(), Vec::new());
-    for change in changes(before, now) {
+    for change in changes(before, &now) {
         match (answers.get(&change.key).filter(|(_, shown)| *shown == change).map(|(answer, _)| *answer), &change.old) {
             (None, _) => {
                 open.push(change);

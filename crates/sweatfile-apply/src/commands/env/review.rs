@@ -9,14 +9,15 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use super::change::{Values, describe, require_snapshot, require_usable};
+use super::diff::{describe, require_snapshot, require_usable};
 use crate::apply;
 use crate::env_file::EnvFile;
-use crate::facts::{self, LayerDirs, LoadOptions};
+use crate::facts::{self, LoadOptions};
 use crate::failure::FailureKind;
+use crate::flags::LayerFlags;
 use crate::plan::promotion;
 use crate::plan::review::{self as plan, Answer};
-use crate::review::{Change, ChangeKind, changes};
+use crate::review::{Change, changes};
 use crate::snapshot;
 use crate::state;
 use crate::variable;
@@ -58,7 +59,7 @@ impl Args {
     }
 }
 
-pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let given = args.answers()?;
     if given.is_empty() && snapshot::load(worktree)?.is_none() {
         ui.detail("there is no snapshot, so there is nothing to review");
@@ -79,7 +80,7 @@ pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, args: 
     if plan.open.is_empty() {
         return Ok(Exit::Done);
     }
-    let open = plan.open.iter().map(|change| describe(change, Values::Hidden));
+    let open = plan.open.iter().map(|change| describe(change, false));
     Err(FailureKind::Undecided
         .failure("these variables wait for a decision; the snapshot stays")
         .details(open)
@@ -112,7 +113,7 @@ fn collect_answers(
 /// Asks what becomes of a change. Exit 3 when the person quits, which changes nothing.
 fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
     let note = variable::danger_note(&change.key).map(|note| format!(" {note}")).unwrap_or_default();
-    let shown = describe(change, Values::Revealed);
+    let shown = describe(change, true);
     let question = format!("{shown}{note}: [p]romote, [k]eep here, [d]iscard, [q]uit?");
     loop {
         match ui.ask(&question).map(|answer| answer.to_lowercase()).as_deref() {
@@ -138,7 +139,7 @@ fn require_own_snapshot(worktree: &OpenWorktree) -> Result<EnvFile> {
 }
 
 /// Writes variables into the repository's sweatfile, under a lock.
-fn promote(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, changes: &[&Change]) -> Result<()> {
+fn promote(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, changes: &[&Change]) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
@@ -163,13 +164,13 @@ fn promote(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, change
 #[derive(Serialize)]
 struct AnswerLine<'a> {
     key: &'a str,
-    change: ChangeKind,
+    change: &'static str,
     answer: Answer,
 }
 
 fn print_answer(ui: &Ui, change: &Change, answer: Answer) {
     if ui.is_json() {
-        return ui.json(&AnswerLine { key: &change.key, change: change.kind, answer });
+        return ui.json(&AnswerLine { key: &change.key, change: change.kind(), answer });
     }
     let word = match answer {
         Answer::Promote => "promoted",
