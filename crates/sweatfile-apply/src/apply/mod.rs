@@ -12,4 +12,4 @@ pub use self::place::{place, placing_failure};
 pub use self::promote::promote;
 pub use self::remove::{RemovedItems, remove};
 pub use self::setup::setup;
-pub use self::sweatfile::write_sweatfile;
+pub use self::sweatfile::{remove_sweatfile, write_sweatfile};

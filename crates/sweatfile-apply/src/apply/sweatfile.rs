@@ -41,3 +41,11 @@ pub fn write_sweatfile(repo: &Repo, dir: &Path, before: Option<&[u8]>, text: &st
     }
     .hint("run the same command again"))
 }
+
+/// Removes `dir/sweatfile` if it still has this text. The caller holds the worktree's lock.
+pub fn remove_sweatfile(repo: &Repo, dir: &Path, text: &str) -> Result<bool> {
+    let root = Root::open(dir)?;
+    let file = RelPath::parse(FILE).map_err(|e| Failure::failed(e.0))?;
+    let staging = Staging::open(&state::staging(repo), &root)?;
+    staging.remove(&root, &file, &Content::File(Digest::of(text.as_bytes())))
+}
