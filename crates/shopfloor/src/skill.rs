@@ -3,30 +3,17 @@
 /// The directory of skills in a repository. Claude Code and opencode read it.
 pub const DIR: &str = ".claude/skills";
 
-/// A file of [`DIR`], and its text.
-pub struct Skill {
-    pub name: &'static str,
-    /// Below the top of the worktree, if it is in [`DIR`].
-    pub file: &'static str,
-    pub text: &'static str,
-}
-
-macro_rules! skill {
-    ($name:literal) => {
-        Skill {
-            name: $name,
-            file: concat!(".claude/skills/", $name, "/SKILL.md"),
-            text: include_str!(concat!("../../../skills/", $name, "/SKILL.md")),
-        }
-    };
-}
-
-/// The skills. `ledger-synth install --claude` writes the ledger's too.
-pub const SKILLS: [Skill; 6] = [
-    skill!("shopfloor"),
-    skill!("sweatfile-apply"),
-    skill!("overlay-sync"),
-    skill!("synthesize-ledgers"),
-    skill!("worktree-spawn"),
-    skill!("worker-ctl"),
+/// The skills: the name of each and its text. `ledger-synth install --claude` writes the ledger's too.
+pub const SKILLS: [(&str, &str); 6] = [
+    ("shopfloor", include_str!("../../../skills/shopfloor/SKILL.md")),
+    ("sweatfile-apply", include_str!("../../../skills/sweatfile-apply/SKILL.md")),
+    ("overlay-sync", include_str!("../../../skills/overlay-sync/SKILL.md")),
+    ("synthesize-ledgers", include_str!("../../../skills/synthesize-ledgers/SKILL.md")),
+    ("worktree-spawn", include_str!("../../../skills/worktree-spawn/SKILL.md")),
+    ("worker-ctl", include_str!("../../../skills/worker-ctl/SKILL.md")),
 ];
+
+/// The file of a skill, in a directory of skills.
+pub fn file(dir: &str, name: &str) -> String {
+    format!("{}/{name}/SKILL.md", dir.trim_end_matches('/'))
+}

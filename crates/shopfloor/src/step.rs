@@ -24,12 +24,6 @@ pub fn hooked(step: &str) -> Option<&'static str> {
     }
 }
 
-/// The git settings of the clone that `ledger-synth install` makes.
-pub const LEDGER_SETTINGS: [(&str, &str); 2] = [
-    ("merge.ledger-synth.name", "both sides' events in one ledger"),
-    ("merge.ledger-synth.driver", "ledger-synth merge-driver %O %A %B --path %P --label %Y"),
-];
-
 /// A command and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandWords(pub Vec<String>);
@@ -62,7 +56,7 @@ pub struct Step {
     /// The tool whose git hooks the commands install.
     pub hooks: Option<&'static str>,
     /// The files of the main checkout that the commands may write.
-    pub files: Vec<&'static str>,
+    pub files: Vec<String>,
 }
 
 impl Step {

@@ -1,14 +1,12 @@
 //! The command line: the global flags and the list of commands. Each command's arguments are above the function that
 //! obeys them; doc comments are the help text.
 
-use std::path::PathBuf;
-
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
 use shopfloor_core::hook_command::HookCommand;
 
 use crate::commands::{apply, approvals, approve, check, config, doctor, env, init, remove, revoke, show};
-use crate::facts::LayerDirs;
+use crate::flags::LayerFlags;
 
 /// Set up a git worktree from layered sweatfiles
 ///
@@ -31,22 +29,6 @@ pub struct Cli {
     pub apply: apply::ApplyOptions,
     #[command(subcommand)]
     pub command: Option<Command>,
-}
-
-#[derive(Args, Clone, Debug, Default)]
-pub struct LayerFlags {
-    /// Read the area layer from DIR/sweatfile [env: SWEATFILE_AREA]
-    #[arg(long, value_name = "DIR", global = true, help_heading = "Layers")]
-    pub area: Option<PathBuf>,
-    /// Read the repository layer from DIR/sweatfile instead of the main checkout's
-    #[arg(long, value_name = "DIR", global = true, help_heading = "Layers")]
-    pub repo_root: Option<PathBuf>,
-}
-
-impl LayerFlags {
-    pub fn dirs(self) -> LayerDirs {
-        LayerDirs { area: self.area, repo_root: self.repo_root }
-    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -38,52 +38,39 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     if added.is_empty() {
         return text.to_vec();
     }
-    let mut out = Vec::with_capacity(text.len() + added.len() + 64);
-    if let Some((begin, end)) = block(text) {
-        let own = format!("{}\n", env_file::FILE).into_bytes();
-        let is_last = lines_with_ends(&text[begin..end]).last() == Some(own.as_slice());
-        let end = if is_last { end - own.len() } else { end };
-        out.extend(&text[..end]);
-        out.extend(added);
-        out.extend(&text[end..]);
-        return out;
-    }
-    out.extend(text);
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        out.push(b'\n');
-    }
-    out.extend(format!("{BEGIN}\n").bytes());
-    out.extend(added);
-    out.extend(format!("{END}\n").bytes());
-    out
+    let Some((head, body, tail)) = block(text) else {
+        let end: &[u8] = if text.is_empty() || text.ends_with(b"\n") { b"" } else { b"\n" };
+        return [text, end, BEGIN.as_bytes(), b"\n", &added, END.as_bytes(), b"\n"].concat();
+    };
+    let own = format!("{}\n", env_file::FILE).into_bytes();
+    let is_last = lines_with_ends(body).last() == Some(own.as_slice());
+    let (body, last) = body.split_at(if is_last { body.len() - own.len() } else { body.len() });
+    [head, body, &added, last, tail].concat()
 }
 
 /// The patterns in our block.
 pub fn own(text: &[u8]) -> Vec<String> {
-    let Some((begin, end)) = block(text) else { return Vec::new() };
-    let body = &text[begin + line_length(&text[begin..])..end];
+    let body = block(text).map_or(&b""[..], |(_, body, _)| body);
     lines_with_ends(body).map(|line| String::from_utf8_lossy(line.trim_ascii_end()).into_owned()).collect()
 }
 
 /// Removes these patterns from our block, and the block itself once it is empty. Also returns the patterns that were
 /// in it.
 pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> (Vec<u8>, Vec<String>) {
-    let Some((begin, end)) = block(text) else { return (text.to_vec(), Vec::new()) };
-    let body_start = begin + line_length(&text[begin..]);
-    let pattern = |line: &[u8]| patterns.iter().find(|p| p.as_bytes() == line.trim_ascii_end());
-    let (mut body, mut removed) = (Vec::new(), Vec::new());
-    for line in lines_with_ends(&text[body_start..end]) {
-        match pattern(line) {
+    let Some((head, body, tail)) = block(text) else { return (text.to_vec(), Vec::new()) };
+    let (mut kept, mut removed) = (Vec::new(), Vec::new());
+    for line in lines_with_ends(body) {
+        match patterns.iter().find(|pattern| pattern.as_bytes() == line.trim_ascii_end()) {
             Some(pattern) => removed.push(pattern.clone()),
-            None => body.extend(line),
+            None => kept.extend(line),
         }
     }
-    let after = end + line_length(&text[end..]);
-    let rest = match body.is_empty() {
-        true => [&text[..begin], &text[after..]].concat(),
-        false => [&text[..body_start], &body, &text[end..]].concat(),
-    };
-    (rest, removed)
+    if !kept.is_empty() {
+        return ([head, &kept, tail].concat(), removed);
+    }
+    let length = |marker: Option<&[u8]>| marker.map_or(0, <[u8]>::len);
+    let begin = head.len() - length(lines_with_ends(head).last());
+    ([&head[..begin], &tail[length(lines_with_ends(tail).next())..]].concat(), removed)
 }
 
 /// The pattern for exactly this path at the top of a worktree, as a TOML string.
@@ -91,14 +78,13 @@ pub fn pattern_for(path: &RelPath) -> String {
     toml_string(&path.pattern())
 }
 
-/// The positions of our block's two markers.
-fn block(text: &[u8]) -> Option<(usize, usize)> {
-    let mut at = 0;
-    let mut begin = None;
+/// The text up to the lines in our block, these lines, and the text from the line that ends the block.
+fn block(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (mut at, mut begin) = (0, None);
     for line in lines_with_ends(text) {
         match (line.trim_ascii_end(), begin) {
-            (l, None) if l == BEGIN.as_bytes() => begin = Some(at),
-            (l, Some(begin)) if l == END.as_bytes() => return Some((begin, at)),
+            (l, None) if l == BEGIN.as_bytes() => begin = Some(at + line.len()),
+            (l, Some(begin)) if l == END.as_bytes() => return Some((&text[..begin], &text[begin..at], &text[at..])),
             _ => {}
         }
         at += line.len();
@@ -112,10 +98,6 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn lines_with_ends(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|b| *b == b'\n')
-}
-
-fn line_length(text: &[u8]) -> usize {
-    lines_with_ends(text).next().map_or(0, <[u8]>::len)
 }
 
 #[cfg(test)]

@@ -171,9 +171,7 @@ impl MergedLayers {
             })
             .collect()
     }
-}
 
-impl MergedLayers {
     /// The result as a TOML table. `resolve` gives the path that a `source` or `copy` of an entry names, and `secret`
     /// the form in which values and contents are printed.
     pub fn to_toml(&self, resolve: impl Fn(&MergedFile, &str) -> PathBuf, secret: impl Fn(&str) -> String) -> Table {
@@ -213,31 +211,11 @@ impl Body {
     }
 }
 
-/// The area directory of a checkout: the first component of its path below the home directory.
-///
-/// There is none when the checkout is not below home or is itself that directory. There is also none when the
-/// directory lies in a git worktree: its sweatfile would belong to a repository, and yet be trusted. `is_worktree`
-/// tells whether a directory is the top of a worktree.
-pub fn area(home: &Path, checkout: &Path, is_worktree: impl Fn(&Path) -> bool) -> Result<PathBuf, NoArea> {
-    let below = checkout.strip_prefix(home).map_err(|_| NoArea::OutsideHome)?;
-    let first = below.components().next().ok_or(NoArea::OutsideHome)?;
-    let area = home.join(first);
-    if area == checkout {
-        return Err(NoArea::IsCheckout);
-    }
-    match area.ancestors().find(|dir| is_worktree(dir)) {
-        Some(dir) => Err(NoArea::InWorktree(area.clone(), dir.to_path_buf())),
-        None => Ok(area),
-    }
-}
-
-/// Why there is no area layer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoArea {
-    OutsideHome,
-    IsCheckout,
-    /// The area directory, and the worktree it lies in.
-    InWorktree(PathBuf, PathBuf),
+/// The area directory of a checkout: the first component of its path below the home directory. There is none when the
+/// checkout is not below home or is itself that directory.
+pub fn area(home: &Path, checkout: &Path) -> Option<PathBuf> {
+    let first = checkout.strip_prefix(home).ok()?.components().next()?;
+    Some(home.join(first)).filter(|area| area != checkout)
 }
 
 #[cfg(test)]
@@ -288,15 +266,10 @@ mod tests {
     }
 
     #[test]
-    fn the_area_lies_above_the_checkout_and_outside_any_worktree() {
-        let home = Path::new("/h");
-        let none = |_: &Path| false;
-        assert_eq!(area(home, Path::new("/h/eng/repos/x"), none), Ok("/h/eng".into()));
-        assert_eq!(area(home, Path::new("/h/x"), none), Err(NoArea::IsCheckout));
-        assert_eq!(area(home, Path::new("/srv/x"), none), Err(NoArea::OutsideHome));
-        assert_eq!(area(home, Path::new("/h"), none), Err(NoArea::OutsideHome));
-        let dotfiles = |dir: &Path| dir == Path::new("/h");
-        assert_eq!(area(home, Path::new("/h/eng/x"), dotfiles), Err(NoArea::InWorktree("/h/eng".into(), "/h".into())));
+    fn the_area_lies_above_the_checkout_and_below_home() {
+        let area = |checkout: &str| area(Path::new("/h"), Path::new(checkout));
+        assert_eq!(area("/h/eng/repos/x"), Some("/h/eng".into()));
+        assert_eq!([area("/h/x"), area("/srv/x"), area("/h")], [None, None, None]);
     }
 
     fn any_layer(name: LayerName) -> impl Strategy<Value = Layer> {

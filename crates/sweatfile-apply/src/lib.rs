@@ -6,8 +6,9 @@
 //! - `apply`: the only room that writes into worktrees
 //! - `plan`: the pure decisions
 //! - `facts`: everything that is read
-//! - nouns: `sweatfile`, `layer`, `env_file` and `env_reader`, `variable`, `excludes`, `template`, `ports`, `reads`,
-//!   `approvable`, `review`, `snapshot`, `removed`, `record`, `report`, `worktree`, `failure`, `state`
+//! - nouns: `sweatfile`, `layer`, `env_file`, `variable`, `excludes`, `template`, `ports`, `reads`,
+//!   `approvable`, `review`, `snapshot`, `removed`, `record`, `report`, `worktree`, `failure`, `flags`,
+//!   `state`
 
 mod cli;
 mod commands;
@@ -18,9 +19,9 @@ mod plan;
 
 mod approvable;
 pub mod env_file;
-mod env_reader;
 pub mod excludes;
 mod failure;
+mod flags;
 mod layer;
 mod ports;
 mod reads;
@@ -50,7 +51,7 @@ pub fn main() -> std::process::ExitCode {
 
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    let dirs = &cli.layers.dirs();
+    let dirs = &cli.layers;
     let before = cli.apply;
     if before != commands::apply::ApplyOptions::default() && !matches!(cli.command, None | Some(Command::Apply(_))) {
         return Err(Failure::usage("options of `apply` cannot stand before another command")

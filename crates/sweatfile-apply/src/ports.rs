@@ -15,26 +15,33 @@ use crate::state;
 /// Ports lie below Linux's ephemeral range (32768 and up) and above those of well-known servers.
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 10_000;
-const VERSION: u32 = 1;
 
 /// The ports of each worktree of a repository, by the name of its private git directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortTable {
-    v: u32,
+    v: state::Version,
     worktrees: BTreeMap<String, BTreeMap<String, u16>>,
 }
 
 impl PortTable {
     fn load(repo: &Repo) -> Result<PortTable> {
         let path = state::ports(repo);
-        let Some(bytes) = fs::read_no_follow(&path)? else {
-            return Ok(PortTable { v: VERSION, worktrees: BTreeMap::new() });
-        };
-        let mut table: PortTable = state::parse(&path, &bytes, VERSION, "new ports are then assigned")?;
+        let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(PortTable::default()) };
+        let mut table: PortTable = state::parse(&path, &bytes, "new ports are then assigned")?;
         // No port that was not assigned here counts: an agent can write the file.
         table.worktrees.values_mut().for_each(|own| own.retain(|_, port| (FIRST..FIRST + COUNT).contains(&*port)));
         Ok(table)
+    }
+
+    /// Gives the worktree of `repo` a port for each name, and takes those of worktrees that are gone away.
+    fn assign_in(&mut self, repo: &Repo, names: &BTreeSet<String>) -> Result<BTreeMap<String, u16>> {
+        let id =
+            |git_dir: &Path| git_dir.strip_prefix(&repo.common_dir).unwrap_or(git_dir).to_string_lossy().into_owned();
+        let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(dir)).collect();
+        self.worktrees.retain(|worktree, _| living.contains(worktree));
+        self.assign(&id(&repo.git_dir), names)
+            .ok_or_else(|| Failure::failed("no port is free").hint("remove worktrees that are no longer needed"))
     }
 
     /// Gives `worktree` a port for each name that has none yet. The search starts at a number computed from both
@@ -60,40 +67,28 @@ pub fn count(repo: &Repo) -> Result<usize> {
     Ok(PortTable::load(repo)?.worktrees.values().map(BTreeMap::len).sum())
 }
 
-/// New ports: the table they were chosen from, and the table that contains them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PortReservation {
-    before: PortTable,
-    after: PortTable,
-}
-
-/// Chooses a port for each name in this worktree. A reservation has to be saved before new ports are used.
-pub fn choose(repo: &Repo, names: &BTreeSet<String>) -> Result<(BTreeMap<String, u16>, Option<PortReservation>)> {
+/// The port of each name in this worktree. One that is not reserved may be another worktree's a moment later.
+pub fn choose(repo: &Repo, names: &BTreeSet<String>) -> Result<BTreeMap<String, u16>> {
     if names.is_empty() {
-        return Ok((BTreeMap::new(), None));
+        return Ok(BTreeMap::new());
     }
-    let before = PortTable::load(repo)?;
-    let mut after = before.clone();
-    let id = |git_dir: &Path| git_dir.strip_prefix(&repo.common_dir).unwrap_or(git_dir).to_string_lossy().into_owned();
-    let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(dir)).collect();
-    after.worktrees.retain(|worktree, _| living.contains(worktree));
-    let own = after
-        .assign(&id(&repo.git_dir), names)
-        .ok_or_else(|| Failure::failed("no port is free").hint("remove worktrees that are no longer needed"))?;
-    let reservation = (after != before).then_some(PortReservation { before, after });
-    Ok((own, reservation))
+    PortTable::load(repo)?.assign_in(repo, names)
 }
 
-/// Saves a reservation. Returns `false` when the table has changed since, and the ports must be chosen again.
-pub fn reserve(repo: &Repo, reservation: &PortReservation) -> Result<bool> {
-    let _lock = Lock::take(&state::ports_lock(repo))?;
-    if PortTable::load(repo)? != reservation.before {
-        return Ok(false);
+/// Reserves a port for each name in this worktree.
+pub fn reserve(repo: &Repo, names: &BTreeSet<String>) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
     }
-    let text = serde_json::to_string(&reservation.after);
-    let text = text.map_err(|e| Failure::failed("cannot save the ports").because(e))?;
-    fs::replace(&state::ports(repo), text.as_bytes(), Some(fs::PRIVATE))?;
-    Ok(true)
+    let _lock = Lock::take(&state::ports_lock(repo))?;
+    let mut table = PortTable::load(repo)?;
+    let before = table.clone();
+    table.assign_in(repo, names)?;
+    if table == before {
+        return Ok(());
+    }
+    let text = serde_json::to_string(&table).map_err(|e| Failure::failed("cannot save the ports").because(e))?;
+    fs::replace(&state::ports(repo), text.as_bytes(), Some(fs::PRIVATE))
 }
 
 #[cfg(test)]
@@ -104,7 +99,7 @@ mod tests {
     proptest! {
         #[test]
         fn ports_are_stable_and_never_shared(worktrees in proptest::collection::vec("[a-c]{1,2}", 1..12), names in proptest::collection::btree_set("[a-c]?", 1..4)) {
-            let mut table = PortTable { v: VERSION, worktrees: BTreeMap::new() };
+            let mut table = PortTable::default();
             for worktree in &worktrees {
                 let first = table.assign(worktree, &names).unwrap();
                 prop_assert_eq!(table.assign(worktree, &names).unwrap(), first);

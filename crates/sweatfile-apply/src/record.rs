@@ -19,13 +19,11 @@ use crate::layer::LayerName;
 use crate::state;
 use crate::worktree::OpenWorktree;
 
-const VERSION: u32 = 1;
-
 /// The record of one worktree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    pub v: u32,
+    pub v: state::Version,
     /// The sweatfiles last applied.
     pub layers: BTreeMap<LayerName, Digest>,
     /// The exclude patterns this worktree relies on.
@@ -65,22 +63,6 @@ impl PlacedFile {
     /// Whether apply placed this content.
     pub fn has_content(&self, content: &Content) -> bool {
         *content == self.content || Some(content) == self.replaces.as_ref()
-    }
-}
-
-impl Default for Record {
-    fn default() -> Record {
-        Record {
-            v: VERSION,
-            layers: BTreeMap::new(),
-            excludes: BTreeSet::new(),
-            files: BTreeMap::new(),
-            dirs: BTreeSet::new(),
-            env: BTreeMap::new(),
-            env_pending: BTreeMap::new(),
-            setup: None,
-            is_listed: false,
-        }
     }
 }
 
@@ -134,23 +116,11 @@ impl Record {
     }
 }
 
-/// The exclude patterns that other worktrees of the repository rely on.
-pub fn excludes_used_elsewhere(repo: &Repo) -> Result<(BTreeSet<String>, Vec<Failure>)> {
-    excludes_of(repo, repo.all_git_dirs()?.iter().filter(|dir| **dir != repo.git_dir))
-}
-
-/// The patterns that any worktree of the repository relies on.
-pub fn excludes_used(repo: &Repo) -> Result<(BTreeSet<String>, Vec<Failure>)> {
-    excludes_of(repo, repo.all_git_dirs()?.iter())
-}
-
-/// A worktree whose record cannot be read may rely on all of ours.
-fn excludes_of<'d>(
-    repo: &Repo,
-    git_dirs: impl Iterator<Item = &'d PathBuf>,
-) -> Result<(BTreeSet<String>, Vec<Failure>)> {
+/// The exclude patterns that the worktrees of the repository rely on, but for the one with this private git directory. A
+/// worktree whose record cannot be read may rely on all of ours; its failure is returned too.
+pub fn excludes_used(repo: &Repo, except: Option<&Path>) -> Result<(BTreeSet<String>, Vec<Failure>)> {
     let (mut used, mut unread) = (BTreeSet::new(), Vec::new());
-    for path in git_dirs.map(|dir| state::record(dir)) {
+    for path in repo.all_git_dirs()?.iter().filter(|dir| Some(dir.as_path()) != except).map(|dir| state::record(dir)) {
         match fs::read_no_follow(&path).and_then(|bytes| bytes.map(|bytes| parse(&path, &bytes)).transpose()) {
             Ok(record) => used.extend(record.into_iter().flat_map(|record| record.excludes)),
             Err(failure) => unread.push(failure),
@@ -163,5 +133,5 @@ fn excludes_of<'d>(
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
-    state::parse(path, bytes, VERSION, "what was placed then counts as yours")
+    state::parse(path, bytes, "what was placed then counts as yours")
 }

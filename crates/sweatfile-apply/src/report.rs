@@ -8,7 +8,7 @@ use crate::env_file;
 use crate::layer::{Layer, LayerName};
 
 /// What happened, or would happen, to one item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemAction {
     /// Written, placed or run now.
@@ -17,6 +17,7 @@ pub enum ItemAction {
     Kept,
     Failed,
     /// Already as wanted.
+    #[default]
     Unchanged,
     /// Not done, for the reason given.
     Skipped,
@@ -89,7 +90,7 @@ pub struct EnvLine {
     pub why: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct SetupLine {
     pub command: String,
     pub action: ItemAction,
@@ -109,19 +110,17 @@ impl LayerLine {
 }
 
 impl Report {
-    /// Prints a line for each item that changed, or in a dry run would change, with the reason.
-    pub fn print(&self, ui: &Ui) {
-        let lines = self.lines(ui.is_dry());
-        lines.iter().for_each(|line| ui.line(line));
-        if lines.is_empty() {
-            ui.nothing_to_do();
-        }
+    /// Marks what is to be done as skipped, but for setup.
+    pub fn skip(&mut self) {
+        let excludes = self.excludes.iter_mut().map(|line| &mut line.action);
+        let actions = excludes.chain(self.files.iter_mut().map(|line| &mut line.action)).chain([&mut self.env.action]);
+        actions.filter(|action| **action == ItemAction::Created).for_each(|action| *action = ItemAction::Skipped);
     }
 
-    /// A line for each item that was not as wanted.
-    fn lines(&self, is_dry: bool) -> Vec<String> {
+    /// Prints a line for each item that changed, or in a dry run would change, with the reason.
+    pub fn print(&self, ui: &Ui) {
         let mut lines = Vec::new();
-        let did = |action: ItemAction, word: &'static str| match (is_dry, action) {
+        let did = |action: ItemAction, word: &'static str| match (ui.is_dry(), action) {
             (true, ItemAction::Created) => format!("would have {word}"),
             (false, ItemAction::Created) => word.to_owned(),
             (_, action) => action.to_string(),
@@ -143,6 +142,9 @@ impl Report {
             };
             lines.push(format!("{} setup {}{status}", did(setup.action, "finished"), printable(&setup.command)));
         }
-        lines
+        lines.iter().for_each(|line| ui.line(line));
+        if lines.is_empty() {
+            ui.nothing_to_do();
+        }
     }
 }

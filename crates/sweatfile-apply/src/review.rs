@@ -1,11 +1,8 @@
 //! Env review: the changes to `.sweatshop-env` since the snapshot, and the edit that promotes a variable into a
-//! sweatfile without touching any other byte.
+//! sweatfile.
 
-use std::ops::Range;
-
-use serde::Serialize;
 use shopfloor_core::text::Position;
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::{DocumentMut, Item, Table, TomlError, Value};
 
 use crate::env_file::{EnvFile, VarValue};
 use crate::sweatfile::{self, toml_string};
@@ -14,27 +11,22 @@ use crate::sweatfile::{self, toml_string};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub key: String,
-    pub kind: ChangeKind,
     pub old: Option<VarValue>,
     pub new: VarValue,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChangeKind {
-    Added,
-    Changed,
+impl Change {
+    /// In a word.
+    pub fn kind(&self) -> &'static str {
+        if self.old.is_some() { "changed" } else { "added" }
+    }
 }
 
 /// The added and changed variables, compared by value and sorted by key; see [`removed`] for the rest.
 pub fn changes(before: &EnvFile, now: &EnvFile) -> Vec<Change> {
     let differing = now.vars().filter(|(key, new)| before.value(key) != Some(new));
     differing
-        .map(|(key, new)| {
-            let old = before.value(key).cloned();
-            let kind = if old.is_some() { ChangeKind::Changed } else { ChangeKind::Added };
-            Change { key: key.to_owned(), kind, old, new: new.clone() }
-        })
+        .map(|(key, new)| Change { key: key.to_owned(), old: before.value(key).cloned(), new: new.clone() })
         .collect()
 }
 
@@ -43,58 +35,48 @@ pub fn removed(before: &EnvFile, now: &EnvFile) -> Vec<String> {
     before.vars().filter(|(key, _)| now.value(key).is_none()).map(|(key, _)| key.to_owned()).collect()
 }
 
-/// Sets `key` under `[env]` in a sweatfile's text and changes no other byte: comments, order, unknown keys, line ends
-/// and a misplaced `setup` stay. Fails with the position and the reason when that is not possible.
+/// Sets `key` under `[env]` in a sweatfile's text and keeps everything else: comments, order, unknown keys, line ends and
+/// a misplaced `setup`. Fails with the position and the reason when that is not possible.
 pub fn promote(text: &str, key: &str, value: &str) -> Result<String, String> {
-    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let body = &text[mark..];
-    let document = Document::parse(body).map_err(|e| {
+    let (mark, body) = text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 });
+    let mut document: DocumentMut = body.replace("\r\n", "\n").parse().map_err(|e: TomlError| {
         let at = Position::of(body, e.span().map_or(0, |s| s.start));
         format!("{at}: {}", e.message())
     })?;
-    let (range, insertion) = edit(body, document.get("env"), key, value)?;
-    let mut edited = text.to_owned();
-    edited.replace_range(range.start + mark..range.end + mark, &insertion);
+    if !document.contains_key("env") {
+        append_env(&mut document);
+    }
+    let mut new: Value = toml_string(value).parse().map_err(|e: TomlError| e.to_string())?;
+    let env = document["env"].as_table_like_mut().ok_or("`env` is not a table")?;
+    if let Some(old) = env.get_mut(key).and_then(Item::as_value_mut) {
+        *new.decor_mut() = old.decor().clone();
+        *old = new;
+    } else {
+        if let Some((_, last)) = document["env"].as_inline_table_mut().and_then(|table| table.iter_mut().last()) {
+            // The blank before the brace stays before it.
+            new.decor_mut().set_suffix(last.decor().suffix().cloned().unwrap_or_default());
+            last.decor_mut().set_suffix("");
+        }
+        document["env"][key] = Item::Value(new);
+    }
+    let newline = if body.contains("\r\n") { "\r\n" } else { "\n" };
+    let edited = format!("{mark}{}", document.to_string().replace('\n', newline));
     verify(text, &edited, key, value)?;
     Ok(edited)
 }
 
-/// The range of bytes to replace, and the replacement.
-fn edit(text: &str, env: Option<&Item>, key: &str, value: &str) -> Result<(Range<usize>, String), String> {
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let quoted = toml_string(value);
-    let Some(item) = env else {
-        let gap = match text {
-            "" => "",
-            text if text.ends_with('\n') => newline,
-            _ => &format!("{newline}{newline}"),
-        };
-        return Ok((text.len()..text.len(), format!("{gap}[env]{newline}{key} = {quoted}{newline}")));
-    };
-    let table = item.as_table_like().ok_or("`env` is not a table")?;
-    if let Some(old) = table.get(key) {
-        return Ok((old.span().ok_or("the place of the old value is unknown")?, quoted));
+/// Adds an empty `[env]` at the end, below the comments there.
+fn append_env(document: &mut DocumentMut) {
+    let mut above = document.trailing().as_str().unwrap_or_default().to_owned();
+    document.set_trailing("");
+    if !above.is_empty() && !above.ends_with('\n') {
+        above.push('\n');
     }
-    let last = last_end(table);
-    if item.is_inline_table() {
-        return Ok(match last {
-            Some(end) => (end..end, format!(", {key} = {quoted}")),
-            None => (item.span().ok_or("the place of `env` is unknown")?, format!("{{ {key} = {quoted} }}")),
-        });
-    }
-    let dotted = item.as_table().is_some_and(|t| t.is_dotted());
-    let name = if dotted { format!("env.{key}") } else { key.to_owned() };
-    let after = last.or_else(|| item.span().map(|s| s.end)).ok_or("the place of `env` is unknown")?;
-    let line_end = text[after..].find('\n').map(|i| after + i + 1);
-    Ok(match line_end {
-        Some(at) => (at..at, format!("{name} = {quoted}{newline}")),
-        None => (text.len()..text.len(), format!("{newline}{name} = {quoted}{newline}")),
-    })
-}
-
-/// The end of a table's last value.
-fn last_end(table: &dyn TableLike) -> Option<usize> {
-    table.iter().filter_map(|(_, item)| item.span()).map(|span| span.end).max()
+    let is_first = above.is_empty() && document.is_empty();
+    let mut table = Table::new();
+    table.decor_mut().set_prefix(if is_first { above } else { above + "\n" });
+    table.set_position(Some(isize::MAX));
+    document.insert("env", Item::Table(table));
 }
 
 /// Parses the edited text: the key must have the value, and nothing else may have changed.
@@ -131,8 +113,8 @@ mod tests {
     fn changes_compare_values_and_leave_out_removals() {
         let before = EnvFile::parse(b"A=1\nC=3\nD='4'\n");
         let now = EnvFile::parse(b"D=4\nB=2\nA=9\n");
-        let found: Vec<_> = changes(&before, &now).into_iter().map(|c| (c.key, c.kind, c.new)).collect();
-        assert_eq!(found, [("A".into(), ChangeKind::Changed, text("9")), ("B".into(), ChangeKind::Added, text("2"))]);
+        let found: Vec<_> = changes(&before, &now).into_iter().map(|c| (c.kind(), c.key, c.new)).collect();
+        assert_eq!(found, [("changed", "A".into(), text("9")), ("added", "B".into(), text("2"))]);
         assert_eq!(removed(&before, &now), ["C"]);
     }
 
@@ -143,7 +125,13 @@ mod tests {
             ("setup = []\n", "setup = []\n\n[env]\nK = \"v\"\n"),
             ("x = 1", "x = 1\n\n[env]\nK = \"v\"\n"),
             ("[env]\nA = \"1\" # why\n\n[files]\n", "[env]\nA = \"1\" # why\nK = \"v\"\n\n[files]\n"),
-            ("[env]\nK = 'old' # why\nB=\"2\"", "[env]\nK = \"v\" # why\nB=\"2\""),
+            ("[env]\nK = 'old' # why\nB=\"2\"", "[env]\nK = \"v\" # why\nB=\"2\"\n"),
+            ("[env]\n# mine\nK = \"o\"\n# end\n", "[env]\n# mine\nK = \"v\"\n# end\n"),
+            ("# a\n# [env]\n# b", "# a\n# [env]\n# b\n\n[env]\nK = \"v\"\n"),
+            (
+                "[files.b]\ncopy = \"/b\"\n[x]\n[files.a] # e\ncopy = \"/a\"\n# end\n",
+                "[files.b]\ncopy = \"/b\"\n[x]\n[files.a] # e\ncopy = \"/a\"\n# end\n\n[env]\nK = \"v\"\n",
+            ),
             ("[env]\n# none yet\n", "[env]\nK = \"v\"\n# none yet\n"),
             ("[env]", "[env]\nK = \"v\"\n"),
             ("env = { A = \"1\" }\n", "env = { A = \"1\", K = \"v\" }\n"),

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
 use shopfloor_core::text::shell_word;
@@ -36,14 +36,9 @@ pub fn setup_output(repo: &Repo) -> PathBuf {
     worktree_dir(repo).join("output")
 }
 
-/// Where files are staged before they are placed into the worktree.
+/// Where files are staged before they are placed into the worktree or the main checkout.
 pub fn staging(repo: &Repo) -> PathBuf {
     worktree_dir(repo).join("tmp")
-}
-
-/// Where a new text of the repository's sweatfile is staged.
-pub fn sweatfile_staging(repo: &Repo) -> PathBuf {
-    worktree_dir(repo).join("tmp-sweatfile")
 }
 
 /// The snapshot of `.sweatshop-env` that a review compares with.
@@ -54,11 +49,6 @@ pub fn snapshot(repo: &Repo) -> PathBuf {
 /// The record of the worktree with this private git directory.
 pub fn record(git_dir: &Path) -> PathBuf {
     dir_below(git_dir).join("record.json")
-}
-
-/// The random id that tells a worktree from a later one at the same path.
-pub fn worktree_id(git_dir: &Path) -> PathBuf {
-    dir_below(git_dir).join("id")
 }
 
 /// The ports of all worktrees of the repository.
@@ -76,30 +66,35 @@ pub fn promote_lock(repo: &Repo) -> PathBuf {
     dir_below(&repo.home.common_dir).join("promote.lock")
 }
 
-/// LeftoverItem removed worktrees had added to `.sweatshop-env`: one directory per worktree.
+/// The `.sweatshop-env` of removed worktrees.
 pub fn removed_dir(repo: &Repo) -> PathBuf {
     dir_below(&repo.home.common_dir).join("removed")
 }
 
-/// Held while a person decides about the additions of removed worktrees.
-pub fn removed_lock(repo: &Repo) -> PathBuf {
-    removed_dir(repo).join("lock")
+/// The version of a state file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version(u32);
+
+impl Default for Version {
+    fn default() -> Version {
+        Version(1)
+    }
 }
 
-/// Parses a JSON state file. A version newer than `known` is refused before anything else is read; for a
-/// damaged file the hint says what follows when it is moved away.
-pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], known: u32, moved_away: &str) -> Result<T> {
+/// Parses a JSON state file. A newer version than ours is refused before anything else is read; for a damaged file the
+/// hint says what follows when it is moved away.
+pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], moved_away: &str) -> Result<T> {
     #[derive(Deserialize)]
     struct VersionOnly {
-        v: u32,
+        v: Version,
     }
     let damaged = |e: serde_json::Error| {
         Failure::malformed(format!("{}: {e}", path.display()))
             .hint(format!("move {} away; {moved_away}", shell_word(path)))
     };
     let version: VersionOnly = serde_json::from_slice(bytes).map_err(damaged)?;
-    if version.v > known {
-        let what = format!("{} has version {}, newer than this program knows", path.display(), version.v);
+    if version.v.0 > Version::default().0 {
+        let what = format!("{} has version {}, newer than this program knows", path.display(), version.v.0);
         return Err(Failure::malformed(what).hint("update shopfloor: `cargo xtask install` in its checkout"));
     }
     serde_json::from_slice(bytes).map_err(damaged)

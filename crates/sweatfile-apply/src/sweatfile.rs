@@ -126,8 +126,7 @@ impl Parser<'_> {
         for (key, item) in table.iter() {
             let at = self.at(table, key);
             match key {
-                "git_excludes" => self.array(key, at, item),
-                "setup" => self.array(key, at, item),
+                "git_excludes" | "setup" => self.array(key, at, item),
                 "env" => self.env(at, item),
                 "files" => self.files(at, item),
                 "template" => match item.as_bool() {
@@ -208,54 +207,50 @@ impl Parser<'_> {
     }
 
     fn entry(&mut self, key: &str, at: Position, table: &dyn TableLike) -> Option<Body> {
-        let (mut source, mut content, mut copy, mut template) = (None, None, None, None);
-        let mut good = true;
+        let (mut texts, mut template, mut good) = (BTreeMap::new(), None, true);
         for (name, item) in table.iter() {
             let at = self.at(table, name);
             if self.hoist(name, at, item) {
                 continue;
             }
             let wrong = match (name, item.as_str(), item.as_bool()) {
-                ("source" | "copy", Some(path), _) if path.contains('\0') => {
-                    Some(format!("`{name}` contains a NUL byte"))
-                }
+                ("source" | "copy", Some(path), _) if path.contains('\0') => format!("`{name}` contains a NUL byte"),
                 ("source" | "copy", Some(path), _) if is_other_home(path) => {
-                    Some(format!("`{name}`: only `~` and `~/path` are expanded, not `{path}`"))
+                    format!("`{name}`: only `~` and `~/path` are expanded, not `{path}`")
                 }
-                ("source", Some(path), _) => replace(&mut source, path),
-                ("copy", Some(path), _) => replace(&mut copy, path),
-                ("content", Some(text), _) => replace(&mut content, text),
+                ("source" | "copy" | "content", Some(text), _) => {
+                    texts.insert(name, text.to_owned());
+                    continue;
+                }
                 ("template", _, Some(on)) => {
                     template = Some(on);
-                    None
+                    continue;
                 }
-                ("template", ..) => Some(format!("`template` must be true or false, not {}", with_article(item))),
+                ("template", ..) => format!("`template` must be true or false, not {}", with_article(item)),
                 ("source" | "content" | "copy", ..) => {
-                    Some(format!("`{name}` must be a string, not {}", with_article(item)))
+                    format!("`{name}` must be a string, not {}", with_article(item))
                 }
-                _ => Some(unknown_in_entry(key, name, item)),
+                _ => unknown_in_entry(key, name, item),
             };
-            if let Some(wrong) = wrong {
-                good = false;
-                self.problem(at, format!("files entry `{key}`: {wrong}"));
-            }
+            good = false;
+            self.problem(at, format!("files entry `{key}`: {wrong}"));
         }
         if !good {
             return None;
         }
-        let filled = |value: &Option<String>| value.as_ref().is_some_and(|v| !v.is_empty());
-        let named = [("source", &source), ("copy", &copy), ("content", &content)];
-        let full: Vec<&str> = named.iter().filter(|(_, v)| filled(v)).map(|(n, _)| *n).collect();
+        let is_full = |name: &&str| texts.get(*name).is_some_and(|text| !text.is_empty());
+        let full: Vec<&str> = ["source", "copy", "content"].into_iter().filter(is_full).collect();
         if full.len() > 1 {
             self.problem(at, format!("files entry `{key}` has both `{}`; give one of them", full.join("` and `")));
             return None;
         }
+        let mut text = |name: &str| texts.remove(name).unwrap_or_default();
         let body = match full.first() {
-            Some(&"source") => Body::Source(source.unwrap_or_default()),
-            Some(&"copy") => Body::Copy(copy.unwrap_or_default()),
-            Some(_) => Body::Content { text: content.unwrap_or_default(), template: template.unwrap_or(false) },
-            None if source.is_some() || copy.is_some() => Body::Clear,
-            None if content.is_some() => Body::Content { text: String::new(), template: false },
+            Some(&"source") => Body::Source(text("source")),
+            Some(&"copy") => Body::Copy(text("copy")),
+            Some(_) => Body::Content { text: text("content"), template: template == Some(true) },
+            None if texts.contains_key("source") || texts.contains_key("copy") => Body::Clear,
+            None if texts.contains_key("content") => Body::Content { text: String::new(), template: false },
             None => {
                 self.problem(at, format!("files entry `{key}` needs one of `source`, `content` or `copy`"));
                 return None;
@@ -339,35 +334,29 @@ impl Parser<'_> {
 /// Pairs of destinations where one contains the other; cleared entries do not count.
 pub fn prefix_clashes<'a>(files: impl Iterator<Item = (&'a RelPath, &'a Body)>) -> Vec<(RelPath, RelPath)> {
     let placed: BTreeSet<&RelPath> = files.filter(|(_, body)| **body != Body::Clear).map(|(path, _)| path).collect();
-    let mut clashes = Vec::new();
-    for inner in &placed {
-        let mut above = inner.parent();
-        while let Some(outer) = above {
-            if placed.contains(&outer) {
-                clashes.push((outer.clone(), (*inner).clone()));
-            }
-            above = outer.parent();
-        }
-    }
-    clashes
+    let clashes = placed.iter().flat_map(|inner| {
+        let above = std::iter::successors(inner.parent(), RelPath::parent);
+        above.filter(|outer| placed.contains(outer)).map(|outer| (outer, (*inner).clone()))
+    });
+    clashes.collect()
 }
 
 /// The destination of a key in `[files]`: the key with a dot before it.
 fn destination(key: &str) -> Result<RelPath, String> {
-    let first = key.split('/').next().unwrap_or_default();
+    let lower = key.to_ascii_lowercase();
     if key == "." || key == ".." || key.starts_with("./") || key.starts_with("../") {
         return Err("the path must not have `.` or `..` components".into());
     }
     if let Some(bare) = key.strip_prefix('.') {
         return Err(format!("drop the leading dot, it is added: `{}`", quoted(bare)));
     }
-    if first.eq_ignore_ascii_case("git") {
+    if lower.split('/').next() == Some("git") {
         return Err("it would lie in git's own directory".into());
     }
-    if key.to_ascii_lowercase().starts_with("sweatshop-env") {
+    if lower.starts_with("sweatshop-env") {
         return Err("`.sweatshop-env` is written from [env]; the name is reserved".into());
     }
-    if key.to_ascii_lowercase().starts_with("shopfloor-tmp-") {
+    if lower.starts_with("shopfloor-tmp-") {
         return Err("the name is reserved for temporary files".into());
     }
     // The key is checked without the dot too, so that `/etc` does not become `./etc`.
@@ -403,11 +392,6 @@ fn leaf_path(name: &str, item: &Item) -> String {
 
 fn is_other_home(path: &str) -> bool {
     path.starts_with('~') && path != "~" && !path.starts_with("~/")
-}
-
-fn replace(slot: &mut Option<String>, value: &str) -> Option<String> {
-    *slot = Some(value.to_owned());
-    None
 }
 
 /// A TOML basic string on one line. JSON's escapes are also TOML's, but TOML escapes DEL as well.

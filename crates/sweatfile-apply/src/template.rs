@@ -17,37 +17,23 @@ pub struct Placeholders {
     pub ports: BTreeMap<String, u16>,
 }
 
-/// The longest placeholder.
-const LONGEST: usize = 80;
-
 /// Fills in the placeholders; other braces stay as they are.
 pub fn expand(text: &str, values: &Placeholders) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(open) = rest.find('{') {
-        out.push_str(&rest[..open]);
-        rest = &rest[open..];
-        // Placeholders are short; searching further for the end would take quadratic time.
-        let near = &rest.as_bytes()[..rest.len().min(LONGEST)];
-        let inside = near.iter().position(|b| *b == b'}').map(|close| &rest[1..close]);
-        let value = inside.and_then(|inside| match inside {
-            "worktree" => Some(values.worktree.clone()),
-            "branch" => Some(values.branch.clone()),
-            "repo" => Some(values.repo.clone()),
-            _ => values.ports.get(port_name(inside)?).map(u16::to_string),
-        });
-        match (inside, value) {
-            (Some(inside), Some(value)) => {
-                out.push_str(&value);
-                rest = &rest[inside.len() + 2..];
-            }
-            _ => {
-                out.push('{');
-                rest = &rest[1..];
-            }
+    let value = |name: &str| match name {
+        "worktree" => Some(values.worktree.clone()),
+        "branch" => Some(values.branch.clone()),
+        "repo" => Some(values.repo.clone()),
+        _ => values.ports.get(port_name(name)?).map(u16::to_string),
+    };
+    let mut parts = text.split('{');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once('}').and_then(|(name, rest)| Some((value(name)?, rest))) {
+            Some((value, rest)) => out.extend([&value, rest]),
+            None => out.extend(["{", part]),
         }
     }
-    out + rest
+    out
 }
 
 /// Whether the text contains a placeholder.
@@ -62,8 +48,7 @@ fn port_name(inside: &str) -> Option<&str> {
         return Some("");
     }
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let name = inside.strip_prefix("port:").filter(|name| !name.is_empty() && name.chars().all(word));
-    name.filter(|name| name.len() < LONGEST - "{port:}".len())
+    inside.strip_prefix("port:").filter(|name| !name.is_empty() && name.chars().all(word))
 }
 
 fn port_names(text: &str) -> BTreeSet<String> {
@@ -72,18 +57,13 @@ fn port_names(text: &str) -> BTreeSet<String> {
 }
 
 /// The texts in which placeholders are filled in.
-fn templates(merged: &MergedLayers) -> impl Iterator<Item = &str> {
+pub fn templates(merged: &MergedLayers) -> impl Iterator<Item = &str> {
     let env = merged.env.values().filter(|v| v.template).map(|v| v.text.as_str());
     let files = merged.files.values().filter_map(|wish| match &wish.body {
         Body::Content { text, template: true } => Some(text.as_str()),
         _ => None,
     });
     env.chain(files)
-}
-
-/// Whether any text uses this placeholder.
-pub fn uses(merged: &MergedLayers, placeholder: &str) -> bool {
-    templates(merged).any(|text| text.contains(placeholder))
 }
 
 /// The names of all ports that the layers use.

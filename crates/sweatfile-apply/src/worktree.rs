@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{Root, Staging};
+use shopfloor_core::fs::Root;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::lock::Lock;
 
@@ -36,10 +36,5 @@ impl OpenWorktree {
     /// Takes the lock that every command holds while it writes to this worktree.
     pub fn lock(&self) -> Result<Lock> {
         Lock::take(&state::worktree_lock(&self.repo))
-    }
-
-    /// Whether files are staged beside their targets, because the state directory is on another device.
-    pub fn stages_beside(&self) -> Result<bool> {
-        Staging::is_beside(&state::staging(&self.repo), &self.root)
     }
 }

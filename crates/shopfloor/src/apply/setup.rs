@@ -1,19 +1,14 @@
 //! Carries out the steps of a set-up, and records them so that they can be taken back.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::fs;
-use shopfloor_core::hash::Digest;
-use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::facts::answers::{ask, command};
 use crate::facts::repository::Repository;
 use crate::record::Record;
-use crate::step::{CommandWords, LEDGER, Step};
+use crate::step::{CommandWords, Step};
 use crate::tool::record_file;
 
 /// Variables that name another root than that of this repository.
@@ -21,11 +16,11 @@ const WORKER_VARIABLES: [&str; 3] = ["WORKER_CTL_ROOT", "WORKER_CTL_WORKER", "WO
 
 /// A command that was run, with `--json`.
 #[derive(Serialize)]
-pub struct StepAnswer<'a> {
-    pub step: &'a str,
-    pub command: String,
+struct StepAnswer<'a> {
+    step: &'a str,
+    command: String,
     /// What it exited with; none in a dry run.
-    pub exit: Option<i32>,
+    exit: Option<i32>,
 }
 
 /// Carries out a step. Returns `false` if one of its commands failed; those after it are not run.
@@ -34,8 +29,7 @@ pub struct StepAnswer<'a> {
 pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Result<bool> {
     let file = record_file(&repository.repo.common_dir);
     let mut record = Record::load(&file)?;
-    let config = if step.name == LEDGER { fs::read(&config_file(repository))? } else { None };
-    record.add(step, config.as_deref().map(Digest::of));
+    record.add(step);
     record.save(&file)?;
     let mut done = Ok(true);
     for words in &step.commands {
@@ -54,9 +48,12 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
     done
 }
 
-/// The file of the clone's git settings.
-pub fn config_file(repository: &Repository) -> PathBuf {
-    repository.repo.common_dir.join("config")
+/// Says which command a dry run leaves out.
+pub fn show_dry(ui: &Ui, step: &str, words: &CommandWords) {
+    match ui.is_json() {
+        true => ui.json(&StepAnswer { step, command: words.line(), exit: None }),
+        false => ui.line(format!("would run {}", printable(&words.line()))),
+    }
 }
 
 /// Prints a command, runs it, and passes on what it prints: to `answer` what is on its stdout, unless we answer in JSON.
@@ -66,28 +63,15 @@ pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords, answer: impl Fn
         ui.done(printable(&words.line()));
     }
     let output = command(env, &words.0)?.without_vars(&WORKER_VARIABLES).capture()?;
-    match ui.is_json() {
-        true => ui.pass_through(None, &output.stdout),
-        false => answer(&output.stdout),
+    if ui.is_json() {
+        ui.pass_through(None, &output.stdout);
+        ui.json(&StepAnswer { step, command: words.line(), exit: Some(output.status.code()) });
+    } else {
+        answer(&output.stdout);
     }
     ui.pass_through(None, &output.stderr);
-    if ui.is_json() {
-        ui.json(&StepAnswer { step, command: words.line(), exit: Some(output.status.code()) });
-    }
     if !output.status.success() {
         ui.warn(format!("`{}` ended with {}", printable(&words.line()), output.status));
     }
     Ok(output.status.success())
-}
-
-/// The value of a git setting of the clone.
-pub fn setting(repository: &Repository, name: &str) -> Result<Option<String>> {
-    let output = repository.git.cmd(&repository.main).args(["config", "--local", "--get", name]).capture()?;
-    let value = String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned();
-    Ok(Some(value).filter(|_| output.status.success()))
-}
-
-/// A path of ours below the main checkout.
-pub fn rel(path: &str) -> Result<RelPath> {
-    RelPath::parse(path).map_err(|e| shopfloor_core::error::Failure::malformed(format!("{path}: {e}")))
 }

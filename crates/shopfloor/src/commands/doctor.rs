@@ -36,8 +36,7 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let env = env.at(&repository.main)?;
     if args.doctor.repair && !ui.is_dry() {
-        let is_sure = args.doctor.yes || ui.can_ask() && ui.confirm("Let all five tools make their repairs?");
-        if !is_sure {
+        if !(args.doctor.yes || ui.can_ask() && ui.confirm("Let all five tools make their repairs?")) {
             return Err(Failure::new(Exit::Decide, "undecided", "nothing was repaired")
                 .hint("a person must decide: run the command on a terminal, or with `--yes`"));
         }
@@ -51,23 +50,16 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     let mut is_well = true;
     let record = Record::load(&record_file(&repository.repo.common_dir))?;
     for (tool, (answer, version)) in TOOLS.iter().zip(answers) {
-        let answer = match (answer, version) {
+        is_well &= match (answer, version) {
             (Ok(answer), Ok(version)) => {
                 // A program of this name may be another one.
                 let is_same = version == format!("{tool} {}", env!("CARGO_PKG_VERSION"));
                 let fix = (!is_same).then(|| "install all tools together".to_owned());
-                is_well &= show(ui, &ToolFinding { tool, check: "version", ok: is_same, detail: version, fix });
-                answer
+                let is_same = show(ui, tool, "version", is_same, version, fix);
+                show_all(ui, tool, &answer) & show_hooks(ui, &env, tool, &record)? & is_same
             }
-            (Err(failure), _) | (_, Err(failure)) => {
-                let finding =
-                    ToolFinding { tool, check: "installed", ok: false, detail: failure.to_string(), fix: None };
-                is_well &= show(ui, &finding);
-                continue;
-            }
+            (Err(failure), _) | (_, Err(failure)) => show(ui, tool, "installed", false, failure.to_string(), None),
         };
-        is_well &= show_all(ui, tool, &answer);
-        is_well &= show_hooks(ui, &env, tool, &record)?;
     }
     Ok(if is_well { Exit::Done } else { Exit::No })
 }
@@ -79,33 +71,25 @@ fn version(env: &Env, tool: &str) -> Result<String> {
 }
 
 fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
-    let text = |record: &Value, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
-    let mut is_well = true;
+    let text = |record: &Value, key: &str| record[key].as_str().map(str::to_owned);
     // Somebody who wants no ledger has nothing to mend.
     let set_up = ["driver", "attribute", "pre-push", "post-merge", "post-rewrite"];
-    let is_set_up = |record: &Value| record["check"].as_str().is_some_and(|check| set_up.contains(&check));
-    let has_none = answer.records.iter().filter(|record| is_set_up(record)).all(|record| record["ok"] == false);
-    let is_declined = tool == "ledger-synth" && has_none;
-    if is_declined {
-        let detail = "not set up in this repository".to_owned();
-        show(ui, &ToolFinding { tool, check: "state", ok: true, detail, fix: None });
+    let is_set_up = |record: &&Value| record["check"].as_str().is_some_and(|check| set_up.contains(&check));
+    let is_declined =
+        tool == "ledger-synth" && answer.records.iter().filter(is_set_up).all(|record| record["ok"] == false);
+    if is_declined || answer.is_unused() {
+        show(ui, tool, "state", true, "not set up in this repository".to_owned(), None);
     }
-    for record in answer.records.iter().filter(|record| record.get("check").is_some()) {
-        if is_declined && is_set_up(record) {
-            continue;
+    let mut is_well = true;
+    for record in answer.records.iter().filter(|record| !(is_declined && is_set_up(record))) {
+        if let Some(check) = record["check"].as_str() {
+            let detail = text(record, "detail").unwrap_or_default();
+            is_well &= show(ui, tool, check, record["ok"] == true, detail, text(record, "fix"));
         }
-        let check = text(record, "check").unwrap_or_default();
-        let (detail, fix) = (text(record, "detail").unwrap_or_default(), text(record, "fix"));
-        is_well &= show(ui, &ToolFinding { tool, check: &check, ok: record["ok"] == true, detail, fix });
     }
     // A doctor that died has found nothing, which is not the same as nothing wrong.
-    let died = (answer.has_failed() && answer.error.is_none()).then(|| format!("it ended with {}", answer.status));
-    if let Some(error) = answer.error.as_ref().or(died.as_ref()) {
-        // A tool that is not set up here has nothing that could be wrong.
-        let is_unused =
-            answer.records.iter().any(|record| record.pointer("/error/kind") == Some(&"not_initialised".into()));
-        let detail = if is_unused { "not set up in this repository".to_owned() } else { error.clone() };
-        is_well &= show(ui, &ToolFinding { tool, check: "state", ok: is_unused, detail, fix: None });
+    if let Some(error) = answer.error.clone().or_else(|| answer.failure()).filter(|_| !answer.is_unused()) {
+        is_well = show(ui, tool, "state", false, error, None);
     }
     is_well
 }
@@ -125,18 +109,17 @@ fn show_hooks(ui: &Ui, env: &Env, tool: &str, record: &Record) -> Result<bool> {
         (false, _) => "not installed".to_owned(),
     };
     let fix = (is_wanted && !is_installed).then(|| format!("{tool} hook install"));
-    Ok(show(ui, &ToolFinding { tool, check: "hooks", ok: fix.is_none(), detail, fix }))
+    Ok(show(ui, tool, "hooks", fix.is_none(), detail, fix))
 }
 
 /// Prints a finding. Returns whether all is well.
-fn show(ui: &Ui, finding: &ToolFinding<'_>) -> bool {
+fn show(ui: &Ui, tool: &str, check: &str, ok: bool, detail: String, fix: Option<String>) -> bool {
     if ui.is_json() {
-        ui.json(finding);
+        ui.json(&ToolFinding { tool, check, ok, detail, fix });
     } else {
-        let mark = if finding.ok { "ok   " } else { "wrong" };
-        let fix = finding.fix.as_deref().filter(|_| !finding.ok).map(|fix| format!("; {}", printable(fix)));
-        let detail = printable(&finding.detail);
-        ui.line(format!("{mark}  {:15}  {}: {detail}{}", finding.tool, finding.check, fix.unwrap_or_default()));
+        let mark = if ok { "ok   " } else { "wrong" };
+        let fix = fix.filter(|_| !ok).map(|fix| format!("; {}", printable(&fix))).unwrap_or_default();
+        ui.line(format!("{mark}  {tool:15}  {check}: {}{fix}", printable(&detail)));
     }
-    finding.ok
+    ok
 }

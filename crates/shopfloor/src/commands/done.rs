@@ -29,11 +29,11 @@ pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         words.push(match &named(&rows, name)[..] {
             [row] if row.kind == POOL => {
                 let name = printable(&row.name);
-                return Err(Failure::new(Exit::No, "not_an_agent", format!("{name} is a worker of worker-ctl")).hint(
-                    format!(
-                        "give up its task with `worker-ctl reset {name}`, or remove it with `worker-ctl nuke {name}`"
-                    ),
-                ));
+                let hint = format!(
+                    "give up its task with `worker-ctl reset {name}`, or remove it with `worker-ctl nuke {name}`"
+                );
+                let message = format!("{name} is a worker of worker-ctl");
+                return Err(Failure::new(Exit::No, "not_an_agent", message).hint(hint));
             }
             [row] => row.id.clone(),
             // worktree-spawn says what is wrong with the name.
@@ -41,9 +41,6 @@ pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         });
     }
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
-    let there = match env.var(FUNCTION) {
-        Some(_) => &env.at(&main)?,
-        None => env,
-    };
+    let there = if env.var(FUNCTION).is_some() { &env.at(&main)? } else { env };
     pass_on(there, common, "worktree-spawn", words)
 }

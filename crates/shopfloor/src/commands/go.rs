@@ -10,7 +10,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::commands::shell_init::FUNCTION;
 use crate::facts::{overview, repository};
-use crate::plan::rows::{named, rows};
+use crate::plan::rows::{Row, named, rows};
 
 /// Change to the worktree of an agent or a worker, or print its path
 ///
@@ -38,32 +38,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         Some(name) => {
             let overview = overview::places(&env.at(&main)?)?;
             overview.problems.iter().for_each(|problem| ui.warn(problem));
-            let rows = rows(&overview);
-            match &named(&rows, name)[..] {
-                [row] => row.worktree.clone(),
-                [] => {
-                    return Err(Failure::new(
-                        Exit::No,
-                        "not_found",
-                        format!("there is no worktree called {}", printable(name)),
-                    )
-                    .hint("`shopfloor status` lists the worktrees; `shopfloor new NAME` makes one"));
-                }
-                several => {
-                    let ids: Vec<String> =
-                        several.iter().map(|row| printable(row.branch.as_ref().unwrap_or(&row.id))).collect();
-                    return Err(Failure::new(
-                        Exit::No,
-                        "ambiguous",
-                        format!("{} could be {}", printable(name), ids.join(" or ")),
-                    )
-                    .hint("name one of them"));
-                }
-            }
+            worktree(&rows(&overview), name)?
         }
     };
     if !Path::new(&path).is_dir() {
-        return Err(Failure::new(Exit::No, "not_found", format!("{} is not there", printable(&path)))
+        return Err(Failure::not_found(format!("{} is not there", printable(&path)))
             .hint("`worktree-spawn doctor` tells what happened to it"));
     }
     if ui.is_json() {
@@ -75,4 +54,18 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         ui.note("a program cannot change your shell's directory; see `shopfloor shell-init --help`");
     }
     Ok(Exit::Done)
+}
+
+/// The worktree of the row of this name; exit 1 if none has it, or several.
+fn worktree(rows: &[Row], name: &str) -> Result<String> {
+    match &named(rows, name)[..] {
+        [row] => Ok(row.worktree.clone()),
+        [] => Err(Failure::not_found(format!("there is no worktree called {}", printable(name)))
+            .hint("`shopfloor status` lists the worktrees; `shopfloor new NAME` makes one")),
+        several => {
+            let ids = several.iter().map(|row| printable(row.branch.as_ref().unwrap_or(&row.id)));
+            let message = format!("{} could be {}", printable(name), ids.collect::<Vec<_>>().join(" or "));
+            Err(Failure::new(Exit::No, "ambiguous", message).hint("name one of them"))
+        }
+    }
 }

@@ -10,7 +10,9 @@ pub mod skills;
 pub mod status;
 pub mod teardown;
 
-use shopfloor_core::args::{Color, Common};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 
@@ -21,12 +23,9 @@ use crate::facts::repository;
 fn pass_on(env: &Env, common: &Common, tool: &str, words: Vec<String>) -> Result<Exit> {
     repository::find(env)?;
     let flags = [(common.dry_run, "-n"), (common.json, "--json"), (common.quiet, "-q"), (common.verbose, "-v")];
-    let color = match common.color {
-        Color::Auto => "auto",
-        Color::Always => "always",
-        Color::Never => "never",
-    };
-    let shared = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag).chain(["--color", color]);
+    let color = common.color.to_possible_value();
+    let color = ["--color", color.as_ref().map_or("auto", PossibleValue::get_name)];
+    let shared = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag).chain(color);
     let all: Vec<String> = std::iter::once(tool).chain(shared).map(str::to_owned).chain(words).collect();
     let status = command(env, &all)?.foreground()?;
     Ok(u8::try_from(status.code()).map_or(Exit::Failed, Exit::Command))

@@ -66,14 +66,9 @@ pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     {
         words.extend(value.iter().map(|value| format!("{flag}={value}")));
     }
-    if args.unique {
-        words.push("--unique".to_owned());
-    }
-    if args.reuse_branch {
-        words.push("--reuse-branch".to_owned());
-    }
+    let flags = [(args.unique, "--unique"), (args.reuse_branch, "--reuse-branch"), (args.launch, "--launch")];
+    words.extend(flags.iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| (*flag).to_owned()));
     if args.launch {
-        words.push("--launch".to_owned());
         words.extend(launcher(env)?.map(|name| ["--launcher".to_owned(), name.to_owned()]).into_iter().flatten());
     }
     words.push(args.name.clone());

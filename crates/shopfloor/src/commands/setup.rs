@@ -9,7 +9,7 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::setup::{StepAnswer, carry_out};
+use crate::apply::setup::{carry_out, show_dry};
 use crate::facts::surroundings::Surroundings;
 use crate::facts::{repository, surroundings};
 use crate::plan::setup as plan;
@@ -41,7 +41,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if ui.is_dry() {
-        steps.iter().for_each(|step| show_dry(ui, step));
+        for step in &steps {
+            step.commands.iter().for_each(|words| show_dry(ui, step.name, words));
+        }
         return Ok(Exit::Done);
     }
     if !args.yes && !ui.can_ask() {
@@ -95,17 +97,6 @@ fn tell(ui: &Ui, found: &Surroundings) {
 
 /// A step as a person decides about it.
 fn proposal(step: &Step) -> Vec<String> {
-    let head = printable(&step.purpose).to_string();
     let commands = step.commands.iter().map(|words| format!("    {}", printable(&words.line())));
-    std::iter::once(head).chain(commands).collect()
-}
-
-fn show_dry(ui: &Ui, step: &Step) {
-    for words in &step.commands {
-        if ui.is_json() {
-            ui.json(&StepAnswer { step: step.name, command: words.line(), exit: None });
-        } else {
-            ui.line(format!("would run {}", printable(&words.line())));
-        }
-    }
+    std::iter::once(printable(&step.purpose)).chain(commands).collect()
 }

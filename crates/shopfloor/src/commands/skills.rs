@@ -8,9 +8,9 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::skills::create;
+use crate::apply::skills::{create, remove};
 use crate::facts::repository;
-use crate::skill::{DIR, SKILLS};
+use crate::skill::{self, DIR, SKILLS};
 
 /// Write the skills that tell agents how to use the tools
 ///
@@ -22,6 +22,9 @@ pub struct Args {
     /// The directory for the skills, below the top of this worktree
     #[arg(long, value_name = "DIR", default_value = DIR)]
     pub dir: String,
+    /// Remove the skills that nobody has edited instead; exits with 1 if one stays
+    #[arg(long)]
+    pub undo: bool,
 }
 
 /// A skill, with `--json`.
@@ -29,34 +32,48 @@ pub struct Args {
 struct SkillAnswer<'a> {
     name: &'a str,
     path: &'a str,
-    /// `written`, `kept` (it differs) or `unchanged`.
+    /// `written`, `removed`, `kept` (it differs) or `unchanged`.
     action: &'a str,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let top = Root::open(repository.repo.require_worktree()?)?;
-    for skill in &SKILLS {
-        let path = format!("{}/{}/SKILL.md", args.dir.trim_end_matches('/'), skill.name);
+    let mut exit = Exit::Done;
+    for (name, text) in SKILLS {
+        let path = skill::file(&args.dir, name);
         let file = RelPath::parse(&path).map_err(|why| {
             Failure::usage(format!("--dir {}: {why}", args.dir)).hint("name a directory below the top of this worktree")
         })?;
+        let is_same = |own: &[u8]| own == text.as_bytes();
         let action = match top.read(&file)? {
-            Some(text) if text == skill.text.as_bytes() => "unchanged",
-            Some(_) => "kept",
-            None if ui.is_dry() || create(&repository, &top, &file, skill.text)? => "written",
-            None => "kept",
+            None if args.undo => continue,
+            None if ui.is_dry() || create(&repository, &top, &file, text)? => "written",
+            Some(own) if is_same(&own) && !args.undo => "unchanged",
+            Some(own) if is_same(&own) && (ui.is_dry() || remove(&repository, &top, &file, text)?) => "removed",
+            _ => "kept",
         };
+        if action == "kept" && args.undo {
+            exit = Exit::No;
+            ui.warn(format!("{} is not as `setup` left it", printable(&path)));
+        }
         if ui.is_json() {
-            ui.json(&SkillAnswer { name: skill.name, path: &path, action });
+            ui.json(&SkillAnswer { name, path: &path, action });
             continue;
         }
-        match action {
-            "written" if ui.is_dry() => ui.line(format!("would write {}", printable(&path))),
-            "written" => ui.done(format!("wrote {}", printable(&path))),
-            "kept" => ui.note(format!("{} differs and stays; delete it to get the new one", printable(&path))),
-            _ => {}
+        let [would, did] = match action {
+            "written" => ["would write", "wrote"],
+            "removed" => ["would remove", "removed"],
+            "kept" if !args.undo => {
+                ui.note(format!("{} differs and stays; delete it to get the new one", printable(&path)));
+                continue;
+            }
+            _ => continue,
+        };
+        match ui.is_dry() {
+            true => ui.line(format!("{would} {}", printable(&path))),
+            false => ui.done(format!("{did} {}", printable(&path))),
         }
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }

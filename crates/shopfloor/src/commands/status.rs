@@ -5,14 +5,13 @@ use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::overview::{self, Overview};
+use crate::facts::overview::{self, LedgerState, Overview};
 use crate::facts::repository;
 use crate::plan::rows::{Row, rows, table};
 
@@ -36,15 +35,8 @@ pub struct Args {
 #[derive(Serialize)]
 struct StatusAnswer<'a> {
     worktrees: &'a [Row],
-    ledger: Option<LedgerAnswer>,
+    ledger: Option<LedgerState>,
     problems: &'a [String],
-}
-
-/// The state of the ledger in the main checkout.
-#[derive(Serialize)]
-struct LedgerAnswer {
-    fresh: bool,
-    event_count: u64,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -91,11 +83,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 }
 
 fn answer<'a>(overview: &'a Overview, rows: &'a [Row]) -> StatusAnswer<'a> {
-    let ledger = overview.ledger.as_ref().map(|ledger| LedgerAnswer {
-        fresh: ledger["fresh"] == true,
-        event_count: ledger["event_count"].as_u64().unwrap_or(0),
-    });
-    StatusAnswer { worktrees: rows, ledger, problems: &overview.problems }
+    StatusAnswer { worktrees: rows, ledger: overview.ledger, problems: &overview.problems }
 }
 
 /// The table in columns, and a line about the ledger.
@@ -111,12 +99,11 @@ fn lines(overview: &Overview, here: &str) -> Vec<String> {
         let cells = shown.iter().map(|column| format!("{:width$}", printable(&row[*column]), width = widths[*column]));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    table.iter().map(line).chain(overview.ledger.as_ref().and_then(ledger_line)).collect()
+    table.iter().map(line).chain(overview.ledger.and_then(ledger_line)).collect()
 }
 
 /// What to know about the ledger; nothing where it has no events.
-fn ledger_line(ledger: &Value) -> Option<String> {
-    let count = ledger["event_count"].as_u64().filter(|count| *count > 0)?;
-    let state = if ledger["fresh"] == true { "current.md is fresh" } else { "current.md is stale: run `ledger-synth`" };
-    Some(format!("ledger: {count} events, {state}"))
+fn ledger_line(ledger: LedgerState) -> Option<String> {
+    let state = if ledger.fresh { "current.md is fresh" } else { "current.md is stale: run `ledger-synth`" };
+    (ledger.event_count > 0).then(|| format!("ledger: {} events, {state}", ledger.event_count))
 }

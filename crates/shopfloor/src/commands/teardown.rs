@@ -9,7 +9,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::teardown::undo;
 use crate::facts::repository;
 use crate::record::Record;
-use crate::step::STEPS;
+use crate::step::{STEPS, hooked};
 use crate::tool::{lock_file, record_file};
 
 /// Take back what `setup` did in this repository
@@ -32,10 +32,7 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let here = env.at(&repository.main)?;
     let file = record_file(&repository.repo.common_dir);
-    let _lock = match ui.is_dry() {
-        true => None,
-        false => Some(Lock::take(&lock_file(&repository.repo.common_dir))?),
-    };
+    let _lock = if ui.is_dry() { None } else { Some(Lock::take(&lock_file(&repository.repo.common_dir))?) };
     let mut record = Record::load(&file)?;
     if record.steps.is_empty() {
         ui.nothing_to_do();
@@ -45,17 +42,21 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
         if !record.has(step) {
             continue;
         }
-        let stays = undo(ui, &here, &repository, &record, step)?;
-        report(ui, step, &stays);
+        let stays = undo(ui, &here, &repository, step, hooked(step).is_some_and(|tool| record.has_hooks(tool)))?;
+        stays.iter().for_each(|line| ui.warn(format!("{step} stays: {line}")));
         is_whole &= stays.is_empty();
         if stays.is_empty() && !ui.is_dry() {
             // Saved after each step, so that a killed command goes on where it stopped.
             record.remove(step);
             record.save(&file)?;
         }
+        if ui.is_json() {
+            ui.json(&UndoneAnswer { step, stays });
+        }
     }
+    let exit = if is_whole { Exit::Done } else { Exit::No };
     if ui.is_dry() {
-        return Ok(if is_whole { Exit::Done } else { Exit::No });
+        return Ok(exit);
     }
     let changed = repository.git.cmd(&repository.main).args(["status", "--porcelain", "-uno"]).capture()?;
     if had && !changed.stdout.is_empty() {
@@ -64,13 +65,5 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
     if !is_whole {
         ui.note("run `shopfloor teardown` again when you have dealt with that");
     }
-    Ok(if is_whole { Exit::Done } else { Exit::No })
-}
-
-/// Says what of a step stays.
-fn report(ui: &Ui, step: &str, stays: &[String]) {
-    stays.iter().for_each(|line| ui.warn(format!("{step} stays: {line}")));
-    if ui.is_json() {
-        ui.json(&UndoneAnswer { step, stays: stays.to_vec() });
-    }
+    Ok(exit)
 }

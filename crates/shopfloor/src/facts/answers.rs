@@ -23,6 +23,16 @@ impl Answer {
     pub fn has_failed(&self) -> bool {
         !matches!(self.status, Status::Exited(0 | 1))
     }
+
+    /// Whether the tool is not set up in this repository.
+    pub fn is_unused(&self) -> bool {
+        self.records.iter().any(|record| record.pointer("/error/kind") == Some(&"not_initialised".into()))
+    }
+
+    /// Why it failed, if it did. A tool that died has no message.
+    pub fn failure(&self) -> Option<String> {
+        self.has_failed().then(|| self.error.clone().unwrap_or_else(|| format!("it ended with {}", self.status)))
+    }
 }
 
 /// Where a program lies. Exit 4 if it is not on the `PATH`.
@@ -45,9 +55,9 @@ pub fn command(env: &Env, words: &[String]) -> Result<Cmd> {
 pub fn ask(env: &Env, words: &[&str]) -> Result<Answer> {
     let words: Vec<String> = words.iter().copied().chain(["--json"]).map(str::to_owned).collect();
     let output = command(env, &words)?.capture()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let records: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let message = records.iter().find_map(|record| record.pointer("/error/message")?.as_str());
-    let error = message.map(str::to_owned);
+    let lines = output.stdout.split(|byte| *byte == b'\n');
+    let records: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let message = |record: &Value| record.pointer("/error/message")?.as_str().map(str::to_owned);
+    let error = records.iter().find_map(message);
     Ok(Answer { status: output.status, records, error })
 }

@@ -11,7 +11,7 @@ use shopfloor_core::proc;
 
 use super::answers::{ask, program};
 use super::repository::Repository;
-use crate::skill::SKILLS;
+use crate::skill::{self, DIR, SKILLS};
 use crate::tool::TOOLS;
 
 /// Files that a new worktree lacks, and that every agent needs.
@@ -33,8 +33,6 @@ pub struct Surroundings {
     pub visible_files: Vec<String>,
     /// All worktrees, the main one first.
     pub worktrees: Vec<String>,
-    /// Worktrees that no command line of ours can name.
-    pub odd: Vec<String>,
     /// Worktrees with local files of their own, each with the first of these files.
     pub differing: Vec<(String, String)>,
     /// The tools whose git hooks are installed.
@@ -69,24 +67,22 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
     }
     let env = &env.at(&repository.main)?;
     let is_there = |name: &&str| proc::find(env, name).is_some();
+    let has = |path: &str| repository.main.join(path).symlink_metadata().is_ok();
     let hooks = &repository.repo.hooks_dir;
     let mut found = Surroundings {
         agents: PROGRAMS.iter().map(|program| program.name).filter(is_there).collect(),
         has_tmux: is_there(&"tmux"),
-        has_sweatfile: repository.main.join("sweatfile").symlink_metadata().is_ok(),
-        has_skills: SKILLS.iter().all(|skill| repository.main.join(skill.file).symlink_metadata().is_ok()),
+        has_sweatfile: has("sweatfile"),
+        has_skills: SKILLS.iter().all(|(name, _)| has(&skill::file(DIR, name))),
         // A relative path is one below each worktree.
         has_own_hooks: repository.git.hooks_path(&repository.repo)?.is_some_and(|path| path.is_relative())
             || hooks.starts_with(&repository.repo.common_dir)
             || hooks.starts_with(&repository.main),
         ..Surroundings::default()
     };
-    for (path, _) in repository.git.worktrees(&repository.repo)? {
-        match path.into_os_string().into_string() {
-            Ok(path) => found.worktrees.push(path),
-            Err(path) => found.odd.push(path.to_string_lossy().into_owned()),
-        }
-    }
+    // One whose name is not UTF-8 cannot be named on a command line of ours.
+    let worktrees = repository.git.worktrees(&repository.repo)?.into_iter();
+    found.worktrees = worktrees.filter_map(|(path, _)| path.into_os_string().into_string().ok()).collect();
     read_local_files(repository, &mut found)?;
     leave_out_differing(repository, &mut found);
     for record in ask(env, &["sweatfile-apply", "approvals"])?.records {

@@ -45,22 +45,29 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
     agents.chain(workers).map(|row| with_files(row, overview)).collect()
 }
 
-fn agent_row(record: &Value) -> Row {
-    let alive = text(record, "alive").unwrap_or_default();
-    // Its command ended with another code than 0, or with a signal.
-    let has_failed = record["exit"].is_object() && record["exit"]["code"] != 0;
+/// What worktree-spawn and worker-ctl both say.
+fn row(record: &Value) -> Row {
     Row {
         name: text(record, "name").or_else(|| text(record, "id")).unwrap_or_default(),
         id: text(record, "id").unwrap_or_default(),
-        kind: text(record, "kind").unwrap_or_default(),
         worktree: text(record, "worktree").unwrap_or_default(),
         branch: text(record, "branch"),
-        waits_for: (alive == "died" || has_failed || record["error"].is_string()).then_some("look"),
-        alive,
+        alive: text(record, "alive").unwrap_or_default(),
+        ..Row::default()
+    }
+}
+
+fn agent_row(record: &Value) -> Row {
+    // Its command ended with another code than 0, or with a signal.
+    let has_failed = record["exit"].is_object() && record["exit"]["code"] != 0;
+    let is_bad = record["alive"] == "died" || has_failed || record["error"].is_string();
+    Row {
+        kind: text(record, "kind").unwrap_or_default(),
+        waits_for: is_bad.then_some("look"),
         dirty: record["dirty"].as_bool(),
         stat: record.get("stat").cloned(),
         pending: record["pending"].as_u64().unwrap_or(0),
-        ..Row::default()
+        ..row(record)
     }
 }
 
@@ -73,27 +80,15 @@ fn worker_row(record: &Value) -> Row {
         (_, Some("fresh")) => Some("restart"),
         _ => None,
     };
-    Row {
-        name: text(record, "name").unwrap_or_default(),
-        id: text(record, "id").unwrap_or_default(),
-        kind: POOL.to_owned(),
-        worktree: text(record, "worktree").unwrap_or_default(),
-        branch: text(record, "branch"),
-        alive: text(record, "alive").unwrap_or_default(),
-        task: text(record, "task"),
-        activity,
-        waits_for,
-        ..Row::default()
-    }
+    Row { kind: POOL.to_owned(), task: text(record, "task"), activity, waits_for, ..row(record) }
 }
 
 /// Adds what is known about the files of the row's worktree.
 fn with_files(mut row: Row, overview: &Overview) -> Row {
     let is_here = |record: &&Value| text(record, "worktree").as_ref() == Some(&row.worktree);
-    let states: Vec<String> =
-        overview.overlay.iter().filter(is_here).filter_map(|record| text(record, "state")).collect();
-    let held = states.iter().filter(|state| *state == "held").count();
-    let unsynced = states.iter().filter(|state| ["changed", "pulled", "unreachable"].contains(&state.as_str())).count();
+    let states = || overview.overlay.iter().filter(is_here).filter_map(|record| record["state"].as_str());
+    let held = states().filter(|state| *state == "held").count();
+    let unsynced = states().filter(|state| ["changed", "pulled", "unreachable"].contains(state)).count();
     // The main checkout is a person's own: nobody has to set it up.
     let sweatfile = overview.sweatfiles.iter().find(is_here).filter(|_| row.kind != "root");
     // Where there is no sweatfile, nothing can differ from it.
@@ -136,9 +131,8 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
 /// The table that a person reads.
 pub fn table(rows: &[Row], here: &str) -> Vec<Vec<String>> {
     let head = ["NAME", "STATE", "WAITS FOR", "BRANCH", "CHANGES", "FILES", "EVENTS", "WORKTREE"];
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    lines.extend(rows.iter().map(|row| cells(row, here)));
-    lines
+    let head = head.map(str::to_owned).to_vec();
+    std::iter::once(head).chain(rows.iter().map(|row| cells(row, here))).collect()
 }
 
 fn cells(row: &Row, here: &str) -> Vec<String> {
@@ -152,12 +146,9 @@ fn cells(row: &Row, here: &str) -> Vec<String> {
     let mut changes: Vec<String> =
         stat.map(|stat| format!("+{} -{}", stat["insertions"], stat["deletions"])).into_iter().collect();
     changes.extend((row.dirty == Some(true)).then(|| "uncommitted".to_owned()));
-    let counted = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
-    let files: Vec<String> =
-        [counted(row.held, "held"), counted(row.unsynced, "unsynced"), counted(row.drift, "drifted")]
-            .into_iter()
-            .flatten()
-            .collect();
+    let counts = [(row.held, "held"), (row.unsynced, "unsynced"), (row.drift, "drifted")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let files: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
     let pending = if row.pending > 0 { row.pending.to_string() } else { String::new() };
     let place = match Path::new(&row.worktree).strip_prefix(here) {
         Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),

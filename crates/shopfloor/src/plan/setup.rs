@@ -1,11 +1,8 @@
 //! Which steps a repository needs.
 
 use crate::facts::surroundings::Surroundings;
-use crate::skill;
+use crate::skill::{self, DIR};
 use crate::step::{CommandWords, LEDGER, OVERLAY, SKILLS, SWEATFILE, Step, WORKERS};
-
-/// The file of the skill that `ledger-synth install --claude` writes.
-const SKILL: &str = ".claude/skills/synthesize-ledgers/SKILL.md";
 
 /// The steps that are still to be done, in their order: hooks come before the root of the workers, which copies them.
 pub fn steps(found: &Surroundings) -> Vec<Step> {
@@ -15,43 +12,34 @@ pub fn steps(found: &Surroundings) -> Vec<Step> {
 /// What is missing for a step that would be useful otherwise.
 pub fn notes(found: &Surroundings) -> Vec<String> {
     let mut notes = Vec::new();
-    if found.agents.is_empty() {
-        notes.push("no agent program is on the PATH; install claude, codex, gemini, aider or opencode".to_owned());
-    }
-    if !found.has_tmux {
-        notes.push(
-            "tmux is not on the PATH, so worker-ctl is not set up; install it, then run `shopfloor setup`".into(),
-        );
-    }
-    if !found.has_commit {
-        notes.push(
-            "there is no commit yet, so worker-ctl is not set up; commit, then run `shopfloor setup` again".into(),
-        );
-    }
-    if let Some(manager) = found.idle_manager.filter(|_| found.has_own_hooks) {
-        notes.push(format!(
-            "{manager} manages hooks here, but is not active in this clone; activate it before the hooks are installed, or run `shopfloor setup` again afterwards"
-        ));
+    let mut note = |is_so: bool, text: &str| notes.extend(is_so.then(|| text.to_owned()));
+    note(found.agents.is_empty(), "no agent program is on the PATH; install claude, codex, gemini, aider or opencode");
+    note(
+        !found.has_tmux,
+        "tmux is not on the PATH, so worker-ctl is not set up; install it, then run `shopfloor setup`",
+    );
+    note(
+        !found.has_commit,
+        "there is no commit yet, so worker-ctl is not set up; commit, then run `shopfloor setup` again",
+    );
+    if let Some(manager) = found.idle_manager {
+        let what = "manages hooks here, but is not active in this clone";
+        let way = "activate it before the hooks are installed, or run `shopfloor setup` again afterwards";
+        note(found.has_own_hooks, &format!("{manager} {what}; {way}"));
     }
     for file in &found.unapproved {
-        notes.push(format!("{file} is not approved; read it, then run `sweatfile-apply approve`"));
+        note(true, &format!("{file} is not approved; read it, then run `sweatfile-apply approve`"));
     }
-    if !found.has_own_hooks {
-        notes.push(
-            "git runs hooks from a directory that other repositories share, so no hooks and no ledger are set up"
-                .to_owned(),
-        );
-    }
-    for (worktree, file) in found.differing.iter().filter(|_| !found.is_attached) {
-        notes.push(format!(
-            "{worktree} has a {file} of its own, so it is not attached; `overlay-sync attach` merges the two"
-        ));
-    }
-    for file in &found.odd {
-        notes.push(format!("{file} is left out: its name is not UTF-8"));
+    note(
+        !found.has_own_hooks,
+        "git runs hooks from a directory that other repositories share, so no hooks and no ledger are set up",
+    );
+    for (worktree, file) in &found.differing {
+        let way = "so it is not attached; `overlay-sync attach` merges the two";
+        note(!found.is_attached, &format!("{worktree} has a {file} of its own, {way}"));
     }
     for file in &found.visible_files {
-        notes.push(format!("{file} is neither checked in nor ignored by git, so worktrees do not share it"));
+        note(true, &format!("{file} is neither checked in nor ignored by git, so worktrees do not share it"));
     }
     notes
 }
@@ -65,7 +53,7 @@ fn sweatfile(found: &Surroundings) -> Option<Step> {
         if found.unapproved.is_empty() {
             step.commands.push(CommandWords::new(&["sweatfile-apply", "approve", "--yes"]));
         }
-        step.files.push("sweatfile");
+        step.files.push("sweatfile".to_owned());
     }
     add_hook(found, &mut step, "sweatfile-apply");
     (!step.commands.is_empty()).then_some(step)
@@ -94,8 +82,10 @@ fn ledger(found: &Surroundings) -> Option<Step> {
     let purpose = "join what agents did and decided into one page that merges without conflicts";
     let mut step = Step::new(LEDGER, purpose.to_owned());
     step.commands.push(if has_claude { install.with(["--claude".to_owned()]) } else { install });
-    step.files.push(".gitattributes");
-    step.files.extend([".claude/settings.json", SKILL].into_iter().filter(|_| has_claude));
+    step.files.push(".gitattributes".to_owned());
+    if has_claude {
+        step.files.extend([".claude/settings.json".to_owned(), skill::file(DIR, "synthesize-ledgers")]);
+    }
     // Hooks that were there before are not this step's.
     step.hooks = Some("ledger-synth").filter(|tool| !found.hooked.contains(tool));
     Some(step)
@@ -109,7 +99,7 @@ fn skills(found: &Surroundings) -> Option<Step> {
     }
     let mut step = Step::new(SKILLS, "tell agents how to use the tools".to_owned());
     step.commands.push(CommandWords::new(&["shopfloor", "skills"]));
-    step.files.extend(skill::SKILLS.iter().map(|skill| skill.file));
+    step.files.extend(skill::SKILLS.iter().map(|(name, _)| skill::file(DIR, name)));
     Some(step)
 }
 

@@ -8,8 +8,8 @@ mod setup;
 mod sweatfile;
 
 pub use self::env_file::write_env_file;
-pub use self::place::{place, placing_failure, reserve_ports};
-pub use self::promote::{follow_promotion, write_promotion};
+pub use self::place::{place, placing_failure};
+pub use self::promote::promote;
 pub use self::remove::{RemovedItems, remove};
 pub use self::setup::setup;
-pub use self::sweatfile::write_sweatfile;
+pub use self::sweatfile::{remove_sweatfile, write_sweatfile};

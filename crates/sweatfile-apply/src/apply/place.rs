@@ -9,64 +9,21 @@ use super::env_file::{execute, open_staging};
 use crate::env_file;
 use crate::excludes;
 use crate::plan::{EnvOperation, FileOperation, FileStep, FileToPlace, Plan};
-use crate::ports;
 use crate::record::{PlacedFile, Record};
 use crate::report::{ItemAction, Report};
 use crate::snapshot;
 use crate::state;
 use crate::worktree::OpenWorktree;
 
-/// Reserves the new ports of a plan. Returns `false` when another worktree took ports since; the caller then has to
-/// read and plan again.
-pub fn reserve_ports(worktree: &OpenWorktree, plan: &Plan) -> Result<bool> {
-    plan.ports.as_ref().map_or(Ok(true), |reservation| ports::reserve(&worktree.repo, reservation))
-}
-
 /// Takes every step but setup, and corrects the report where the worktree has changed since it was read. Goes on after
 /// a failure as far as possible, and returns that failure.
 pub fn place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut Report) -> Option<Failure> {
-    let mut progress = PlacingProgress::default();
-    match try_place(worktree, plan, before, report, &mut progress) {
-        Ok(failure) => failure,
-        Err(failure) => {
-            progress.mark_the_rest_skipped(report);
-            Some(failure)
-        }
-    }
+    // What an error leaves out stays skipped.
+    report.skip();
+    try_place(worktree, plan, before, report).unwrap_or_else(Some)
 }
 
-/// The steps taken before an error stopped the run.
-#[derive(Default)]
-struct PlacingProgress {
-    excludes: bool,
-    files: usize,
-    env: bool,
-}
-
-impl PlacingProgress {
-    fn mark_the_rest_skipped(&self, report: &mut Report) {
-        let skip = |action: &mut ItemAction| {
-            if *action == ItemAction::Created {
-                *action = ItemAction::Skipped;
-            }
-        };
-        if !self.excludes {
-            report.excludes.iter_mut().for_each(|line| skip(&mut line.action));
-        }
-        report.files.iter_mut().skip(self.files).for_each(|line| skip(&mut line.action));
-        if !self.env {
-            skip(&mut report.env.action);
-        }
-    }
-}
-
-fn try_place(
-    worktree: &OpenWorktree,
-    plan: &Plan,
-    before: &Record,
-    report: &mut Report,
-    progress: &mut PlacingProgress,
-) -> Result<Option<Failure>> {
+fn try_place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut Report) -> Result<Option<Failure>> {
     worktree.repo.remember_main_checkout(&worktree.env)?;
     let intent = intent(worktree, plan, before)?;
     intent.save(worktree, before)?;
@@ -75,18 +32,18 @@ fn try_place(
     // The file is read again under its lock: another worktree may have just removed a line.
     let patterns: Vec<String> = plan.excludes.iter().map(|e| e.pattern.clone()).collect();
     worktree.repo.rewrite_exclude(|text| Ok(excludes::with(text, &patterns)))?;
-    progress.excludes = true;
+    report.excludes.iter_mut().zip(&plan.excludes).for_each(|(line, step)| line.action = step.action);
 
     if plan.writes() || state::staging(&worktree.repo).is_dir() {
         let staging = open_staging(worktree, &record)?;
-        place_files(worktree, &staging, plan, before, (&mut record, report, progress));
+        place_files(worktree, &staging, plan, before, (&mut record, report));
         let written = execute(worktree, &staging, &plan.env.operation);
         let written = written.and_then(|()| snapshot::follow(worktree, &plan.env.before, &plan.env.after));
+        report.env.action = plan.env.action;
         if let Err(failure) = written {
             report.env.action = ItemAction::Failed;
             report.env.why = Some(failure.to_string());
         }
-        progress.env = true;
     }
     if report.env.action != ItemAction::Failed {
         record.env = plan.env.base.clone();
@@ -124,29 +81,21 @@ fn place_files(
     staging: &Staging,
     plan: &Plan,
     before: &Record,
-    (record, report, progress): (&mut Record, &mut Report, &mut PlacingProgress),
+    (record, report): (&mut Record, &mut Report),
 ) {
     for (step, line) in plan.files.iter().zip(&mut report.files) {
         let done = place_file(&worktree.root, staging, step, record);
-        match (&done, &step.placed) {
-            (Ok(true), Some(placed)) => drop(record.files.insert(step.path.clone(), placed.clone())),
-            (Ok(true), None) => drop(record.files.remove(&step.path)),
-            _ => restore(record, before, &step.path),
+        let entry = if matches!(done, Ok(true)) { step.placed.as_ref() } else { before.files.get(&step.path) };
+        match entry {
+            Some(placed) => drop(record.files.insert(step.path.clone(), placed.clone())),
+            None => drop(record.files.remove(&step.path)),
         }
-        progress.files += 1;
         match done {
-            Ok(true) => {}
+            Ok(true) => line.action = step.action,
             Ok(false) => (line.action, line.why) = (ItemAction::Kept, "it appeared or changed meanwhile".into()),
             Err(failure) => (line.action, line.why) = (ItemAction::Failed, failure.to_string()),
         }
     }
-}
-
-fn restore(record: &mut Record, before: &Record, path: &RelPath) {
-    match before.files.get(path) {
-        Some(placed) => record.files.insert(path.clone(), placed.clone()),
-        None => record.files.remove(path),
-    };
 }
 
 /// The failure for entries that could not be placed, or in a dry run could not be.

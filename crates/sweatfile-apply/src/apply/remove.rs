@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Staging;
 
@@ -14,12 +15,14 @@ use crate::record::{self, Record};
 use crate::worktree::OpenWorktree;
 
 /// What a removal did, or in a dry run would do.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub struct RemovedItems {
+    #[serde(rename = "removed")]
     pub files: Vec<String>,
     pub excludes: Vec<String>,
     pub left: Vec<Leftover>,
     /// The items that could not be removed, each with its error.
+    #[serde(skip)]
     pub failed: Vec<String>,
 }
 
@@ -94,7 +97,7 @@ fn remove_files(
 fn remove_excludes(worktree: &OpenWorktree, plan: &RemovePlan, done: &mut RemovedItems) {
     let rewritten = worktree.repo.rewrite_exclude(|text| {
         // The records are read again under the lock: another worktree may have come to rely on a line.
-        let (used, _) = record::excludes_used_elsewhere(&worktree.repo)?;
+        let (used, _) = record::excludes_used(&worktree.repo, Some(&worktree.repo.git_dir))?;
         let (text, removed) = excludes::without(text, &plan.excludes.difference(&used).cloned().collect());
         done.excludes = removed;
         Ok(text)

@@ -25,32 +25,22 @@ const REPO_ROOT: &str = "SWEATFILE_REPO_ROOT";
 /// Runs the setup commands, with output and progress on stderr. The worktree's lock is not held: a command may take
 /// long, and may call this tool.
 pub fn setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Report) -> Option<Failure> {
-    try_setup(ui, env, worktree, plan, report).unwrap_or_else(|failure| {
-        let not_run =
-            report.setup.iter_mut().filter(|line| line.status.is_none() && line.action == ItemAction::Created);
-        not_run.for_each(|line| line.action = ItemAction::Skipped);
-        Some(failure)
-    })
+    try_setup(ui, env, worktree, plan, report).err()
 }
 
-fn try_setup(
-    ui: &Ui,
-    env: &Env,
-    worktree: &OpenWorktree,
-    plan: &SetupPlan,
-    report: &mut Report,
-) -> Result<Option<Failure>> {
+fn try_setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Report) -> Result<()> {
     if plan.commands.is_empty() || matches!(plan.run, SetupRun::Finished | SetupRun::LeftOut | SetupRun::Held) {
-        return Ok(None);
+        return Ok(());
     }
+    // What does not run stays skipped.
+    report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
     let lock_path = state::setup_lock(&worktree.repo);
     let inside = env.var(WORKTREE) == Some(worktree.path.as_os_str());
     let _lock = match Lock::try_take(&lock_path)? {
         Some(lock) => lock,
         None if inside => {
             ui.note("this runs inside the setup of this worktree, so setup is not started again");
-            report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
-            return Ok(None);
+            return Ok(());
         }
         None => Lock::take(&lock_path)?,
     };
@@ -58,36 +48,27 @@ fn try_setup(
     fs::sweep_temporaries(&state::setup_output(&worktree.repo))?;
     if plan.run == SetupRun::Now && Record::load(worktree)?.setup == Some(plan.digest) {
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Unchanged);
-        return Ok(None);
+        return Ok(());
     }
     // From here on setup counts as unfinished, whatever ran before, so that a failed run starts again.
     record_setup(worktree, None)?;
     let count = plan.commands.len();
     for (index, command) in plan.commands.iter().enumerate() {
         let started = Instant::now();
-        let status = run_command(ui, env, worktree, plan, index).inspect_err(|_| mark_failed_from(report, index))?;
+        report.setup[index].action = ItemAction::Failed;
+        let status = run_command(ui, env, worktree, plan, index)?;
         let seconds = (started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
         let line = &mut report.setup[index];
         (line.status, line.seconds) = (Some(status.code()), Some(seconds));
-        if status.success() {
-            ui.note(format!("[{}/{count}] done in {seconds:.2} s", index + 1));
-            continue;
+        if !status.success() {
+            return Err(FailureKind::Setup
+                .failure(format!("setup command {} of {count} failed with {status}: {command}", index + 1))
+                .hint("the worktree and its files stay; fix the cause and run `sweatfile-apply` again"));
         }
-        mark_failed_from(report, index);
-        let message = format!("setup command {} of {count} failed with {status}: {}", index + 1, command);
-        return Ok(Some(
-            FailureKind::Setup
-                .failure(message)
-                .hint("the worktree and its files stay; fix the cause and run `sweatfile-apply` again"),
-        ));
+        line.action = ItemAction::Created;
+        ui.note(format!("[{}/{count}] done in {seconds:.2} s", index + 1));
     }
-    record_setup(worktree, Some(plan.digest)).map(|()| None)
-}
-
-/// Marks the command that failed, and the commands after it as not run.
-fn mark_failed_from(report: &mut Report, index: usize) {
-    report.setup[index..].iter_mut().for_each(|line| line.action = ItemAction::Skipped);
-    report.setup[index].action = ItemAction::Failed;
+    record_setup(worktree, Some(plan.digest))
 }
 
 /// Records the command list that ran to its end, or that none did.

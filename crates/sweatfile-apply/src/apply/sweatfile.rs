@@ -19,7 +19,7 @@ pub fn write_sweatfile(repo: &Repo, dir: &Path, before: Option<&[u8]>, text: &st
     let real = dir.join(FILE).canonicalize().ok();
     let below = real.as_deref().and_then(|real| real.strip_prefix(dir.canonicalize().ok()?).ok());
     let file = RelPath::parse_os(below.unwrap_or(Path::new(FILE)).as_os_str()).map_err(|e| Failure::failed(e.0))?;
-    let staging = Staging::open(&state::sweatfile_staging(repo), &root)?;
+    let staging = Staging::open(&state::staging(repo), &root)?;
     let done = match before {
         None => staging.file(&root, &file, text.as_bytes(), None)?.place(&root, &file)?,
         Some(before) => {
@@ -40,4 +40,12 @@ pub fn write_sweatfile(repo: &Repo, dir: &Path, before: Option<&[u8]>, text: &st
         Some(_) => FailureKind::Changed.failure(format!("{} changed while it was edited", path.display())),
     }
     .hint("run the same command again"))
+}
+
+/// Removes `dir/sweatfile` if it still has this text. The caller holds the worktree's lock.
+pub fn remove_sweatfile(repo: &Repo, dir: &Path, text: &str) -> Result<bool> {
+    let root = Root::open(dir)?;
+    let file = RelPath::parse(FILE).map_err(|e| Failure::failed(e.0))?;
+    let staging = Staging::open(&state::staging(repo), &root)?;
+    staging.remove(&root, &file, &Content::File(Digest::of(text.as_bytes())))
 }

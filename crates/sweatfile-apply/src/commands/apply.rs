@@ -4,11 +4,14 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
-use super::approval;
+use super::approvals;
 use crate::apply;
-use crate::facts::{self, Facts, LayerDirs, Layers, LoadOptions, SetupRequest};
-use crate::plan::{self, Plan};
+use crate::facts::{self, LoadOptions, SetupRequest};
+use crate::flags::LayerFlags;
+use crate::plan;
+use crate::ports;
 use crate::report::{ItemAction, Report, ReportFor};
+use crate::template;
 use crate::worktree::OpenWorktree;
 
 /// Set up this worktree (the default)
@@ -56,23 +59,15 @@ impl ApplyOptions {
             (false, false) => SetupRequest::IfNeeded,
         }
     }
-
-    fn load_options(&self) -> LoadOptions {
-        LoadOptions { trust_repository: self.yes, ..LoadOptions::default() }
-    }
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, options: &ApplyOptions) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, options: &ApplyOptions) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     if !ui.is_dry() && !options.yes {
-        approval::ask_about_all(ui, env, &worktree, dirs, options.setup_request())?;
+        approvals::ask_about_all(ui, env, &worktree, dirs, options.setup_request())?;
     }
-    let Applied { mut report, failure, unapproved } = set_up(ui, env, &worktree, dirs, options)?;
-    report.warnings.iter().for_each(|warning| ui.warn(warning));
-    if let (Some(_), Some(unapproved)) = (&failure, &unapproved) {
-        ui.problem(unapproved);
-    }
-    let failure = failure.or(unapproved);
+    let applied = set_up(ui, env, &worktree, dirs, options)?;
+    let (mut report, failure) = applied.conclude(ui);
     if ui.is_json() {
         report.error = failure.as_ref().map(Failure::to_json);
         ui.json(&report);
@@ -94,25 +89,41 @@ pub struct Applied {
     pub unapproved: Option<Failure>,
 }
 
+impl Applied {
+    /// Prints the warnings. Returns the failure that decides, and prints the other one.
+    pub fn conclude(self, ui: &Ui) -> (Report, Option<Failure>) {
+        self.report.warnings.iter().for_each(|warning| ui.warn(warning));
+        if let (Some(_), Some(unapproved)) = (&self.failure, &self.unapproved) {
+            ui.problem(unapproved);
+        }
+        (self.report, self.failure.or(self.unapproved))
+    }
+}
+
 /// Takes the worktree's lock, reads, plans, and takes every step unless this is a dry run. If it returns an error,
 /// nothing was changed; later failures are in `Applied`.
 pub fn set_up(
     ui: &Ui,
     env: &Env,
     worktree: &OpenWorktree,
-    dirs: &LayerDirs,
+    dirs: &LayerFlags,
     options: &ApplyOptions,
 ) -> Result<Applied> {
     // Check the layers before taking the lock, because taking it creates a file, and a malformed layer must change
     // nothing.
-    facts::load_layers(env, &worktree.repo, dirs, options.load_options())?.counting()?;
+    let load_options = LoadOptions { trust_repository: options.yes, ..LoadOptions::default() };
+    facts::load_layers(env, &worktree.repo, dirs, load_options)?.counting()?;
     let lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
-    let (layers, plan, facts) = loop {
-        let (layers, plan, facts) = read_and_plan(env, worktree, dirs, options)?;
-        if ui.is_dry() || apply::reserve_ports(worktree, &plan)? {
-            break (layers, plan, facts);
-        }
-    };
+    let layers = facts::load_layers(env, &worktree.repo, dirs, load_options)?;
+    let (counting, merged) = layers.counting()?;
+    if !ui.is_dry() {
+        // Before anything that names them is read or written.
+        ports::reserve(&worktree.repo, &template::port_names_used(&merged))?;
+    }
+    let request = options.setup_request();
+    let mut facts = facts::read(env, worktree, &merged, request)?;
+    facts.record = plan::known_record(&merged, &facts);
+    let plan = plan::plan(&counting, &merged, &facts, request);
     let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Apply);
     report.warnings.splice(0..0, layers.warnings());
     let unapproved = plan::unapproved(&worktree.path, &layers, &plan.setup);
@@ -131,19 +142,4 @@ pub fn set_up(
         failure = apply::setup(ui, env, worktree, &plan.setup, &mut report);
     }
     Ok(Applied { report, failure, unapproved })
-}
-
-fn read_and_plan(
-    env: &Env,
-    worktree: &OpenWorktree,
-    dirs: &LayerDirs,
-    options: &ApplyOptions,
-) -> Result<(Layers, Plan, Facts)> {
-    let request = options.setup_request();
-    let layers = facts::load_layers(env, &worktree.repo, dirs, options.load_options())?;
-    let (counting, merged) = layers.counting()?;
-    let mut facts = facts::read(env, worktree, &merged, request)?;
-    facts.record = plan::known_record(&merged, &facts);
-    let plan = plan::plan(&counting, &merged, &facts, request);
-    Ok((layers, plan, facts))
 }

@@ -1,25 +1,32 @@
-//! `approvals`: the files that need approval, and whether they have it.
+//! `approvals`: the files that need approval, and whether they have it. Also what `approve` and `apply` share with it:
+//! finding these files, showing them, and asking about them.
 
-use shopfloor_core::approval::ApprovalStatus;
+use serde::Serialize;
+use shopfloor_core::approval::{self, ApprovalStatus};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::approval::{self, ApprovalLine};
-use crate::facts::{self, LayerDirs, LoadOptions};
+use crate::approvable::{self, Approvable};
+use crate::facts::{self, Facts, Layers, LoadOptions, SetupRequest};
+use crate::flags::LayerFlags;
+use crate::layer::MergedLayers;
+use crate::plan;
+use crate::worktree::OpenWorktree;
 
 /// List the repository's files that need approval, and whether they have it
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply approvals --json | jq -e 'select(.status == \"required\") | not'")]
 pub struct Args {}
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> {
     let mut git = Git::find(env)?;
     let repo = git.discover()?;
     let layers = facts::load_layers(env, &repo, dirs, LoadOptions::default())?;
-    for file in approval::find_all(env, &git, &repo, dirs, &layers)? {
+    for file in find_all(env, &git, &repo, dirs, &layers)? {
         let status = file.status(env, &repo)?;
         if ui.is_json() {
             ui.json(&ApprovalLine::new(&file, status));
@@ -33,4 +40,103 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// The answer about one file.
+#[derive(Debug, Serialize)]
+pub struct ApprovalLine {
+    path: String,
+    sha256: Option<Digest>,
+    status: ApprovalStatus,
+}
+
+impl ApprovalLine {
+    pub fn new(file: &Approvable, status: ApprovalStatus) -> ApprovalLine {
+        let sha256 = file.bytes.as_deref().map(Digest::of);
+        ApprovalLine { path: file.path.to_string_lossy().into_owned(), sha256, status }
+    }
+}
+
+/// Every file that needs approval: the repository's, and those that hold setup back in the current worktree.
+pub fn find_all(env: &Env, git: &Git, repo: &Repo, dirs: &LayerFlags, layers: &Layers) -> Result<Vec<Approvable>> {
+    let mut files = layers.approvable(&repo.home);
+    if repo.worktree.is_some() {
+        let worktree = OpenWorktree::open(env, git.clone(), repo.clone())?;
+        files.extend(holding_setup(env, &worktree, dirs, SetupRequest::Again)?);
+    }
+    Ok(files)
+}
+
+/// The tracked files that hold back setup in this worktree.
+fn holding_setup(
+    env: &Env,
+    worktree: &OpenWorktree,
+    dirs: &LayerFlags,
+    request: SetupRequest,
+) -> Result<Vec<Approvable>> {
+    let (merged, facts) = read(env, worktree, dirs, request)?;
+    let held = plan::held_files(&merged, &facts).into_iter().map(|held| Approvable {
+        name: approvable::tracked_name(&held.path),
+        path: worktree.root.join(&held.path),
+        bytes: Some(held.shown.into_bytes()),
+    });
+    Ok(held.collect())
+}
+
+/// Records what setup uses of the main checkout as it is now, so that an unchanged file does not wait on another branch.
+pub fn remember_used(env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags) -> Result<()> {
+    let home = &worktree.repo.home;
+    if home.checkout != worktree.path {
+        return Ok(());
+    }
+    let (_, facts) = read(env, worktree, dirs, SetupRequest::Again)?;
+    facts.tracked.iter().filter(|(_, used)| used.is_approved).try_for_each(|(path, used)| {
+        approval::approve(env, &home.common_dir, &approvable::tracked_name(path), &used.shown)
+    })
+}
+
+fn read(env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, request: SetupRequest) -> Result<(MergedLayers, Facts)> {
+    let (_, merged) = facts::load_layers(env, &worktree.repo, dirs, LoadOptions::default())?.counting()?;
+    let facts = match merged.setup.is_empty() {
+        true => Facts::default(),
+        false => facts::read(env, worktree, &merged, request)?,
+    };
+    Ok((merged, facts))
+}
+
+/// Asks on a terminal about every file that is not approved, and records each yes. The caller reads the layers again
+/// afterwards, so that only approved bytes count even if someone wrote to a file meanwhile.
+pub fn ask_about_all(
+    ui: &Ui,
+    env: &Env,
+    worktree: &OpenWorktree,
+    dirs: &LayerFlags,
+    request: SetupRequest,
+) -> Result<()> {
+    if !ui.can_ask() {
+        return Ok(());
+    }
+    let repo = &worktree.repo;
+    let layers = facts::load_layers(env, repo, dirs, LoadOptions::default())?;
+    let ask_about = |files: Vec<Approvable>| -> Result<()> {
+        for file in files {
+            let is_open = file.bytes.is_some() && file.status(env, repo)? != ApprovalStatus::Approved;
+            if is_open && offer(ui, env, repo, &file)? {
+                file.approve(env, repo)?;
+            }
+        }
+        Ok(())
+    };
+    ask_about(layers.approvable(&repo.home))?;
+    if layers.repo().approval == ApprovalStatus::Required {
+        remember_used(env, worktree, dirs)?;
+    }
+    // Which files hold setup back depends on which layers count after these answers.
+    ask_about(holding_setup(env, worktree, dirs, request)?)
+}
+
+/// Shows what a file asks for, and asks whether to trust it.
+pub fn offer(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable) -> Result<bool> {
+    ui.show(&file.summary(env, repo)?);
+    Ok(ui.confirm(&format!("trust this for every worktree of {}?", printable(&repo.home.checkout.to_string_lossy()))))
 }

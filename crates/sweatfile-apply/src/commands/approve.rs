@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::approval::{self, ApprovalLine};
+use super::approvals::{self, ApprovalLine};
 use crate::approvable::Approvable;
-use crate::facts::{self, LayerDirs, LoadOptions};
+use crate::facts::{self, LoadOptions};
 use crate::failure::FailureKind;
+use crate::flags::LayerFlags;
 use crate::worktree::OpenWorktree;
 
 /// Approve the repository's sweatfile as it is now, for all worktrees of this clone
@@ -26,7 +27,7 @@ pub struct Args {
     pub yes: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let mut git = Git::find(env)?;
     let repo = git.discover()?;
     let layers = facts::load_layers(env, &repo, dirs, LoadOptions::default())?;
@@ -35,17 +36,18 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     let (mut declined, mut seen) = (None, BTreeSet::new());
     // Which files hold setup back depends on which layers count after the first answers.
     for _ in 0..2 {
-        let mut files = approval::find_all(env, &git, &repo, dirs, &layers)?;
+        let mut files = approvals::find_all(env, &git, &repo, dirs, &layers)?;
         files.retain(|file| file.bytes.is_some() && seen.insert(file.name.clone()));
         for file in files {
-            match consent(ui, env, &repo, &file, args)? {
-                Consent::Declined => declined = Some(file.path),
-                Consent::Given => approve(ui, env, &repo, &file)?,
+            if has_consent(ui, env, &repo, &file, args)? {
+                approve(ui, env, &repo, &file)?;
+            } else {
+                declined = Some(file.path);
             }
         }
     }
     if !ui.is_dry() && repo.worktree.is_some() {
-        approval::remember_used(env, &OpenWorktree::open(env, git, repo.clone())?, dirs)?;
+        approvals::remember_used(env, &OpenWorktree::open(env, git, repo.clone())?, dirs)?;
     }
     if seen.is_empty() {
         ui.detail(format!("there is nothing to approve in {}", repo.home.checkout.display()));
@@ -56,35 +58,24 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     }
 }
 
-enum Consent {
-    Given,
-    Declined,
-}
-
 /// Shows the file unless it is approved, and asks about it unless the flags say what to do; exit 3 when nobody can be
 /// asked.
-fn consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) -> Result<Consent> {
+fn has_consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) -> Result<bool> {
     if file.status(env, repo)? == ApprovalStatus::Approved {
         ui.detail(format!("{} is approved already", file.path.display()));
     } else if ui.is_dry() {
         ui.show(&file.summary(env, repo)?);
     } else if args.yes {
         ui.summary(&file.summary(env, repo)?);
-    } else if !ui.can_ask() {
-        return Err(nobody_to_ask(env, repo, file)?);
-    } else if !approval::offer(ui, env, repo, file)? {
-        return Ok(Consent::Declined);
+    } else if ui.can_ask() {
+        return approvals::offer(ui, env, repo, file);
+    } else {
+        let message = format!("{} needs a person's approval, and there is no terminal to ask on", file.path.display());
+        let hint =
+            "run `sweatfile-apply approve` on a terminal, or `sweatfile-apply approve --yes` once you have read it";
+        return Err(FailureKind::Unapproved.failure(message).details(file.summary(env, repo)?).hint(hint));
     }
-    Ok(Consent::Given)
-}
-
-fn nobody_to_ask(env: &Env, repo: &Repo, file: &Approvable) -> Result<Failure> {
-    let path = file.path.display();
-    let message = format!("{path} needs a person's approval, and there is no terminal to ask on");
-    Ok(FailureKind::Unapproved
-        .failure(message)
-        .details(file.summary(env, repo)?)
-        .hint("run `sweatfile-apply approve` on a terminal, or `sweatfile-apply approve --yes` once you have read it"))
+    Ok(true)
 }
 
 fn approve(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable) -> Result<()> {

@@ -10,7 +10,8 @@ use shopfloor_core::git::Git;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::{self, LayerDirs, LoadOptions, SetupRequest};
+use crate::facts::{self, LoadOptions, SetupRequest};
+use crate::flags::LayerFlags;
 use crate::plan;
 use crate::report::ReportFor;
 use crate::worktree::OpenWorktree;
@@ -29,7 +30,7 @@ pub struct Args {
     pub all: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     if !args.all {
         return check(ui, env, dirs, args);
     }
@@ -64,7 +65,7 @@ struct UnreadAnswer<'a> {
     error: String,
 }
 
-fn check(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     let options = LoadOptions { strict: args.strict, ..LoadOptions::default() };
     let layers = facts::load_layers(env, &worktree.repo, dirs, options)?;

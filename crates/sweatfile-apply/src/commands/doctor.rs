@@ -7,16 +7,17 @@ use shopfloor_core::approval::Approvals;
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::ui::Ui;
 
 use super::apply::{self, ApplyOptions};
 use crate::excludes;
-use crate::facts::LayerDirs;
+use crate::flags::LayerFlags;
 use crate::ports;
 use crate::record::{self, Record};
-use crate::removed;
 use crate::snapshot;
+use crate::state;
 use crate::worktree::OpenWorktree;
 
 /// Show what is wrong with the records of this worktree, and how to repair it: exit 0 if nothing is, 1 if something is
@@ -35,7 +36,7 @@ enum Repair {
     ReleaseExcludes(BTreeSet<String>),
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     doctor::run(ui, &check(env, &worktree), args.doctor, |repair| match repair {
         Repair::ApplyAgain => {
@@ -59,28 +60,17 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
         ),
         Ok(record) => Finding::good("record", format!("{} files placed", record.files.len())),
     }];
-    findings.push(match ports::count(repo) {
-        Ok(count) => Finding::good("ports", format!("{count} assigned in this repository")),
-        Err(failure) => unreadable("ports", &failure),
-    });
+    let mut look = |check, found: Result<String>| {
+        findings.push(found.map_or_else(|failure| unreadable(check, &failure), |found| Finding::good(check, found)));
+    };
+    look("ports", ports::count(repo).map(|count| format!("{count} assigned in this repository")));
     let approved = Approvals::load(env).and_then(|approvals| approvals.count(&repo.home.common_dir));
-    findings.push(match approved {
-        Ok(count) => Finding::good("approvals", format!("{count} of this clone")),
-        Err(failure) => unreadable("approvals", &failure),
-    });
-    findings.push(match snapshot::load(worktree) {
-        Ok(Some(_)) => Finding::good("snapshot", "there is one; `sweatfile-apply env review` ends it"),
-        Ok(None) => Finding::good("snapshot", "there is none"),
-        Err(failure) => unreadable("snapshot", &failure),
-    });
-    findings.push(match removed::load_all(repo) {
-        Ok(all) if all.is_empty() => Finding::good("removed", "no removed worktree waits for a review"),
-        Ok(all) => Finding::good(
-            "removed",
-            format!("{} removed worktrees wait for `sweatfile-apply env review --removed`", all.len()),
-        ),
-        Err(failure) => unreadable("removed", &failure),
-    });
+    look("approvals", approved.map(|count| format!("{count} of this clone")));
+    let snapshot = |taken| if taken { "there is one; `sweatfile-apply env review` ends it" } else { "there is none" };
+    look("snapshot", snapshot::load(worktree).map(|taken| snapshot(taken.is_some()).to_owned()));
+    let removed = state::removed_dir(repo);
+    let kept = fs::list(&removed).map(|all| all.len());
+    look("removed", kept.map(|count| format!("variables of {count} removed worktrees are in {}", removed.display())));
     findings.push(match unused_excludes(env, repo) {
         Ok(patterns) if patterns.is_empty() => Finding::good("excludes", "every line is used"),
         Ok(patterns) => Finding {
@@ -96,7 +86,7 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
 
 /// Our exclude lines that no worktree's record names, and that hide nothing.
 fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
-    let (used, _) = record::excludes_used(repo)?;
+    let (used, _) = record::excludes_used(repo, None)?;
     let unused: BTreeSet<String> =
         excludes::own(&repo.read_exclude()?).into_iter().filter(|own| !used.contains(own)).collect();
     if unused.is_empty() {
@@ -116,7 +106,7 @@ fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
 /// Deletes lines, unless a worktree has come to rely on them.
 fn release(repo: &Repo, patterns: &BTreeSet<String>) -> Result<()> {
     repo.rewrite_exclude(|text| {
-        let (used, _) = record::excludes_used(repo)?;
+        let (used, _) = record::excludes_used(repo, None)?;
         Ok(excludes::without(text, &patterns.difference(&used).cloned().collect()).0)
     })
 }

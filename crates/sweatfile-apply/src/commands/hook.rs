@@ -1,15 +1,17 @@
 //! `hook`: sets up a worktree that git has created, and keeps the variables of one that is about to be removed.
 
+use std::path::PathBuf;
+
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hook_command::{self, HookCommand};
-use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use super::apply::{ApplyOptions, set_up};
 use crate::env_file::{self, EnvFile, VarValue};
-use crate::facts::{self, CurrentEnvFile, LayerDirs};
+use crate::facts::{self, CurrentEnvFile};
+use crate::flags::LayerFlags;
 use crate::record::Record;
 use crate::removed;
 use crate::review;
@@ -17,25 +19,20 @@ use crate::snapshot;
 use crate::state::TOOL;
 use crate::worktree::OpenWorktree;
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, command: HookCommand) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: HookCommand) -> Result<Exit> {
     match hook_command::run_before_removal(ui, env, command, |env, git, repo| before_removal(ui, env, git, repo))? {
         Ok(done) => Ok(done),
         Err(command) => hook_command::run(ui, env, TOOL, command, |called| after_creation(ui, env, dirs, called.git)),
     }
 }
 
-fn after_creation(ui: &Ui, env: &Env, dirs: &LayerDirs, mut git: Git) -> Result<Option<Failure>> {
+fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, mut git: Git) -> Result<Option<Failure>> {
     let repo = git.discover()?;
     let worktree = OpenWorktree::open(env, git, repo)?;
-    let applied = set_up(ui, env, &worktree, dirs, &ApplyOptions::default())?;
-    applied.report.warnings.iter().for_each(|warning| ui.warn(warning));
-    if let (Some(_), Some(unapproved)) = (&applied.failure, &applied.unapproved) {
-        ui.problem(unapproved);
-    }
-    Ok(applied.failure.or(applied.unapproved))
+    Ok(set_up(ui, env, &worktree, dirs, &ApplyOptions::default())?.conclude(ui).1)
 }
 
-/// Keeps the variables that neither a sweatfile nor a review put into the worktree.
+/// Keeps `.sweatshop-env` if it has variables that neither a sweatfile nor a review put there.
 fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
     let worktree = OpenWorktree::open(env, git, repo)?;
     let now = match facts::read_env_file(&worktree.root)? {
@@ -54,33 +51,26 @@ fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String
         applied.for_each(|(key, value)| file.set(key, &VarValue::Text(value.clone())));
         file
     };
-    let before = snapshot.unwrap_or_else(applied);
-    let kept = match ui.is_dry() {
-        true => review::changes(&before, &now),
-        false => removed::keep(&worktree.repo, &worktree.path, &before, &now, &time::render(env.now))?,
-    };
-    if kept.is_empty() {
+    let changes = review::changes(&snapshot.unwrap_or_else(applied), &now);
+    if changes.is_empty() {
         return Ok(Vec::new());
     }
-    let keys: Vec<&str> = kept.iter().map(|change| change.key.as_str()).collect();
-    let word = if ui.is_dry() { "would keep" } else { "kept" };
-    Ok(vec![format!(
-        "{word} {} of {}; decide about them with `sweatfile-apply env review --removed`",
-        keys.join(", "),
-        worktree.path.display()
-    )])
+    let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
+    let what = format!("{} of {}", keys.join(", "), worktree.path.display());
+    if ui.is_dry() {
+        return Ok(vec![format!("would keep {what}")]);
+    }
+    let kept = removed::keep(&worktree, &now)?;
+    Ok(vec![format!("kept {what}, in {}", kept.display())])
 }
 
 /// The answer when `.sweatshop-env` cannot be used. A link loses nothing if its target stays; everything else is a
 /// failure, because the removal would lose it.
 fn without_env_file(worktree: &OpenWorktree, why: &str) -> Result<Vec<String>> {
     let path = worktree.path.join(env_file::FILE);
-    let target = path.canonicalize().ok();
-    let goes_too = |target: &std::path::Path| target.starts_with(worktree.path.canonicalize().unwrap_or_default());
-    match target {
-        _ if !path.is_symlink() => {}
-        Some(target) if goes_too(&target) => {}
-        _ => return Ok(Vec::new()),
+    let goes_too = |target: PathBuf| target.starts_with(worktree.path.canonicalize().unwrap_or_default());
+    if path.is_symlink() && !path.canonicalize().is_ok_and(goes_too) {
+        return Ok(Vec::new());
     }
     Err(Failure::failed(format!("cannot keep {}: {why}", env_file::FILE))
         .hint("move it out of the worktree, or remove it"))

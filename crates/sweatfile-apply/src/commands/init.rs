@@ -1,16 +1,19 @@
 //! `init`: writes a commented starter sweatfile.
 
+use std::path::Path;
+
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::git::Git;
+use shopfloor_core::fs;
+use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::apply;
-use crate::facts::LayerDirs;
 use crate::failure::FailureKind;
+use crate::flags::LayerFlags;
 use crate::layer::FILE;
 use crate::state;
 
@@ -21,7 +24,11 @@ const STARTER: &str = include_str!("../starter.toml");
 /// Exits with 1 if there is one already.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  $EDITOR \"$(sweatfile-apply init)\"")]
-pub struct Args {}
+pub struct Args {
+    /// Remove the sweatfile instead, if nobody has edited it; exits with 1 if it stays
+    #[arg(long)]
+    pub undo: bool,
+}
 
 #[derive(Serialize)]
 struct InitAnswer {
@@ -29,10 +36,13 @@ struct InitAnswer {
     created: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let dir = dirs.repo_root(env, &repo);
     let path = dir.join(FILE);
+    if args.undo {
+        return undo(ui, &repo, &dir);
+    }
     if path.symlink_metadata().is_ok() {
         return Err(FailureKind::Exists
             .failure(format!("{} exists already", path.display()))
@@ -49,5 +59,22 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
         ui.line(printable(&path.to_string_lossy()));
     }
     ui.note("edit the file, then run `sweatfile-apply approve`");
+    Ok(Exit::Done)
+}
+
+fn undo(ui: &Ui, repo: &Repo, dir: &Path) -> Result<Exit> {
+    let path = dir.join(FILE);
+    let _lock = if ui.is_dry() { None } else { Some(Lock::take(&state::worktree_lock(repo))?) };
+    let Some(text) = fs::read_no_follow(&path)? else { return Ok(Exit::Done) };
+    if text != STARTER.as_bytes() || !ui.is_dry() && !apply::remove_sweatfile(repo, dir, STARTER)? {
+        return Err(FailureKind::Exists
+            .failure(format!("{} is not as `init` wrote it", path.display()))
+            .hint("delete it yourself if nobody needs it"));
+    }
+    if ui.is_json() {
+        ui.json(&InitAnswer { path: path.to_string_lossy().into_owned(), created: false });
+    } else {
+        ui.line(format!("{} {FILE}", if ui.is_dry() { "would have removed" } else { "removed" }));
+    }
     Ok(Exit::Done)
 }

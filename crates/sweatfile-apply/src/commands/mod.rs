@@ -1,7 +1,6 @@
 //! One file per subcommand: each reads, asks for a plan, and prints or applies it.
 
 pub mod apply;
-mod approval;
 pub mod approvals;
 pub mod approve;
 pub mod check;

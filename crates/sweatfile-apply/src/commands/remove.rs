@@ -9,8 +9,9 @@ use shopfloor_core::ui::Ui;
 use crate::apply::{self, RemovedItems};
 use crate::env_file;
 use crate::excludes;
-use crate::facts::{self, LayerDirs, LoadOptions, SetupRequest};
-use crate::plan::removal::{self, Leftover, RemovePlan};
+use crate::facts::{self, LoadOptions, SetupRequest};
+use crate::flags::LayerFlags;
+use crate::plan::removal::{self, RemovePlan};
 use crate::plan::{self, EnvOperation};
 use crate::record::Record;
 use crate::worktree::OpenWorktree;
@@ -26,14 +27,13 @@ pub struct Args {}
 #[derive(Serialize)]
 struct RemoveItemsAnswer<'a> {
     worktree: String,
-    removed: &'a [String],
-    excludes: &'a [String],
-    left: &'a [Leftover],
+    #[serde(flatten)]
+    items: &'a RemovedItems,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<serde_json::Value>,
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     let _lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let mut facts = facts::removal::read(&worktree)?;
@@ -44,9 +44,9 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
         facts.record = known;
     }
     facts.unread.iter().for_each(|failure| ui.warn(failure));
-    let staying = removal::staying(&facts);
-    facts.patterns_needed = facts::removal::patterns_needed(&worktree, &facts.record, staying)?;
-    let plan = removal::plan(&facts);
+    let mut plan = removal::plan(&facts);
+    let needed = facts::removal::patterns_needed(&worktree, &facts.record, &plan.files)?;
+    plan.plan_excludes(&facts, &needed);
     let items = match ui.is_dry() {
         true => preview(&worktree, plan)?,
         false => apply::remove(&worktree, &plan, &facts.record)?,
@@ -55,9 +55,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
     if ui.is_json() {
         ui.json(&RemoveItemsAnswer {
             worktree: worktree.path.to_string_lossy().into_owned(),
-            removed: &items.files,
-            excludes: &items.excludes,
-            left: &items.left,
+            items: &items,
             error: failure.as_ref().map(Failure::to_json),
         });
     } else {

@@ -7,7 +7,8 @@ use shopfloor_core::git::Git;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::{self, LayerDirs, LoadOptions, source_path};
+use crate::facts::{self, LoadOptions, source_path};
+use crate::flags::LayerFlags;
 use crate::layer::Layer;
 use crate::report::LayerLine;
 
@@ -25,7 +26,7 @@ pub struct Args {
     pub reveal: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let layers = facts::load_layers(env, &repo, dirs, LoadOptions::default())?;
     layers.warnings().iter().for_each(|warning| ui.warn(warning));

@@ -5,39 +5,34 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::config::{self, Config, SettingSource};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs;
-use shopfloor_core::git::Repo;
+use shopfloor_core::git::{self, Repo};
 
-use crate::layer::{self, FILE, NoArea};
+use crate::layer::{self, FILE};
 
 /// The directory of the area layer: the one that a setting names, or the first directory below home on the way to
 /// the main checkout.
 pub fn find(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) -> Result<Option<PathBuf>> {
     let checkout = real(&repo.home.checkout);
-    let home = env.home().map(real);
-    let natural = home.as_deref().map(|home| layer::area(home, &checkout, is_worktree));
+    let default = env.home().and_then(|home| layer::area(&real(home), &checkout));
+    // The sweatfile of an area in a worktree would belong to a repository, and yet be trusted.
+    let top = default.iter().flat_map(|area| area.ancestors()).find(|dir| is_worktree(dir)).map(Path::to_path_buf);
     if let Some(named) = config.value("area") {
         let dir = PathBuf::from(&named.text);
-        let natural = natural.and_then(Result::ok);
-        if matches!(named.source, SettingSource::Variable(_)) && natural.map(|dir| real(&dir)) != Some(real(&dir)) {
+        let is_default = top.is_none() && default.is_some_and(|default| real(&default) == real(&dir));
+        if matches!(named.source, SettingSource::Variable(_)) && !is_default {
             require_user_names(env, config, &dir)?;
         }
         refuse_inside_repository(repo, &dir, &named.source)?;
         return Ok(Some(dir));
     }
-    match natural {
-        Some(Ok(dir)) => Ok(Some(dir)),
-        Some(Err(NoArea::InWorktree(area, top))) => {
-            let file = area.join(FILE);
-            if top != checkout && file.exists() {
-                let (file, top) = (file.display(), top.display());
-                let way = format!("to trust it, set `area = {:?}` in {}", area.display().to_string(), users_file(env));
-                notices.push(format!("{file} is left out: it lies in the git worktree {top}; {way}"));
-            }
-            Ok(None)
-        }
-        _ => Ok(None),
+    let (Some(area), Some(top)) = (&default, top) else { return Ok(default) };
+    let file = area.join(FILE);
+    if top != checkout && file.exists() {
+        let (file, top) = (file.display(), top.display());
+        let way = format!("to trust it, set `area = {:?}` in {}", area.display().to_string(), users_file(env));
+        notices.push(format!("{file} is left out: it lies in the git worktree {top}; {way}"));
     }
+    Ok(None)
 }
 
 /// Refuses an area inside the repository: an area's sweatfile is trusted, and a repository's is not.
@@ -81,13 +76,5 @@ fn is_worktree(dir: &Path) -> bool {
 
 /// Whether this directory is the top of a worktree of this repository, the main one or a linked one.
 fn belongs_to(dir: &Path, common_dir: &Path) -> bool {
-    let git = dir.join(".git");
-    let git_dir = match git.is_file().then(|| fs::read(&git)) {
-        Some(Ok(Some(text))) => {
-            let text = String::from_utf8_lossy(&text).into_owned();
-            dir.join(text.trim_end().strip_prefix("gitdir: ").unwrap_or_default())
-        }
-        _ => git,
-    };
-    git_dir.exists() && real(&git_dir).starts_with(real(common_dir))
+    git::private_dir(dir).is_some_and(|git_dir| git_dir.starts_with(real(common_dir)))
 }

@@ -33,37 +33,19 @@ pub enum Original {
 
 /// Reads a destination. A file or directory is read to its end only when the record knows it.
 pub fn read_current(worktree: &OpenWorktree, path: &RelPath, record: &Record) -> CurrentFile {
-    let found = match worktree.root.look(path) {
-        Ok(found) => found,
-        Err(failure) => {
-            return CurrentFile { problem: Some(failure.to_string()), found: Found::Special, content: None };
-        }
-    };
+    let found = worktree.root.look(path);
     let content = match found {
-        Found::Link(_) => worktree.root.content(path),
-        Found::File(_) | Found::Dir if record.files.contains_key(path) => worktree.root.content(path),
+        Ok(Found::Link(_)) => worktree.root.content(path),
+        Ok(Found::File(_) | Found::Dir) if record.files.contains_key(path) => worktree.root.content(path),
         _ => Ok(None),
     };
-    match content {
-        Ok(content) => CurrentFile { found, content, problem: None },
-        Err(failure) => CurrentFile { found, content: None, problem: Some(failure.to_string()) },
-    }
+    let problem = found.as_ref().err().or(content.as_ref().err()).map(ToString::to_string);
+    CurrentFile { found: found.unwrap_or(Found::Special), content: content.unwrap_or_default(), problem }
 }
 
-/// Whether the bytes of a copy's original decide something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyContent {
-    Needed,
-    Unneeded,
-}
-
-/// Looks at the file that a `source` or `copy` names; none for an entry without one.
-pub fn read_original(
-    env: &Env,
-    worktree: &OpenWorktree,
-    wanted: &MergedFile,
-    copy_content: CopyContent,
-) -> Option<Original> {
+/// Looks at the file that a `source` or `copy` names; none for an entry without one. The bytes of a copy's original are
+/// read only if they decide something.
+pub fn read_original(env: &Env, worktree: &OpenWorktree, wanted: &MergedFile, decides: bool) -> Option<Original> {
     let (text, is_copy) = match &wanted.body {
         Body::Source(text) => (text, false),
         Body::Copy(text) => (text, true),
@@ -76,7 +58,7 @@ pub fn read_original(
         Ok(_) if is_copy && contains(&path, [&worktree.path, &worktree.repo.git_dir]) => {
             Original::Unreadable(path, "the worktree itself lies in it".into())
         }
-        Ok(_) if is_copy && wanted.counts && copy_content == CopyContent::Needed => match content_of(&path) {
+        Ok(_) if is_copy && wanted.counts && decides => match content_of(&path) {
             Ok(content) => Original::There(path, content),
             Err(why) => Original::Unreadable(path, why),
         },

@@ -5,18 +5,20 @@ use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{self, Content, Found};
+use shopfloor_core::fs::{self, Found, Staging};
 use shopfloor_core::path::RelPath;
 
 use super::env_file::{CurrentEnvFile, read_env_file};
-use super::files::{CopyContent, CurrentFile, Original, read_current, read_original};
-use super::ignored::{self, EnvFileUse};
-use super::include;
+use super::files::{CurrentFile, Original, read_current, read_original};
+use super::ignored;
+use super::include::{self, IncludedFiles};
 use super::tracked::{self, TrackedFile};
+use crate::env_file;
 use crate::excludes;
 use crate::layer::MergedLayers;
-use crate::ports::{self, PortReservation};
+use crate::ports;
 use crate::record::Record;
+use crate::state;
 use crate::sweatfile::Body;
 use crate::template::{self, Placeholders};
 use crate::worktree::OpenWorktree;
@@ -54,12 +56,10 @@ pub struct Facts {
     /// The text of the `.envrc` that direnv will load, if it can be read.
     pub envrc: Option<String>,
     /// Absent files that `.worktreeinclude` asks for, each with its original.
-    pub included: BTreeMap<RelPath, (PathBuf, Content)>,
+    pub included: IncludedFiles,
     /// Whether temporary names have to be excluded.
     pub needs_reserved: bool,
     pub placeholders: Placeholders,
-    /// The ports to reserve, if any are new.
-    pub ports: Option<PortReservation>,
     pub warnings: Vec<String>,
 }
 
@@ -68,8 +68,8 @@ pub struct Facts {
 pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest) -> Result<Facts> {
     let mut facts =
         Facts { record: Record::load(worktree)?, exclude: worktree.repo.read_exclude()?, ..Facts::default() };
-    facts.needs_reserved = worktree.stages_beside()?;
-    (facts.placeholders, facts.ports) = read_placeholders(worktree, merged)?;
+    facts.needs_reserved = Staging::is_beside(&state::staging(&worktree.repo), &worktree.root)?;
+    facts.placeholders = read_placeholders(worktree, merged)?;
     let cleared = merged.cleared.keys().filter(|path| facts.record.files.contains_key(*path));
     for path in merged.files.keys().chain(cleared) {
         facts.current.insert(path.clone(), read_current(worktree, path, &facts.record));
@@ -83,28 +83,22 @@ pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: Se
     if !merged.env.is_empty() {
         facts.envrc = read_envrc(worktree, merged, &facts);
     }
-    let included = include::read(worktree, merged)?;
-    (facts.included, facts.warnings) = (included.files, included.warnings);
+    facts.included = include::read(worktree, merged, &mut facts.warnings)?;
     read_what_git_says(env, worktree, merged, &mut facts)?;
     Ok(facts)
 }
 
-fn read_placeholders(
-    worktree: &OpenWorktree,
-    merged: &MergedLayers,
-) -> Result<(Placeholders, Option<PortReservation>)> {
+fn read_placeholders(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<Placeholders> {
     let name = worktree.repo.home.checkout.file_name().unwrap_or_default().to_string_lossy();
-    let (ports, reservation) = ports::choose(&worktree.repo, &template::port_names_used(merged))?;
-    let placeholders = Placeholders {
+    Ok(Placeholders {
         worktree: worktree.path.to_string_lossy().into_owned(),
-        branch: match template::uses(merged, "{branch}") {
+        branch: match template::templates(merged).any(|text| text.contains("{branch}")) {
             true => worktree.git.branch(&worktree.repo)?.unwrap_or_else(|| "HEAD".into()),
             false => String::new(),
         },
         repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
-        ports,
-    };
-    Ok((placeholders, reservation))
+        ports: ports::choose(&worktree.repo, &template::port_names_used(merged))?,
+    })
 }
 
 fn read_originals(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) {
@@ -112,10 +106,8 @@ fn read_originals(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, fac
         let decides = facts.current[path].found == Found::Missing
             || facts.record.files.contains_key(path)
             || facts.tracked.contains_key(path);
-        let copy_content = if decides { CopyContent::Needed } else { CopyContent::Unneeded };
-        if let Some(original) = read_original(env, worktree, entry, copy_content) {
-            facts.originals.insert(path.clone(), original);
-        }
+        let original = read_original(env, worktree, entry, decides);
+        facts.originals.extend(original.map(|original| (path.clone(), original)));
     }
 }
 
@@ -139,11 +131,13 @@ fn read_envrc(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts) -> 
 fn read_what_git_says(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) -> Result<()> {
     let is_absent = |path: &&RelPath| facts.current.get(*path).is_none_or(|current| current.found == Found::Missing);
     let absent = merged.files.keys().chain(facts.included.keys()).filter(is_absent);
-    let absent: Vec<PathBuf> = absent.map(|p| p.as_path().to_path_buf()).collect();
-    let env_file_use = if merged.env.is_empty() { EnvFileUse::Unused } else { EnvFileUse::Used };
+    let mut paths: Vec<PathBuf> = absent.map(|p| p.as_path().to_path_buf()).collect();
+    let env_file = PathBuf::from(env_file::FILE);
+    paths.extend((!merged.env.is_empty()).then(|| env_file.clone()));
     let patterns = excludes::wanted(merged, facts.needs_reserved);
-    let ignored = ignored::read(env, worktree, absent, env_file_use, (&facts.exclude, &patterns))?;
-    (facts.ignored, facts.is_env_exposed) = (ignored.paths, ignored.is_env_exposed);
+    let ignored = ignored::read(env, worktree, &paths, (&facts.exclude, &patterns))?;
+    facts.is_env_exposed = !merged.env.is_empty() && !ignored.contains(&env_file);
+    facts.ignored = ignored.iter().filter_map(|p| RelPath::parse_os(p.as_os_str()).ok()).collect();
     facts.patterns_matching_tracked = ignored::patterns_matching_tracked(worktree, &patterns, &facts.record)?;
     Ok(())
 }

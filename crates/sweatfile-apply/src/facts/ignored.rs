@@ -1,60 +1,33 @@
 //! What git ignores, and which exclude patterns match files that git tracks.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::path::RelPath;
 
-use crate::env_file;
 use crate::excludes;
 use crate::record::Record;
 use crate::worktree::OpenWorktree;
 
-/// Whether `.sweatshop-env` is going to hold variables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EnvFileUse {
-    Used,
-    Unused,
-}
-
-/// The answers of `git check-ignore`.
-#[derive(Debug, Default)]
-pub struct IgnoredFiles {
-    pub paths: BTreeSet<RelPath>,
-    /// Whether git would show `.sweatshop-env` as untracked although it is used.
-    pub is_env_exposed: bool,
-}
-
-/// Asks git which of the absent destinations it ignores. The patterns that are about to be added go into a second
-/// question, which is asked only when there are such patterns and the first answer left a path open.
+/// The paths among these that git ignores, now or when the patterns are added. The patterns that are not there yet go
+/// into a second question, which is asked only when the first answer left a path open.
 pub fn read(
     env: &Env,
     worktree: &OpenWorktree,
-    absent: Vec<PathBuf>,
-    env_file_use: EnvFileUse,
+    paths: &[PathBuf],
     (exclude, patterns): (&[u8], &[String]),
-) -> Result<IgnoredFiles> {
-    let mut paths = absent;
-    let env_file = PathBuf::from(env_file::FILE);
-    if env_file_use == EnvFileUse::Used {
-        paths.push(env_file.clone());
-    }
-    let mut ignored = worktree.git.ignored(&worktree.path, &paths, None)?;
+) -> Result<Vec<PathBuf>> {
+    let mut ignored = worktree.git.ignored(&worktree.path, paths, None)?;
     let pending = excludes::missing(exclude, patterns);
-    let open: Vec<PathBuf> = paths.into_iter().filter(|p| !ignored.contains(p)).collect();
+    let open: Vec<PathBuf> = paths.iter().filter(|p| !ignored.contains(p)).cloned().collect();
     if !open.is_empty()
         && !pending.is_empty()
         && let Ok(file) = fs::Temporary::with(env, (pending.join("\n") + "\n").as_bytes())
     {
         ignored.extend(worktree.git.ignored(&worktree.path, &open, Some(file.path()))?);
     }
-    Ok(IgnoredFiles {
-        is_env_exposed: env_file_use == EnvFileUse::Used && !ignored.contains(&env_file),
-        paths: ignored.iter().filter_map(|p| RelPath::parse_os(p.as_os_str()).ok()).collect(),
-    })
+    Ok(ignored)
 }
 
 /// The patterns that match tracked files, each with one such file. git is asked only about patterns that are new to

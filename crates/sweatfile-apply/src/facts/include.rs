@@ -15,18 +15,13 @@ use crate::worktree::OpenWorktree;
 /// The file's name, at the top of the main checkout; it has gitignore syntax.
 const FILE: &str = ".worktreeinclude";
 
-/// The files that `.worktreeinclude` asks for.
-#[derive(Debug, Default)]
-pub struct IncludedFiles {
-    /// The absent files, each with its original.
-    pub files: BTreeMap<RelPath, (PathBuf, Content)>,
-    /// Why others are not copied.
-    pub warnings: Vec<String>,
-}
+/// The absent files that are asked for, each with its original.
+pub type IncludedFiles = BTreeMap<RelPath, (PathBuf, Content)>;
 
-/// Finds the files that match, are ignored in the main checkout, and are absent from the worktree.
-pub fn read(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<IncludedFiles> {
-    let mut included = IncludedFiles::default();
+/// Finds the files that match, are ignored in the main checkout, and are absent from the worktree, each with its original,
+/// and warns about those that are not copied.
+pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<String>) -> Result<IncludedFiles> {
+    let mut included = IncludedFiles::new();
     let checkout = &worktree.repo.home.checkout;
     let list = checkout.join(FILE);
     let is_file = list.symlink_metadata().is_ok_and(|m| m.is_file());
@@ -49,8 +44,8 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<IncludedFi
         }
         match main.look(&rel)? {
             Found::File(_) if path.to_str().is_some() => absent.push(path),
-            Found::File(_) => included.warnings.push(format!("{rel} is not copied: its name is not UTF-8")),
-            _ => included.warnings.push(format!("{rel} is not copied: it is a link or not a regular file")),
+            Found::File(_) => warnings.push(format!("{rel} is not copied: its name is not UTF-8")),
+            _ => warnings.push(format!("{rel} is not copied: it is a link or not a regular file")),
         }
     }
     let ignored: HashSet<PathBuf> = worktree.git.ignored(checkout, &absent, None)?.into_iter().collect();
@@ -58,8 +53,8 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<IncludedFi
         let Ok(rel) = RelPath::parse_os(path.as_os_str()) else { continue };
         let from = checkout.join(&path);
         match content_of(&from) {
-            Ok(content) => drop(included.files.insert(rel, (from, content))),
-            Err(why) => included.warnings.push(format!("{rel} is not copied: {why}")),
+            Ok(content) => drop(included.insert(rel, (from, content))),
+            Err(why) => warnings.push(format!("{rel} is not copied: {why}")),
         }
     }
     Ok(included)

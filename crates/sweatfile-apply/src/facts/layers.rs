@@ -1,6 +1,6 @@
 //! Finds, reads and checks the layers of a worktree.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use shopfloor_core::approval::{ApprovalStatus, Approvals};
 use shopfloor_core::config::{self, Config, Setting, SettingType, Trust};
@@ -12,6 +12,7 @@ use shopfloor_core::git::{Home, Repo};
 use super::area;
 use crate::approvable::Approvable;
 use crate::failure::FailureKind;
+use crate::flags::LayerFlags;
 use crate::layer::{self, FILE, Layer, LayerName, LayerText, MergedLayers};
 use crate::state::TOOL;
 use crate::sweatfile;
@@ -22,25 +23,6 @@ pub const SETTINGS: &[Setting] = &[
     // Further areas that the variable may choose. Agents inherit the variable, so it cannot grant trust by itself.
     Setting::new("areas", "", SettingType::List, Trust::User),
 ];
-
-/// The directories that the command line names.
-#[derive(Clone, Debug, Default)]
-pub struct LayerDirs {
-    /// `--area`.
-    pub area: Option<PathBuf>,
-    /// `--repo-root`.
-    pub repo_root: Option<PathBuf>,
-}
-
-impl LayerDirs {
-    /// The directory of the repository's sweatfile.
-    pub fn repo_root(&self, env: &Env, repo: &Repo) -> PathBuf {
-        match &self.repo_root {
-            Some(dir) => env.cwd.join(dir),
-            None => repo.home.checkout.clone(),
-        }
-    }
-}
 
 /// How layers are loaded.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,14 +44,14 @@ pub struct Layers {
 }
 
 /// Loads the settings in force.
-pub fn load_settings(env: &Env, repo: &Repo, dirs: &LayerDirs, options: LoadOptions) -> Result<Config> {
+pub fn load_settings(env: &Env, repo: &Repo, dirs: &LayerFlags, options: LoadOptions) -> Result<Config> {
     let flags = [("area", dirs.area.as_deref())];
     config::load(env, &repo.home, TOOL, SETTINGS, &flags, options.trust_repository)
 }
 
 /// Reads all layers and checks each one whole, approved or not. The problems of all layers are reported together
 /// (exit 2). Whether layers contradict each other shows only when they are merged.
-pub fn load(env: &Env, repo: &Repo, dirs: &LayerDirs, options: LoadOptions) -> Result<Layers> {
+pub fn load(env: &Env, repo: &Repo, dirs: &LayerFlags, options: LoadOptions) -> Result<Layers> {
     let config = load_settings(env, repo, dirs, options)?;
     let mut notices = config.warnings.clone();
     let mut layers = Vec::new();
@@ -115,9 +97,8 @@ impl Layers {
     /// The files of the repository that need approval.
     pub fn approvable(&self, home: &Home) -> Vec<Approvable> {
         let repo = self.repo();
-        let path = repo.map_or_else(|| home.checkout.join(FILE), |l| l.path.clone());
-        let bytes = repo.and_then(|l| l.text.as_ref()).map(|t| t.bytes.clone());
-        let sweatfile = Approvable { name: FILE.to_owned(), path, bytes };
+        let bytes = repo.text.as_ref().map(|t| t.bytes.clone());
+        let sweatfile = Approvable { name: FILE.to_owned(), path: repo.path.clone(), bytes };
         let settings = self.config.guarded_text.as_ref().map(|text| Approvable {
             name: config::REPOSITORY_FILE.to_owned(),
             path: home.checkout.join(config::REPOSITORY_FILE),
@@ -127,8 +108,8 @@ impl Layers {
     }
 
     /// The repository's layer.
-    pub fn repo(&self) -> Option<&Layer> {
-        self.layers.iter().find(|l| l.name == LayerName::Repo)
+    pub fn repo(&self) -> &Layer {
+        self.layers.last().expect("the repository's layer is always there, as the last one")
     }
 
     /// The warnings about the layers, each with `FILE:LINE:COLUMN`.

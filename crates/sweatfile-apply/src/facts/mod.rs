@@ -14,5 +14,5 @@ mod tracked;
 pub use self::env_file::{CurrentEnvFile, read_env_file};
 pub use self::files::{Original, source_path};
 pub use self::gather::{Facts, SetupRequest, read};
-pub use self::layers::{LayerDirs, Layers, LoadOptions, SETTINGS, load as load_layers, load_settings};
+pub use self::layers::{Layers, LoadOptions, SETTINGS, load as load_layers, load_settings};
 pub use self::tracked::TrackedFile;

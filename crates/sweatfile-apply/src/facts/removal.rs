@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::Content;
 use shopfloor_core::path::RelPath;
 
 use super::env_file::{CurrentEnvFile, read_env_file};
@@ -23,15 +24,12 @@ pub struct RemovalFacts {
     /// The copies whose originals still have the same content.
     pub originals_alive: BTreeSet<RelPath>,
     pub env: CurrentEnvFile,
-    /// The patterns by which git ignores what stays.
-    pub patterns_needed: BTreeSet<String>,
     /// The patterns that the records of other worktrees contain.
     pub patterns_elsewhere: BTreeSet<String>,
     /// The records of other worktrees that cannot be read.
     pub unread: Vec<Failure>,
 }
 
-/// Reads everything but the patterns needed by what stays, which a plan has to decide first.
 pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
     let record = Record::load(worktree)?;
     let mut current = BTreeMap::new();
@@ -44,22 +42,21 @@ pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
         }
     }
     let env = read_env_file(&worktree.root)?;
-    let (patterns_elsewhere, unread) = record::excludes_used_elsewhere(&worktree.repo)?;
+    let (patterns_elsewhere, unread) = record::excludes_used(&worktree.repo, Some(&worktree.repo.git_dir))?;
     Ok(RemovalFacts { record, current, originals_alive, env, patterns_elsewhere, unread, ..RemovalFacts::default() })
 }
 
-/// The patterns by which git ignores the files that stay: the recorded ones in `staying`, and whatever setup commands
-/// or a person made. Without them these files would block `git worktree remove`.
+/// The patterns by which git ignores all but the files that go. Without them, what stays would block `git worktree
+/// remove`.
 pub fn patterns_needed(
     worktree: &OpenWorktree,
     record: &Record,
-    staying: impl Iterator<Item = PathBuf>,
+    going: &[(RelPath, Content)],
 ) -> Result<BTreeSet<String>> {
-    let is_placed =
-        |path: &PathBuf| RelPath::parse_os(path.as_os_str()).is_ok_and(|path| record.files.contains_key(&path));
-    let is_ours = |path: &PathBuf| is_placed(path) || path.as_os_str() == env_file::FILE;
-    let others = ignored_paths(worktree, record)?.into_iter().filter(|path| !is_ours(path));
-    let staying: Vec<PathBuf> = staying.chain(others).collect();
+    let goes = |path: &PathBuf| {
+        path.as_os_str() == env_file::FILE || going.iter().any(|(going, _)| path.starts_with(going.as_path()))
+    };
+    let staying: Vec<PathBuf> = ignored_paths(worktree, record)?.into_iter().filter(|path| !goes(path)).collect();
     Ok(worktree.git.ignoring_patterns(&worktree.path, &staying)?.into_iter().collect())
 }
 

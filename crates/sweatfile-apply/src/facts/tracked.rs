@@ -46,7 +46,10 @@ pub fn read(
     if users.is_empty() {
         return Ok(tracked);
     }
-    let (approvals, main) = (Approvals::load(env)?, MainCheckout::read(worktree)?);
+    let (approvals, main) = (Approvals::load(env)?, checkout_that_was_read(worktree)?);
+    // What lies behind links has to be the same too.
+    let shown_in_main = |main: &Root, path: &RelPath| shown(main, path, main.content(path).ok().flatten().as_ref());
+    let main_has = |path: &RelPath, as_shown: &str| main.as_ref().is_some_and(|m| shown_in_main(m, path) == as_shown);
     for (path, user) in users {
         match worktree.root.look(path) {
             // Nothing can use a file that was deleted in the worktree, or a submodule that is not checked out.
@@ -58,7 +61,7 @@ pub fn read(
         }
         let content = worktree.root.content(path).ok().flatten();
         let shown = shown(&worktree.root, path, content.as_ref());
-        let is_main = (user == LayerName::Repo || !is_tracked(path)) && main.has(path, &shown);
+        let is_main = (user == LayerName::Repo || !is_tracked(path)) && main_has(path, &shown);
         let name = approvable::tracked_name(path);
         let status = approvals.status(&worktree.repo.home.common_dir, &name, shown.as_bytes())?;
         // The description of what cannot be read is no approval of what it may become.
@@ -117,22 +120,13 @@ fn users<'p>(
     users
 }
 
-/// The checkout whose files a person has read.
-struct MainCheckout(Option<Root>);
-
-impl MainCheckout {
-    /// The main checkout, in which no agent writes. It must be at the default branch: at another one a person may be about
-    /// to read what an agent wrote.
-    fn read(worktree: &OpenWorktree) -> Result<MainCheckout> {
-        let checkout = &worktree.repo.home.checkout;
-        let is_read = is_at_default_branch(worktree, checkout)?;
-        Ok(MainCheckout(is_read.then(|| Root::open(checkout)).transpose()?))
-    }
-
-    /// Whether the file is the same there, and what lies behind links too.
-    fn has(&self, path: &RelPath, as_shown: &str) -> bool {
-        let of_main = |main: &Root| shown(main, path, main.content(path).ok().flatten().as_ref());
-        self.0.as_ref().is_some_and(|main| of_main(main) == as_shown)
+/// The checkout whose files a person has read: the main one, in which no agent writes. It must be at the default branch: at
+/// another one a person may be about to read what an agent wrote.
+fn checkout_that_was_read(worktree: &OpenWorktree) -> Result<Option<Root>> {
+    let checkout = &worktree.repo.home.checkout;
+    match is_at_default_branch(worktree, checkout)? {
+        true => Root::open(checkout).map(Some),
+        false => Ok(None),
     }
 }
 

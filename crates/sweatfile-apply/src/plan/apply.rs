@@ -12,18 +12,16 @@ use crate::env_file;
 use crate::excludes;
 use crate::facts::{Facts, SetupRequest};
 use crate::layer::{Layer, LayerName, MergedLayers};
-use crate::ports::PortReservation;
 use crate::record::Record;
+use crate::report::{ExcludeLine, ItemAction};
 
 /// Every step of one apply, in the order in which they are taken.
 #[derive(Debug)]
 pub struct Plan {
-    pub excludes: Vec<ExcludeStep>,
+    pub excludes: Vec<ExcludeLine>,
     pub files: Vec<FileStep>,
     pub env: EnvStep,
     pub setup: SetupPlan,
-    /// The ports to reserve before anything that names them is written.
-    pub ports: Option<PortReservation>,
     /// The applied layers, for the record.
     pub layers: BTreeMap<LayerName, Digest>,
     pub warnings: Vec<String>,
@@ -31,18 +29,12 @@ pub struct Plan {
     pub drift: Vec<String>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub struct ExcludeStep {
-    pub pattern: String,
-    pub add: bool,
-}
-
 /// Makes the plan. `layers` are the layers that count; the record in `facts` is what `known_record` leaves of it.
 pub fn plan(layers: &[Layer], merged: &MergedLayers, facts: &Facts, request: SetupRequest) -> Plan {
     let patterns = excludes::wanted(merged, facts.needs_reserved);
     let missing = excludes::missing(&facts.exclude, &patterns);
-    let excludes =
-        patterns.into_iter().map(|pattern| ExcludeStep { add: missing.contains(&pattern), pattern }).collect();
+    let action = |pattern: &String| if missing.contains(pattern) { ItemAction::Created } else { ItemAction::Unchanged };
+    let excludes = patterns.into_iter().map(|pattern| ExcludeLine { action: action(&pattern), pattern }).collect();
     let wanted = env::wanted(merged, facts);
     let digests = layers.iter().filter_map(|l| Some((l.name, l.digest()?))).collect();
     let mut plan = Plan {
@@ -50,7 +42,6 @@ pub fn plan(layers: &[Layer], merged: &MergedLayers, facts: &Facts, request: Set
         files: files::plan(merged, facts),
         env: env::plan(merged, &wanted, facts),
         setup: setup::plan(merged, facts, request, wanted),
-        ports: facts.ports.clone(),
         layers: digests,
         warnings: Vec::new(),
         drift: Vec::new(),
@@ -120,7 +111,12 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
             _ => drift.push(format!("older sweatfile: {} changed since it was applied", layer.path.display())),
         }
     }
-    drift.extend(plan.excludes.iter().filter(|e| e.add).map(|e| format!("missing exclude: {}", e.pattern)));
+    drift.extend(
+        plan.excludes
+            .iter()
+            .filter(|e| e.action == ItemAction::Created)
+            .map(|e| format!("missing exclude: {}", e.pattern)),
+    );
     drift.extend(plan.files.iter().filter(|f| f.drifts).map(|f| match f.operation {
         FileOperation::Create(_) => format!("missing file: {}", f.path),
         _ => format!("{}: {}", f.path, f.why),

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use shopfloor_core::fs::Content;
 
-use crate::env_file::{EnvFile, FILE, Readers, VarValue, quote};
+use crate::env_file::{EnvFile, FILE, VarValue, spelling_problem};
 use crate::facts::{CurrentEnvFile, Facts};
 use crate::layer::{EnvValue, MergedLayers};
 use crate::report::ItemAction;
 use crate::template;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct EnvStep {
     pub action: ItemAction,
     pub keys: Vec<String>,
@@ -49,16 +49,11 @@ pub fn wanted(merged: &MergedLayers, facts: &Facts) -> BTreeMap<String, String> 
 /// Makes the plan. While a layer is left out because it is not approved, the values applied before stay as they are.
 pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Facts) -> EnvStep {
     let mut step = EnvStep {
-        action: ItemAction::Unchanged,
         keys: wanted.keys().cloned().collect(),
-        why: None,
-        operation: EnvOperation::Nothing,
-        before: EnvFile::default(),
-        after: EnvFile::default(),
         was: facts.record.env.clone(),
         base: wanted.clone(),
-        warnings: wanted.iter().filter_map(|(key, value)| spelling_warning(key, value)).collect(),
-        drift: Vec::new(),
+        warnings: wanted.iter().filter_map(spelling_warning).collect(),
+        ..EnvStep::default()
     };
     let current = match &facts.env {
         CurrentEnvFile::Unusable(why) => {
@@ -81,9 +76,9 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
     step.before = current.map(|c| c.file.clone()).unwrap_or_default();
     step.after = file.clone();
     if current.is_some_and(|c| !c.private && !file.is_empty()) {
-        differences.push(EnvDifference::ReadableByOthers);
+        differences.push(EnvDifference::new("readable by others".to_owned()));
     }
-    step.drift = differences.iter().map(EnvDifference::drift).collect();
+    step.drift = differences.iter().map(|difference| difference.drift.clone()).collect();
     let content = current.map(|c| c.content.clone());
     match content {
         // A file emptied by hand stays empty: it is deleted only when no value is wanted any more.
@@ -94,7 +89,7 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
         }
         content if !step.drift.is_empty() => {
             step.action = ItemAction::Created;
-            step.why = Some(differences.iter().map(EnvDifference::reason).collect::<Vec<_>>().join(", "));
+            step.why = Some(differences.into_iter().map(|difference| difference.reason).collect::<Vec<_>>().join(", "));
             step.operation = EnvOperation::Write(file.to_bytes(), content);
         }
         _ => {}
@@ -104,30 +99,16 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
 
 /// How the file differs from what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum EnvDifference {
-    New(String),
-    Older(String),
-    Gone(String),
-    ReadableByOthers,
+struct EnvDifference {
+    /// As `check` says it.
+    drift: String,
+    /// Why apply writes the file.
+    reason: String,
 }
 
 impl EnvDifference {
-    /// The line that `check` prints.
-    fn drift(&self) -> String {
-        match self {
-            EnvDifference::New(key) => format!("{FILE}: {key} is missing"),
-            other => format!("{FILE}: {}", other.reason()),
-        }
-    }
-
-    /// Why apply writes the file.
-    fn reason(&self) -> String {
-        match self {
-            EnvDifference::New(key) => format!("{key} is new"),
-            EnvDifference::Older(key) => format!("{key} has an older value"),
-            EnvDifference::Gone(key) => format!("{key} is no longer in the sweatfiles"),
-            EnvDifference::ReadableByOthers => "readable by others".to_owned(),
-        }
+    fn new(what: String) -> EnvDifference {
+        EnvDifference { drift: format!("{FILE}: {what}"), reason: what }
     }
 }
 
@@ -152,14 +133,14 @@ fn merge(
         }
         file.set(key, &new);
         differences.push(match value_here {
-            None => EnvDifference::New(key.clone()),
-            Some(_) => EnvDifference::Older(key.clone()),
+            None => EnvDifference { drift: format!("{FILE}: {key} is missing"), reason: format!("{key} is new") },
+            Some(_) => EnvDifference::new(format!("{key} has an older value")),
         });
     }
     for (key, old) in base.iter().filter(|(key, _)| !wanted.contains_key(*key)) {
         if file.value(key) == Some(&VarValue::Text(old.clone())) {
             file.unset(key);
-            differences.push(EnvDifference::Gone(key.clone()));
+            differences.push(EnvDifference::new(format!("{key} is no longer in the sweatfiles")));
         }
     }
     (file, differences)
@@ -169,16 +150,8 @@ fn owned((key, value): (&String, &String)) -> (String, String) {
     (key.clone(), value.clone())
 }
 
-fn spelling_warning(key: &str, value: &str) -> Option<String> {
-    match quote(value).1 {
-        Readers::Both => None,
-        Readers::ShOnly => {
-            Some(format!("the value of {key} has no spelling that sh and direnv read alike ({FILE} is right for sh)"))
-        }
-        Readers::NotSh => Some(format!(
-            "the value of {key} contains a newline, which {FILE} cannot carry to sh (setup commands see the real one)"
-        )),
-    }
+fn spelling_warning((key, value): (&String, &String)) -> Option<String> {
+    spelling_problem(value).map(|problem| format!("the value of {key} {problem}"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::facts::{Facts, Original};
-use crate::layer::{MergedFile, MergedLayers};
+use crate::layer::{LayerName, MergedFile, MergedLayers};
 use crate::record::PlacedFile;
 use crate::report::ItemAction;
 use crate::sweatfile::Body;
@@ -49,47 +49,55 @@ pub enum FileToPlace {
 pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
     let wanted = merged.files.iter().map(|(path, entry)| step(path, entry, merged, facts));
     let cleared = merged.cleared.iter().filter_map(|(path, by)| {
-        let placed = facts.record.files.get(path)?;
-        if facts.current.get(path)?.found == Found::Missing {
-            let (action, why) = (ItemAction::Unchanged, "cleared".to_owned());
-            return Some(FileStep {
-                path: path.clone(),
-                action,
-                why,
-                operation: FileOperation::Forget,
-                placed: None,
-                drifts: false,
-            });
+        let (placed, current) = (facts.record.files.get(path)?, facts.current.get(path)?);
+        if current.found == Found::Missing {
+            let step = FileStep::new(path, ItemAction::Unchanged, "cleared".into(), FileOperation::Forget, None);
+            return Some(FileStep { drifts: false, ..step });
         }
-        let content = facts.current.get(path)?.content.clone()?;
+        let content = current.content.clone()?;
         if placed.layer == Some(*by) || !placed.has_content(&content) {
             return None;
         }
         let why = format!("the {by} sweatfile clears it, so the placed file is removed");
-        let operation = FileOperation::Take(content);
-        Some(FileStep { path: path.clone(), action: ItemAction::Skipped, why, operation, placed: None, drifts: true })
+        Some(FileStep::new(path, ItemAction::Skipped, why, FileOperation::Take(content), None))
     });
-    let included =
-        facts.included.iter().filter(|(path, _)| !merged.files.contains_key(*path)).map(|(path, (from, content))| {
-            let placed =
-                PlacedFile { layer: None, content: content.clone(), copied_from: Some(from.clone()), replaces: None };
-            FileStep {
-                path: path.clone(),
-                action: ItemAction::Created,
-                why: "copied as .worktreeinclude asks".into(),
-                operation: FileOperation::Create(FileToPlace::Copy(from.clone())),
-                placed: Some(placed),
-                drifts: true,
-            }
-        });
+    let included = facts.included.iter().filter(|(path, _)| !merged.files.contains_key(*path));
+    let included = included.map(|(path, (from, content))| {
+        let make = FileToPlace::Copy(from.clone());
+        let placed = make.placed(None, content);
+        let why = "copied as .worktreeinclude asks".to_owned();
+        FileStep::new(path, ItemAction::Created, why, FileOperation::Create(make), Some(placed))
+    });
     wanted.chain(cleared).chain(included).collect()
+}
+
+impl FileToPlace {
+    /// Its entry in the record once it is placed.
+    fn placed(&self, layer: Option<LayerName>, content: &Content) -> PlacedFile {
+        let copied_from = match self {
+            FileToPlace::Copy(from) => Some(from.clone()),
+            _ => None,
+        };
+        PlacedFile { layer, content: content.clone(), copied_from, replaces: None }
+    }
+}
+
+impl FileStep {
+    fn new(
+        path: &RelPath,
+        action: ItemAction,
+        why: String,
+        operation: FileOperation,
+        placed: Option<PlacedFile>,
+    ) -> FileStep {
+        FileStep { path: path.clone(), action, why, operation, placed, drifts: true }
+    }
 }
 
 /// The file that an entry describes.
 struct DesiredFile {
     make: FileToPlace,
     content: Content,
-    copied_from: Option<PathBuf>,
     /// How it is made, as the report says it.
     made_by: String,
 }
@@ -106,41 +114,19 @@ fn desired(path: &RelPath, entry: &MergedFile, facts: &Facts) -> Result<DesiredF
         Body::Source(_) => {
             let (from, _) = original()?;
             let made_by = format!("link to {}", from.display());
-            DesiredFile {
-                content: Content::Link(from.clone()),
-                make: FileToPlace::Link(from),
-                copied_from: None,
-                made_by,
-            }
+            DesiredFile { content: Content::Link(from.clone()), make: FileToPlace::Link(from), made_by }
         }
         Body::Copy(_) => {
             let (from, content) = original()?;
             let made_by = format!("copy of {}", from.display());
-            DesiredFile { content, make: FileToPlace::Copy(from.clone()), copied_from: Some(from), made_by }
+            DesiredFile { content, make: FileToPlace::Copy(from), made_by }
         }
         Body::Content { text, template } => {
             let text = if *template { template::expand(text, &facts.placeholders) } else { text.clone() };
             let content = Content::File(Digest::of(text.as_bytes()));
-            DesiredFile {
-                content,
-                make: FileToPlace::Write(text.into_bytes()),
-                copied_from: None,
-                made_by: "written".into(),
-            }
+            DesiredFile { content, make: FileToPlace::Write(text.into_bytes()), made_by: "written".into() }
         }
     })
-}
-
-impl DesiredFile {
-    /// Its entry in the record once it is placed.
-    fn placed(&self, entry: &MergedFile) -> PlacedFile {
-        PlacedFile {
-            layer: Some(entry.layer),
-            content: self.content.clone(),
-            copied_from: self.copied_from.clone(),
-            replaces: None,
-        }
-    }
 }
 
 /// The content that an entry describes; none when its original cannot be read.
@@ -151,14 +137,8 @@ pub fn desired_content(path: &RelPath, entry: &MergedFile, facts: &Facts) -> Opt
 fn step(path: &RelPath, entry: &MergedFile, merged: &MergedLayers, facts: &Facts) -> FileStep {
     let current = facts.current.get(path).cloned().unwrap_or_default();
     let before = facts.record.files.get(path);
-    let step = |action, why: String, operation, placed| FileStep {
-        path: path.clone(),
-        action,
-        why,
-        operation,
-        placed,
-        drifts: true,
-    };
+    let step = |action, why, operation, placed| FileStep::new(path, action, why, operation, placed);
+    let placed = |desired: &DesiredFile| Some(desired.make.placed(Some(entry.layer), &desired.content));
     let keep = |why: &str| step(ItemAction::Kept, why.to_owned(), FileOperation::Nothing, before.cloned());
     let fail = |why: String| step(ItemAction::Failed, why, FileOperation::Nothing, before.cloned());
 
@@ -172,7 +152,7 @@ fn step(path: &RelPath, entry: &MergedFile, merged: &MergedLayers, facts: &Facts
     if current.found == Found::Missing {
         return match desired {
             Ok(desired) => {
-                let placed = Some(desired.placed(entry));
+                let placed = placed(&desired);
                 step(ItemAction::Created, desired.made_by, FileOperation::Create(desired.make), placed)
             }
             Err(why) => fail(why),
@@ -185,7 +165,7 @@ fn step(path: &RelPath, entry: &MergedFile, merged: &MergedLayers, facts: &Facts
     let untouched = current.content.as_ref().filter(|content| before.has_content(content)).cloned();
     match (desired, untouched) {
         (Ok(desired), _) if is_as_desired => {
-            let placed = Some(desired.placed(entry));
+            let placed = placed(&desired);
             FileStep { drifts: false, ..step(ItemAction::Unchanged, desired.made_by, FileOperation::Nothing, placed) }
         }
         (_, None) => keep("changed content: edited since it was placed"),
@@ -195,7 +175,7 @@ fn step(path: &RelPath, entry: &MergedFile, merged: &MergedLayers, facts: &Facts
         (Ok(desired), Some(content))
             if before.layer != Some(entry.layer) || before.replaces.as_ref() == Some(&content) =>
         {
-            let placed = Some(desired.placed(entry));
+            let placed = placed(&desired);
             let why = format!("{}, because the {} sweatfile now defines it", desired.made_by, entry.layer);
             step(ItemAction::Created, why, FileOperation::Swap(content, desired.make), placed)
         }
@@ -215,7 +195,6 @@ mod tests {
 
     use super::*;
     use crate::facts::files::CurrentFile;
-    use crate::layer::LayerName;
     use crate::record::Record;
 
     fn rel(path: &str) -> RelPath {

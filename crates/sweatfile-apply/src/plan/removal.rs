@@ -1,7 +1,6 @@
 //! What `remove` takes back: the files that apply placed and that nobody changed since.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use serde::Serialize;
 use shopfloor_core::fs::{Content, Found};
@@ -58,6 +57,7 @@ impl std::fmt::Display for Leftover {
     }
 }
 
+/// Plans everything but the exclude lines, of which those stay that hide what stays.
 pub fn plan(facts: &RemovalFacts) -> RemovePlan {
     let mut removal = RemovePlan::default();
     for (path, placed) in &facts.record.files {
@@ -76,30 +76,26 @@ pub fn plan(facts: &RemovalFacts) -> RemovePlan {
     removal.left.extend(unknown.map(|path| Leftover::path(path.to_string(), "nothing shows that apply placed it")));
     removal.dirs = facts.record.dirs.iter().rev().cloned().collect();
     plan_env(facts, &mut removal);
-    for pattern in &facts.record.excludes {
-        let why = if facts.patterns_elsewhere.contains(pattern) {
-            "another worktree relies on it"
-        } else if pattern == FILE && removal.left.iter().any(|left| left.item == LeftoverItem::Path(FILE.to_owned())) {
-            "the file stays"
-        } else if facts.patterns_needed.contains(pattern) {
-            "the files that stay would make the worktree dirty"
-        } else {
-            removal.excludes.insert(pattern.clone());
-            continue;
-        };
-        removal.left.push(Leftover { item: LeftoverItem::Exclude(pattern.clone()), why: why.to_owned() });
-    }
     removal
 }
 
-/// The recorded files that exist and must stay.
-pub fn staying(facts: &RemovalFacts) -> impl Iterator<Item = PathBuf> {
-    let staying = facts
-        .record
-        .files
-        .iter()
-        .filter(|(path, placed)| !is_gone(facts, path) && reason_to_stay(facts, path, placed).is_some());
-    staying.map(|(path, _)| path.as_path().to_path_buf())
+impl RemovePlan {
+    /// Plans the exclude lines. `needed` are the patterns by which git ignores what stays.
+    pub fn plan_excludes(&mut self, facts: &RemovalFacts, needed: &BTreeSet<String>) {
+        for pattern in &facts.record.excludes {
+            let why = if facts.patterns_elsewhere.contains(pattern) {
+                "another worktree relies on it"
+            } else if pattern == FILE && self.left.iter().any(|left| left.item == LeftoverItem::Path(FILE.to_owned())) {
+                "the file stays"
+            } else if needed.contains(pattern) {
+                "the files that stay would make the worktree dirty"
+            } else {
+                self.excludes.insert(pattern.clone());
+                continue;
+            };
+            self.left.push(Leftover { item: LeftoverItem::Exclude(pattern.clone()), why: why.to_owned() });
+        }
+    }
 }
 
 fn is_gone(facts: &RemovalFacts, path: &RelPath) -> bool {
@@ -177,16 +173,17 @@ mod tests {
             .into();
         let env = EnvFile::parse(b"A=1\nMINE=2\n");
         let seen = ReadEnvFile { file: env, private: true, content: file("seen") };
-        let removal = plan(&RemovalFacts {
+        let facts = RemovalFacts {
             record,
             unknown: BTreeSet::new(),
             current,
             originals_alive: BTreeSet::new(),
             env: CurrentEnvFile::File(seen.clone()),
-            patterns_needed: BTreeSet::from(["y".to_owned()]),
             patterns_elsewhere: BTreeSet::from(["x".to_owned()]),
             unread: Vec::new(),
-        });
+        };
+        let mut removal = plan(&facts);
+        removal.plan_excludes(&facts, &BTreeSet::from(["y".to_owned()]));
         assert_eq!(removal.files, [(rel(".a"), file("1"))]);
         assert_eq!(removal.env, EnvOperation::Write(b"MINE=2\n".to_vec(), Some(file("seen"))));
         let left: String = removal.left.iter().map(|left| format!("{left}\n")).collect();

@@ -18,19 +18,15 @@ impl Plan {
         let setup_action = self.setup_action(report_for);
         let excludes = self.excludes.iter().map(|e| ExcludeLine {
             pattern: e.pattern.clone(),
-            action: differs(if e.add { ItemAction::Created } else { ItemAction::Unchanged }, e.add),
+            action: differs(e.action, e.action == ItemAction::Created),
         });
         let files = self.files.iter().map(|f| FileLine {
             path: f.path.to_string(),
             action: differs(f.action, f.drifts && f.action != ItemAction::Failed),
             why: f.why.clone(),
         });
-        let setup = self.setup.commands.iter().map(|command| SetupLine {
-            command: command.clone(),
-            action: setup_action,
-            status: None,
-            seconds: None,
-        });
+        let line =
+            |command: &String| SetupLine { command: command.clone(), action: setup_action, ..SetupLine::default() };
         Report {
             worktree: worktree.display().to_string(),
             layers: layers.iter().map(LayerLine::new).collect(),
@@ -41,7 +37,7 @@ impl Plan {
                 keys: self.env.keys.clone(),
                 why: self.env.why.clone(),
             },
-            setup: setup.collect(),
+            setup: self.setup.commands.iter().map(line).collect(),
             warnings: self.warnings.clone(),
             drift: (report_for == ReportFor::Check).then(|| self.drift.clone()),
             error: None,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use shopfloor_core::error::{Failure, Result};
 
 use super::env::EnvOperation;
 use crate::env_file::EnvFile;
@@ -35,34 +34,12 @@ impl ReviewPlan {
     }
 }
 
-/// Exit 2 when these answers cannot be carried out: a variable can only be discarded together with
-/// those that share one piece of text with it.
-pub fn check_bound<'a>(
-    now: &'a EnvFile,
-    answers: impl Fn(&str) -> Option<Answer> + 'a,
-    keys: impl Iterator<Item = &'a str>,
-) -> Result<()> {
-    for key in keys.filter(|key| answers(key) == Some(Answer::Discard)) {
-        if let Some(other) = now.bound_to(key).find(|other| answers(other) != Some(Answer::Discard)) {
-            return Err(Failure::usage(format!(
-                "{key} shares one piece of text with {other}, so they can only be discarded together"
-            ))
-            .hint("discard both, or keep both and edit the file by hand"));
-        }
-    }
-    Ok(())
-}
-
 /// Makes the plan. An answer applies only to the change that was shown: a variable that changed again since stays open.
 pub fn plan(before: &EnvFile, here: &CurrentEnvFile, answers: &BTreeMap<String, (Answer, Change)>) -> ReviewPlan {
-    let empty = EnvFile::default();
-    let now = match here {
-        CurrentEnvFile::File(seen) => &seen.file,
-        _ => &empty,
-    };
+    let now = here.variables();
     let (mut file, mut snapshot) = (now.clone(), before.clone());
     let (mut decided, mut open) = (Vec::new(), Vec::new());
-    for change in changes(before, now) {
+    for change in changes(before, &now) {
         match (answers.get(&change.key).filter(|(_, shown)| *shown == change).map(|(answer, _)| *answer), &change.old) {
             (None, _) => {
                 open.push(change);

@@ -246,17 +246,16 @@ fn variables_for_only_one_reader_are_reviewed_too() {
 }
 
 #[test]
-fn variables_in_one_piece_of_text_are_discarded_together() {
+fn a_quote_over_several_lines_hides_nothing() {
     let w = World::new();
     let app = w.app();
     app.write(".sweatshop-env", "G=x\n");
     app.apply(&["env", "snapshot"]).succeeds();
-    let text = "G=x\nOPEN=\"abc\nfoo bar\nAFTER=1\n\"\n";
-    app.write(".sweatshop-env", text);
-    app.apply(&["env", "review", "--keep", "OPEN", "--discard", "AFTER"])
-        .exit(2)
-        .err_has("one piece of text with OPEN");
-    assert_eq!(app.read(".sweatshop-env"), text);
-    app.apply(&["env", "review", "--discard", "OPEN", "--discard", "AFTER"]).succeeds();
+    app.write(".sweatshop-env", "G=x\nOPEN=\"abc\n# $(evil)\nAFTER=1\n\"\n");
+    let shown = app.apply(&["env", "diff", "--reveal"]).exit(0);
+    shown.out_has("added OPEN: OPEN=\"abc").out_has("# $(evil)").out_has("added AFTER: 1");
+    let changes = app.apply(&["env", "diff", "--json"]).exit(0).json_lines();
+    let discard: Vec<&str> = changes.iter().flat_map(|line| ["--discard", text(line, "/key")]).collect();
+    app.apply(&[&["env", "review"][..], &discard].concat()).succeeds();
     assert_eq!(app.read(".sweatshop-env"), "G=x\n");
 }

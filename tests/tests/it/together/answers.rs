@@ -161,8 +161,6 @@ fn set_up(day: &mut Day, app: &Repo<'_>) {
     tree.write(".sweatshop-env", &(tree.read(".sweatshop-env") + "MORE=1\n"));
     day.run_with(app, "sweatfile-apply hook run pre-remove", &[tree.path.to_str().unwrap()]);
     app.git(&["worktree", "remove", "--force", tree.path.to_str().unwrap()]);
-    day.run(app, "sweatfile-apply env diff --removed");
-    day.run(app, "sweatfile-apply env review --removed --keep MORE");
     day.run(app, "sweatfile-apply hook uninstall");
     day.run(app, "sweatfile-apply remove");
     day.run(app, "sweatfile-apply revoke");

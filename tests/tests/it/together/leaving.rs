@@ -39,10 +39,16 @@ fn assert_kept(app: &Repo<'_>, at: &Repo<'_>, what: &str) {
     assert!(!at.path.exists());
     app.overlay(&["sync"]).exit(0);
     assert!(app.read(SETTINGS).contains(&format!("\"{what}\"")), "{}", app.read(SETTINGS));
-    let kept = app.apply(&["env", "diff", "--removed", "--json"]).exit(0).json_lines();
-    let kept = kept.iter().find(|line| text(line, "/key") == format!("NEW_{what}")).unwrap();
-    assert_eq!(text(kept, "/worktree"), at.path.to_str().unwrap());
-    assert!(app.apply(&["env", "diff", "--removed", "--reveal"]).exit(0).stdout.contains(&format!("NEW_{what}: 1 (")));
+    let kept = kept_variables(app);
+    let kept = kept.iter().find(|text| text.contains(&format!("\nNEW_{what}=1\n"))).unwrap();
+    assert!(kept.starts_with(&format!("# .sweatshop-env of {}\n", at.path.display())), "{kept}");
+}
+
+/// What is kept of the variables of removed worktrees.
+fn kept_variables(app: &Repo<'_>) -> Vec<String> {
+    let dir = app.path.join(".git/shopfloor/sweatfile-apply/removed");
+    let files = std::fs::read_dir(dir).into_iter().flatten().map(|file| file.unwrap().path());
+    files.map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
 #[test]
@@ -53,7 +59,7 @@ fn what_an_agent_learned_outlives_its_worktree_whoever_removes_it() {
     learn(&removed, "x");
     let json = app.spawn(&["remove", "removed", "--json"]).exit(0);
     assert_eq!(json.json()["removed"], true);
-    json.err_has("NEW_x").err_has("env review --removed");
+    json.err_has("kept NEW_x of").err_has("sweatfile-apply/removed/");
     assert_kept(&app, &removed, "x");
 
     let collected = subtree(&app, &["collected"]);
@@ -61,17 +67,10 @@ fn what_an_agent_learned_outlives_its_worktree_whoever_removes_it() {
     app.spawn(&["wait", "--timeout", "10s"]).succeeds();
     learn(&collected, "y");
     app.spawn(&["gc", "--dry-run"]).succeeds();
-    assert!(!app.apply(&["env", "diff", "--removed"]).exit(0).stdout.contains("NEW_y"));
+    assert!(!kept_variables(&app).iter().any(|text| text.contains("NEW_y")));
     app.spawn(&["gc"]).succeeds().out_has("removed main.collected");
     assert_kept(&app, &collected, "y");
-
-    // One becomes everybody's, the other is dropped; then nothing is left to decide about.
-    app.apply(&["env", "review", "--removed"]).exit(3).err_has("NEW_x").err_has("NEW_y");
-    app.apply(&["env", "review", "--removed", "--promote", "NEW_z"]).exit(1).err_has("NEW_z");
-    app.apply(&["env", "review", "--removed", "--promote", "NEW_x", "--discard", "NEW_y"]).succeeds();
-    assert!(app.read("sweatfile").contains("NEW_x = \"1\""));
-    assert_eq!(app.apply(&["env", "diff", "--removed"]).exit(0).stdout, "");
-    app.apply(&["env", "review", "--removed"]).exit(0);
+    app.apply(&["doctor"]).exit(0).out_has("variables of 2 removed worktrees are in");
 }
 
 #[test]
@@ -89,7 +88,7 @@ fn a_worker_that_is_nuked_or_reset_takes_nothing_with_it() {
     floor.ctl(&["reset", "adam"]).succeeds();
     // It stays, with its own; only the overlay has it too.
     assert!(adam.read(".sweatshop-env").contains("NEW_x"));
-    assert_eq!(app.apply(&["env", "diff", "--removed"]).exit(0).stdout, "");
+    assert!(kept_variables(&app).is_empty());
     app.overlay(&["sync"]).exit(0);
     assert!(app.read(SETTINGS).contains("\"x\""));
     learn(&adam, "y");
@@ -338,11 +337,9 @@ fn a_name_used_twice_and_a_link_inside_keep_what_they_had() {
         child.write(".sweatshop-env", &format!("TWICE={value}\n"));
         app.spawn(&["remove", "x"]).succeeds();
     }
-    app.apply(&["env", "review", "--removed", "--promote", "TWICE"]).exit(2).err_has("--removed=TIME");
-    let kept = app.apply(&["env", "diff", "--removed", "--json"]).exit(0).json_lines();
-    let time = format!("--removed={}", text(&kept[1], "/time"));
-    app.apply(&["env", "review", &time, "--promote", "TWICE"]).succeeds();
-    assert!(app.read("sweatfile").contains("TWICE = \"2\""));
+    let mut kept = kept_variables(&app);
+    kept.sort();
+    assert!(kept[0].ends_with("\nTWICE=1\n") && kept[1].ends_with("\nTWICE=2\n"), "{kept:?}");
     let child = subtree(&app, &["linked"]);
     child.write(".claude/mine", "INSIDE=1\n");
     std::fs::remove_file(child.path.join(".sweatshop-env")).unwrap();

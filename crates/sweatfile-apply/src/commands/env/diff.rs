@@ -1,14 +1,14 @@
-//! `env diff`: the changes to `.sweatshop-env` since the snapshot.
+//! `env diff`: the changes to `.sweatshop-env` since the snapshot. `env review` reads and shows them alike.
 
-use std::path::PathBuf;
-
-use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use serde::Serialize;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::change::{ChangeLine, Values, describe, require_snapshot, require_usable};
-use super::removed;
-use crate::review;
+use crate::env_file::{self, EnvFile, VarValue};
+use crate::facts::{self, CurrentEnvFile};
+use crate::review::{self, Change};
+use crate::snapshot;
 use crate::worktree::OpenWorktree;
 
 /// List what was added or changed since the snapshot
@@ -20,22 +20,15 @@ pub struct Args {
     /// Print the values too
     #[arg(long)]
     pub reveal: bool,
-    /// List what removed worktrees had added instead; PATH or TIME selects one of them
-    #[arg(long, value_name = "PATH|TIME", num_args = 0..=1, require_equals = true)]
-    pub removed: Option<Option<PathBuf>>,
 }
 
-pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, args: &Args) -> Result<Exit> {
-    let values = if args.reveal { Values::Revealed } else { Values::Hidden };
-    if let Some(selected) = &args.removed {
-        return removed::diff(ui, env, worktree, selected.as_deref(), values);
-    }
+pub fn run(ui: &Ui, worktree: &OpenWorktree, args: &Args) -> Result<Exit> {
     let (before, now) = (require_snapshot(worktree)?, require_usable(worktree)?.variables());
     for change in review::changes(&before, &now) {
         if ui.is_json() {
-            ui.json(&ChangeLine::new(&change, None, values));
+            ui.json(&ChangeLine::new(&change, args.reveal));
         } else {
-            ui.line(describe(&change, values));
+            ui.line(describe(&change, args.reveal));
         }
     }
     let gone = review::removed(&before, &now);
@@ -43,4 +36,60 @@ pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, args: &Args) -> Result<E
         ui.note(format!("removed since: {}", gone.join(", ")));
     }
     Ok(Exit::Done)
+}
+
+/// The answer about one change.
+#[derive(Serialize)]
+struct ChangeLine<'a> {
+    key: &'a str,
+    change: &'static str,
+    #[serde(flatten)]
+    values: Option<RevealedValues>,
+}
+
+#[derive(Serialize)]
+struct RevealedValues {
+    old: Option<String>,
+    new: String,
+}
+
+impl<'a> ChangeLine<'a> {
+    fn new(change: &'a Change, reveal: bool) -> ChangeLine<'a> {
+        let values = reveal.then(|| RevealedValues { old: change.old.as_ref().map(text), new: text(&change.new) });
+        ChangeLine { key: &change.key, change: change.kind(), values }
+    }
+}
+
+/// A change in words, with its values or without them.
+pub fn describe(change: &Change, reveal: bool) -> String {
+    let values = match (&change.old, reveal) {
+        (_, false) => String::new(),
+        (None, true) => format!(": {}", printable(&text(&change.new))),
+        (Some(old), true) => format!(": {} -> {}", printable(&text(old)), printable(&text(&change.new))),
+    };
+    format!("{} {}{values}", change.kind(), change.key)
+}
+
+fn text(value: &VarValue) -> String {
+    match value {
+        VarValue::Text(text) => text.clone(),
+        VarValue::Opaque(raw) => String::from_utf8_lossy(raw).into_owned(),
+    }
+}
+
+/// Reads `.sweatshop-env`; exit 4 when it is not a regular file that can be read.
+pub fn require_usable(worktree: &OpenWorktree) -> Result<CurrentEnvFile> {
+    match facts::read_env_file(&worktree.root)? {
+        CurrentEnvFile::Unusable(why) => Err(Failure::failed(format!("cannot use {}: {why}", env_file::FILE))
+            .hint(format!("move {} away", env_file::FILE))),
+        current => Ok(current),
+    }
+}
+
+/// Loads the snapshot; exit 1 when there is none.
+pub fn require_snapshot(worktree: &OpenWorktree) -> Result<EnvFile> {
+    snapshot::load(worktree)?.ok_or_else(|| {
+        Failure::not_found("there is no snapshot to compare with")
+            .hint("run `sweatfile-apply env snapshot` before work in the worktree begins")
+    })
 }

@@ -1,9 +1,6 @@
 //! `env`: the snapshot of `.sweatshop-env`, the changes since, and a person's decision about each change.
 
-mod change;
 mod diff;
-mod promotion;
-mod removed;
 mod review;
 mod snapshot;
 
@@ -11,7 +8,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
-use crate::facts::LayerDirs;
+use crate::flags::LayerFlags;
 use crate::worktree::OpenWorktree;
 
 #[derive(Debug, clap::Subcommand)]
@@ -21,11 +18,11 @@ pub enum Command {
     Review(review::Args),
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, command: &Command) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: &Command) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     match command {
         Command::Snapshot(args) => snapshot::run(ui, &worktree, args),
-        Command::Diff(args) => diff::run(ui, env, &worktree, args),
+        Command::Diff(args) => diff::run(ui, &worktree, args),
         Command::Review(args) => review::run(ui, env, &worktree, dirs, args),
     }
 }

@@ -1,20 +1,26 @@
 //! `env review`: a person decides about each change since the snapshot.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::lock::Lock;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use super::change::{Values, ask, describe, print_answer, require_own_snapshot, require_snapshot, require_usable};
-use super::{promotion, removed};
+use super::diff::{describe, require_snapshot, require_usable};
 use crate::apply;
-use crate::facts::LayerDirs;
+use crate::env_file::EnvFile;
+use crate::facts::{self, LoadOptions};
 use crate::failure::FailureKind;
+use crate::flags::LayerFlags;
+use crate::plan::promotion;
 use crate::plan::review::{self as plan, Answer};
 use crate::review::{Change, changes};
 use crate::snapshot;
+use crate::state;
+use crate::variable;
 use crate::worktree::OpenWorktree;
 
 /// Decide about each change: promote it into the repository's sweatfile, keep it here, or discard it
@@ -33,9 +39,6 @@ pub struct Args {
     /// Restore the old value, or remove an added variable
     #[arg(long, value_name = "KEY")]
     pub discard: Vec<String>,
-    /// Decide about what removed worktrees had added; PATH or TIME selects one of them
-    #[arg(long, value_name = "PATH|TIME", num_args = 0..=1, require_equals = true)]
-    pub removed: Option<Option<PathBuf>>,
 }
 
 impl Args {
@@ -56,11 +59,8 @@ impl Args {
     }
 }
 
-pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let given = args.answers()?;
-    if let Some(selected) = &args.removed {
-        return removed::review(ui, env, worktree, dirs, selected.as_deref(), &given);
-    }
     if given.is_empty() && snapshot::load(worktree)?.is_none() {
         ui.detail("there is no snapshot, so there is nothing to review");
         return Ok(Exit::Done);
@@ -69,20 +69,18 @@ pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, args: 
     let lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let plan = plan::plan(&require_own_snapshot(worktree)?, &require_usable(worktree)?, &answers);
     // Promoting comes first because it can be refused. After a kill the rest is simply asked again.
-    if let Some(promotion) = promotion::promote(ui, env, worktree, dirs, &plan.promoted())? {
-        apply::follow_promotion(worktree, &promotion, &plan.promoted())?;
-    }
+    promote(ui, env, worktree, dirs, &plan.promoted())?;
     if lock.is_some() {
         apply::write_env_file(worktree, &plan.env)?;
         snapshot::save(worktree, plan.snapshot.as_ref())?;
     }
     for (change, answer) in &plan.decided {
-        print_answer(ui, change, *answer, None);
+        print_answer(ui, change, *answer);
     }
     if plan.open.is_empty() {
         return Ok(Exit::Done);
     }
-    let open = plan.open.iter().map(|change| describe(change, Values::Hidden));
+    let open = plan.open.iter().map(|change| describe(change, false));
     Err(FailureKind::Undecided
         .failure("these variables wait for a decision; the snapshot stays")
         .details(open)
@@ -109,7 +107,75 @@ fn collect_answers(
         };
         answers.extend(answer.map(|answer| (change.key.clone(), (answer, change))));
     }
-    let answer_of = |key: &str| answers.get(key).map(|(answer, _)| *answer);
-    plan::check_bound(&require_usable(worktree)?.variables(), answer_of, answers.keys().map(String::as_str))?;
     Ok(answers)
+}
+
+/// Asks what becomes of a change. Exit 3 when the person quits, which changes nothing.
+fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
+    let note = variable::danger_note(&change.key).map(|note| format!(" {note}")).unwrap_or_default();
+    let shown = describe(change, true);
+    let question = format!("{shown}{note}: [p]romote, [k]eep here, [d]iscard, [q]uit?");
+    loop {
+        match ui.ask(&question).map(|answer| answer.to_lowercase()).as_deref() {
+            Some("p" | "promote") => return Ok(Answer::Promote),
+            Some("k" | "keep") => return Ok(Answer::Keep),
+            Some("d" | "discard") => return Ok(Answer::Discard),
+            Some("q" | "quit" | "\u{1b}") | None => {
+                let message = "you left the review; nothing was changed, and the snapshot stays";
+                return Err(FailureKind::Undecided.failure(message));
+            }
+            Some(_) => ui.note("answer p, k, d or q"),
+        }
+    }
+}
+
+/// Loads the snapshot that old values are restored from; exit 4 when an agent may have written it.
+fn require_own_snapshot(worktree: &OpenWorktree) -> Result<EnvFile> {
+    let path = state::snapshot(&worktree.repo);
+    snapshot::load_listed(worktree)?.ok_or_else(|| {
+        Failure::failed(format!("{} is not as it was taken", path.display()))
+            .hint(format!("`rm {}`, then take another with `sweatfile-apply env snapshot`", shell_word(&path)))
+    })
+}
+
+/// Writes variables into the repository's sweatfile, under a lock.
+fn promote(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, changes: &[&Change]) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let repo = &worktree.repo;
+    let _lock = if ui.is_dry() { None } else { Some(Lock::take(&state::promote_lock(repo))?) };
+    let layers = facts::load_layers(env, repo, dirs, LoadOptions::default())?;
+    let plan = promotion::plan(layers.repo(), changes)?;
+    plan.notes.iter().for_each(|note| ui.note(note));
+    if ui.is_dry() || plan.changes_nothing() {
+        return Ok(());
+    }
+    let is_approved = apply::promote(env, worktree, &dirs.repo_root(env, repo), &plan)?;
+    let word = if plan.before.is_some() { "edited" } else { "created" };
+    ui.note(format!("{} was {word} and is not committed", layers.repo().path.display()));
+    if !is_approved {
+        ui.note("the sweatfile is not approved; run `sweatfile-apply approve`");
+    }
+    Ok(())
+}
+
+/// The answer that a change got.
+#[derive(Serialize)]
+struct AnswerLine<'a> {
+    key: &'a str,
+    change: &'static str,
+    answer: Answer,
+}
+
+fn print_answer(ui: &Ui, change: &Change, answer: Answer) {
+    if ui.is_json() {
+        return ui.json(&AnswerLine { key: &change.key, change: change.kind(), answer });
+    }
+    let word = match answer {
+        Answer::Promote => "promoted",
+        Answer::Keep => "kept",
+        Answer::Discard => "discarded",
+    };
+    ui.line(format!("{}{word} {}", if ui.is_dry() { "would have " } else { "" }, change.key));
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
-use super::change::require_usable;
+use super::diff::require_usable;
 use crate::env_file;
 use crate::snapshot;
 use crate::state;
