@@ -331,9 +331,6 @@ fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
     if is_binary(base) {
         return None;
     }
-    if let (Some(before), Some(after)) = (look.kind.tree(base), look.kind.tree(new)) {
-        return vanished(before.count_gone(Some(&after)), before.count());
-    }
     let (before, after) = (look.kind.leaves(base)?, look.kind.leaves(new)?);
     let after: HashSet<String> = after.into_iter().collect();
     let gone = before.iter().filter(|leaf| !after.contains(*leaf)).count();
