@@ -1,12 +1,12 @@
 //! What differs between two texts, in places a person can find: key paths and indices, variables, or counts of lines.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::file_type::{FileType, is_binary};
-use super::tree::{ItemSet, Tree, by_key, join, member};
+use super::tree::{Tree, join};
 use super::{env, lines};
 
 /// The places at which a text was changed. They hold no content.
@@ -47,7 +47,8 @@ pub fn changes(kind: FileType, before: &[u8], after: &[u8]) -> Changes {
         return found;
     }
     if kind == FileType::Env && env::is_plain(before) && env::is_plain(after) {
-        compare_variables(before, after, &mut found);
+        let [was, now] = [before, after].map(variables);
+        compare("", Some(&was), Some(&now), &mut found);
         if found != Changes::default() {
             return found;
         }
@@ -59,20 +60,18 @@ pub fn changes(kind: FileType, before: &[u8], after: &[u8]) -> Changes {
 fn compare(path: &str, before: Option<&Tree>, after: Option<&Tree>, found: &mut Changes) {
     let place = if path.is_empty() { "the whole file".to_owned() } else { path.to_owned() };
     match (before, after) {
-        (Some(before), Some(after)) if before.same(after) => {}
-        (None, None) => {}
-        (None, Some(_)) => found.adds.push(place),
-        (Some(_), None) => found.removes.push(place),
+        _ if before == after => {}
+        (None, _) => found.adds.push(place),
+        (_, None) => found.removes.push(place),
         (Some(Tree::Object(was)), Some(Tree::Object(now))) => {
-            let (before, after) = (by_key(was), by_key(now));
-            for (key, _) in was.iter().chain(now.iter().filter(|(key, _)| !before.contains_key(key.as_str()))) {
-                compare(&join(path, key), member(&before, key), member(&after, key), found);
+            for key in was.keys().chain(now.keys().filter(|key| !was.contains_key(*key))) {
+                compare(&join(path, key), was.get(key), now.get(key), found);
             }
         }
         (Some(Tree::Array(was)), Some(Tree::Array(now))) => {
-            let (before, after) = (ItemSet::of(was), ItemSet::of(now));
-            let gone = was.iter().enumerate().filter(|(_, item)| !after.has(item));
-            let new = now.iter().enumerate().filter(|(_, item)| !before.has(item));
+            let [before, after] = [was, now].map(|items| items.iter().collect::<HashSet<_>>());
+            let gone = was.iter().enumerate().filter(|(_, item)| !after.contains(item));
+            let new = now.iter().enumerate().filter(|(_, item)| !before.contains(item));
             let (gone, new): (Vec<_>, Vec<_>) = (gone.collect(), new.collect());
             if gone.is_empty() && new.is_empty() {
                 found.changes.push(place);
@@ -84,20 +83,11 @@ fn compare(path: &str, before: Option<&Tree>, after: Option<&Tree>, found: &mut 
     }
 }
 
-fn compare_variables(before: &[u8], after: &[u8], found: &mut Changes) {
-    let named = |bytes: &[u8]| -> BTreeMap<String, Vec<u8>> {
-        let all = lines::split(bytes).filter_map(|line| Some((env::variable(line)?, line)));
-        all.map(|(name, line)| (String::from_utf8_lossy(name).into_owned(), line.to_vec())).collect()
-    };
-    let (was, now) = (named(before), named(after));
-    for (name, line) in &was {
-        match now.get(name) {
-            None => found.removes.push(name.clone()),
-            Some(new) if new != line => found.changes.push(name.clone()),
-            Some(_) => {}
-        }
-    }
-    found.adds.extend(now.into_keys().filter(|name| !was.contains_key(name)));
+/// The variables of a text with their lines.
+fn variables(bytes: &[u8]) -> Tree {
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let all = lines::split(bytes).filter_map(|line| Some((text(env::variable(line)?), Tree::Leaf(text(line)))));
+    Tree::Object(all.collect())
 }
 
 fn count_lines(kind: FileType, before: &[u8], after: &[u8], found: &mut Changes) {

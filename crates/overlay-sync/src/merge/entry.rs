@@ -4,11 +4,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::rc::Rc;
 
 use super::file_type::FileType;
 use super::texts::{MergeInput, Rule};
-use super::tree::{ItemSet, Members, Tree, join, member, members};
+use super::tree::{Members, Tree, join};
 use super::{env, lines};
 use crate::programs;
 
@@ -77,66 +76,12 @@ impl fmt::Display for EntryPath {
     }
 }
 
-/// The name of an array's element: the text of a string, the canonical spelling of anything else.
-fn name(item: &Tree) -> String {
-    match item {
-        Tree::Leaf(leaf) => serde_json::from_str(leaf).unwrap_or_else(|_| leaf.clone()),
-        _ => item.spelling(),
-    }
-}
-
 fn count(tree: &Tree, parts: &[String]) -> usize {
     let [part, below @ ..] = parts else { return 1 };
     match tree {
         Tree::Object(_) => tree.key(part).map_or(0, |tree| count(tree, below)),
-        Tree::Array(items) if below.is_empty() => items.iter().filter(|item| name(item) == *part).count(),
+        Tree::Array(items) if below.is_empty() => items.iter().filter(|item| item.name() == *part).count(),
         Tree::Array(_) | Tree::Leaf(_) => 0,
-    }
-}
-
-/// The tree without an entry.
-fn without(tree: &Tree, parts: &[String]) -> Tree {
-    let [part, below @ ..] = parts else { return tree.clone() };
-    match tree {
-        Tree::Object(entries) => Tree::Object(
-            entries
-                .iter()
-                .filter(|(key, _)| key != part || !below.is_empty())
-                .map(|(key, tree)| (key.clone(), if key == part { without(tree, below) } else { tree.clone() }))
-                .collect(),
-        ),
-        Tree::Array(items) if below.is_empty() => {
-            Tree::Array(items.iter().filter(|item| name(item) != *part).cloned().collect())
-        }
-        Tree::Array(_) | Tree::Leaf(_) => tree.clone(),
-    }
-}
-
-/// The tree with an entry as `donor` has it. Where the donor does not have it, the tree stays as it is.
-fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
-    let [part, below @ ..] = parts else { return donor.clone() };
-    match (tree, donor) {
-        (Tree::Object(entries), Tree::Object(given)) => {
-            let Some(at) = given.iter().position(|(key, _)| key == part) else { return tree.clone() };
-            let mut entries = entries.clone();
-            let given_tree = &given[at].1;
-            match entries.iter_mut().find(|(key, _)| key == part) {
-                Some((_, old)) => *old = with(old, below, given_tree),
-                None if below.is_empty() => entries.push((part.clone(), given_tree.clone())),
-                None => {
-                    let empty =
-                        if matches!(given_tree, Tree::Array(_)) { Tree::Array(vec![]) } else { Tree::Object(vec![]) };
-                    entries.push((part.clone(), with(&empty, below, given_tree)));
-                }
-            }
-            Tree::Object(entries)
-        }
-        (Tree::Array(items), Tree::Array(given)) if below.is_empty() => {
-            let known = ItemSet::of(items);
-            let missing = given.iter().filter(|item| name(item) == *part && !known.has(item));
-            Tree::Array(items.iter().chain(missing).cloned().collect())
-        }
-        _ => tree.clone(),
     }
 }
 
@@ -148,23 +93,18 @@ pub fn strip(kind: FileType, bytes: &[u8], entries: &[EntryPath]) -> Option<Vec<
         return None;
     }
     if !kind.is_tree() {
-        let is_stripped = |line: &[u8]| entries.iter().any(|entry| entry.is_line(kind, trimmed(line)));
-        return Some(
-            bytes.split_inclusive(|b| *b == b'\n').filter(|line| !is_stripped(line)).collect::<Vec<_>>().concat(),
-        );
+        let whole = bytes.split_inclusive(|b| *b == b'\n').zip(lines::split(bytes));
+        let kept = whole.filter(|(_, line)| !entries.iter().any(|entry| entry.is_line(kind, line)));
+        return Some(kept.flat_map(|(whole, _)| whole).copied().collect());
     }
     let tree = kind.tree(bytes)?;
-    let wanted = entries.iter().fold(Tree::clone(&tree), |tree, entry| without(&tree, &entry.0));
-    if wanted.same(&tree) {
-        return Some(bytes.to_vec());
-    }
-    kind.rewrite(bytes, &tree, &wanted, bytes)
+    let (own, rest) = parted(&tree, entries);
+    if own.is_some() { kind.rewrite(bytes, &tree, &rest?, bytes) } else { Some(bytes.to_vec()) }
 }
 
-/// A line without its line ending.
-fn trimmed(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
+/// What of a tree is one of these entries, and the rest.
+fn parted(tree: &Tree, entries: &[EntryPath]) -> (Option<Tree>, Option<Tree>) {
+    tree.parted(&|path| entries.iter().any(|entry| entry.0 == path))
 }
 
 /// Puts these entries into `bytes`, which has none of them, as `donor` has them.
@@ -181,20 +121,16 @@ pub fn donate(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8])
         kind: FileType::Text,
         rule: Rule::Overlay,
     };
-    let by_lines = lines::merge(&input);
-    let lines_serve = by_lines.conflicts.is_empty();
+    let by_lines = Some(lines::merge(&input)).filter(|merged| merged.conflicts.is_empty()).map(|merged| merged.bytes);
     if !kind.is_tree() {
-        if lines_serve {
-            return Some(by_lines.bytes);
-        }
-        return Some(donate_lines(kind, bytes, entries, donor));
+        return by_lines.or_else(|| Some(donate_lines(kind, bytes, entries, donor)));
     }
     let (tree, given) = (kind.tree(bytes)?, kind.tree(donor)?);
-    let wanted = entries.iter().fold(Tree::clone(&tree), |tree, entry| with(&tree, &entry.0, &given));
-    if lines_serve && kind.tree(&by_lines.bytes).is_some_and(|tree| tree.same(&wanted)) {
-        return Some(by_lines.bytes);
+    let wanted = parted(&given, entries).0.map_or_else(|| tree.clone(), |own| own.with(&tree));
+    if let Some(merged) = by_lines.filter(|merged| kind.tree(merged).as_ref() == Some(&wanted)) {
+        return Some(merged);
     }
-    if wanted.same(&given) {
+    if wanted == given {
         return Some(donor.to_vec());
     }
     // The donor's layout is kept; what it lacks comes from the other text.
@@ -215,15 +151,14 @@ fn donate_lines(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8
             at = same + 1;
         }
     }
-    let end = lines::ending(bytes).or(lines::ending(donor)).unwrap_or(b"\n");
-    merged.iter().flat_map(|line| [*line, end].concat()).collect()
+    lines::joined(merged, [bytes, donor])
 }
 
 /// The entries under which `bytes` has something that none of the known texts has. A member, or an element of a member
 /// that is an array, counts as a whole, because a part of a command is another command.
 pub fn additions(kind: FileType, bytes: &[u8], entries: &[EntryPath], known: &[&[u8]]) -> Vec<EntryPath> {
     let Some(tree) = kind.tree(bytes) else { return Vec::new() };
-    let known: Vec<Rc<Tree>> = known.iter().filter_map(|bytes| kind.tree(bytes)).collect();
+    let known: Vec<Tree> = known.iter().filter_map(|bytes| kind.tree(bytes)).collect();
     let adds = |entry: &&EntryPath| {
         at(&tree, &entry.0).is_some_and(|tree| {
             let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();
@@ -239,7 +174,7 @@ fn at<'t>(tree: &'t Tree, parts: &[String]) -> Option<&'t Tree> {
 
 fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
     match tree {
-        _ if known.iter().any(|other| other.same(tree)) => false,
+        _ if known.contains(&tree) => false,
         Tree::Object(members) if depth == 2 => members.iter().any(|(key, tree)| {
             let known: Vec<&Tree> = known.iter().filter_map(|other| other.key(key)).collect();
             is_more(tree, &known, depth - 1)
@@ -250,7 +185,7 @@ fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
                     // In another order the words of a command are another command.
                     let Tree::Array(other) = other else { return false };
                     let mut rest = other.iter();
-                    items.iter().all(|item| rest.any(|known| known.same(item)))
+                    items.iter().all(|item| rest.any(|known| known == item))
                 })
         }
         _ => true,
@@ -261,10 +196,10 @@ fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
 /// the texts has no entries, or they have too many to be settings.
 pub fn unsafe_entries(kind: FileType, texts: &[&[u8]]) -> Option<Vec<EntryPath>> {
     let texts = texts.iter().filter(|bytes| !bytes.trim_ascii().is_empty());
-    let trees = texts.map(|bytes| kind.tree(bytes)).collect::<Option<Vec<Rc<Tree>>>>()?;
+    let trees = texts.map(|bytes| kind.tree(bytes)).collect::<Option<Vec<Tree>>>()?;
     let mut found = Vec::new();
-    let is_object = trees.iter().all(|tree| matches!(**tree, Tree::Object(_)));
-    find_unsafe(&mut Vec::new(), &trees.iter().map(|tree| &**tree).collect::<Vec<_>>(), &mut found);
+    let is_object = trees.iter().all(|tree| matches!(tree, Tree::Object(_)));
+    find_unsafe(&mut Vec::new(), &trees.iter().collect::<Vec<_>>(), &mut found);
     (is_object && found.len() < 1000).then_some(found)
 }
 
@@ -281,12 +216,11 @@ fn find_unsafe(path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPat
         return true;
     }
     if programs::has_harmless(&spelled) && trees.iter().all(|tree| matches!(tree, Tree::Object(_))) {
-        let all: Vec<Members<'_>> = trees.iter().map(|tree| members(Some(*tree))).collect();
-        let keys: BTreeSet<&str> = all.iter().flat_map(|members| members.keys().copied()).collect();
+        let keys: BTreeSet<&String> = trees.iter().filter_map(|tree| tree.members()).flat_map(Members::keys).collect();
         let mut is_mixed = path.is_empty();
         for key in keys {
-            let below: Vec<&Tree> = all.iter().filter_map(|members| member(members, key)).collect();
-            path.push(key.to_owned());
+            let below: Vec<&Tree> = trees.iter().filter_map(|tree| tree.key(key)).collect();
+            path.push(key.clone());
             is_mixed |= find_unsafe(path, &below, found);
             path.pop();
         }
@@ -299,25 +233,12 @@ fn find_unsafe(path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPat
     false
 }
 
-/// The paths of everything in a tree: elements of arrays and leaves.
-pub fn addresses(tree: &Tree) -> Vec<EntryPath> {
-    let mut all = Vec::new();
-    collect(tree, &mut Vec::new(), &mut all);
-    all
-}
-
-fn collect(tree: &Tree, path: &mut Vec<String>, all: &mut Vec<EntryPath>) {
-    let mut below = |part: String, tree: Option<&Tree>| {
-        path.push(part);
-        match tree {
-            Some(tree) => collect(tree, path, all),
-            None => all.push(EntryPath(path.clone())),
-        }
-        path.pop();
-    };
+/// The paths of everything in a tree at `path`: elements of arrays and leaves.
+pub fn addresses(tree: &Tree, path: &[String]) -> Vec<EntryPath> {
+    let below = |part: String| [path, &[part]].concat();
     match tree {
-        Tree::Object(entries) => entries.iter().for_each(|(key, tree)| below(key.clone(), Some(tree))),
-        Tree::Array(items) => items.iter().for_each(|item| below(name(item), None)),
-        Tree::Leaf(_) => all.push(EntryPath(path.clone())),
+        Tree::Object(members) => members.iter().flat_map(|(key, tree)| addresses(tree, &below(key.clone()))).collect(),
+        Tree::Array(items) => items.iter().map(|item| EntryPath(below(item.name()))).collect(),
+        Tree::Leaf(_) => vec![EntryPath(path.to_vec())],
     }
 }

@@ -2,36 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lines::{self, Disputed, ending};
-use super::texts::{MergeConflict, MergeInput, MergedText, Rule};
+use indexmap::IndexMap;
 
-/// What identifies a line: its variable, or its text and how often that text occurred before.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum LineId {
-    Variable(Vec<u8>),
-    Other(Vec<u8>, usize),
-}
+use super::lines::{self, Disputed};
+use super::texts::{MergeConflict, MergeInput, MergedText};
 
-fn items(bytes: &[u8]) -> Vec<(LineId, &[u8])> {
+/// What identifies a line: the name of its variable and 0, or its text and how often that occurred up to here.
+type LineId<'t> = (&'t [u8], usize);
+
+fn by_id(bytes: &[u8]) -> IndexMap<LineId<'_>, &[u8]> {
     let mut seen: BTreeMap<&[u8], usize> = BTreeMap::new();
-    let mut items: Vec<Option<(LineId, &[u8])>> = Vec::new();
-    let mut at: BTreeMap<LineId, usize> = BTreeMap::new();
-    for line in lines::split(bytes) {
-        let id = match variable(line) {
-            Some(name) => LineId::Variable(name.to_vec()),
-            None => {
-                let count = seen.entry(line).or_default();
-                *count += 1;
-                LineId::Other(line.to_vec(), *count)
-            }
-        };
-        // Of several lines for one variable the last one counts, as for programs that read the file.
-        if let Some(earlier) = at.insert(id.clone(), items.len()) {
-            items[earlier] = None;
+    let identified = lines::split(bytes).map(|line| match variable(line) {
+        Some(name) => ((name, 0), line),
+        None => {
+            let count = seen.entry(line).or_default();
+            *count += 1;
+            ((line, *count), line)
         }
-        items.push(Some((id, line)));
-    }
-    items.into_iter().flatten().collect()
+    });
+    identified.collect()
 }
 
 pub fn variable(line: &[u8]) -> Option<&[u8]> {
@@ -94,46 +83,31 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
         let is_once = most_set(&merged.bytes).iter().all(|(name, count)| *count <= allowed(name));
         return if is_once { merged } else { lines::merge(input) };
     }
-    let base = items(input.base.unwrap_or_default());
-    let (overlay, workspace) = (items(input.overlay), items(input.workspace));
-    let by_id = |side: &[(LineId, &[u8])]| -> BTreeMap<LineId, Vec<u8>> {
-        side.iter().map(|(id, line)| (id.clone(), line.to_vec())).collect()
-    };
-    let (base, theirs, ours) = (by_id(&base), by_id(&overlay), by_id(&workspace));
+    let [base, overlay, workspace] = [input.base.unwrap_or_default(), input.overlay, input.workspace].map(by_id);
     let mut conflicts = Vec::new();
-    let mut merged: Vec<Vec<u8>> = Vec::new();
-    let added = workspace.iter().filter(|(id, _)| !theirs.contains_key(id));
-    for (id, _) in overlay.iter().chain(added) {
-        let find = |side: &BTreeMap<LineId, Vec<u8>>| side.get(id).cloned();
-        let (b, o, x) = (find(&base), find(&theirs), find(&ours));
+    let mut merged: IndexMap<LineId<'_>, &[u8]> = IndexMap::new();
+    let added = workspace.keys().filter(|id| !overlay.contains_key(*id));
+    for id in overlay.keys().chain(added) {
+        let [b, o, x] = [&base, &overlay, &workspace].map(|side| side.get(id).copied());
         let line = if o == x || b == x {
             o
         } else if b == o {
             x
         } else {
-            let name = if let LineId::Variable(name) = id { name } else { b"line".as_slice() };
-            let place = String::from_utf8_lossy(name).into_owned();
-            // In a conflict between a deletion and a change the change is kept.
-            let kept = match (&o, &x) {
-                _ if input.rule == Rule::Person => Rule::Person,
-                (None, Some(_)) => Rule::Workspace,
-                (Some(_), None) => Rule::Overlay,
-                _ => input.rule,
-            };
-            conflicts.push(MergeConflict { place, kept });
+            let kept = input.rule.of(o, x);
+            conflicts.push(MergeConflict { place: String::from_utf8_lossy(id.0).into_owned(), kept });
             kept.pick(o, x)
         };
-        merged.extend(line);
+        merged.extend(line.map(|line| (*id, line)));
     }
     // The line merge keeps lines in their places; it is taken when it has the same lines.
     let by_lines = lines::merge(input);
     let mut got: Vec<&[u8]> = lines::split(&by_lines.bytes).collect();
-    let mut wanted: Vec<&[u8]> = merged.iter().map(Vec::as_slice).collect();
+    let mut wanted: Vec<&[u8]> = merged.values().copied().collect();
     got.sort_unstable();
     wanted.sort_unstable();
     if by_lines.conflicts.is_empty() && got == wanted {
         return MergedText { conflicts, ..by_lines };
     }
-    let end = ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n");
-    MergedText { bytes: merged.iter().flat_map(|line| [line.as_slice(), end].concat()).collect(), conflicts }
+    MergedText { bytes: lines::joined(merged.into_values(), [input.overlay, input.workspace]), conflicts }
 }

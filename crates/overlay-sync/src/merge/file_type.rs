@@ -37,26 +37,6 @@ impl FileType {
     pub fn is_tree(self) -> bool {
         matches!(self, FileType::Json | FileType::Toml | FileType::Yaml)
     }
-
-    /// How comments begin in this type.
-    pub fn comment_mark(self) -> CommentMark {
-        match self {
-            FileType::Json => CommentMark::Slashes,
-            FileType::Toml => CommentMark::Hash,
-            FileType::Yaml | FileType::Env | FileType::JsonLines | FileType::Text => CommentMark::HashAfterBlank,
-        }
-    }
-}
-
-/// The beginning of a comment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommentMark {
-    /// `//` to the end of the line, or `/*` to `*/`.
-    Slashes,
-    /// `#` anywhere outside quotes.
-    Hash,
-    /// `#` at the beginning of a line or after a blank.
-    HashAfterBlank,
 }
 
 /// Whether there is a NUL in the first 8 KiB.

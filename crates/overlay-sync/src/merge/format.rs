@@ -1,11 +1,9 @@
 //! What a merge can do with each type of file. Every match over all types is in this file.
 
-use std::rc::Rc;
-
 use super::file_type::{FileType, is_binary};
 use super::texts::{MergeInput, MergedText};
-use super::tree::Tree;
-use super::{env, json, jsonl, lines, parsed, toml, yaml};
+use super::tree::{self, Tree};
+use super::{env, json, jsonl, lines, toml, yaml};
 
 impl FileType {
     /// Whether these bytes are valid for this type. Any text is a valid text.
@@ -18,11 +16,11 @@ impl FileType {
     }
 
     /// The tree of a text; `None` when the type has none, or when the text contains something that a merge would lose.
-    pub fn tree(self, bytes: &[u8]) -> Option<Rc<Tree>> {
+    pub fn tree(self, bytes: &[u8]) -> Option<Tree> {
         match self {
-            FileType::Json => parsed::tree(self, bytes, json::parse),
-            FileType::Toml => parsed::tree(self, bytes, toml::parse),
-            FileType::Yaml => parsed::tree(self, bytes, yaml::parse),
+            FileType::Json => json::parse(bytes),
+            FileType::Toml => toml::parse(bytes),
+            FileType::Yaml => yaml::parse(bytes),
             FileType::JsonLines | FileType::Env | FileType::Text => None,
         }
     }
@@ -36,16 +34,14 @@ impl FileType {
             FileType::JsonLines | FileType::Env | FileType::Text => None,
         };
         // The text must have exactly the tree that was decided.
-        written.filter(|bytes| self.tree(bytes).is_some_and(|tree| tree.same(to)))
+        written.filter(|bytes| self.tree(bytes).is_some_and(|tree| tree == *to))
     }
 
     /// Merges as this type does; `None` when one of the texts cannot be parsed.
     pub fn merge(self, input: &MergeInput<'_>) -> Option<MergedText> {
         match self {
-            FileType::Json => json::merge(input),
+            FileType::Json | FileType::Toml | FileType::Yaml => tree::merge(input),
             FileType::JsonLines => Some(jsonl::merge(input)),
-            FileType::Toml => toml::merge(input),
-            FileType::Yaml => yaml::merge(input),
             FileType::Env => Some(env::merge(input)),
             FileType::Text => Some(lines::merge_text(input)),
         }
@@ -53,7 +49,7 @@ impl FileType {
 
     /// Whether two texts have the same content, layout aside.
     pub fn has_same_content(self, a: &[u8], b: &[u8]) -> bool {
-        self.tree(a).is_some_and(|a| self.tree(b).is_some_and(|b| a.same(&b)))
+        self.tree(a).is_some_and(|a| self.tree(b) == Some(a))
     }
 
     /// The leaves of a text with a tree, each as `path = value`, or the lines of any other. They tell whether something

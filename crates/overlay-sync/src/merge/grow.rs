@@ -3,12 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
-
 use super::entry::addresses;
 use super::file_type::FileType;
-use super::tree::{ItemSet, Tree, by_key, join};
-use super::{env, lines};
+use super::old_view::Freshness;
+use super::{env, lines, stale_lines};
 
 /// Which entries of a file a workspace can only add to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,20 +20,17 @@ pub enum Grow {
     All,
 }
 
-const PERMISSIONS: [&str; 3] = ["permissions.allow", "permissions.ask", "permissions.additionalDirectories"];
-
 impl Grow {
-    fn covers(self, path: &str) -> bool {
-        match self {
-            Grow::All => true,
-            Grow::Permissions => path == "permissions.deny" || PERMISSIONS.contains(&path),
-            Grow::Deny => path == "permissions.deny",
+    fn covers(self, path: &[String]) -> bool {
+        match (self, path) {
+            (Grow::All, _) => true,
+            (_, [top, list]) if top == "permissions" => match list.as_str() {
+                "deny" => true,
+                "allow" | "ask" | "additionalDirectories" => self == Grow::Permissions,
+                _ => false,
+            },
+            _ => false,
         }
-    }
-
-    /// Whether something covered may be below this path.
-    fn reaches_below(self, path: &str) -> bool {
-        self == Grow::All || path.is_empty() || path == "permissions"
     }
 
     /// Whether anything in files of this type is covered at all.
@@ -61,90 +56,26 @@ pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown
         return Grown::Same;
     }
     if !kind.is_tree() {
-        return grown_lines(kind, base, workspace).map_or(Grown::Same, |(text, count)| Grown::Back(text, count));
+        // All of the base counts as something that arrived just now.
+        return match stale_lines::freshness(kind, base, workspace, &[(Vec::new(), base.to_vec())]) {
+            Freshness::Stale(text, places) => Grown::Back(text, places.len()),
+            Freshness::Fresh | Freshness::Cannot => Grown::Same,
+        };
     }
     // A base without a tree has nothing to lose. A text that lost its tree is held by the gate.
     let (Some(before), Some(now)) = (kind.tree(base), kind.tree(workspace)) else { return Grown::Same };
-    let wanted = regrow(grow, "", &before, &now);
-    if wanted.same(&now) {
+    let (Some(stays), _) = before.parted(&|path| grow.covers(path)) else { return Grown::Same };
+    let wanted = now.with(&stays);
+    if wanted == now {
         return Grown::Same;
     }
     let left: BTreeSet<String> = now.leaves().into_iter().collect();
     let count = wanted.leaves().iter().filter(|leaf| !left.contains(*leaf)).count();
     // The workspace only removed entries, so the result is the base.
-    if wanted.same(&before) {
+    if wanted == before {
         return Grown::Back(base.to_vec(), count);
     }
     kind.rewrite(workspace, &now, &wanted, base).map_or(Grown::Cannot, |text| Grown::Back(text, count))
-}
-
-fn regrow(grow: Grow, path: &str, before: &Tree, now: &Tree) -> Tree {
-    match (before, now) {
-        (Tree::Object(before), Tree::Object(entries)) => {
-            let mut merged = Vec::new();
-            let (was, is) = (by_key(before), by_key(entries));
-            for (key, tree) in entries {
-                let old = was.get(key.as_str());
-                let tree = old.map_or_else(|| tree.clone(), |old| regrow(grow, &join(path, key), old, tree));
-                merged.push((key.clone(), tree));
-            }
-            for (key, tree) in before.iter().filter(|(key, _)| !is.contains_key(key.as_str())) {
-                merged.extend(kept(grow, &join(path, key), tree).map(|tree| (key.clone(), tree)));
-            }
-            Tree::Object(merged)
-        }
-        (Tree::Array(before), Tree::Array(items)) if grow.covers(path) => {
-            let (was, is) = (ItemSet::of(before), ItemSet::of(items));
-            if before.iter().all(|item| is.has(item)) {
-                return now.clone();
-            }
-            let added = items.iter().filter(|item| !was.has(item));
-            Tree::Array(before.iter().chain(added).cloned().collect())
-        }
-        // Replacing a value by one of another type does not remove it either.
-        (Tree::Array(_) | Tree::Object(_), _) => kept(grow, path, before).unwrap_or_else(|| now.clone()),
-        (Tree::Leaf(_), _) => now.clone(),
-    }
-}
-
-/// The part of a removed value that must stay.
-fn kept(grow: Grow, path: &str, before: &Tree) -> Option<Tree> {
-    match before {
-        _ if grow == Grow::All => Some(before.clone()),
-        Tree::Array(_) => grow.covers(path).then(|| before.clone()),
-        Tree::Object(entries) if grow.reaches_below(path) => {
-            let entries =
-                entries.iter().filter_map(|(key, tree)| Some((key.clone(), kept(grow, &join(path, key), tree)?)));
-            let entries: Vec<_> = entries.collect();
-            (!entries.is_empty()).then_some(Tree::Object(entries))
-        }
-        Tree::Object(_) | Tree::Leaf(_) => None,
-    }
-}
-
-/// Puts removed lines back in their places. A variable that is set to another value is not put back.
-fn grown_lines(kind: FileType, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let (before, now): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(workspace).collect());
-    let named: Vec<_> = now.iter().filter_map(|line| env::variable(line)).collect();
-    let is_back = |line: &&[u8]| {
-        let is_set_anew = kind == FileType::Env && env::variable(line).is_some_and(|name| named.contains(&name));
-        !is_set_anew && !line.trim_ascii().is_empty() && !now.contains(line)
-    };
-    let (mut merged, mut count) = (Vec::new(), 0);
-    for op in capture_diff_slices(Algorithm::Myers, &before, &now) {
-        let mut back: Vec<&[u8]> = Vec::new();
-        if !matches!(op, DiffOp::Equal { .. }) {
-            back.extend(before[op.old_range()].iter().filter(|line| is_back(line)));
-        }
-        count += back.len();
-        merged.extend(back);
-        merged.extend_from_slice(&now[op.new_range()]);
-    }
-    if count == 0 {
-        return None;
-    }
-    let end = lines::ending(workspace).or(lines::ending(base)).unwrap_or(b"\n");
-    Some((merged.iter().flat_map(|line| [*line, end].concat()).collect(), count))
 }
 
 /// The entries of a text that only grow, each as a text by which it is recognized.
@@ -158,6 +89,6 @@ pub fn entries(kind: FileType, grow: Grow, bytes: &[u8]) -> Vec<String> {
         let name = |line| if kind == FileType::Env { env::variable(line).unwrap_or(line) } else { line };
         return lines.map(|line| String::from_utf8_lossy(name(line)).into_owned()).collect();
     }
-    let kept = kind.tree(bytes).and_then(|tree| kept(grow, "", &tree));
-    kept.map(|tree| addresses(&tree).iter().map(ToString::to_string).collect()).unwrap_or_default()
+    let stays = kind.tree(bytes).and_then(|tree| tree.parted(&|path| grow.covers(path)).0);
+    stays.map(|tree| addresses(&tree, &[]).iter().map(ToString::to_string).collect()).unwrap_or_default()
 }

@@ -3,13 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jsonc_parser::ast::{ObjectProp, Value};
+use jsonc_parser::ast::Value;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::parsed;
-use super::texts::{MergeInput, MergedText};
-use super::tree::{self, Tree};
+use super::tree::{Members, Tree, quoted};
 
 /// Comments and trailing commas, but nothing else: an agent must be able to read the file back.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -24,10 +22,6 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_non_finite_numbers: false,
     allow_extended_string_escapes: false,
 };
-
-pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
-    tree::merge(input, |bytes| parsed::tree(input.kind, bytes, parse), |text, from, to, _| rewrite(text, from, to))
-}
 
 /// Edits a text whose tree is `from` until its tree is `to`.
 pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
@@ -51,19 +45,18 @@ pub fn parse(bytes: &[u8]) -> Option<Tree> {
 fn tree(value: &Value<'_>) -> Option<Tree> {
     Some(match value {
         Value::Object(object) => {
-            let mut seen = HashSet::with_capacity(object.properties.len());
-            let property = |property: &ObjectProp<'_>| {
-                let name = property.name.as_str();
-                Some((name.to_owned(), tree(&property.value)?))
-            };
-            if !object.properties.iter().all(|property| seen.insert(property.name.as_str())) {
-                return None;
+            let mut members = Members::with_capacity(object.properties.len());
+            for property in &object.properties {
+                // A key that occurs twice has two values.
+                if members.insert(property.name.as_str().to_owned(), tree(&property.value)?).is_some() {
+                    return None;
+                }
             }
-            Tree::Object(object.properties.iter().map(property).collect::<Option<_>>()?)
+            Tree::Object(members)
         }
         Value::Array(array) => Tree::Array(array.elements.iter().map(tree).collect::<Option<_>>()?),
         Value::NumberLit(number) => Tree::Leaf(number.value.to_owned()),
-        Value::StringLit(text) => Tree::Leaf(serde_json::Value::from(&*text.value).to_string()),
+        Value::StringLit(text) => Tree::Leaf(quoted(&text.value)),
         Value::BooleanLit(is) => Tree::Leaf(is.value.to_string()),
         Value::NullKeyword(_) => Tree::Leaf("null".to_owned()),
     })
@@ -93,7 +86,7 @@ impl JsonStyle {
     /// A member of an object on one line.
     fn member(self, key: &str, tree: &Tree) -> String {
         let blank = if self.is_compact { "" } else { " " };
-        format!("{}:{blank}{}", serde_json::Value::from(key), self.inline(tree))
+        format!("{}:{blank}{}", quoted(key), self.inline(tree))
     }
 
     /// A tree on one line.
@@ -103,8 +96,8 @@ impl JsonStyle {
             Tree::Array(items) => {
                 format!("[{}]", items.iter().map(|item| self.inline(item)).collect::<Vec<_>>().join(self.comma()))
             }
-            Tree::Object(entries) => {
-                let members: Vec<String> = entries.iter().map(|(key, tree)| self.member(key, tree)).collect();
+            Tree::Object(members) => {
+                let members: Vec<String> = members.iter().map(|(key, tree)| self.member(key, tree)).collect();
                 format!("{{{}}}", members.join(self.comma()))
             }
         }
@@ -115,49 +108,27 @@ impl JsonStyle {
 fn edit(node: &CstNode, from: &Tree, to: &Tree, style: JsonStyle, replace: impl FnOnce(CstInputValue)) -> Option<()> {
     match (from, to) {
         _ if from == to => {}
-        (Tree::Object(from), Tree::Object(wanted)) => {
-            let stays = tree::by_key(wanted);
-            match style.is_one_line && !from.iter().any(|(key, _)| stays.contains_key(key.as_str())) {
-                true => replace(CstInputValue::Number(style.inline(to))),
-                false => object(&node.as_object()?, from, wanted, style)?,
-            }
+        (Tree::Object(from), Tree::Object(to)) if !style.is_one_line || from.keys().any(|key| to.contains_key(key)) => {
+            object(&node.as_object()?, from, to, style)?;
         }
-        (Tree::Array(from), Tree::Array(to)) if keeps_order(from, to) => {
-            let node = node.as_array()?;
-            match style.is_one_line {
-                true => replace(CstInputValue::Number(array_on_one_line(&node, from, to, style))),
-                false => array(&node, from, to)?,
-            }
-        }
-        _ if style.is_one_line => replace(CstInputValue::Number(style.inline(to))),
-        _ => replace(value(to)?),
+        (Tree::Array(from), Tree::Array(to)) => array(&node.as_array()?, from, to, style, replace)?,
+        _ => replace(value(to, style)?),
     }
     Some(())
 }
 
-/// An array on one line: the elements that stay as they are spelled, then the new ones.
-fn array_on_one_line(array: &CstArray, from: &[Tree], to: &[Tree], style: JsonStyle) -> String {
-    let wanted: HashSet<&Tree> = to.iter().collect();
-    let kept = array.elements().into_iter().zip(from).filter(|(_, item)| wanted.contains(item));
-    let mut items: Vec<String> = kept.map(|(element, _)| element.to_string()).collect();
-    items.extend(to[items.len()..].iter().map(|item| style.inline(item)));
-    format!("[{}]", items.join(style.comma()))
-}
-
-fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)], style: JsonStyle) -> Option<()> {
+fn object(object: &CstObject, from: &Members, to: &Members, style: JsonStyle) -> Option<()> {
     // Properties are found by their decoded names, in a map because an object may have thousands.
     let named = |p: CstObjectProp| Some((p.decoded_name()?, p));
     let properties: HashMap<String, CstObjectProp> =
         object.properties().into_iter().map(named).collect::<Option<_>>()?;
-    let (known, wanted) = (tree::by_key(from), tree::by_key(to));
-    for (key, _) in from.iter().filter(|(key, _)| !wanted.contains_key(key.as_str())) {
+    for key in from.keys().filter(|key| !to.contains_key(*key)) {
         properties.get(key)?.clone().remove();
     }
     let mut added = Vec::new();
     for (key, tree) in to {
-        match known.get(key.as_str()) {
+        match from.get(key) {
             None => added.push((key, tree)),
-            Some(old) if *old == tree => {}
             Some(old) => {
                 let property = properties.get(key)?;
                 edit(&property.value()?, old, tree, style, |value| property.clone().set_value(value))?;
@@ -176,40 +147,47 @@ fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)], st
         }
         _ => {
             for (key, tree) in added {
-                object.append(key, value(tree)?);
+                object.append(key, value(tree, style)?);
             }
         }
     }
     Some(())
 }
 
-/// Whether `to` is `from` with elements removed and others appended.
-fn keeps_order(from: &[Tree], to: &[Tree]) -> bool {
+fn array(
+    array: &CstArray,
+    from: &[Tree],
+    to: &[Tree],
+    style: JsonStyle,
+    replace: impl FnOnce(CstInputValue),
+) -> Option<()> {
     let wanted: HashSet<&Tree> = to.iter().collect();
-    let kept: Vec<&Tree> = from.iter().filter(|item| wanted.contains(item)).collect();
-    to.len() >= kept.len() && to.iter().zip(&kept).all(|(a, b)| a == *b)
-}
-
-fn array(array: &CstArray, from: &[Tree], to: &[Tree]) -> Option<()> {
-    let wanted: HashSet<&Tree> = to.iter().collect();
-    let mut kept = 0;
-    for (element, item) in array.elements().into_iter().zip(from) {
-        if wanted.contains(item) {
-            kept += 1;
-        } else {
-            element.remove();
-        }
+    let elements = array.elements().into_iter().zip(from);
+    let (stay, gone): (Vec<_>, Vec<_>) = elements.partition(|(_, item)| wanted.contains(item));
+    if !stay.iter().map(|(_, item)| *item).eq(to.iter().take(stay.len())) {
+        // They are in another order.
+        replace(value(&Tree::Array(to.to_vec()), style)?);
+        return Some(());
     }
-    to[kept..].iter().try_for_each(|item| value(item).map(|value| drop(array.append(value))))
+    let added = &to[stay.len()..];
+    if style.is_one_line {
+        let mut items: Vec<String> = stay.iter().map(|(element, _)| element.to_string()).collect();
+        items.extend(added.iter().map(|item| style.inline(item)));
+        replace(CstInputValue::Number(format!("[{}]", items.join(style.comma()))));
+        return Some(());
+    }
+    gone.into_iter().for_each(|(element, _)| element.remove());
+    added.iter().try_for_each(|item| value(item, style).map(|value| drop(array.append(value))))
 }
 
-fn value(tree: &Tree) -> Option<CstInputValue> {
+fn value(tree: &Tree, style: JsonStyle) -> Option<CstInputValue> {
     Some(match tree {
-        Tree::Object(entries) => {
-            let entries = entries.iter().map(|(key, tree)| Some((key.clone(), value(tree)?)));
-            CstInputValue::Object(entries.collect::<Option<_>>()?)
+        _ if style.is_one_line => CstInputValue::Number(style.inline(tree)),
+        Tree::Object(members) => {
+            let members = members.iter().map(|(key, tree)| Some((key.clone(), value(tree, style)?)));
+            CstInputValue::Object(members.collect::<Option<_>>()?)
         }
-        Tree::Array(items) => CstInputValue::Array(items.iter().map(value).collect::<Option<_>>()?),
+        Tree::Array(items) => CstInputValue::Array(items.iter().map(|item| value(item, style)).collect::<Option<_>>()?),
         Tree::Leaf(leaf) => match leaf.as_str() {
             "null" => CstInputValue::Null,
             "true" => CstInputValue::Bool(true),

@@ -190,32 +190,6 @@ fn dedup(text: &str) -> String {
         .collect()
 }
 
-/// A text that is large enough for its tree to be kept has the same tree the second time, and so has another one of
-/// its size.
-#[test]
-fn a_kept_tree_is_that_of_its_own_text() {
-    let text = |n: usize| format!("{{\"a\": [{}], \"n\": {n}}}", "\"0123456789\", ".repeat(2_000) + "1");
-    for n in [1, 2, 1, 2] {
-        let tree = FileType::Json.tree(text(n).as_bytes()).unwrap();
-        assert_eq!(tree.key("n"), Some(&tree::Tree::Leaf(n.to_string())));
-    }
-    assert!(FileType::Toml.tree(text(1).as_bytes()).is_none());
-    assert!(FileType::Json.tree(&text(1).as_bytes()[1..]).is_none());
-}
-
-proptest! {
-    /// Leaves are counted as they are spelled.
-    #[test]
-    fn the_leaves_that_are_gone_are_counted_right((base, other, _) in triples()) {
-        let tree = |value: &serde_json::Value| FileType::Json.tree(texts(FileType::Json, value).as_bytes()).unwrap();
-        let (base, other) = (tree(&base), tree(&other));
-        let left: std::collections::HashSet<String> = other.leaves().into_iter().collect();
-        let gone = base.leaves().into_iter().filter(|leaf| !left.contains(leaf)).count();
-        prop_assert_eq!(base.count_gone(Some(&other)), gone);
-        prop_assert_eq!(base.count(), base.leaves().len());
-    }
-}
-
 /// What a large file costs grows with its size. If each of its keys were looked for among all others, this would take
 /// minutes.
 #[test]

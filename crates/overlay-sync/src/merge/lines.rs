@@ -17,6 +17,12 @@ pub fn ending(bytes: &[u8]) -> Option<&'static [u8]> {
     Some(if at > 0 && bytes[at - 1] == b'\r' { b"\r\n" } else { b"\n" })
 }
 
+/// Lines as a text, with the line ending of the first of these texts that has one.
+pub fn joined<'l>(lines: impl IntoIterator<Item = &'l [u8]>, like: [&[u8]; 2]) -> Vec<u8> {
+    let end = like.into_iter().find_map(ending).unwrap_or(b"\n");
+    lines.into_iter().flat_map(|line| [line, end].concat()).collect()
+}
+
 /// What becomes of a region that both sides changed differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disputed {
@@ -68,45 +74,26 @@ pub fn merge_text(input: &MergeInput<'_>) -> MergedText {
 }
 
 pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
-    resolve(input, &compare(input), disputed)
-}
-
-/// The texts of a merge by lines, compared. That is most of the work, whatever becomes of disputed regions.
-pub type ComparedLines<'a> = TextMerge<'a, 'a, 'a, [u8]>;
-
-pub fn compare<'a>(input: &MergeInput<'a>) -> ComparedLines<'a> {
-    TextMerge::from_lines(input.base.unwrap_or_default(), input.overlay, input.workspace)
-}
-
-pub fn resolve(input: &MergeInput<'_>, merge: &ComparedLines<'_>, disputed: Disputed) -> MergedText {
+    let merge = TextMerge::from_lines(input.base.unwrap_or_default(), input.overlay, input.workspace);
     let (mut bytes, mut conflicts) = (Vec::new(), Vec::new());
     for region in merge.regions() {
-        let (ours, theirs) = (region.ours_range(), region.theirs_range());
-        let overlay = ours.clone().filter_map(|i| merge.ours_line(i));
-        let workspace = theirs.filter_map(|i| merge.theirs_line(i));
-        let is_both = match disputed {
-            Disputed::Decided => false,
-            Disputed::Both | Disputed::BothSwapped => true,
-            Disputed::BothAdded | Disputed::BothAddedTold => region.base_range().is_empty(),
-        };
-        let lines: Vec<&[u8]> = match region.resolution() {
-            MergeResolution::Theirs => workspace.collect(),
-            MergeResolution::Conflict if is_both => {
-                if disputed == Disputed::BothAddedTold {
-                    conflicts.push(MergeConflict { place: format!("line {}", ours.start + 1), kept: input.rule });
-                }
-                let (overlay, workspace): (Vec<_>, Vec<_>) = (overlay.collect(), workspace.collect());
+        let overlay: Vec<&[u8]> = region.ours_range().filter_map(|i| merge.ours_line(i)).collect();
+        let workspace: Vec<&[u8]> = region.theirs_range().filter_map(|i| merge.theirs_line(i)).collect();
+        let is_added = region.base_range().is_empty();
+        let lines = match (region.resolution(), disputed) {
+            (MergeResolution::Theirs, _) => workspace,
+            (MergeResolution::Conflict, Disputed::Both) => both(&overlay, &workspace),
+            (MergeResolution::Conflict, Disputed::BothSwapped) => both(&workspace, &overlay),
+            (MergeResolution::Conflict, Disputed::BothAdded) if is_added => both(&overlay, &workspace),
+            (MergeResolution::Conflict, _) => {
+                let place = format!("line {}", region.ours_range().start + 1);
+                conflicts.push(MergeConflict { place, kept: input.rule });
                 match disputed {
-                    Disputed::BothSwapped => both(&workspace, &overlay),
-                    _ => both(&overlay, &workspace),
+                    Disputed::BothAddedTold if is_added => both(&overlay, &workspace),
+                    _ => input.rule.pick(overlay, workspace),
                 }
             }
-            MergeResolution::Conflict => {
-                conflicts.push(MergeConflict { place: format!("line {}", ours.start + 1), kept: input.rule });
-                let (overlay, workspace): (Vec<_>, Vec<_>) = (overlay.collect(), workspace.collect());
-                input.rule.pick(overlay, workspace)
-            }
-            _ => overlay.collect(),
+            _ => overlay,
         };
         for line in lines {
             // A last line without its ending must not be joined to the next one.

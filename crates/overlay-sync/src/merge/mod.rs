@@ -14,22 +14,22 @@ mod grow;
 mod json;
 mod jsonl;
 mod lines;
-mod parsed;
+mod old_view;
 mod stale;
+mod stale_lines;
 mod texts;
 mod three_way;
 mod toml;
 mod tree;
 mod yaml;
-mod yaml_block;
-mod yaml_text;
 
 pub use self::answer::{check, limit};
 pub use self::changes::{Changes, changes};
 pub use self::entry::{EntryPath, additions, donate, strip, unsafe_entries};
 pub use self::file_type::{FileType, is_binary};
 pub use self::grow::{Grow, Grown, entries, grown};
-pub use self::stale::{Arrival, Freshness, StalePlace, freshness};
+pub use self::old_view::{Arrival, Freshness, StalePlace};
+pub use self::stale::freshness;
 pub use self::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
 pub use self::three_way::{by_rule, merge, merge_growing};
 

@@ -66,6 +66,15 @@ fn arrays_of_all_kinds_keep_what_arrived() {
 }
 
 #[test]
+fn yaml_entries_are_put_back_as_the_base_has_them() {
+    let (before, after) = ("a: 1\ne:\n  y: 2\n", "a: 1\n# new\ne:\n  x: 'no' # why\n  y: 2\n");
+    // Of a mapping that is gone only what arrived comes back.
+    let (text, places) = stale(FileType::Yaml, after, "a: 1\nb: 2 # own\n", &[(before, after)]);
+    assert_eq!(places, ["lacks e.x"]);
+    assert_eq!(text, "a: 1\nb: 2 # own\n# new\ne:\n  x: 'no' # why\n");
+}
+
+#[test]
 fn the_old_text_itself_is_no_edit_whatever_differs() {
     for (kind, before, after) in [
         (FileType::Text, "1\n2\n3\n", "3\n1\n2\n"),

@@ -96,7 +96,7 @@ fn entries_that_only_grow_cannot_be_replaced_and_additions_are_kept() {
     assert!(matches!(grow(Grow::Permissions, &odd.replacen(", \"n\": 1e3}", "}", 1)), Grown::Back(_, 1)), "{odd}");
     let yaml = |now: &[u8]| grown(FileType::Yaml, Grow::All, b"l:\n  - a\n  - b\n", now);
     assert_eq!(yaml(b"l: [b, c] # why\n"), Grown::Back(b"l: [a, b, c] # why\n".to_vec(), 1));
-    assert_eq!(yaml(b"l: [b, # why\n  c]\n"), Grown::Cannot);
+    assert_eq!(yaml(b"l: [b, # why\n  c]\n"), Grown::Back(b"l: [a, b, # why\n  c]\n".to_vec(), 1));
     let env = grown(FileType::Env, Grow::All, b"A=1\nB=1\n", b"A=2\n");
     assert_eq!(env, Grown::Back(b"B=1\nA=2\n".to_vec(), 1));
 }
@@ -312,6 +312,8 @@ fn nothing_is_doubled_where_lines_of_both_sides_are_kept() {
     let tables = |t: u32, more: &str| format!("t = {t}\n[[p]]\nn = 1\n{more}[[p]]\nn = 2\n");
     let (text, conflicts) = merged(FileType::Toml, &tables(1, ""), &tables(2, "x = 1\n"), &tables(1, "y = 1\n"));
     assert!(text.starts_with("t = 2\n") && conflicts != ["whole file"], "{text} {conflicts:?}");
+    let (text, conflicts) = merged(FileType::Toml, "a = [2]\nb = 1\n", "a = [1, 1, 1]\nb = 2\n", "a = [1]\nb = 1\n");
+    assert_eq!((text.as_str(), conflicts), ("a = [1]\nb = 2\n", vec!["a".to_owned()]));
     assert!(FileType::Yaml.parses("\u{feff}a: 1\nb: 1\n".as_bytes()));
     let (text, _) = merged(FileType::Yaml, "a: 1\nb: 1\n", "a: 1\nb: 1\nl: 2\n", "\u{feff}a: 1\nb: 1\nz: 3\n");
     assert!(text.starts_with('\u{feff}') && text.contains("l: 2") && text.contains("z: 3"), "{text}");
@@ -383,9 +385,9 @@ fn a_string_that_some_reader_takes_for_another_type_keeps_its_quotes() {
         }
         assert!(merged.contains("plain: [1.2.3, a:b, nobody, x, o, w]\n"), "{merged}");
     }
-    // A new string gets quotes if it needs them; other numbers and words stay what they are.
-    let (text, _) = merged(FileType::Yaml, "l: [1]\n", "l: [1, '8:30', no]\n", "l: [1, true, 2.5]\n");
-    assert_eq!(text, "l: [1, '8:30', 'no', true, 2.5]\n");
+    // Each side's elements stay as they are written.
+    let (text, _) = merged(FileType::Yaml, "l: [1]\n", "l: [1, '8:30', no]\n", "l: [1, true, \"2.5\"]\n");
+    assert_eq!(text, "l: [1, '8:30', no, true, \"2.5\"]\n");
     // What no side changed keeps its spelling.
     let base = "on: no\ny: [1]\n";
     let (text, conflicts) =
@@ -487,6 +489,9 @@ fn block_yaml_keeps_its_comments_quotes_and_layout() {
         let (text, _) = merged(FileType::Yaml, base, overlay, workspace);
         assert_eq!(text, expected);
     }
+    // What becomes empty stays in the line of its key.
+    let (text, conflicts) = merged(FileType::Yaml, "c:\n- 1\nb:\n- 1\n", "c: []\nb:\n- 1\n", "c:\n- 1\nb: []\n");
+    assert_eq!((text.as_str(), conflicts.len()), ("c: []\nb: []\n", 0));
     // Elements with keys of their own are edited where they are.
     let steps =
         |a: &str, b: &str| format!("steps:\n  - run: {a}\n    # why\n    env: {{}}\n  -   name: x\n      run: {b}\n");

@@ -14,6 +14,16 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// The rule for a conflict between these: in one between a deletion and a change the change is kept.
+    pub fn of<T>(self, overlay: Option<T>, workspace: Option<T>) -> Rule {
+        match (overlay, workspace) {
+            _ if self == Rule::Person => Rule::Person,
+            (Some(_), None) => Rule::Overlay,
+            (None, Some(_)) => Rule::Workspace,
+            _ => self,
+        }
+    }
+
     /// The side that this rule picks.
     pub fn pick<T>(self, overlay: T, workspace: T) -> T {
         if self == Rule::Overlay { overlay } else { workspace }

@@ -12,10 +12,9 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
 
 /// The same for a text whose lines only grow: lines that both sides added are no conflict.
 pub fn merge_growing(input: &MergeInput<'_>) -> MergedText {
-    let has_past = input.base.is_some_and(|base| !base.is_empty());
-    let is_plain = [Some(input.overlay), Some(input.workspace), input.base];
-    let is_text = input.kind == FileType::Text && !is_plain.into_iter().flatten().any(is_binary);
-    if !has_past || !is_text || input.rule == Rule::Person {
+    let base = input.base.unwrap_or_default();
+    let is_text = input.kind == FileType::Text && ![base, input.overlay, input.workspace].into_iter().any(is_binary);
+    if base.is_empty() || !is_text || input.rule == Rule::Person {
         return merge(input);
     }
     lines::merge_with(input, lines::Disputed::BothAdded)
@@ -38,11 +37,10 @@ pub fn by_rule(input: &MergeInput<'_>) -> MergedText {
         return whole(input);
     }
     kind.merge(input).unwrap_or_else(|| {
+        // Texts of which only the lines can be merged: the result must still parse.
         let merged = lines::merge(input);
-        // A line merge of a structured type must parse.
-        let sides = [base.unwrap_or(overlay), overlay, workspace];
-        let is_sound = !kind.is_tree() || kind != FileType::Json && sides.iter().all(|bytes| kind.parses(bytes));
-        if is_sound && (!kind.is_tree() || kind.parses(&merged.bytes)) { merged } else { whole(input) }
+        let texts = [base.unwrap_or(overlay), overlay, workspace, &merged.bytes];
+        if texts.iter().all(|bytes| kind.parses(bytes)) { merged } else { whole(input) }
     })
 }
 

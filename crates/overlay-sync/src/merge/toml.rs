@@ -2,19 +2,13 @@
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, TableLike, Value};
 
-use super::parsed;
-use super::texts::{MergeInput, MergedText};
-use super::tree::{self, Tree};
-
-pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
-    tree::merge(input, |bytes| parsed::tree(input.kind, bytes, parse), |text, _, to, donor| rewrite(text, to, donor))
-}
+use super::tree::{Members, Tree};
 
 /// Edits a text until its tree is `to`. The text of new entries comes from `donor`.
 pub fn rewrite(text: &[u8], to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
     let (mut document, donor) = (document(text)?, document(donor)?);
-    let Tree::Object(entries) = to else { return None };
-    table(document.as_table_mut(), Some(donor.as_table()), entries)?;
+    let Tree::Object(members) = to else { return None };
+    table(document.as_table_mut(), Some(donor.as_table()), members)?;
     Some(document.to_string().into_bytes())
 }
 
@@ -53,15 +47,15 @@ fn value_tree(value: &Value) -> Tree {
 }
 
 /// Edits a table until its tree is `to`. The text of new entries comes from `theirs`.
-fn table(ours: &mut dyn TableLike, theirs: Option<&dyn TableLike>, to: &[(String, Tree)]) -> Option<()> {
-    let gone: Vec<String> = ours.iter().map(|(key, _)| key.to_owned()).collect();
-    for key in gone.iter().filter(|key| !to.iter().any(|(k, _)| k == *key)) {
+fn table(ours: &mut dyn TableLike, theirs: Option<&dyn TableLike>, to: &Members) -> Option<()> {
+    let known: Vec<String> = ours.iter().map(|(key, _)| key.to_owned()).collect();
+    for key in known.iter().filter(|key| !to.contains_key(*key)) {
         ours.remove(key);
     }
     for (key, tree) in to {
         let their_item = theirs.and_then(|t| t.get(key));
         match ours.get_mut(key) {
-            Some(item) if item_tree(item).same(tree) => {}
+            Some(item) if item_tree(item) == *tree => {}
             Some(item) => change(item, their_item, tree)?,
             None => drop(ours.insert(key, their_item?.clone())),
         }
@@ -70,9 +64,8 @@ fn table(ours: &mut dyn TableLike, theirs: Option<&dyn TableLike>, to: &[(String
 }
 
 fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
-    if let (Tree::Object(entries), Some(_)) = (to, ours.as_table_like()) {
-        let theirs = theirs.and_then(Item::as_table_like);
-        return table(ours.as_table_like_mut()?, theirs, entries);
+    if let (Tree::Object(members), Some(table)) = (to, ours.as_table_like_mut()) {
+        return self::table(table, theirs.and_then(Item::as_table_like), members);
     }
     if let (Tree::Array(items), Some(array)) = (to, ours.as_array_mut()) {
         let theirs_noted = theirs.and_then(Item::as_array).is_some_and(|array| array.to_string().contains('#'));
@@ -85,7 +78,7 @@ fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
     if let (Tree::Array(items), Some(tables)) = (to, ours.as_array_of_tables_mut()) {
         return set_tables(tables, theirs.and_then(Item::as_array_of_tables), items);
     }
-    let theirs = theirs.filter(|item| item_tree(item).same(to))?;
+    let theirs = theirs.filter(|item| item_tree(item) == *to)?;
     match (ours.as_value_mut(), theirs.as_value()) {
         (Some(ours), Some(theirs)) => {
             // The decor holds the comment behind the value.
@@ -103,7 +96,7 @@ fn set_tables(tables: &mut ArrayOfTables, theirs: Option<&ArrayOfTables>, to: &[
     let ours = tables.clone();
     let find_table = |tree: &Tree| {
         let theirs = theirs.into_iter().flat_map(|tables| tables.iter());
-        ours.iter().chain(theirs).find(|table| table_tree(*table).same(tree)).cloned()
+        ours.iter().chain(theirs).find(|table| table_tree(*table) == *tree).cloned()
     };
     tables.clear();
     to.iter().try_for_each(|tree| find_table(tree).map(|table| tables.push(table)))
@@ -115,10 +108,10 @@ fn set(array: &mut Array, theirs: Option<&Array>, to: &[Tree]) -> Option<()> {
     let ours = array.clone();
     let find_value = |tree: &Tree| {
         let theirs = theirs.into_iter().flat_map(|array| array.iter());
-        ours.iter().chain(theirs).find(|value| value_tree(value).same(tree)).cloned()
+        ours.iter().chain(theirs).find(|value| value_tree(value) == *tree).cloned()
     };
-    array.retain(|value| to.iter().any(|tree| tree.same(&value_tree(value))));
-    let in_order = array.iter().zip(to).all(|(value, tree)| value_tree(value).same(tree));
+    array.retain(|value| to.iter().any(|tree| *tree == value_tree(value)));
+    let in_order = array.len() <= to.len() && array.iter().zip(to).all(|(value, tree)| value_tree(value) == *tree);
     if !in_order {
         array.clear();
     }

@@ -312,9 +312,6 @@ fn gate(file: &FileView<'_>, new: &[u8]) -> Option<String> {
     if is_binary(base) {
         return None;
     }
-    if let (Some(before), Some(after)) = (file.kind.tree(base), file.kind.tree(new)) {
-        return vanished(before.count_gone(Some(&after)), before.count());
-    }
     let (before, after) = (file.kind.leaves(base)?, file.kind.leaves(new)?);
     let after: HashSet<String> = after.into_iter().collect();
     let gone = before.iter().filter(|leaf| !after.contains(*leaf)).count();
