@@ -7,7 +7,7 @@ use shopfloor_core::error::Result;
 
 use crate::commands::{
     add, archive, banner, check, config, conflicts, doctor, explain, hook, install, merge_driver, migrate, notes,
-    prune, retract, synth,
+    prune, retract, synth_args,
 };
 use crate::section::Section;
 use crate::settings::LedgerArgs;
@@ -29,7 +29,7 @@ pub struct Cli {
     #[command(flatten)]
     pub ledger: LedgerArgs,
     #[command(flatten)]
-    pub synth: synth::Args,
+    pub synth: synth_args::Args,
     #[command(subcommand)]
     pub command: Option<Command>,
 }

@@ -21,4 +21,5 @@ pub mod retract;
 mod section_flags;
 mod statement;
 pub mod synth;
+pub mod synth_args;
 mod written;

@@ -10,7 +10,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::answer;
-use super::synth::Args;
+use super::synth_args::Args;
 use crate::apply::files;
 use crate::apply::synthesis::{refuse_problems, warn_of_problems};
 use crate::counted::counted;

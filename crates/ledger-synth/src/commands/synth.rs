@@ -1,8 +1,5 @@
 //! The command without a name: read the events, join them, write `current.md`.
 
-use std::path::PathBuf;
-
-use clap::ArgGroup;
 use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -10,6 +7,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::answer::{self, with_error};
+use super::synth_args::Args;
 use super::{archive, check, partial, preview};
 use crate::apply::adopt::adopt_page;
 use crate::apply::commit::{self, Committed};
@@ -17,100 +15,9 @@ use crate::apply::synthesis::{SynthOptions, SynthOutcome, Synthesis, synthesise}
 use crate::counted::counted;
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::failure::LedgerFailure;
-use crate::plan::{Filter, join};
+use crate::plan::join;
 use crate::settings::LedgerArgs;
 use crate::view::View;
-
-/// What to synthesise, and what to do with it.
-#[derive(clap::Args, Clone, Debug)]
-#[command(
-    group(ArgGroup::new("printed").args(["input", "output", "branch", "agent", "all_worktrees"]).multiple(true)),
-    group(
-        ArgGroup::new("writes")
-            .args(["archive", "commit", "force", "adopt"])
-            .multiple(true)
-            .conflicts_with_all(["printed", "check"])
-    ),
-)]
-pub struct Args {
-    /// Do not ask for confirmation
-    #[arg(long, visible_alias = "no-confirm")]
-    pub yes: bool,
-    /// Read these files instead of `events/`, and print the result unless --output is given
-    #[arg(long, value_name = "GLOB")]
-    pub input: Vec<String>,
-    /// Fold all events into one snapshot and move them to `archive/`; `current.md` stays as it is
-    #[arg(long)]
-    pub archive: bool,
-    /// Commit the ledger's files, and nothing else
-    #[arg(long)]
-    pub commit: bool,
-    /// Check whether `current.md` matches its events, and write nothing: 0 if it does, 1 if not, 2 if events are
-    /// malformed
-    #[arg(long, conflicts_with = "printed")]
-    pub check: bool,
-    /// With --check: look at this commit, in git's objects
-    #[arg(long, value_name = "REV")]
-    pub tree: Option<String>,
-    /// Fail (exit 2) on malformed events and events from the future, instead of warning of them
-    #[arg(long)]
-    pub strict: bool,
-    /// Write the current time into `generated_at`
-    #[arg(long)]
-    pub stamp: bool,
-    /// Write to this file instead of `current.md`; `-` prints
-    #[arg(short, long, value_name = "PATH")]
-    pub output: Option<PathBuf>,
-    /// Print the ledger of this branch's events only
-    #[arg(long, value_name = "BRANCH")]
-    pub branch: Option<String>,
-    /// Print the ledger of this agent's events only
-    #[arg(long, value_name = "AGENT")]
-    pub agent: Option<String>,
-    /// Print the ledger of the events of all worktrees together
-    #[arg(long, conflicts_with = "input")]
-    pub all_worktrees: bool,
-    /// Replace a `current.md` that a person wrote
-    #[arg(long, conflicts_with = "adopt")]
-    pub force: bool,
-    /// Turn a `current.md` that a person wrote into an event first
-    #[arg(long)]
-    pub adopt: bool,
-}
-
-impl Args {
-    /// The first flag that is given.
-    pub fn first_flag(&self) -> Option<&'static str> {
-        let Args { input, tree, output, branch, agent, .. } = self;
-        let Args { yes, archive, commit, check, strict, stamp, all_worktrees, force, adopt, .. } = *self;
-        let flags = [
-            ("--yes", yes),
-            ("--input", !input.is_empty()),
-            ("--archive", archive),
-            ("--commit", commit),
-            ("--check", check),
-            ("--tree", tree.is_some()),
-            ("--strict", strict),
-            ("--stamp", stamp),
-            ("--output", output.is_some()),
-            ("--branch", branch.is_some()),
-            ("--agent", agent.is_some()),
-            ("--all-worktrees", all_worktrees),
-            ("--force", force),
-            ("--adopt", adopt),
-        ];
-        flags.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
-    }
-
-    pub fn filter(&self) -> Filter {
-        Filter { branch: self.branch.clone(), agent: self.agent.clone() }
-    }
-
-    /// Whether the answer is a view that is not the whole ledger in its own file.
-    fn is_partial(&self) -> bool {
-        !self.input.is_empty() || self.all_worktrees || !self.filter().is_all() || self.output.is_some()
-    }
-}
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     if args.tree.is_some() && !args.check {

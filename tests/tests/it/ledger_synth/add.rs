@@ -93,7 +93,7 @@ fn add_follows_a_clock_slightly_ahead_and_ignores_one_far_ahead() {
     let out = app.run_with("ledger-synth", &["add", "--now", "after", "--json"], &now).exit(0).json();
     assert_eq!(text(&out, "/ts"), "2026-01-10T20:00:00.001Z");
     let out = app.run_with("ledger-synth", &["--no-confirm"], &now).succeeds();
-    out.err_has("mad.md: its time is in the future");
+    out.err_has("mad.md:1: its time is in the future");
     assert!(app.read(CURRENT).contains("**Now:** after"));
     app.run_with("ledger-synth", &["--check"], &now).exit(2).err_has("events from the future");
     app.run_with("ledger-synth", &["--no-confirm", "--strict"], &now).exit(2).any_err();

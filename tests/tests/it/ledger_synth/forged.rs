@@ -1,7 +1,7 @@
 //! State below `.git` that somebody else wrote: it is input, and nothing of a person's is deleted or shown for it.
 
 use crate::support::ledger::{CURRENT, EVENTS, event, run_with_input, synth};
-use crate::support::world::{Repo, World, write};
+use crate::support::world::{Repo, World, wait_for, write};
 
 /// Puts a link to a directory of a person's in the place of a directory of our state.
 fn link(app: &Repo<'_>, below: &str, to: &str) {
@@ -67,6 +67,11 @@ fn a_forged_cache_is_no_reason_to_fail() {
     let cache = app.path.join(".git/shopfloor/ledger-synth/cache");
     let forgeries = ["truncate -s 100G", "sh -c 'echo forged > \"$1\"' sh", "sh -c 'rm \"$1\"; mkfifo \"$1\"' sh"];
     for (at, forge) in forgeries.into_iter().enumerate() {
+        // Nothing is remembered of files that changed within a tick of the clock.
+        wait_for(|| {
+            synth(&app);
+            cache.read_dir().is_ok_and(|mut files| files.next().is_some())
+        });
         app.sh(&format!("for file in {}/*; do {forge} \"$file\"; done", cache.display())).exit(0);
         event(&app, "c", "2026-01-04T00:00:00Z", "c", &format!("now: forgery number {at}\n"));
         app.ledger(&["--no-confirm"]).succeeds();

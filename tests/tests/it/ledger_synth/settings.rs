@@ -85,8 +85,8 @@ fn a_page_of_an_older_format_is_replaced() {
     let new = synth(&app);
     let page = "## Ledger\n\n### This Session\n- one\n";
     let fields = "  event_count: 1\n  latest_ts: 2026-01-02T00:00:00Z\n  generated_at: 2026-01-02T00:00:00Z\n";
-    let app_hash = app.sh(&format!("printf {page:?} | sha256sum | cut -d' ' -f1")).exit(0).stdout;
-    let own = format!("  format: 1\n  inputs: {}\n  skipped: 0\n  output: {}", "0".repeat(64), app_hash);
+    let app_hash = app.sh(&format!("printf {page:?} | sha256sum | cut -d' ' -f1")).exit(0).stdout.trim().to_owned();
+    let own = format!("  format: 1\n  inputs: {}\n  skipped: 0\n  output: {app_hash}\n", "0".repeat(64));
     let footer = |more: &str| format!("\n---\n_synthesized:\n{fields}{more}\n---\n");
     let edited =
         || app.sh("ls .git/shopfloor/ledger-synth/edited 2>/dev/null | wc -l").exit(0).stdout.trim().to_owned();
