@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs;
-use shopfloor_core::git::{common_dir_of, private_dir};
+use shopfloor_core::fs::{self, Root};
+use shopfloor_core::git::{WorktreeDir, common_dir_of, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::{proc, time};
@@ -285,6 +285,15 @@ impl Workspace {
     pub fn is_present(&self) -> Result<bool> {
         let own = self.git_dir.canonicalize().ok();
         Ok(own.is_some() && private_dir(&self.root) == own && self.is_marked()?)
+    }
+
+    /// Opens its directory. A linked worktree is proven by what lies in the open directory, because the way to it may lead
+    /// elsewhere meanwhile; else exit 4, kind `tampered`.
+    pub fn open(&self) -> Result<Root> {
+        match self.git_dir.parent().is_some_and(|dir| dir.ends_with("worktrees")) {
+            true => WorktreeDir::require(&self.root, &self.git_dir).map(WorktreeDir::into_root),
+            false => Root::open(&self.root),
+        }
     }
 
     /// Whether git has removed its worktree: the repository is still there, but has no record of the worktree. A

@@ -119,7 +119,7 @@ impl<'a> Disk<'a> {
             return Ok(here.clone());
         }
         workspace.refuse_links()?;
-        let here = Rc::new(OpenWorkspace { root: Root::open(&workspace.root)?, staging: OnceCell::new() });
+        let here = Rc::new(OpenWorkspace { root: workspace.open()?, staging: OnceCell::new() });
         *self.here.borrow_mut() = Some((workspace.id, here.clone()));
         Ok(here)
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::fs::{Found, Root};
+use shopfloor_core::fs::Found;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::Ui;
 
@@ -79,7 +79,7 @@ fn restore(disk: &Disk<'_>, workspaces: &mut Vec<Workspace>, restored: Vec<Works
         }
     }
     for workspace in workspaces.iter_mut().filter(|workspace| ids.contains(&workspace.id)) {
-        let here = Root::open(&workspace.root)?;
+        let here = workspace.open()?;
         let is_gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);
         workspace.files.retain(|path, _| !is_gone(path));
         workspace.deleted.retain(|path, _| !is_gone(path));

@@ -104,7 +104,9 @@ impl<'a> Fingerprint<'a> {
             let is_same = |((path, overlay), here): ((&RelPath, &Option<Stat>), Option<Stat>)| {
                 here.zip(*overlay).is_some_and(|sides| quiet.files.get(path) == Some(&self.file(sides)))
             };
-            Ok(place.is_some() && place == quiet.place && files.all(is_same))
+            // A file that is gone from the overlay is still in the fingerprint.
+            let has_all = quiet.files.len() == overlay.len();
+            Ok(place.is_some() && place == quiet.place && has_all && files.all(is_same))
         };
         let same = proc::map_parallel(&known, is_same).into_iter().collect::<Result<Vec<bool>>>()?;
         Ok(same.into_iter().all(|is_same| is_same))
@@ -224,7 +226,7 @@ fn hash(what: &impl Hash) -> u64 {
 /// way, that stays so.
 fn is_clear(workspace: &Workspace) -> bool {
     let staging = workspace.staging();
-    let is_beside = Root::open(&workspace.root).and_then(|root| Staging::is_beside(&staging, &root));
+    let is_beside = workspace.open().and_then(|root| Staging::is_beside(&staging, &root));
     is_beside.is_ok_and(|beside| !beside) && DisplacedFile::list(&staging).is_ok_and(|displaced| displaced.is_empty())
 }
 

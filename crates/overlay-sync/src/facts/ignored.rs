@@ -6,7 +6,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{Found, Root};
+use shopfloor_core::fs::Found;
+use shopfloor_core::git::require_sound;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
@@ -106,7 +107,9 @@ impl<'a> GitAnswers<'a> {
 /// Asks git which of these paths it shows or tracks. Runs two processes at most, the second only when something is not
 /// ignored.
 fn ask(overlay: &Overlay, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
-    let here = Root::open(&workspace.root)?;
+    let here = workspace.open()?;
+    // git would wait for ever on a pipe there.
+    require_sound(&workspace.git_dir)?;
     // git answers nothing about the others if one of them is behind a link.
     let is_reached = |path: &&RelPath| !matches!(here.look(path), Ok(Found::Blocked(_)) | Err(_));
     let asked: Vec<&RelPath> = paths.iter().filter(is_reached).collect();

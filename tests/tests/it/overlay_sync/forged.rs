@@ -133,3 +133,19 @@ fn a_forged_cache_is_no_reason_to_fail() {
     s.sync(0).any_err();
     s.all_are(".env", "A=9\n");
 }
+
+/// git waits for ever on a pipe in the place of a file that it reads.
+#[test]
+fn a_pipe_in_the_record_of_one_worktree_holds_up_no_other() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.sync(0).any_err();
+    s.app.sh("rm .git/worktrees/a/index && mkfifo .git/worktrees/a/index").exit(0);
+    s.b.write(".env", "A=1\nB=2\n");
+    let out = s.app.sh("timeout 60 overlay-sync sync").any_status().any_out();
+    assert_ne!(out.status, Some(124));
+    out.err_has("index is not a file");
+    assert_eq!(std::fs::read_to_string(s.overlay(".env")).unwrap(), "A=1\nB=2\n");
+}
