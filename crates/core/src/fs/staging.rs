@@ -95,10 +95,6 @@ impl Staging {
     fn new(private: &Path, root: &Root, is_shared: bool) -> Result<Staging> {
         super::create_private_dir(private)?;
         sweep(private, is_shared)?;
-        Staging::beside_or_in(private, root, is_shared)
-    }
-
-    fn beside_or_in(private: &Path, root: &Root, is_shared: bool) -> Result<Staging> {
         let dir = Root::open(private)?;
         let is_same = dir.mount()? == root.mount()?;
         let private = is_same.then(|| (private.to_path_buf(), dir.shared_fd()));
@@ -108,11 +104,6 @@ impl Staging {
     /// A staging area without a directory of its own, for a caller that may write beside its targets alone.
     pub fn beside() -> Staging {
         Staging { private: None, is_shared: true, is_durable: true }
-    }
-
-    /// The same for a private directory that is there and that the caller has found empty.
-    pub fn open_empty(private: &Path, root: &Root) -> Result<Staging> {
-        Staging::beside_or_in(private, root, false)
     }
 
     /// The same staging area for targets that the next run can create again: nothing is synced to the disk.
