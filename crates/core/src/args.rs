@@ -1,16 +1,19 @@
 //! The command line: flags all tools share, and the way from `main` to the exit code.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, ValueEnum};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::config::{Setting, SettingFlag, SettingType};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::time::{self, Unit};
@@ -66,14 +69,97 @@ pub enum Color {
     Never,
 }
 
+/// The settings of a tool that are flags of all its commands.
+pub trait SettingTable {
+    /// The settings, in the order in which the help lists their flags.
+    const SETTINGS: &'static [&'static [Setting]];
+    /// The heading of their flags in the help.
+    const HEADING: &'static str;
+    /// Whether `-h` leaves them out.
+    const IS_LONG_HELP: bool = false;
+}
+
+/// The flags of a tool's settings, made from its table, so that each setting is told once.
+#[derive(Clone, Debug, Default)]
+pub struct SettingFlags<T> {
+    given: Vec<(&'static str, PathBuf)>,
+    table: PhantomData<T>,
+}
+
+impl<T: SettingTable> SettingFlags<T> {
+    /// What the command line gives for a setting.
+    pub fn value(&self, name: &str) -> Option<&Path> {
+        self.given.iter().find(|(given, _)| *given == name).map(|(_, value)| value.as_path())
+    }
+
+    /// The same as text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.value(name).map(|value| value.to_string_lossy().into_owned())
+    }
+
+    /// The subcommands that use each of the flags.
+    pub fn uses() -> Vec<FlagUse> {
+        flags_of(T::SETTINGS).map(|(name, flag)| (name, flag.users)).filter(|(_, users)| !users.is_empty()).collect()
+    }
+
+    /// All that the command line gives, for [`crate::config::load`].
+    pub fn all(&self) -> Vec<(&'static str, Option<&Path>)> {
+        self.given.iter().map(|(name, value)| (*name, Some(value.as_path()))).collect()
+    }
+}
+
+impl<T: SettingTable> Args for SettingFlags<T> {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let all = T::SETTINGS.iter().flat_map(|settings| settings.iter());
+        all.filter_map(|setting| Some((setting, setting.flag?))).fold(command, |command, (setting, flag)| {
+            let Setting { name, variable, default, .. } = setting;
+            let mut help = format!("{} [env: {variable}]", flag.help);
+            if !default.is_empty() {
+                help = format!("{help} [default: {default}]");
+            }
+            let arg = clap::Arg::new(*name).long(name.replace('_', "-")).value_name(flag.value_name).help(help);
+            let arg = arg.global(true).help_heading(T::HEADING).hide_short_help(T::IS_LONG_HELP);
+            command.arg(match setting.kind {
+                SettingType::Choice(words) => arg.value_parser(PossibleValuesParser::new(words)),
+                _ => arg.value_parser(clap::value_parser!(OsString)),
+            })
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<T: SettingTable> FromArgMatches for SettingFlags<T> {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let raw = |name: &'static str| Some((name, matches.get_raw(name)?.next_back()?.into()));
+        let given = flags_of(T::SETTINGS).filter_map(|(name, _)| raw(name)).collect();
+        Ok(SettingFlags { given, table: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// A global flag's id, and the subcommands that use it.
+pub type FlagUse = (&'static str, &'static [&'static str]);
+
+/// The settings that have a flag, by name.
+fn flags_of(tables: &'static [&'static [Setting]]) -> impl Iterator<Item = (&'static str, SettingFlag)> {
+    tables.iter().flat_map(|settings| settings.iter()).filter_map(|setting| Some((setting.name, setting.flag?)))
+}
+
 /// A tool's command line.
 pub trait CommandLine: Parser {
     /// The flags it shares with the other tools.
     fn common(&self) -> &Common;
 
-    /// The flags of settings, each with the subcommands that use it. The help of the others does not list it.
-    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
-        &[]
+    /// The global flags that only some subcommands use, each with these. The help of the others does not list it.
+    fn uses() -> Vec<FlagUse> {
+        Vec::new()
     }
 
     /// The arguments whose values a shell can complete: the names of their subcommands (none: all), the argument's id,
@@ -101,12 +187,12 @@ pub type CompletedArgument = (&'static [&'static str], &'static str, fn(&Env) ->
 pub fn command<C: CommandLine>() -> clap::Command {
     let mut command = C::command();
     for (id, users) in C::uses() {
-        let Some(flag) = command.get_arguments().find(|arg| arg.get_id() == *id).cloned() else { continue };
+        let Some(flag) = command.get_arguments().find(|arg| arg.get_id() == id).cloned() else { continue };
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         for name in names {
             // clap does not pass a global flag on to a subcommand that has one of this id.
             let own = flag.clone().hide(!users.contains(&name.as_str()));
-            let has_one = |sub: &clap::Command| sub.get_arguments().any(|arg| arg.get_id() == *id);
+            let has_one = |sub: &clap::Command| sub.get_arguments().any(|arg| arg.get_id() == id);
             command = command.mut_subcommand(name, |sub| if has_one(&sub) { sub } else { sub.arg(own) });
         }
     }

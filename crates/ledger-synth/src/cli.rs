@@ -1,7 +1,7 @@
 //! The command line: the flags of every command, and the list of commands.
 
 use clap::{Parser, Subcommand};
-use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES, FlagUse};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
@@ -64,12 +64,8 @@ impl CommandLine for Cli {
         &[(&["explain"], "key", sections)]
     }
 
-    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
-        &[
-            ("retention", &["prune", "config"]),
-            ("session_window", &["add", "banner", "archive", "doctor", "hook", "config"]),
-            ("min_interval", &["add", "config"]),
-        ]
+    fn uses() -> Vec<FlagUse> {
+        LedgerArgs::uses()
     }
 
     fn common(&self) -> &Common {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
+use shopfloor_core::args::{SettingFlags, SettingTable};
 use shopfloor_core::config::{self, Config, REPOSITORY_FILE, Setting, SettingSource, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
@@ -16,37 +17,47 @@ use crate::tool::TOOL;
 
 /// The settings, in the order of `config`.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("root", "LEDGER_SYNTH_ROOT", SettingType::Text, Trust::Approved).or("worktree"),
-    Setting::new("retention", "LEDGER_SYNTH_RETENTION", SettingType::DurationOrNever, Trust::Open).or("7d"),
+    Setting::new("root", "LEDGER_SYNTH_ROOT", SettingType::Text, Trust::Approved).or("worktree").flag(
+        "PLACE",
+        "The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), \
+`main` (the same in the main checkout) or a path",
+        &[],
+    ),
+    Setting::new("retention", "LEDGER_SYNTH_RETENTION", SettingType::DurationOrNever, Trust::Open).or("7d").flag(
+        "TIME",
+        "How long `prune` keeps archived events, such as 7d; `never` keeps all",
+        &["prune", "config"],
+    ),
     Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", SettingType::DurationOrNever, Trust::Open)
-        .or("30m, for checkpoints"),
-    Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", SettingType::DurationOrNever, Trust::Open),
+        .or("30m, for checkpoints")
+        .flag(
+            "TIME",
+            "The shortest time between two commits of the ledger by --commit, such as 30m",
+            &["add", "config"],
+        ),
+    Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", SettingType::DurationOrNever, Trust::Open).flag(
+        "TIME",
+        "How far This Session reaches back from the newest event in what is printed, such as 1d, \
+instead of without limit; `current.md` goes by the repository's config.toml alone",
+        &["add", "banner", "archive", "doctor", "hook", "config"],
+    ),
     Setting::new("tracked", "", SettingType::Choice(&Tracked::WORDS), Trust::Open).or("page"),
 ];
 
 /// Where the ledger is, below a work tree.
 pub const DEFAULT_ROOT: &str = "thoughts/shared/handoffs";
 
-/// Which ledger, and how it is kept.
-#[derive(clap::Args, Clone, Debug, Default)]
-pub struct LedgerArgs {
-    /// The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the
-    /// main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]
-    #[arg(long, value_name = "PLACE", global = true, help_heading = "Ledger")]
-    pub root: Option<PathBuf>,
-    /// How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default:
-    /// 7d]
-    #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
-    pub retention: Option<String>,
-    /// How far This Session reaches back from the newest event in what is printed, such as 1d; `current.md` goes by
-    /// the repository's config.toml alone [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]
-    #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
-    pub session_window: Option<String>,
-    /// The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL]
-    /// [default: 30m, for checkpoints]
-    #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
-    pub min_interval: Option<String>,
+/// The table of the flags.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LedgerSettings;
+
+impl SettingTable for LedgerSettings {
+    const SETTINGS: &'static [&'static [Setting]] = &[SETTINGS];
+    const HEADING: &'static str = "Ledger";
 }
+
+/// Which ledger, and how it is kept.
+pub type LedgerArgs = SettingFlags<LedgerSettings>;
 
 /// Which directory the ledger is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,13 +86,7 @@ pub struct Settings {
 
 /// Reads a setting from every place that can set it.
 pub fn load_config(env: &Env, repo: &Repo, args: &LedgerArgs) -> Result<Config> {
-    let flags = [
-        ("root", args.root.as_deref()),
-        ("retention", args.retention.as_deref().map(Path::new)),
-        ("min_interval", args.min_interval.as_deref().map(Path::new)),
-        ("session_window", args.session_window.as_deref().map(Path::new)),
-    ];
-    let mut config = config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)?;
+    let mut config = config::load(env, &repo.home, TOOL, SETTINGS, &args.all(), false)?;
     if let Some(worktree) = &repo.worktree {
         let path = worktree.join(REPOSITORY_FILE);
         let rel = RelPath::parse(REPOSITORY_FILE).map_err(|why| Failure::failed(why.to_string()))?;
@@ -170,18 +175,6 @@ mod tests {
         );
         for none in ["", "d", "-1d", "7 d", "99999999999999999999d", "9223372036854775807w", "never"] {
             assert_eq!(parse_time(none), None, "{none}");
-        }
-    }
-
-    /// The help repeats the defaults; this keeps them equal.
-    #[test]
-    fn the_help_names_the_defaults() {
-        let command = <LedgerArgs as clap::Args>::augment_args(clap::Command::new(TOOL));
-        for Setting { name, default, variable, .. } in SETTINGS.iter().filter(|setting| !setting.variable.is_empty()) {
-            let arg = command.get_arguments().find(|arg| arg.get_id() == name).expect(name);
-            let help = arg.get_help().expect(name).to_string();
-            let default = if default.is_empty() { "no limit" } else { default };
-            assert!(help.ends_with(&format!("[env: {variable}] [default: {default}]")), "{help}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The command line: the global flags and the list of commands.
 
 use clap::{Parser, Subcommand};
-use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES, FlagUse};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::hook_command::HookCommand;
@@ -12,7 +12,7 @@ use crate::commands::{
 };
 use crate::facts::overlay::Overlay;
 use crate::facts::versions;
-use crate::flags::OverlayFlags;
+use crate::settings::OverlayFlags;
 use crate::tool::TOOL;
 
 /// Keep untracked files in step between an overlay and every workspace, both ways
@@ -77,41 +77,6 @@ pub enum Command {
     Config,
 }
 
-/// The subcommands that look at the overlay.
-const EVERY: &[&str] = &[
-    "attach",
-    "detach",
-    "sync",
-    "watch",
-    "add",
-    "status",
-    "check",
-    "manifest",
-    "conflicts",
-    "show",
-    "restore",
-    "accept",
-    "reject",
-    "drop",
-    "undo",
-    "log",
-    "doctor",
-    "hook",
-    "config",
-];
-
-/// The subcommands that merge.
-const MERGING: &[&str] = &[
-    "attach", "detach", "sync", "watch", "status", "check", "accept", "reject", "drop", "undo", "restore", "hook",
-    "merge", "config",
-];
-
-/// The subcommands that sync.
-const SYNCING: &[&str] = &[
-    "attach", "detach", "sync", "watch", "add", "status", "check", "accept", "reject", "drop", "undo", "restore",
-    "hook", "config",
-];
-
 /// The ids of what waits or was decided.
 fn conflicts(env: &Env) -> Result<Vec<String>> {
     let ui = Ui::new(TOOL, env, Options { quiet: true, ..Options::default() });
@@ -124,18 +89,8 @@ impl CommandLine for Cli {
         &[(&["show", "restore", "accept", "reject"], "id", conflicts)]
     }
 
-    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
-        &[
-            ("overlay", EVERY),
-            ("on_conflict", MERGING),
-            ("debounce_ms", &["watch", "config"]),
-            ("max_wait_ms", &["watch", "config"]),
-            ("enabled", &["watch", "hook", "config"]),
-            ("merge_command", MERGING),
-            ("merge_timeout_ms", MERGING),
-            ("declared", SYNCING),
-            ("review", SYNCING),
-        ]
+    fn uses() -> Vec<FlagUse> {
+        OverlayFlags::uses()
     }
 
     fn common(&self) -> &Common {

@@ -16,7 +16,6 @@ mod facts;
 
 mod conflict;
 mod declared;
-mod flags;
 mod ground;
 mod manifest;
 pub mod merge;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use glob::{MatchOptions, Pattern};
+use shopfloor_core::args::{SettingFlags, SettingTable};
 use shopfloor_core::config::{self, Config, Row, Setting, SettingType, Trust, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
@@ -12,39 +12,117 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::time::Unit;
 
-use crate::flags::OverlayFlags;
 use crate::merge::{EntryPath, FileType, Grow};
 use crate::tool::TOOL;
 
+/// The subcommands that look at the overlay.
+const EVERY: &[&str] = &[
+    "attach",
+    "detach",
+    "sync",
+    "watch",
+    "add",
+    "status",
+    "check",
+    "manifest",
+    "conflicts",
+    "show",
+    "restore",
+    "accept",
+    "reject",
+    "drop",
+    "undo",
+    "log",
+    "doctor",
+    "hook",
+    "config",
+];
+
+/// The subcommands that merge.
+const MERGING: &[&str] = &[
+    "attach", "detach", "sync", "watch", "status", "check", "accept", "reject", "drop", "undo", "restore", "hook",
+    "merge", "config",
+];
+
+/// The subcommands that sync.
+const SYNCING: &[&str] = &[
+    "attach", "detach", "sync", "watch", "add", "status", "check", "accept", "reject", "drop", "undo", "restore",
+    "hook", "config",
+];
+
 /// The settings there are, in the order in which `config` prints them.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", SettingType::Path, Trust::Approved),
-    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", SettingType::Truth, Trust::Open).or("true"),
+    Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", SettingType::Path, Trust::Approved).flag(
+        "DIR",
+        "Use the overlay in DIR, not the one of this repository in the user's data",
+        EVERY,
+    ),
+    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", SettingType::Truth, Trust::Open).or("true").flag(
+        "BOOL",
+        "Whether the hook and `watch` do anything",
+        &["watch", "hook", "config"],
+    ),
     Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", SettingType::Duration(Unit::Milliseconds), Trust::Open)
-        .or("2000"),
+        .or("2000")
+        .flag(
+            "TIME",
+            "How long files must be quiet before `watch` syncs; a number alone is milliseconds",
+            &["watch", "config"],
+        ),
     Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", SettingType::Duration(Unit::Milliseconds), Trust::Open)
-        .or("10000"),
+        .or("10000")
+        .flag("TIME", "How long `watch` waits for quiet at most; a number alone is milliseconds", &["watch", "config"]),
     Setting::new(
         "on_conflict",
         "OVERLAY_SYNC_ON_CONFLICT",
         SettingType::Choice(&["workspace", "overlay", "hold"]),
         Trust::Open,
     )
-    .or("workspace"),
-    Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", SettingType::Command, Trust::Approved),
+    .or("workspace")
+    .flag(
+        "SIDE",
+        "Let the workspace (last write wins) or the overlay decide a conflict, or hold the file",
+        MERGING,
+    ),
+    Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", SettingType::Command, Trust::Approved).flag(
+        "COMMAND",
+        "A program to ask about conflicts, run by `sh -c`",
+        MERGING,
+    ),
     Setting::new(
         "merge_timeout_ms",
         "OVERLAY_SYNC_MERGE_TIMEOUT_MS",
         SettingType::Duration(Unit::Milliseconds),
         Trust::Open,
     )
-    .or("30000"),
-    Setting::new("paths", "OVERLAY_SYNC_PATHS", SettingType::List, Trust::Open),
+    .or("30000")
+    .flag("TIME", "How long the merge command may take; a number alone is milliseconds", MERGING),
+    Setting::new("paths", "OVERLAY_SYNC_PATHS", SettingType::List, Trust::Open).flag(
+        "GLOBS",
+        "Globs, separated by commas, of files that a workspace may bring into the overlay",
+        SYNCING,
+    ),
     Setting::new("paths_max_bytes", "OVERLAY_SYNC_PATHS_MAX_BYTES", SettingType::Number, Trust::Open).or("1048576"),
     Setting::new("paths_except", "OVERLAY_SYNC_PATHS_EXCEPT", SettingType::List, Trust::Open).or(NEVER_TAKEN),
-    Setting::new("review", "OVERLAY_SYNC_REVIEW", SettingType::List, Trust::Approved).or("hooks,mcpServers"),
+    Setting::new("review", "OVERLAY_SYNC_REVIEW", SettingType::List, Trust::Approved).or("hooks,mcpServers").flag(
+        "KEYS",
+        "Keys, separated by commas, below which additions wait for `accept`",
+        SYNCING,
+    ),
     Setting::new("path", "", SettingType::Tables(PER_PATH), Trust::Open),
 ];
+
+/// The table of the flags.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OverlaySettings;
+
+impl SettingTable for OverlaySettings {
+    const SETTINGS: &'static [&'static [Setting]] = &[SETTINGS];
+    const HEADING: &'static str = "Overlay";
+}
+
+/// Which overlay to use, and settings for one run.
+pub type OverlayFlags = SettingFlags<OverlaySettings>;
 
 /// What git ignores because it is large or can be made again, and no glob takes.
 const NEVER_TAKEN: &str = "node_modules,target,dist,build,out,.venv,venv,__pycache__,.cache,.gradle,.next,.nuxt,.tox,\
@@ -195,21 +273,7 @@ impl Glob {
 
 /// Loads the settings, each with its source.
 pub fn load_config(env: &Env, repo: &Repo, flags: &OverlayFlags) -> Result<Config> {
-    let side = flags.on_conflict.and_then(|side| side.to_possible_value()).map(|side| side.get_name().to_owned());
-    let given = |value: &'_ Option<String>| value.clone();
-    let texts = [
-        ("on_conflict", side),
-        ("enabled", given(&flags.enabled)),
-        ("debounce_ms", given(&flags.debounce_ms)),
-        ("max_wait_ms", given(&flags.max_wait_ms)),
-        ("merge_command", given(&flags.merge_command)),
-        ("merge_timeout_ms", given(&flags.merge_timeout_ms)),
-        ("paths", given(&flags.declared)),
-        ("review", given(&flags.review)),
-    ];
-    let mut flags = vec![("overlay", flags.overlay.as_deref())];
-    flags.extend(texts.iter().map(|(name, value)| (*name, value.as_deref().map(Path::new))));
-    config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
+    config::load(env, &repo.home, TOOL, SETTINGS, &flags.all(), false)
 }
 
 impl Settings {

@@ -2,7 +2,7 @@
 //! obeys them; doc comments are the help text.
 
 use clap::{Parser, Subcommand};
-use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
+use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES, FlagUse};
 use shopfloor_core::hook_command::HookCommand;
 
 use crate::commands::{apply, approvals, approve, check, config, doctor, env, init, remove, revoke, show};
@@ -58,8 +58,8 @@ pub enum Command {
 const READING: &[&str] = &["apply", "check", "show", "init", "approve", "approvals", "env", "doctor", "hook", "config"];
 
 impl CommandLine for Cli {
-    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
-        &[("area", READING), ("repo_root", READING)]
+    fn uses() -> Vec<FlagUse> {
+        vec![("area", READING), ("repo_root", READING)]
     }
 
     fn common(&self) -> &Common {

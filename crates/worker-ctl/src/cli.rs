@@ -1,10 +1,10 @@
 //! The command line. Doc comments are the help text.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
-use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use clap::{Parser, Subcommand};
+use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES, FlagUse, SettingFlags};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
@@ -13,6 +13,7 @@ use crate::commands::{
     review, root, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
+use crate::settings::RootSettings;
 use crate::store;
 
 /// Run coding agents in tmux, one per git worktree, from task to reviewed commit
@@ -35,75 +36,9 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "DIR", help_heading = "Common options")]
     pub root: Option<PathBuf>,
     #[command(flatten)]
-    pub settings: SettingFlags,
+    pub settings: SettingFlags<RootSettings>,
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// The settings of `config.toml`, each as a flag for one command, with its variable.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Settings")]
-pub struct SettingFlags {
-    /// Run this agent: a preset, or a table of config.toml [env: WORKER_CTL_AGENT]
-    #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
-    pub agent: Option<PathBuf>,
-    /// Use this model for the agent [env: WORKER_CTL_MODEL]
-    #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
-    pub model: Option<PathBuf>,
-    /// Pass --dangerously-skip-permissions to the agent if its command has {skip_permissions} [env: WORKER_CTL_SKIP_PERMISSIONS]
-    #[arg(long, global = true, hide_short_help = true, value_name = "BOOL")]
-    pub skip_permissions: Option<PathBuf>,
-    /// Allow the agent these tools, separated by commas [env: WORKER_CTL_ALLOWED_TOOLS]
-    #[arg(long, global = true, hide_short_help = true, value_name = "TOOLS")]
-    pub allowed_tools: Option<PathBuf>,
-    /// Let `up` patrol at this interval, such as 30s; a number alone is seconds [env: WORKER_CTL_PATROL_INTERVAL_SECS]
-    #[arg(long, global = true, hide_short_help = true, value_name = "TIME")]
-    pub patrol_interval_secs: Option<PathBuf>,
-    /// Ring the bell when a worker needs review [env: WORKER_CTL_SOUND_ON_REVIEW]
-    #[arg(long, global = true, hide_short_help = true, value_name = "BOOL")]
-    pub sound_on_review: Option<PathBuf>,
-    /// Prefix the branches of new workers with PREFIX [env: WORKER_CTL_BRANCH_PREFIX]
-    #[arg(long, global = true, hide_short_help = true, value_name = "PREFIX")]
-    pub branch_prefix: Option<PathBuf>,
-    /// Run COMMAND at every event [env: WORKER_CTL_ON_EVENT]
-    #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
-    pub on_event: Option<PathBuf>,
-    /// Run COMMAND in the worktree before `attach` starts [env: WORKER_CTL_BEFORE_ATTACH]
-    #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
-    pub before_attach: Option<PathBuf>,
-    /// Run COMMAND in the worktree after `attach` ends [env: WORKER_CTL_AFTER_ATTACH]
-    #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
-    pub after_attach: Option<PathBuf>,
-    /// Land accepted work on this repository [env: WORKER_CTL_SOURCE]
-    #[arg(long, global = true, hide_short_help = true, value_name = "REPOSITORY")]
-    pub source: Option<PathBuf>,
-    /// Land accepted work on this branch of the source [env: WORKER_CTL_BRANCH]
-    #[arg(long, global = true, hide_short_help = true, value_name = "BRANCH")]
-    pub branch: Option<PathBuf>,
-    /// Ask workers to run COMMAND before they commit [env: WORKER_CTL_VALIDATE]
-    #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
-    pub validate: Option<PathBuf>,
-}
-
-impl SettingFlags {
-    /// Every flag's value, with the name of its setting.
-    pub fn all(&self) -> [(&'static str, Option<&Path>); 13] {
-        [
-            ("agent", self.agent.as_deref()),
-            ("model", self.model.as_deref()),
-            ("skip_permissions", self.skip_permissions.as_deref()),
-            ("allowed_tools", self.allowed_tools.as_deref()),
-            ("patrol_interval_secs", self.patrol_interval_secs.as_deref()),
-            ("sound_on_review", self.sound_on_review.as_deref()),
-            ("branch_prefix", self.branch_prefix.as_deref()),
-            ("on_event", self.on_event.as_deref()),
-            ("before_attach", self.before_attach.as_deref()),
-            ("after_attach", self.after_attach.as_deref()),
-            ("source", self.source.as_deref()),
-            ("branch", self.branch.as_deref()),
-            ("validate", self.validate.as_deref()),
-        ]
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -226,16 +161,6 @@ pub enum Command {
     Config,
 }
 
-/// The subcommands that change what a worker does, so that there is an event.
-const CHANGING: &[&str] = &[
-    "add", "up", "down", "start", "message", "wait", "review", "reject", "accept", "rebase", "doctor", "reset", "nuke",
-    "patrol", "config",
-];
-
-/// The subcommands that look at the source.
-const LANDING: &[&str] =
-    &["init", "up", "start", "wait", "review", "accept", "rebase", "doctor", "reset", "nuke", "patrol", "config"];
-
 /// The names of the workers.
 fn names(env: &Env) -> Result<Vec<String>> {
     let root = WorkerRoot::find(env, None, &[])?;
@@ -251,22 +176,8 @@ impl CommandLine for Cli {
         &self.common
     }
 
-    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
-        &[
-            ("agent", &["add", "up", "start", "message", "reject", "accept", "rebase", "reset", "config"]),
-            ("model", &["add", "up", "reset", "config"]),
-            ("skip_permissions", &["up", "reset", "config"]),
-            ("allowed_tools", &["up", "reset", "config"]),
-            ("patrol_interval_secs", &["up", "config"]),
-            ("sound_on_review", &["up", "status", "config"]),
-            ("branch_prefix", &["add", "up", "doctor", "config"]),
-            ("on_event", CHANGING),
-            ("before_attach", &["attach", "config"]),
-            ("after_attach", &["attach", "config"]),
-            ("source", LANDING),
-            ("branch", LANDING),
-            ("validate", &["start", "reject", "accept", "rebase", "config"]),
-        ]
+    fn uses() -> Vec<FlagUse> {
+        SettingFlags::<RootSettings>::uses()
     }
 
     // An agent's hook must not stop the agent.

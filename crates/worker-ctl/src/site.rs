@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use shopfloor_core::args::SettingFlags;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Git;
@@ -14,12 +15,13 @@ use shopfloor_core::ui::Ui;
 use crate::clone::SourceClone;
 use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
+use crate::settings::RootSettings;
 use crate::store::{self, State};
 use crate::tmux::Tmux;
 use crate::worker::Worker;
 
-/// The settings given on the command line, by name.
-pub type SettingFlagValues = Vec<(&'static str, Option<PathBuf>)>;
+/// The settings given on the command line.
+pub type Flags = SettingFlags<RootSettings>;
 
 /// A lock in the root. A dry run holds none, because taking one creates a file.
 #[derive(Debug)]
@@ -35,13 +37,13 @@ pub struct Site<'a> {
     pub ending: Arc<AtomicBool>,
     /// Whether to show only what a command would do.
     pub is_dry: bool,
-    flags: SettingFlagValues,
+    flags: Flags,
 }
 
 impl<'a> Site<'a> {
     /// Finds the root and loads its configuration. Exit 2 when there is no root.
-    pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: SettingFlagValues) -> Result<Site<'a>> {
-        let root = WorkerRoot::find(env, named, &borrowed(&flags))?;
+    pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: Flags) -> Result<Site<'a>> {
+        let root = WorkerRoot::find(env, named, &flags.all())?;
         root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
         let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), ui.is_dry())?;
         Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry: ui.is_dry(), flags })
@@ -49,7 +51,7 @@ impl<'a> Site<'a> {
 
     /// The same site with the configuration loaded again.
     pub fn reload(&self) -> Result<Site<'a>> {
-        let root = WorkerRoot::load(self.env, self.root.path.clone(), &borrowed(&self.flags))?;
+        let root = WorkerRoot::load(self.env, self.root.path.clone(), &self.flags.all())?;
         let clone = SourceClone::new(&Git::find(self.env)?, &root, &root.source(self.env), self.is_dry)?;
         let (ending, flags) = (self.ending.clone(), self.flags.clone());
         Ok(Site { ui: self.ui, env: self.env, root, clone, ending, is_dry: self.is_dry, flags })
@@ -57,14 +59,14 @@ impl<'a> Site<'a> {
 
     /// The setting flags as arguments, for starting another command with the same settings.
     pub fn flag_arguments(&self) -> Vec<OsString> {
-        let given = self.flags.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        given.flat_map(|(name, value)| [format!("--{}", name.replace('_', "-")).into(), value.clone().into()]).collect()
+        let given = self.flags.all().into_iter().filter_map(|(name, value)| Some((name, value?)));
+        given.flat_map(|(name, value)| [format!("--{}", name.replace('_', "-")).into(), value.into()]).collect()
     }
 
     /// The `--on-event` of this command as a variable, for the hooks of tmux and of agents.
     pub fn event_variable(&self) -> Vec<(&'static str, String)> {
-        let given = self.flags.iter().filter(|(name, _)| *name == "on_event");
-        given.filter_map(|(_, value)| Some(("WORKER_CTL_ON_EVENT", value.as_ref()?.to_str()?.to_owned()))).collect()
+        let given = self.flags.value("on_event").and_then(Path::to_str);
+        given.map(|command| ("WORKER_CTL_ON_EVENT", command.to_owned())).into_iter().collect()
     }
 
     /// Fails when a long-running command must end. Long work checks this between its steps.
@@ -154,8 +156,4 @@ impl<'a> Site<'a> {
             self.ui.warn(format!("{worker}: {failure}"));
         }
     }
-}
-
-fn borrowed(flags: &SettingFlagValues) -> Vec<(&'static str, Option<&Path>)> {
-    flags.iter().map(|(name, value)| (*name, value.as_deref())).collect()
 }

@@ -80,6 +80,19 @@ pub struct Setting {
     pub trust: Trust,
     /// The default, as text; empty if there is no default.
     pub default: &'static str,
+    /// Its flag, if every command takes one. See [`crate::args::SettingFlags`].
+    pub flag: Option<SettingFlag>,
+}
+
+/// The flag of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettingFlag {
+    /// What stands for its value in the help.
+    pub value_name: &'static str,
+    /// The help, without the variable and the default.
+    pub help: &'static str,
+    /// The subcommands that use it, whose help lists it; empty if all do.
+    pub users: &'static [&'static str],
 }
 
 impl Setting {
@@ -88,12 +101,17 @@ impl Setting {
     pub const fn new(name: &'static str, variable: &'static str, kind: SettingType, trust: Trust) -> Setting {
         let reaches_out = matches!(kind, SettingType::Command | SettingType::Path);
         assert!(!(reaches_out && matches!(trust, Trust::Open)), "commands and paths need approval");
-        Setting { name, variable, kind, trust, default: "" }
+        Setting { name, variable, kind, trust, default: "", flag: None }
     }
 
     /// The same setting with a default.
     pub const fn or(self, default: &'static str) -> Setting {
         Setting { default, ..self }
+    }
+
+    /// The same setting with a flag that every command takes, and whose help only these subcommands list; none: all.
+    pub const fn flag(self, value_name: &'static str, help: &'static str, users: &'static [&'static str]) -> Setting {
+        Setting { flag: Some(SettingFlag { value_name, help, users }), ..self }
     }
 }
 

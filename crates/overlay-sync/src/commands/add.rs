@@ -14,10 +14,10 @@ use shopfloor_core::ui::Ui;
 use crate::apply::disk::Disk;
 use crate::apply::edits;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
 use crate::manifest::{BaseFile, Workspace};
 use crate::merge::{FileType, strip};
 use crate::refusal::Refusal;
+use crate::settings::OverlayFlags;
 use crate::store::RESERVED;
 
 /// Copy files into the overlay and manage them from now on

@@ -11,8 +11,8 @@ use super::workspaces::{WorkspaceArgs, tell};
 use crate::apply::attach::{Attached, attach};
 use crate::apply::report::{exit, narrate};
 use crate::facts::overlay::{Overlay, worktrees_at};
-use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
+use crate::settings::OverlayFlags;
 
 /// Copy the overlay into workspaces and keep them in step from now on
 ///

@@ -7,7 +7,7 @@ use shopfloor_core::ui::Ui;
 use super::status;
 use super::workspaces::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
+use crate::settings::OverlayFlags;
 
 /// Check whether every file is in step: exit 0 yes, 1 no
 ///

@@ -7,8 +7,8 @@ use shopfloor_core::ui::Ui;
 
 use crate::facts::overlay::Overlay;
 use crate::facts::versions;
-use crate::flags::OverlayFlags;
 use crate::rule::word;
+use crate::settings::OverlayFlags;
 use crate::store::RecordAnswer;
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {

@@ -10,8 +10,8 @@ use crate::apply::disk::Disk;
 use crate::apply::report::{exit, print};
 use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
 use crate::ground::Side;
+use crate::settings::OverlayFlags;
 
 /// Sync workspaces a last time, then leave them alone; without a path all of them
 ///

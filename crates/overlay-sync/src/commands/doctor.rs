@@ -8,8 +8,8 @@ use shopfloor_core::ui::Ui;
 use crate::apply::disk::Disk;
 use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
+use crate::settings::OverlayFlags;
 
 /// Show what is wrong with the overlay and its records, and how to repair it: exit 0 if nothing is, 1 if something is
 #[derive(clap::Args, Debug)]

@@ -14,10 +14,10 @@ use crate::apply::disk::Disk;
 use crate::apply::edits;
 use crate::apply::report::exit_for;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
 use crate::ground::Ground;
 use crate::merge::{EntryPath, FileType, Grow, entries, strip};
 use crate::refusal::Refusal;
+use crate::settings::OverlayFlags;
 
 /// Remove an entry of a file everywhere: a key path, a variable, an item of a list, a whole line
 ///

@@ -9,7 +9,7 @@ use shopfloor_core::ui::Ui;
 use super::leave;
 use crate::apply::attach::attach_here;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
+use crate::settings::OverlayFlags;
 use crate::tool::TOOL;
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, command: HookCommand) -> Result<Exit> {

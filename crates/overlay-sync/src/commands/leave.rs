@@ -9,9 +9,9 @@ use shopfloor_core::ui::Ui;
 use crate::apply::disk::Disk;
 use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
 use crate::manifest::{HeldText, Workspace};
 use crate::refusal::Refusal;
+use crate::settings::OverlayFlags;
 
 /// Syncs what only the worktree has. The worktree stays attached, because its removal may still be called off. Exit 1
 /// when something in it was not synced, or a whole file is held; gives back, in words, which parts are kept.

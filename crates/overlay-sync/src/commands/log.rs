@@ -14,7 +14,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
+use crate::settings::OverlayFlags;
 use crate::store::LogRecord;
 use crate::watch::{WakeReason, is_change};
 

@@ -12,8 +12,8 @@ use shopfloor_core::ui::Ui;
 
 use super::workspaces::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
 use crate::manifest::WorkspaceKeys;
+use crate::settings::OverlayFlags;
 
 /// Print the hashes of what a workspace and the overlay last had in common
 #[derive(clap::Args, Debug)]

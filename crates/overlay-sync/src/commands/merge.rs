@@ -10,8 +10,8 @@ use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::flags::{ConflictChoice, OverlayFlags};
 use crate::merge::{FileType, MergeInput, Rule, merge};
+use crate::settings::OverlayFlags;
 
 /// Merge three files by what they mean: 0 clean, 1 conflicts or any failure
 ///
@@ -70,11 +70,8 @@ fn merge_files(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<
         overlay: &overlay,
         workspace: &workspace,
         kind: FileType::from_path(args.path.as_deref().unwrap_or(&args.overlay)),
-        rule: match flags.on_conflict {
-            // Three files cannot be held.
-            None | Some(ConflictChoice::Workspace | ConflictChoice::Hold) => Rule::Workspace,
-            Some(ConflictChoice::Overlay) => Rule::Overlay,
-        },
+        // Three files cannot be held.
+        rule: if flags.text("on_conflict").as_deref() == Some("overlay") { Rule::Overlay } else { Rule::Workspace },
     });
     let conflicts: Vec<&str> = merged.conflicts.iter().map(|conflict| conflict.place.as_str()).collect();
     if args.write {

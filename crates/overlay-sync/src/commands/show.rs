@@ -10,7 +10,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_text;
-use crate::flags::OverlayFlags;
+use crate::settings::OverlayFlags;
 
 /// Print a displaced text byte for byte; for a conflict's id the losing side
 ///

@@ -17,11 +17,11 @@ use crate::apply::late::{self, LateState};
 use crate::apply::planned::{PlannedFile, RunContext, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
-use crate::flags::OverlayFlags;
 use crate::ground::{Ground, LeftAlone, ReadFile, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::rule::{SyncRule, word};
+use crate::settings::OverlayFlags;
 
 /// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree
 /// goes into the file of the main checkout.

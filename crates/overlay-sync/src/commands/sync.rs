@@ -15,9 +15,9 @@ use crate::apply::report::{exit, print};
 use crate::apply::sync::sync;
 use crate::facts::fingerprint::Fingerprint;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
 use crate::ground::Ground;
 use crate::manifest::Workspace;
+use crate::settings::OverlayFlags;
 
 /// Sync the overlay and all attached workspaces: 0 all in step, 1 something is held or conflicted
 #[derive(clap::Args, Debug)]

@@ -13,10 +13,10 @@ use crate::apply::edits;
 use crate::apply::report::exit_for;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_change;
-use crate::flags::OverlayFlags;
 use crate::ground::Ground;
 use crate::merge::{Changes, FileType, MergeInput, Rule, by_rule, changes};
 use crate::refusal::Refusal;
+use crate::settings::OverlayFlags;
 use crate::store::LogRecord;
 
 /// Take back what one change did, in the overlay and in all workspaces

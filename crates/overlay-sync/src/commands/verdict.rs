@@ -11,8 +11,8 @@ use crate::apply::report::{exit_for, print};
 use crate::apply::verdict::{Verdict, carry_out};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_waiting;
-use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
+use crate::settings::OverlayFlags;
 
 #[derive(clap::Args, Debug)]
 pub struct Args {

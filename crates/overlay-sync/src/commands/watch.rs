@@ -16,9 +16,9 @@ use crate::apply::disk::Disk;
 use crate::apply::report::print;
 use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
 use crate::refusal::Refusal;
+use crate::settings::OverlayFlags;
 use crate::store::RESERVED;
 use crate::watch::{Debounce, WakeReason, WatchedDirs, is_change, removed};
 

@@ -38,7 +38,8 @@ pub fn tell(ui: &Ui, workspace: &Workspace, is_attached: bool) {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct WorkspaceArgs {
     /// Workspaces; `-` reads paths from stdin
-    #[arg(value_name = "WS")]
+    // Not the id of the setting `paths`.
+    #[arg(id = "workspaces", value_name = "WS")]
     pub paths: Vec<PathBuf>,
     /// Paths on stdin end with NUL
     #[arg(short = 'z')]

@@ -12,9 +12,9 @@ use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use crate::declared::{self, Declared};
-use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
 use crate::refusal::Refusal;
+use crate::settings::OverlayFlags;
 use crate::settings::{Settings, load_config};
 use crate::store::{OverlayStore, RESERVED};
 use crate::tool::TOOL;
