@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches, Parser, ValueEnum};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::agents::PROGRAMS;
 use crate::config::{Setting, SettingFlag, SettingType};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
@@ -168,6 +169,11 @@ pub trait CommandLine: Parser {
         &[]
     }
 
+    /// Words that people type for a subcommand from habit with other programs, each with the subcommand they mean.
+    fn slips() -> &'static [(&'static [&'static str], &'static str)] {
+        &[]
+    }
+
     /// Whether the command is called where nothing may fail. Then every failure is a notice, and the exit code is 0.
     fn must_not_fail(_args: &[OsString]) -> bool {
         false
@@ -181,6 +187,11 @@ pub trait CommandLine: Parser {
 
 /// An argument whose values a shell can complete.
 pub type CompletedArgument = (&'static [&'static str], &'static str, fn(&Env) -> Result<Vec<String>>);
+
+/// The names of the agent programs, to complete the value of a flag.
+pub fn agent_programs(_: &Env) -> Result<Vec<String>> {
+    Ok(PROGRAMS.iter().map(|program| program.name.to_owned()).collect())
+}
 
 /// A tool's command line as clap knows it. A subcommand takes every global flag, but its help lists only those that it
 /// uses.
@@ -209,6 +220,20 @@ pub fn command<C: CommandLine>() -> clap::Command {
     name_examples(command)
 }
 
+/// The same for completions. A word that does not begin with a dash is completed with options only where there is
+/// nothing else: clap_complete offers what is hidden only then.
+fn completed_command<C: CommandLine>() -> clap::Command {
+    fn hide_options(command: clap::Command) -> clap::Command {
+        command.mut_args(|arg| if arg.is_positional() { arg } else { arg.hide(true) }).mut_subcommands(hide_options)
+    }
+    // The words stand after `--`. Shells tell which one is completed; without that it is the last.
+    let words: Vec<OsString> = std::env::args_os().skip_while(|arg| arg != "--").skip(1).collect();
+    let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse::<usize>().ok());
+    let word = index.map_or(words.last(), |index| words.get(index));
+    let is_option = word.is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
+    if is_option { command::<C>() } else { hide_options(command::<C>()) }
+}
+
 /// The values that a tool lists here; none where it cannot, because a shell that completes shows no errors.
 fn candidates(list: fn(&Env) -> Result<Vec<String>>) -> Vec<CompletionCandidate> {
     let values = list(&Env::from_process().0).unwrap_or_default();
@@ -229,7 +254,7 @@ fn name_examples(mut command: clap::Command) -> clap::Command {
 /// The `main` of every tool: reads the process, parses, runs, reports, and returns the exit code.
 pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -> Result<Exit>) -> ExitCode {
     // A shell that completes a command line calls us with this variable; then this line does not return.
-    CompleteEnv::with_factory(command::<C>).var(COMPLETE).bin(tool).completer(tool).complete();
+    CompleteEnv::with_factory(completed_command::<C>).var(COMPLETE).bin(tool).completer(tool).complete();
     let (env, problem) = Env::from_process();
     let early = Ui::new(tool, &env, Options { json: asks_for_json(&env), ..Options::default() });
     let is_quiet = C::must_not_fail(&env.args);
@@ -291,14 +316,38 @@ fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Op
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing".to_owned(),
         _ => error.render().to_string(),
     };
-    let mut lines =
-        rendered.lines().map(str::trim_end).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
+    let is_subcommand = error.kind() == ErrorKind::InvalidSubcommand;
+    // clap takes words for similar that mean the contrary, and an option that does not exist for a value.
+    let is_kept = |line: &&str| {
+        let is_tip = line.trim_start().starts_with("tip:");
+        !line.is_empty()
+            && !line.starts_with("For more information")
+            && !(is_tip && (is_subcommand || line.ends_with('\'') && line.contains("as a value")))
+    };
+    let mut lines = rendered.lines().map(str::trim_end).filter(is_kept);
     let message = lines.next().unwrap_or("bad usage").trim_start_matches("error: ").to_owned();
+    let tip = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) if is_subcommand => meant::<C>(word),
+        _ => None,
+    };
     let named = subcommands_of(&command::<C>(), &env.args);
     let failure = Failure::usage(message)
+        .details(tip.map(|word| format!("tip: did you mean `{word}`?")))
         .details(lines.map(|l| l.trim_start().to_owned()))
         .hint(format!("run `{tool}{named} --help` to see what it takes"));
     Err(Some(failure))
+}
+
+/// The subcommand that somebody means by a word: by habit with other programs, or with a slip of the fingers.
+fn meant<C: CommandLine>(word: &str) -> Option<String> {
+    let slip = C::slips().iter().find(|(words, _)| words.contains(&word)).map(|(_, meant)| (*meant).to_owned());
+    let command = C::command();
+    let near = || {
+        let names = command.get_subcommands().map(|sub| (strsim::osa_distance(word, sub.get_name()), sub.get_name()));
+        let (_, name) = names.filter(|(distance, _)| *distance <= word.len().div_ceil(4)).min()?;
+        Some(name.to_owned())
+    };
+    slip.or_else(near)
 }
 
 /// The subcommands that a command line names, each after a blank.

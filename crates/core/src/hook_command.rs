@@ -22,6 +22,8 @@ pub enum HookCommand {
     #[command(after_help = "Example:\n  {tool} hook install")]
     Install,
     /// Take the hooks out again and put back what was there before
+    ///
+    /// Exits with 1 if a file of a hooks manager still calls the tool: you wrote that line, so you delete it.
     #[command(after_help = "Example:\n  {tool} hook uninstall")]
     Uninstall,
     /// Tell whether the hooks are installed: 0 yes, 1 no
@@ -73,8 +75,8 @@ pub fn run(
             return Ok(Exit::Done);
         }
         HookCommand::Uninstall => {
-            hooks.iter().try_for_each(|hook| uninstall(ui, env, tool, hook))?;
-            return Ok(Exit::Done);
+            let gone: Vec<bool> = hooks.iter().map(|hook| uninstall(ui, env, tool, hook)).collect::<Result<_>>()?;
+            return Ok(if gone.iter().all(|is_gone| *is_gone) { Exit::Done } else { Exit::No });
         }
         HookCommand::Status => {
             let states: Vec<bool> = hooks.iter().map(|hook| status(ui, env, tool, hook)).collect::<Result<_>>()?;
@@ -217,14 +219,24 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result
     Ok(())
 }
 
-fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<()> {
+/// Takes a hook out. Returns `false` if a file that a person wrote still calls the tool.
+fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<bool> {
     let dry_run = ui.is_dry();
-    let repo = Git::find(env)?.discover()?;
+    let mut git = Git::find(env)?;
+    let repo = git.discover()?;
     let status = hook::status(&repo, hook)?;
     let is_left = status.chained.is_some() && !status.path.exists();
     let there = status.tools.iter().any(|t| t == tool) || is_left;
     if there && !dry_run {
         hook::uninstall(&repo, hook, tool)?;
+    }
+    let caller = if there { None } else { hook::run_by(&git, &repo, hook, tool)? };
+    if let Some((manager, file)) = &caller {
+        let file = file.display().to_string();
+        ui.warn(format!(
+            "{} still has the line of {tool} for {hook}, which {manager} runs; delete it",
+            printable(&file)
+        ));
     }
     if ui.is_json() {
         ui.json(&json!({ "hook": hook, "path": status.path.to_string_lossy(), "removed": there && !dry_run }));
@@ -236,7 +248,7 @@ fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Resu
             (true, false) => ui.done(format!("uninstalled {}", printable(&path))),
         }
     }
-    Ok(())
+    Ok(caller.is_none())
 }
 
 fn status(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<bool> {

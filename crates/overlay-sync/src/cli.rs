@@ -93,6 +93,10 @@ impl CommandLine for Cli {
         OverlayFlags::uses()
     }
 
+    fn slips() -> &'static [(&'static [&'static str], &'static str)] {
+        &[(&["remove", "rm", "delete"], "drop"), (&["list", "ls"], "status")]
+    }
+
     fn common(&self) -> &Common {
         &self.common
     }

@@ -8,7 +8,7 @@ use shopfloor_core::error::Result;
 
 use crate::commands::{doctor, done, go, new, setup, shell_init, skills, status, teardown};
 use crate::facts::{overview, repository};
-use crate::plan::rows::rows;
+use crate::plan::rows::{POOL, Row, rows};
 
 /// Set up a repository for coding agents, and see at one glance what they do
 ///
@@ -42,16 +42,29 @@ pub enum Command {
     ShellInit(shell_init::Args),
 }
 
-/// The names of agents and workers.
-fn names(env: &Env) -> Result<Vec<String>> {
+/// The agents and workers.
+fn listed(env: &Env) -> Result<impl Iterator<Item = Row>> {
     let main = repository::find(env)?.main;
     let rows = rows(&overview::places(&env.at(&main)?)?);
-    Ok(rows.into_iter().filter(|row| row.kind != "root").map(|row| row.name).collect())
+    Ok(rows.into_iter().filter(|row| row.kind != "root"))
+}
+
+fn names(env: &Env) -> Result<Vec<String>> {
+    Ok(listed(env)?.map(|row| row.name).collect())
+}
+
+/// `done` removes no worker.
+fn agent_names(env: &Env) -> Result<Vec<String>> {
+    Ok(listed(env)?.filter(|row| row.kind != POOL).map(|row| row.name).collect())
 }
 
 impl CommandLine for Cli {
     fn completed() -> &'static [CompletedArgument] {
-        &[(&["go"], "name", names), (&["done"], "names", names)]
+        &[(&["go"], "name", names), (&["done"], "names", agent_names), (&["new"], "agent", args::agent_programs)]
+    }
+
+    fn slips() -> &'static [(&'static [&'static str], &'static str)] {
+        &[(&["rm", "remove", "delete"], "done"), (&["list", "ls"], "status"), (&["add", "create"], "new")]
     }
 
     fn common(&self) -> &Common {

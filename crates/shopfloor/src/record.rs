@@ -18,7 +18,7 @@ pub struct Record {
     v: u64,
     /// The names of the steps that were begun.
     pub steps: Vec<String>,
-    /// The tools whose git hooks were installed.
+    /// The tools whose git hooks were installed, or should have been where a program of the repository manages hooks.
     pub hooks: Vec<String>,
 }
 

@@ -169,7 +169,17 @@ fn names(env: &Env) -> Result<Vec<String>> {
 
 impl CommandLine for Cli {
     fn completed() -> &'static [CompletedArgument] {
-        &[(&[], "worker", names), (&[], "workers", names), (&[], "names", names)]
+        &[
+            (&[], "worker", names),
+            (&[], "workers", names),
+            (&[], "names", names),
+            (&[], "agent", args::agent_programs),
+            (&["wait"], "state", |_| Ok(wait::STATES.map(str::to_owned).to_vec())),
+        ]
+    }
+
+    fn slips() -> &'static [(&'static [&'static str], &'static str)] {
+        &[(&["remove", "rm", "delete", "done"], "nuke"), (&["stop", "kill"], "down"), (&["list", "ls"], "status")]
     }
 
     fn common(&self) -> &Common {

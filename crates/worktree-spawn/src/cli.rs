@@ -64,7 +64,11 @@ fn ids(env: &Env) -> Result<Vec<String>> {
 
 impl CommandLine for Cli {
     fn completed() -> &'static [CompletedArgument] {
-        &[(&[], "id", ids), (&[], "ids", ids), (&[], "under", ids)]
+        &[(&[], "id", ids), (&[], "ids", ids), (&[], "under", ids), (&[], "agent", args::agent_programs)]
+    }
+
+    fn slips() -> &'static [(&'static [&'static str], &'static str)] {
+        &[(&["rm", "delete", "done"], "remove"), (&["add", "new", "create"], "subtree"), (&["ls", "status"], "list")]
     }
 
     fn common(&self) -> &Common {

@@ -5,7 +5,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::facts::answers::{ask, command};
+use crate::facts::answers::command;
 use crate::facts::repository::Repository;
 use crate::record::Record;
 use crate::step::{CommandWords, Step};
@@ -38,12 +38,6 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
         if !matches!(done, Ok(true)) {
             break;
         }
-    }
-    if let Some(tool) = step.hooks
-        && !ask(env, &[tool, "hook", "status"])?.status.success()
-    {
-        record.hooks.retain(|own| own != tool);
-        record.save(&file)?;
     }
     done
 }

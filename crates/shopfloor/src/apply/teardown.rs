@@ -1,17 +1,28 @@
 //! Takes back what a set-up did: each step by its own tool. What stays is named.
 
+use std::path::Path;
+
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::fs;
 use shopfloor_core::ui::{Ui, printable};
 
 use super::setup::{run, show_dry};
 use crate::facts::remains;
 use crate::facts::repository::Repository;
 use crate::plan::teardown::commands;
-use crate::step::LEDGER;
+use crate::step::{LEDGER, OVERLAY};
 
-/// Takes a step back, or in a dry run says how. Returns what stays and why, a line each; nothing if the step is undone.
-pub fn undo(ui: &Ui, env: &Env, repository: &Repository, step: &str, has_hooks: bool) -> Result<Vec<String>> {
+/// Takes a step back, or in a dry run says how. `doomed` is the overlay, if a person agreed that it is deleted. Returns
+/// what stays and why, a line each; nothing if the step is undone.
+pub fn undo(
+    ui: &Ui,
+    env: &Env,
+    repository: &Repository,
+    step: &str,
+    has_hooks: bool,
+    doomed: Option<&Path>,
+) -> Result<Vec<String>> {
     let mut stays = Vec::new();
     for words in commands(step, has_hooks, remains::read(env, step).is_there) {
         if ui.is_dry() {
@@ -21,6 +32,8 @@ pub fn undo(ui: &Ui, env: &Env, repository: &Repository, step: &str, has_hooks: 
         let answer = |text: &[u8]| match words.0.iter().any(|word| word == "--undo") {
             // Each line names a file or a setting that was taken back.
             true => String::from_utf8_lossy(text).lines().for_each(|line| ui.done(line)),
+            // Nobody asked what else a doctor finds.
+            false if words.0.iter().any(|word| word == "doctor") => {}
             false => ui.pass_through(None, text),
         };
         // One tool that is missing does not stop the others.
@@ -32,6 +45,14 @@ pub fn undo(ui: &Ui, env: &Env, repository: &Repository, step: &str, has_hooks: 
     }
     if step == LEDGER && !ui.is_dry() {
         stays.extend(changed_settings(repository)?);
+    }
+    if let Some(dir) = doomed.filter(|_| step == OVERLAY) {
+        // Somebody may have written to it since the person was asked.
+        match ui.is_dry() {
+            true => ui.line(format!("would delete {}", printable(&dir.to_string_lossy()))),
+            false if remains::only_in_overlay(dir, &repository.main)?.is_empty() => fs::remove_tree(dir)?,
+            false => {}
+        }
     }
     // Its commands may have changed what is left.
     stays.extend(remains::read(env, step).blocks);

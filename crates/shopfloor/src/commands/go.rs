@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{nearest, printable};
 use shopfloor_core::ui::Ui;
 
 use crate::commands::shell_init::FUNCTION;
@@ -18,7 +18,7 @@ use crate::plan::rows::{Row, named, rows};
 /// name of a directory; without one it is the main checkout. Exits with 1 if no worktree, or more than one, has this name.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Example:\n  shopfloor go feature-a\n  cd \"$(shopfloor go feature-a)\"     # without the shell function"
+    after_help = "Example:\n  shopfloor go feature-a\n  d=$(shopfloor go feature-a) && cd \"$d\"     # without the shell function"
 )]
 pub struct Args {
     /// The agent, worker, branch or directory
@@ -56,11 +56,17 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// The name that is nearest to this one.
+fn near<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
+    nearest(name, &rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>())
+}
+
 /// The worktree of the row of this name; exit 1 if none has it, or several.
 fn worktree(rows: &[Row], name: &str) -> Result<String> {
     match &named(rows, name)[..] {
         [row] => Ok(row.worktree.clone()),
         [] => Err(Failure::not_found(format!("there is no worktree called {}", printable(name)))
+            .details(near(rows, name).map(|near| format!("tip: did you mean `{}`?", printable(near))))
             .hint("`shopfloor status` lists the worktrees; `shopfloor new NAME` makes one")),
         several => {
             let ids = several.iter().map(|row| printable(row.branch.as_ref().unwrap_or(&row.id)));

@@ -60,6 +60,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             wanted.push(step.name);
         }
     }
+    if wanted.is_empty() {
+        ui.note("nothing was set up");
+        return Ok(Exit::Done);
+    }
     // Another set-up may have come first.
     let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
     let steps = plan::steps(&surroundings::read(env, &repository)?);

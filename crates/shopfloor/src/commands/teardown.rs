@@ -1,13 +1,16 @@
 //! `teardown`: takes back what `setup` did.
 
+use std::path::{Path, PathBuf};
+
 use serde::Serialize;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::lock::Lock;
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::teardown::undo;
-use crate::facts::repository;
+use crate::facts::{remains, repository};
 use crate::record::Record;
 use crate::step::{STEPS, hooked};
 use crate::tool::{lock_file, record_file};
@@ -15,10 +18,18 @@ use crate::tool::{lock_file, record_file};
 /// Take back what `setup` did in this repository
 ///
 /// What a person changed since, an overlay with files, and a root with workers' work stay; each is named, and the
-/// command exits with 1. Run it again when you have dealt with them.
+/// command exits with 1. Run it again when you have dealt with them. Exits with 3 if nobody can be asked about
+/// `--overlay`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  shopfloor teardown -n     # shows what would be undone\n  shopfloor teardown")]
-pub struct Args {}
+pub struct Args {
+    /// Delete the overlay with its history too, if the main checkout has all its files as they are there
+    #[arg(long)]
+    pub overlay: bool,
+    /// Delete it without asking
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// What became of a step, with `--json`.
 #[derive(Serialize)]
@@ -28,12 +39,35 @@ struct UndoneAnswer<'a> {
     stays: Vec<String>,
 }
 
-pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
+/// The overlay that is to be deleted, if there is one. Exit 1 if it has files that would be lost, and 3 if nobody can be
+/// asked.
+fn doomed_overlay(ui: &Ui, env: &Env, main: &Path, is_agreed: bool) -> Result<Option<PathBuf>> {
+    let Some(dir) = remains::overlay_dir(env).flatten() else { return Ok(None) };
+    let shown = printable(&dir.to_string_lossy());
+    let only: Vec<String> = remains::only_in_overlay(&dir, main)?
+        .iter()
+        .map(|path| format!("{} is not in the main checkout, or differs there", printable(&path.to_string_lossy())))
+        .collect();
+    if !only.is_empty() || main.starts_with(&dir) || dir.starts_with(main) {
+        return Err(Failure::new(Exit::No, "would_lose", format!("the overlay {shown} stays")).details(only).hint(
+            "run `overlay-sync sync` to bring its files into the main checkout, or delete the directory yourself",
+        ));
+    }
+    if ui.is_dry() || is_agreed || ui.can_ask() && ui.confirm(&format!("Delete {shown} with the history of its files?"))
+    {
+        return Ok(Some(dir));
+    }
+    Err(Failure::new(Exit::Decide, "undecided", "nothing was undone")
+        .hint("a person must decide: run the command on a terminal, or with `--yes`"))
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let here = env.at(&repository.main)?;
     let file = record_file(&repository.repo.common_dir);
     let _lock = if ui.is_dry() { None } else { Some(Lock::take(&lock_file(&repository.repo.common_dir))?) };
     let mut record = Record::load(&file)?;
+    let doomed = if args.overlay { doomed_overlay(ui, &here, &repository.main, args.yes)? } else { None };
     if record.steps.is_empty() {
         ui.nothing_to_do();
     }
@@ -42,7 +76,8 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
         if !record.has(step) {
             continue;
         }
-        let stays = undo(ui, &here, &repository, step, hooked(step).is_some_and(|tool| record.has_hooks(tool)))?;
+        let has_hooks = hooked(step).is_some_and(|tool| record.has_hooks(tool));
+        let stays = undo(ui, &here, &repository, step, has_hooks, doomed.as_deref())?;
         stays.iter().for_each(|line| ui.warn(format!("{step} stays: {line}")));
         is_whole &= stays.is_empty();
         if stays.is_empty() && !ui.is_dry() {

@@ -1,14 +1,18 @@
 //! What is left of what a set-up made, as the tools tell it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 
 use super::answers::ask;
 use crate::step::{OVERLAY, SWEATFILE, WORKERS};
+
+/// Where an overlay has its history.
+const OWN_DIR: &str = ".overlay-sync";
 
 /// What is left of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,23 +37,51 @@ pub fn read(env: &Env, step: &str) -> Remains {
 fn agents(env: &Env) -> Vec<String> {
     let all = ask(env, &["worktree-spawn", "list"]).map(|answer| answer.records).unwrap_or_default();
     let made = all.iter().filter(|agent| agent["managed"] == true && agent["kind"] != "root");
-    let ids = made.filter_map(|agent| agent["id"].as_str());
-    ids.map(|id| format!("there is an agent {}; `shopfloor done` removes it", printable(id))).collect()
+    let names: Vec<String> = made.filter_map(|agent| agent["id"].as_str()).map(printable).collect();
+    match &names[..] {
+        [] => Vec::new(),
+        [name] => vec![format!("there is an agent {name}; `shopfloor done` removes it")],
+        several => vec![format!("there are agents: {}; `shopfloor done` removes them", several.join(" "))],
+    }
 }
 
 fn overlay(env: &Env) -> Remains {
-    let findings = ask(env, &["overlay-sync", "doctor"]).map(|answer| answer.records).unwrap_or_default();
-    let is_good = |finding: &&Value| finding["check"] == "overlay" && finding["ok"] == true;
-    let Some(finding) = findings.iter().find(is_good) else { return Remains { is_there: true, blocks: Vec::new() } };
-    // Its detail is the directory, or says that there is none.
-    let dir = finding["detail"].as_str().filter(|dir| Path::new(dir).is_dir());
-    let has_files =
-        |dir: &&str| fs::list(Path::new(dir)).is_ok_and(|all| all.iter().any(|name| name != ".overlay-sync"));
-    let block = dir.filter(has_files).map(|dir| {
-        let hint = "they are copies of those in the worktrees; delete the directory if you do not need them";
-        format!("the overlay {} has files; {hint}", printable(dir))
+    let Some(dir) = overlay_dir(env) else { return Remains { is_there: true, blocks: Vec::new() } };
+    let has_files = |dir: &PathBuf| fs::list(dir).is_ok_and(|all| all.iter().any(|name| name != OWN_DIR));
+    let block = dir.as_ref().filter(|dir| has_files(dir)).map(|dir| {
+        let hint = "they are copies of those in the worktrees; `shopfloor teardown --overlay` deletes them";
+        format!("the overlay {} has files; {hint}", printable(&dir.to_string_lossy()))
     });
     Remains { is_there: dir.is_some(), blocks: block.into_iter().collect() }
+}
+
+/// The directory of the overlay, if it is there; `None` outside if its tool cannot tell.
+pub fn overlay_dir(env: &Env) -> Option<Option<PathBuf>> {
+    let findings = ask(env, &["overlay-sync", "doctor"]).map(|answer| answer.records).unwrap_or_default();
+    let is_good = |finding: &&Value| finding["check"] == "overlay" && finding["ok"] == true;
+    // Its detail is the directory, or says that there is none.
+    let detail = findings.iter().find(is_good)?["detail"].as_str().map(PathBuf::from);
+    Some(detail.filter(|dir| dir.is_dir()))
+}
+
+/// The files of an overlay, each as a path in it, that the main checkout does not have with the same bytes.
+pub fn only_in_overlay(overlay: &Path, main: &Path) -> Result<Vec<PathBuf>> {
+    let (mut only, mut dirs) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(dir) = dirs.pop() {
+        for name in
+            fs::list(&overlay.join(&dir))?.into_iter().filter(|name| !dir.as_os_str().is_empty() || name != OWN_DIR)
+        {
+            let path = dir.join(name);
+            let is_same =
+                || fs::read_no_follow(&overlay.join(&path)).ok() == fs::read_no_follow(&main.join(&path)).ok();
+            if overlay.join(&path).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                dirs.push(path);
+            } else if !is_same() {
+                only.push(path);
+            }
+        }
+    }
+    Ok(only)
 }
 
 fn root(env: &Env) -> Remains {

@@ -46,6 +46,8 @@ pub struct Surroundings {
     pub has_root: bool,
     /// Whether there is a commit that worktrees can start from.
     pub has_commit: bool,
+    /// The commands that bring what git does not: packages and submodules.
+    pub installs: Vec<&'static str>,
     /// The program that manages hooks according to a file of the repository, but has not installed any in this clone.
     pub idle_manager: Option<&'static str>,
 }
@@ -58,6 +60,18 @@ const MANAGERS: [(&str, &str); 6] = [
     (".lefthook.yaml", "lefthook"),
     (".husky", "husky"),
     (".pre-commit-config.yaml", "pre-commit"),
+];
+
+/// Files that name what a worktree needs and git does not bring, each with the command that brings it.
+const INSTALLS: [(&str, &str); 8] = [
+    (".gitmodules", "git submodule update --init"),
+    ("package-lock.json", "npm ci"),
+    ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
+    ("yarn.lock", "yarn install"),
+    ("bun.lock", "bun install --frozen-lockfile"),
+    ("uv.lock", "uv sync"),
+    ("poetry.lock", "poetry install"),
+    ("Gemfile.lock", "bundle install"),
 ];
 
 /// Looks at everything. Exit 4 if one of the tools is missing.
@@ -73,6 +87,7 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
         agents: PROGRAMS.iter().map(|program| program.name).filter(is_there).collect(),
         has_tmux: is_there(&"tmux"),
         has_sweatfile: has("sweatfile"),
+        installs: INSTALLS.iter().filter(|(file, _)| has(file)).map(|(_, command)| *command).collect(),
         has_skills: SKILLS.iter().all(|(name, _)| has(&skill::file(DIR, name))),
         // A relative path is one below each worktree.
         has_own_hooks: repository.git.hooks_path(&repository.repo)?.is_some_and(|path| path.is_relative())

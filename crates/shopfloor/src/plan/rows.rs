@@ -108,9 +108,10 @@ fn text(record: &Value, key: &str) -> Option<String> {
 /// `new` made of it. All rows that fit, if none fits better.
 pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     // `new` turns blanks and signs into dashes.
+    let name = if name.len() > 1 { name.trim_end_matches('/') } else { name };
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let dashed = words.collect::<Vec<_>>().join("-").to_lowercase();
-    let is_below = |row: &Row| row.worktree.rsplit('/').next() == Some(name);
+    let is_below = |row: &Row| row.worktree == name || row.worktree.ends_with(&format!("/{name}"));
     // The id of a worker or a main checkout is its name, and comes no sooner than other names.
     let fits: [&dyn Fn(&Row) -> bool; 4] = [
         &|row| row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),

@@ -34,6 +34,9 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
         !found.has_own_hooks,
         "git runs hooks from a directory that other repositories share, so no hooks and no ledger are set up",
     );
+    let installs = found.installs.iter().map(|command| format!("\"{command}\"")).collect::<Vec<_>>().join(", ");
+    let way = "to run that in each new worktree, write the line into sweatfile and run `sweatfile-apply approve`";
+    note(!found.has_sweatfile && !found.installs.is_empty(), &format!("setup = [{installs}]: {way}"));
     for (worktree, file) in &found.differing {
         let way = "so it is not attached; `overlay-sync attach` merges the two";
         note(!found.is_attached, &format!("{worktree} has a {file} of its own, {way}"));

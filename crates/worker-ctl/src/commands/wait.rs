@@ -17,7 +17,7 @@ use crate::worker::Worker;
 const POLL: Duration = Duration::from_millis(200);
 
 /// The words that `status` shows: for a worker's state, and for what its program does.
-const STATES: [&str; 10] =
+pub const STATES: [&str; 10] =
     ["idle", "working", "needs_review", "rejected", "rebasing", "error", "offline", "busy", "asks", "rests"];
 
 #[derive(Debug, ClapArgs)]

@@ -1,4 +1,5 @@
 //! shopfloor, the front door, as its user meets it.
 
 mod daily;
+mod first_day;
 mod setup;

@@ -9,7 +9,7 @@ use shopfloor_core::hash::Digest;
 use crate::support::world::{Repo, World, project, text, write};
 
 /// A repository with files that git ignores, on a machine with one agent program.
-fn app(w: &World) -> Repo<'_> {
+pub fn app(w: &World) -> Repo<'_> {
     w.program("claude", "exec sleep 600");
     let app = w.repo("app");
     app.commit(".gitignore", ".env\n.claude/settings.local.json\n");
@@ -271,6 +271,12 @@ fn what_to_add_to_the_configuration_of_a_hook_manager_is_shown() {
     let out = app.shopfloor(&["setup", "--yes"]).exit(0).any_out();
     out.err_has("lefthook owns the hooks, so nothing was written").err_has("overlay-sync hook run post-checkout {0}");
     assert!(!app.has(".git/hooks/post-checkout"));
+    // Until somebody has added it, the doctor asks for it, and a new worktree does not come up in silence.
+    let wrong = app.shopfloor(&["doctor"]).exit(1).any_err();
+    wrong.out_has("wrong  sweatfile-apply  hooks: not installed; sweatfile-apply hook install");
+    wrong.out_has("wrong  overlay-sync     hooks: not installed; overlay-sync hook install");
+    app.shopfloor(&["new", "feat"]).exit(0).any_out().err_has("git does not run the hook of sweatfile-apply here");
+    app.shopfloor(&["done", "feat"]).exit(0).any_out().any_err();
     app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
 }
 

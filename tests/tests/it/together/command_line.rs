@@ -238,3 +238,25 @@ fn quiet_is_quiet_and_a_dry_run_says_would() {
     silent(other.overlay(&["attach", "-q"]).exit(0));
     assert_eq!(other.read(".env"), "A=1\n");
 }
+
+/// A tip is the word that somebody meant, not one that looks like it and does something else.
+#[test]
+fn a_slip_is_answered_with_the_word_that_was_meant() {
+    let w = World::new();
+    let app = w.repo("app");
+    for (tool, word, meant) in [
+        ("shopfloor", "statsu", "status"),
+        ("shopfloor", "rm", "done"),
+        ("worker-ctl", "remove", "nuke"),
+        ("worker-ctl", "done", "nuke"),
+        ("worker-ctl", "stop", "down"),
+        ("overlay-sync", "remove", "drop"),
+        ("worktree-spawn", "ls", "list"),
+    ] {
+        let out = app.run(tool, &[word]).exit(2);
+        out.err_has(&format!("tip: did you mean `{meant}`?"));
+        assert_eq!(out.stderr.matches("tip:").count(), 1, "{out}");
+    }
+    let out = app.shopfloor(&["new", "feat", "--branch", "x"]).exit(2);
+    assert!(!out.stderr.contains("as a value"), "{out}");
+}

@@ -69,3 +69,28 @@ fn fish_completes_from_its_directory() {
     let app = app(&w, "fish", ".config/fish/completions");
     check(&app, "fish -i");
 }
+
+/// What a shell is offered for the last of these words.
+fn offered(app: &Repo<'_>, words: &[&str]) -> Vec<String> {
+    let line =
+        format!("{} -- {}", words[0], words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "));
+    let index = words.len() - 1;
+    let out = app.sh(&format!(
+        "SHOPFLOOR_COMPLETE=bash _CLAP_IFS='\n' _CLAP_COMPLETE_INDEX={index} \
+        _CLAP_COMPLETE_COMP_TYPE=9 _CLAP_COMPLETE_SPACE=true {line}"
+    ));
+    out.exit(0).stdout.split('\n').map(str::to_owned).collect()
+}
+
+#[test]
+fn names_come_without_options_and_values_are_offered() {
+    let w = World::new();
+    let app = app(&w, "bash", "done");
+    assert_eq!(offered(&app, &["shopfloor", "go", ""]), ["adam", "feat", "other"]);
+    assert_eq!(offered(&app, &["shopfloor", "done", ""]), ["feat", "other"]);
+    assert!(offered(&app, &["shopfloor", "go", "-"]).iter().any(|word| word == "--json"));
+    assert!(offered(&app, &["worker-ctl", "wait", "adam", "--for", ""]).iter().any(|word| word == "needs_review"));
+    for line in [["worker-ctl", "add", "x", "--agent", ""], ["shopfloor", "new", "x", "--agent", ""]] {
+        assert!(offered(&app, &line).iter().any(|word| word == "codex"), "{line:?}");
+    }
+}

@@ -1,0 +1,62 @@
+//! What a stranger met on the first day.
+
+use super::setup::app;
+use crate::support::world::World;
+
+#[test]
+fn lines_in_the_files_of_a_hook_manager_are_named_until_a_person_deletes_them() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.write(".husky/_/post-checkout", "#!/bin/sh\n. \"${0%/*}/../post-checkout\"\n");
+    app.sh("chmod +x .husky/_/post-checkout; git config core.hooksPath .husky/_").exit(0);
+    app.shopfloor(&["setup", "--yes"]).succeeds().any_err();
+    app.write(".husky/post-checkout", "sweatfile-apply hook run post-checkout \"$@\"\n");
+    app.run("sweatfile-apply", &["hook", "status"]).exit(0).any_out();
+    let out = app.shopfloor(&["teardown"]).exit(1).any_out();
+    out.err_has(
+        ".husky/post-checkout still has the line of sweatfile-apply for post-checkout, which husky runs; delete it",
+    );
+    app.run("sweatfile-apply", &["hook", "uninstall"]).exit(1).err_has("delete it");
+    std::fs::remove_file(app.path.join(".husky/post-checkout")).unwrap();
+    app.shopfloor(&["teardown"]).succeeds().any_err();
+    assert!(!app.has(".git/shopfloor/setup.json"));
+}
+
+#[test]
+fn what_git_does_not_bring_is_proposed_as_a_line_of_the_sweatfile() {
+    let w = World::new();
+    let app = app(&w);
+    app.write("package-lock.json", "{}\n");
+    app.write(".gitmodules", "");
+    let line = "setup = [\"git submodule update --init\", \"npm ci\"]: to run that in each new worktree";
+    app.shopfloor(&["setup", "-n"]).exit(0).any_out().err_has(line);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().err_has(line);
+    let again = app.shopfloor(&["setup", "--yes"]).exit(0).any_out();
+    assert!(!again.stderr.contains("npm ci"), "{again}");
+}
+
+#[test]
+fn an_overlay_goes_on_request_if_the_main_checkout_has_its_files() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    let overlay = w.home(".local/share/shopfloor/overlays/app");
+    app.shopfloor(&["teardown", "--overlay"]).exit(3).err_has("or with `--yes`");
+    std::fs::write(overlay.join("only"), "precious\n").unwrap();
+    let out = app.shopfloor(&["teardown", "--overlay", "--yes"]).exit(1);
+    out.err_has("only is not in the main checkout, or differs there");
+    assert!(app.has(".git/shopfloor/setup.json") && overlay.join("only").exists());
+    std::fs::remove_file(overlay.join("only")).unwrap();
+    app.shopfloor(&["teardown", "--overlay", "-n"]).any_status().any_err().out_has("would delete");
+    assert!(overlay.exists());
+    app.shopfloor(&["teardown", "--overlay", "--yes"]).exit(0).any_out().any_err();
+    assert!(!overlay.exists() && app.has(".env"));
+}
+
+#[test]
+fn a_setup_in_which_a_person_wants_nothing_says_so() {
+    let w = World::new();
+    let app = app(&w);
+    let out = app.on_terminal("shopfloor setup", "n\nn\nn\nn\nn\nn\n").any_status();
+    assert!(out.stdout.contains("nothing was set up") && !out.stdout.contains("commit what"), "{out}");
+}
