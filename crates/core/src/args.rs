@@ -224,6 +224,7 @@ pub fn command<C: CommandLine>() -> clap::Command {
 /// nothing else: clap_complete offers what is hidden only then.
 fn completed_command<C: CommandLine>() -> clap::Command {
     fn hide_options(command: clap::Command) -> clap::Command {
+        let command = command.disable_help_flag(true).disable_version_flag(true);
         command.mut_args(|arg| if arg.is_positional() { arg } else { arg.hide(true) }).mut_subcommands(hide_options)
     }
     // The words stand after `--`. Shells tell which one is completed; without that it is the last.

@@ -72,12 +72,18 @@ pub fn printable(text: &str) -> String {
     })
 }
 
-/// The same for the lines of a diff: line ends, tabs and colours stay, and so do bytes that are not UTF-8, unless a
-/// terminal may take them for control characters.
-pub fn printable_lines(bytes: &[u8]) -> Vec<u8> {
-    let is_digit = |c: char| c.is_ascii_digit() || c == ';';
-    let sets_colour =
-        |rest: &str| rest.strip_prefix('[').is_some_and(|r| r.trim_start_matches(is_digit).starts_with('m'));
+/// The same for the lines of a diff: line ends and tabs stay, and so do bytes that are not UTF-8, unless a terminal may
+/// take them for control characters. On request colours stay that cannot hide a text: neither black, white, a background
+/// nor concealed.
+pub fn printable_lines(bytes: &[u8], keeps_colours: bool) -> Vec<u8> {
+    let is_visible = |code: &str| {
+        code.is_empty() || matches!(code.parse(), Ok(0..=4 | 7 | 9 | 21..=24 | 27 | 29 | 31..=36 | 39 | 49 | 91..=96))
+    };
+    let sets_colour = |rest: &str| {
+        let codes = rest.strip_prefix('[').and_then(|rest| rest.split_once('m')).map(|(codes, _)| codes);
+        let is_code = |codes: &&str| codes.chars().all(|c| c.is_ascii_digit() || c == ';');
+        codes.filter(is_code).is_some_and(|codes| codes.split(';').all(is_visible))
+    };
     let mut out = Vec::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for (at, c) in chunk.valid().char_indices() {
@@ -85,7 +91,7 @@ pub fn printable_lines(bytes: &[u8]) -> Vec<u8> {
             match c {
                 '\n' | '\t' => out.push(part.as_bytes()[0]),
                 '\r' if rest.starts_with('\n') || rest.starts_with("\x1b[m\n") => out.push(b'\r'),
-                '\x1b' if sets_colour(rest) => out.push(b'\x1b'),
+                '\x1b' if keeps_colours && sets_colour(rest) => out.push(b'\x1b'),
                 c if c.is_control() || is_invisible(c) => out.extend(printable(part).into_bytes()),
                 _ => out.extend_from_slice(part.as_bytes()),
             }
@@ -112,9 +118,12 @@ pub fn escape_format(text: &str) -> String {
     out + rest
 }
 
-/// Bidirectional controls (Unicode UAX #9), zero-width characters and line separators.
+/// Bidirectional controls (Unicode UAX #9), line separators, and what a terminal shows as nothing at all
+/// (Default_Ignorable_Code_Point of UAX #44, but for the selectors that make a sign an emoji).
 fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Reads a value from a string as it stands in the input, which is not copied first.
@@ -163,9 +172,12 @@ mod tests {
 
     #[test]
     fn printable_lines_keep_colours_line_ends_and_other_encodings() {
-        let shown = |bytes: &[u8]| printable_lines(bytes);
-        let coloured = "\x1b[32m+\x1b[m\x1b[32mé\t\x1b[m\x1b[41m\r\x1b[m\n-x\r\n\x1b[1;38;5;3m";
+        let shown = |bytes: &[u8]| printable_lines(bytes, true);
+        let coloured = "\x1b[32m+\x1b[m\x1b[32mé\t\x1b[m\r\x1b[m\n-x\r\n\x1b[1;96m";
         assert_eq!(shown(coloured.as_bytes()), coloured.as_bytes());
+        assert_eq!(printable_lines(b"\x1b[32m+", false), b"\\u{1b}[32m+");
+        // Concealed, black, and a background of its own colour.
+        assert_eq!(shown(b"\x1b[8ma\x1b[30mb\x1b[32;42mc"), b"\\u{1b}[8ma\\u{1b}[30mb\\u{1b}[32;42mc");
         assert_eq!(shown("a\u{9b}2J\u{202e}b\rc\x07".as_bytes()), b"a\\u{9b}2J\\u{202e}b\\rc\\u{7}");
         assert_eq!(shown(b"\x1b]0;t\x1b[2J"), b"\\u{1b}]0;t\\u{1b}[2J");
         assert_eq!(shown(b"caf\xe9 \x9b2J\xc2"), b"caf\xe9 \\x9b2J\xc2");

@@ -119,6 +119,36 @@ impl Git {
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
+    /// git in a checkout with its hooks, as when a person gives the command. The hooks of a linked checkout are the
+    /// repository's, and never files of its own; of its `config.worktree` only what runs nothing counts.
+    pub fn typed(&self, common_dir: &Path, checkout: &Path, is_linked: bool) -> Result<Git> {
+        let mut git = match is_linked {
+            true => self.guarded(common_dir, checkout)?,
+            false => self.guarded_main(common_dir, checkout)?,
+        };
+        let ask = |args: &[&str]| -> Result<PathBuf> {
+            let asked = git.cmd(checkout).args(args.iter().copied()).capture()?;
+            Ok(String::from_utf8_lossy(&asked.stdout).trim_end_matches('\n').into())
+        };
+        let used = ask(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
+        let usual = common_dir.join("hooks");
+        let hooks = match () {
+            () if is_linked && used.starts_with(checkout) => PathBuf::from("/dev/null"),
+            // git that reads no configuration of a worktree looks for them elsewhere.
+            () if used != usual && ask(&["config", "--get", "core.hooksPath"])?.as_os_str().is_empty() => usual,
+            () => return Ok(git),
+        };
+        let mut setting = OsString::from("core.hooksPath=");
+        setting.push(hooks);
+        git.pinned.iter_mut().for_each(|pinned| pinned.settings.push(setting.clone()));
+        Ok(git)
+    }
+
+    /// Whether it works only on one repository, whatever its files say.
+    pub fn is_pinned(&self) -> bool {
+        self.pinned.is_some()
+    }
+
     /// The stand-in for a person's common directory. Where the user's state cannot be written, as in an agent's sandbox,
     /// there is none, and a worktree whose own configuration could run something is refused.
     pub(super) fn stand_in_of(&self, common_dir: &Path, git_dir: &Path) -> Result<Option<PathBuf>> {

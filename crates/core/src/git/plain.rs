@@ -12,9 +12,14 @@ use crate::fs;
 /// The files of a worktree's record that git reads before anything else, and the most bytes they have.
 const READ_FIRST: ([&str; 6], u64) = (["HEAD", "gitdir", "commondir", "config.worktree", "logs", "refs"], 1 << 20);
 
-/// What people and programs have links for in a git directory. git would write through any other.
-const KNOWN_LINKS: [&str; 10] =
-    ["annex", "config", "description", "hooks", "info", "lfs", "modules", "objects", "rr-cache", "svn"];
+/// What people and programs have links for in a git directory. git would write through any other, and git-lfs empties
+/// the `tmp` of its directory.
+const KNOWN_LINKS: [&str; 9] =
+    ["annex", "config", "description", "hooks", "info", "modules", "objects", "rr-cache", "svn"];
+
+/// Files further down that git reads as it starts.
+const READ_BELOW: [&str; 5] =
+    ["info/attributes", "info/exclude", "info/grafts", "objects/info/alternates", "objects/info/commit-graph"];
 
 fn odd<T>(path: &Path, why: &str) -> Result<T> {
     Err(tampered(format!("{} {why}", path.display()))
@@ -67,7 +72,22 @@ pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
             return odd(&entry.path(), "is not a file");
         }
     }
-    Ok(())
+    for path in READ_BELOW.map(|file| common_dir.join(file)) {
+        if path.metadata().is_ok_and(|meta| is_special(meta.file_type())) {
+            return odd(&path, "is not a file");
+        }
+    }
+    require_plain_lfs(common_dir)
+}
+
+/// Fails with the kind `tampered` if a link is among what git-lfs keeps: it deletes old files in its `tmp`, and takes the
+/// text of an object from wherever a link leads.
+fn require_plain_lfs(common_dir: &Path) -> Result<()> {
+    let all = walkdir::WalkDir::new(common_dir.join("lfs")).into_iter().filter_map(Result::ok);
+    match all.into_iter().find(|entry| !entry.file_type().is_dir() && !entry.file_type().is_file()) {
+        Some(entry) => odd(entry.path(), "is not a file"),
+        None => Ok(()),
+    }
 }
 
 /// Looks at the git directory of a work tree before git does. Fails with the kind `tampered` if it is not as git makes

@@ -24,8 +24,9 @@ const LINKED: [&str; 9] = ["HEAD", "lfs", "logs", "modules", "objects", "packed-
 /// Those of them that are files.
 const FILES: [&str; 3] = ["HEAD", "packed-refs", "shallow"];
 
-/// Keys that decide what files and commits look like, and run nothing. `git sparse-checkout` writes some of them.
-const HARMLESS: &str = "advice.* branch.* color.* commit.* index.* pull.* push.* status.* \
+/// Keys that decide what files look like, and run nothing. `git sparse-checkout` writes some of them. Not what decides
+/// how things are merged or committed: `branch.X.mergeOptions` reads any file, `pull.twohead` drops work.
+const HARMLESS: &str = "advice.* color.* index.* status.* branch.*.description branch.*.merge branch.*.remote \
     core.autocrlf core.bare core.commentchar core.compression core.eol core.filemode core.ignorecase \
     core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion \
     core.safecrlf core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.symlinks core.untrackedcache \
@@ -96,6 +97,8 @@ impl Git {
                 }
                 let mut settings = self.parsed(own, &real.join("config"))?;
                 settings.retain(|setting| is_harmless(setting) || known.contains(setting));
+                // git-lfs obeys the file `.lfsconfig` of a commit where git's own settings are silent.
+                settings.push(("lfs.url".into(), Some(file_url(theirs))));
                 written(&settings)
             }
         };
@@ -183,12 +186,14 @@ impl Git {
     }
 }
 
-/// Fails with the kind `tampered` if a link is among a clone's refs or their logs, through which git would write
-/// elsewhere, or if something other than a file lies where git reads one. (git finds refs through the file `commondir`,
+/// Fails with the kind `tampered` if a link is among a clone's refs, their logs or the objects of git-lfs, through which
+/// git would write or read elsewhere, or if something other than a file lies where git reads one. (git finds refs through the file `commondir`,
 /// so the stand-in cannot have its own.)
 pub(super) fn require_no_way_out(real: &Path) -> Result<()> {
-    let refs =
-        ["refs", "logs"].into_iter().flat_map(|dir| walkdir::WalkDir::new(real.join(dir))).filter_map(Result::ok);
+    let refs = ["refs", "logs", "lfs"]
+        .into_iter()
+        .flat_map(|dir| walkdir::WalkDir::new(real.join(dir)))
+        .filter_map(Result::ok);
     let links = refs.filter(|entry| !entry.file_type().is_dir() && !entry.file_type().is_file());
     let files =
         ["HEAD", "packed-refs", "shallow", "info/exclude", "objects/info/alternates"].map(|name| real.join(name));
@@ -225,6 +230,12 @@ fn parse(listed: &[u8]) -> Vec<Setting> {
 
 fn is_harmless((key, value): &Setting) -> bool {
     is_like(key, HARMLESS) || LFS.iter().any(|(known, text)| known == key && value.as_deref() == Some(OsStr::new(text)))
+}
+
+fn file_url(dir: &Path) -> OsString {
+    let mut url = OsString::from("file://");
+    url.push(dir);
+    url
 }
 
 fn pair(key: &str, value: Option<&OsStr>) -> OsString {
@@ -289,6 +300,9 @@ mod tests {
         let is = |key: &str, value: &str| is_harmless(&(key.into(), Some(value.into())));
         assert!(is("filter.lfs.clean", "git-lfs clean -- %f") && is("core.eol", "lf"));
         assert!(!is("filter.lfs.clean", "git-lfs clean -- %f; evil") && !is("filter.x.clean", "git-lfs clean -- %f"));
+        assert!(
+            is("branch.main.merge", "x") && !is("branch.main.mergeoptions", "-s ours") && !is("pull.twohead", "ours")
+        );
         assert!(!is("extensions.worktreeconfig", "true") && !is("remote.origin.uploadpack", "evil"));
     }
 }

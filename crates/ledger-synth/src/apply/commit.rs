@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::{failed, private_dir, require_sound};
+use shopfloor_core::git::{Git, failed, private_dir, require_plain_ref, require_sound};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::shell_word;
@@ -81,28 +81,46 @@ pub fn commit(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
     let lock = ledger.repo.shared_state(TOOL).join(format!("{}.commit.lock", ledger.word()));
     let _lock = if is_dry { None } else { Some(Lock::take(&lock)?) };
     refuse_hopeless(ledger)?;
-    // git writes the message through a link.
+    // git writes the message through a link, and the log of the branch.
     require_sound(&ledger.repo.git_dir)?;
+    let branch = ledger.repo.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+    for name in ["HEAD".to_owned()].into_iter().chain(branch) {
+        require_plain_ref(&ledger.repo.common_dir, &name)?;
+    }
     let Some(prefix) = ledger.in_tree() else { return Ok(Committed::Nothing) };
     let all = paths(ledger, prefix.as_path());
+    // What nobody typed has a git of its own.
+    let (repo, top) = (&ledger.repo, ledger.top.path());
+    let is_linked = repo.is_linked() && repo.worktree.as_deref() == Some(top);
+    let git = &match ledger.git.is_pinned() {
+        true => ledger.git.clone(),
+        false => ledger.git.typed(&repo.common_dir, top, is_linked)?,
+    };
     let mut tries = 0;
     loop {
-        let before = changes(ledger, &all)?;
-        let committed = commit_once(env, ledger, is_dry, prefix.as_path(), &all);
+        let before = changes(git, ledger, &all)?;
+        let committed = commit_once(env, git, ledger, is_dry, prefix.as_path(), &all);
         tries += 1;
         // `archive` and writers of events do not wait for a commit, so its files may be gone.
-        if committed.is_ok() || tries == TRIES || changes(ledger, &all)? == before {
+        if committed.is_ok() || tries == TRIES || changes(git, ledger, &all)? == before {
             return committed;
         }
     }
 }
 
-fn commit_once(env: &Env, ledger: &Ledger, is_dry: bool, prefix: &Path, all: &[PathBuf]) -> Result<Committed> {
-    let changes = changes(ledger, all)?;
+fn commit_once(
+    env: &Env,
+    git: &Git,
+    ledger: &Ledger,
+    is_dry: bool,
+    prefix: &Path,
+    all: &[PathBuf],
+) -> Result<Committed> {
+    let changes = changes(git, ledger, all)?;
     if changes.is_empty() {
         return Ok(Committed::Nothing);
     }
-    if is_too_soon(env, ledger, prefix, &changes)? {
+    if is_too_soon(env, git, ledger, prefix, &changes)? {
         return Ok(Committed::TooSoon);
     }
     if is_dry {
@@ -111,25 +129,25 @@ fn commit_once(env: &Env, ledger: &Ledger, is_dry: bool, prefix: &Path, all: &[P
     let new: Vec<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
     if !new.is_empty() {
         let is_sparse = sparse::is_sparse(ledger.top.path());
-        git(ledger, "add", if is_sparse { &["--sparse"] } else { &[] }, &new)?;
+        on_paths(git, ledger, "add", if is_sparse { &["--sparse"] } else { &[] }, &new)?;
     }
     let paths: Vec<&Path> = changes.iter().map(|c| c.path.as_path()).collect();
     let message = format!("ledger: {} changed", counted(paths.len(), "file"));
-    if let Err(failure) = git(ledger, "commit", &["--quiet", "--only", "-m", &message], &paths) {
+    if let Err(failure) = on_paths(git, ledger, "commit", &["--quiet", "--only", "-m", &message], &paths) {
         // Somebody else may have committed the files in the meantime, so only those that git still sees as new are
         // removed from the index.
-        let changes = self::changes(ledger, all)?;
+        let changes = self::changes(git, ledger, all)?;
         let is_added = |path: &&Path| changes.iter().any(|change| change.path == *path && !change.is_untracked);
         let undo: Vec<&Path> = new.into_iter().filter(is_added).collect();
         if !undo.is_empty() {
-            git(ledger, "rm", &["--cached", "--quiet", "--ignore-unmatch"], &undo)?;
+            on_paths(git, ledger, "rm", &["--cached", "--quiet", "--ignore-unmatch"], &undo)?;
         }
         if changes.is_empty() {
             return Ok(Committed::Nothing);
         }
         return Err(failure.hint("nothing was committed, and the index is unchanged"));
     }
-    let output = ledger.git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?;
+    let output = git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?;
     let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(Committed::Files(paths.len(), Some(sha)))
 }
@@ -165,8 +183,8 @@ fn paths(ledger: &Ledger, prefix: &Path) -> Vec<PathBuf> {
 }
 
 /// The ledger's files that git sees as changed.
-fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<ChangedFile>> {
-    let cmd = literal(ledger).args(["status", "--porcelain", "-z", "-uall", "--no-renames", "--"]);
+fn changes(git: &Git, ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<ChangedFile>> {
+    let cmd = literal(git, ledger).args(["status", "--porcelain", "-z", "-uall", "--no-renames", "--"]);
     let output = cmd.args(all.iter().map(|path| path.as_os_str().to_owned())).capture()?;
     if !output.status.success() {
         return Err(failed("status", &output));
@@ -184,13 +202,13 @@ fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<ChangedFile>> {
 
 /// Whether the throttle holds the commit back. If nobody set one, it applies only to commits that bring nothing but
 /// checkpoints.
-fn is_too_soon(env: &Env, ledger: &Ledger, prefix: &Path, changes: &[ChangedFile]) -> Result<bool> {
+fn is_too_soon(env: &Env, git: &Git, ledger: &Ledger, prefix: &Path, changes: &[ChangedFile]) -> Result<bool> {
     let is_explicit = ledger.settings.min_interval.is_some();
     if !is_explicit && !are_checkpoints(ledger, prefix, changes)? {
         return Ok(false);
     }
     let path = prefix.join(if ledger.page.tracked == Tracked::Page { CURRENT } else { EVENTS });
-    let output = literal(ledger).args(["log", "-1", "--format=%ct", "--"]).arg(path.as_os_str()).capture()?;
+    let output = literal(git, ledger).args(["log", "-1", "--format=%ct", "--"]).arg(path.as_os_str()).capture()?;
     let last: Option<i64> = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
     let Some(last) = last.and_then(|seconds| Timestamp::from_second(seconds).ok()) else { return Ok(false) };
     Ok(env.now.duration_since(last) < ledger.settings.checkpoint_interval)
@@ -212,18 +230,18 @@ fn are_checkpoints(ledger: &Ledger, prefix: &Path, changes: &[ChangedFile]) -> R
     Ok(!new.is_empty())
 }
 
-fn literal(ledger: &Ledger) -> Cmd {
+fn literal(git: &Git, ledger: &Ledger) -> Cmd {
     // File names may look like patterns, and our own hooks must not run inside our own commit.
-    ledger.git.cmd(ledger.top.path()).arg("--literal-pathspecs").var("SHOPFLOOR", "0")
+    git.cmd(ledger.top.path()).arg("--literal-pathspecs").var("SHOPFLOOR", "0")
 }
 
 /// Runs a git command on paths, which go to stdin because they may be too many for a command line.
-fn git(ledger: &Ledger, command: &str, args: &[&str], paths: &[&Path]) -> Result<()> {
+fn on_paths(git: &Git, ledger: &Ledger, command: &str, args: &[&str], paths: &[&Path]) -> Result<()> {
     let input: Vec<u8> = paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
     let lock = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone()).join("index.lock");
     let (start, mut pause) = (Instant::now(), Duration::from_millis(5));
     loop {
-        let cmd = literal(ledger)
+        let cmd = literal(git, ledger)
             .arg(command)
             .args(args.iter().copied())
             .args(["--pathspec-from-file=-", "--pathspec-file-nul"]);

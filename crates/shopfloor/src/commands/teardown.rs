@@ -93,7 +93,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_dry() {
         return Ok(exit);
     }
-    let changed = repository.git.cmd(&repository.main).args(["status", "--porcelain", "-uno"]).capture()?;
+    let git = repository.git.guarded_main(&repository.repo.common_dir, &repository.main)?;
+    let changed = git.cmd(&repository.main).args(["status", "--porcelain", "-uno"]).capture()?;
     if had && !changed.stdout.is_empty() {
         ui.note("commit what `git status` shows");
     }

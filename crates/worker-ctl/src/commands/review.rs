@@ -132,21 +132,39 @@ fn show(site: &Site<'_>, name: &str, sha: &str, interface: Option<Interface>) ->
     }
     let is_paged = std::io::stdout().is_terminal();
     let cmd = match is_paged {
-        // Colours are as for a pager.
-        true => cmd.var("GIT_PAGER_IN_USE", "true"),
-        false => cmd.args(["-c", "color.ui=false", "-c", "color.diff=false"]),
+        // Of the colours in git's own diff nobody could tell which are the text's.
+        true if interface == Interface::Difftastic => cmd.var("GIT_PAGER_IN_USE", "true"),
+        _ => cmd.args(["-c", "color.ui=false", "-c", "color.diff=false"]),
     };
     let diff = cmd.args(args).capture()?;
     if !diff.status.success() {
         let stderr = String::from_utf8_lossy(&diff.stderr).trim().to_owned();
         return Err(failed(diff.status).because(std::io::Error::other(stderr)));
     }
-    let text = printable_lines(&diff.stdout);
+    let text = printable_lines(&diff.stdout, is_paged && interface == Interface::Difftastic);
     if is_paged && !text.is_empty() {
-        return page(site, &text);
+        return page(site, &if interface == Interface::Git { coloured(&text) } else { text });
     }
     site.ui.answer(&text);
     Ok(())
+}
+
+/// The lines of a diff in the colours that git gives them by default.
+fn coloured(diff: &[u8]) -> Vec<u8> {
+    let mut is_head = true;
+    let colour = |line: &[u8]| {
+        is_head = (is_head || line.starts_with(b"diff ")) && !line.starts_with(b"@@");
+        let code: &[u8] = match line.first() {
+            _ if is_head => b"\x1b[1m",
+            Some(b'@') => b"\x1b[36m",
+            Some(b'+') => b"\x1b[32m",
+            Some(b'-') => b"\x1b[31m",
+            _ => return line.to_vec(),
+        };
+        let end = line.trim_ascii_end().len();
+        [code, &line[..end], b"\x1b[m", &line[end..]].concat()
+    };
+    diff.split_inclusive(|byte| *byte == b'\n').flat_map(colour).collect()
 }
 
 /// Shows a text in the person's pager for diffs, as their own configuration names it.

@@ -8,6 +8,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, private_dir};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
+use shopfloor_core::text::shell_word;
 
 use super::files;
 use super::files::SeatFiles;
@@ -32,6 +33,8 @@ pub struct SpawnOptions {
     pub task: Option<Vec<u8>>,
     pub submodules: bool,
     pub no_git_hooks: bool,
+    /// Whether an agent's program asks, outside of the agent's sandbox.
+    pub is_agents: bool,
 }
 
 /// A subtree that was made, or that so far has records only.
@@ -203,7 +206,7 @@ fn fill(
     journal.lock.keep_from_children()?;
     if !options.no_git_hooks {
         journal.entry.ran_hook = true;
-        run_hook(context, start, made)?;
+        run_hook(context, start, made, options.is_agents)?;
     }
     let file = if is_tracked { OWN_MCP_FILE } else { MCP_FILE };
     made.mcp_config = files::connect(context.env, &worktree, &made.known.agent, file).or_else(|failure| {
@@ -224,9 +227,19 @@ fn write_files(git: &Git, worktree: &Worktree) -> Result<()> {
     }
 }
 
-/// Runs the repository's post-checkout hook. Its output goes to stderr.
-fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree) -> Result<()> {
+/// Runs the repository's post-checkout hook. Its output goes to stderr. If an agent asks, the set-up commands of a commit
+/// that did not land wait for a person.
+fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree, is_agents: bool) -> Result<()> {
     let hook = &start.hook;
+    let mut git = context.git.clone();
+    if is_agents && hook.is_file() && !has_landed(context, &start.sha)? {
+        let mut env = context.env.clone();
+        env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
+        git = Git::find(&env)?;
+        let path = shell_word(&made.known.worktree.path);
+        let why = "it begins at a commit of an agent's, so set-up commands wait for you";
+        made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
+    }
     if let Err(failure) = hook::refuse_changed(context.env, "post-checkout", hook) {
         made.warnings.push(format!("left out the hook: {failure}; {}", failure.hints.join("; ")));
         return Ok(());
@@ -234,7 +247,7 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let sha = made.known.agent.base_sha.clone().unwrap_or_default();
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.known.worktree.git_dir)))?;
     let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);
-    match hook::run_post_checkout(context.git, (hook, &made.known.worktree.path, &sha), scratch, pass) {
+    match hook::run_post_checkout(&git, (hook, &made.known.worktree.path, &sha), scratch, pass) {
         Ok(None) => {}
         Ok(Some(status)) if status.success() => {}
         Ok(Some(status)) => {
@@ -244,6 +257,13 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
         Err(failure) => made.warnings.push(format!("{failure}; the worktree is usable")),
     }
     Ok(())
+}
+
+/// Whether the main checkout's branch has the commit.
+fn has_landed(context: &SpawnContext<'_>, sha: &str) -> Result<bool> {
+    let place = context.place;
+    let cmd = place.common(context.git)?.cmd(&place.common_dir).args(["merge-base", "--is-ancestor", sha, "HEAD"]);
+    Ok(cmd.capture()?.status.success())
 }
 
 /// Makes a seat: its files first, then the record by which it counts. The caller holds the repository's lock.

@@ -81,6 +81,9 @@ pub struct Args {
     pub launch: LaunchArgs,
     #[command(flatten)]
     pub caller: CallerArgs,
+    /// Whether the MCP server asks.
+    #[arg(skip)]
+    pub is_agents: bool,
     /// Run this command in the worktree, as `run` does; its output and exit code are the answer
     #[arg(last = true, value_name = "CMD", conflicts_with_all = ["launch", "launcher"])]
     pub command: Vec<OsString>,
@@ -147,7 +150,8 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     // Linked worktrees find the main checkout by this, if its git directory is elsewhere.
     // Linked worktrees find the main checkout by this, if its git directory is elsewhere.
     place.repo().remember_main_checkout(env)?;
-    let options = SpawnOptions { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks };
+    let options =
+        SpawnOptions { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks, is_agents: args.is_agents };
     let mut spawned = {
         let _deferred = proc::defer_signals();
         let spinner = ui.spinner(&format!("making a worktree for {}", request.name));

@@ -15,7 +15,8 @@ use crate::place::Place;
 #[derive(Clone, Debug)]
 pub struct StartPoint {
     pub sha: String,
-    /// `hooks/post-checkout`. Like git, a relative `core.hooksPath` counts from the worktree that spawns.
+    /// `hooks/post-checkout`. A relative `core.hooksPath` counts from the main checkout: git takes that of the worktree
+    /// that spawns, whose files are an agent's.
     pub hook: PathBuf,
 }
 
@@ -43,7 +44,7 @@ pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<Start
     };
     // git prints the default path relative to its own directory, and a configured one unchanged.
     let is_usual = Path::new(hook) == Path::new(common).join("hooks/post-checkout");
-    let hook = if is_usual { place.common_dir.join("hooks/post-checkout") } else { worktree.path.join(hook) };
+    let hook = if is_usual { place.common_dir.join("hooks/post-checkout") } else { place.main_checkout.join(hook) };
     Ok(StartPoint { sha: (*sha).to_owned(), hook })
 }
 

@@ -1,6 +1,6 @@
 //! What a stranger met on the first day.
 
-use super::setup::app;
+use crate::support::door::app;
 use crate::support::world::World;
 
 #[test]

@@ -6,17 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use serde_json::{Value, json};
 use shopfloor_core::hash::Digest;
 
+use crate::support::door::app;
 use crate::support::world::{Repo, World, project, text, write};
-
-/// A repository with files that git ignores, on a machine with one agent program.
-pub fn app(w: &World) -> Repo<'_> {
-    w.program("claude", "exec sleep 600");
-    let app = w.repo("app");
-    app.commit(".gitignore", ".env\n.claude/settings.local.json\n");
-    app.write(".env", "A=1\n");
-    app.write(".claude/settings.local.json", "{ \"permissions\": { \"allow\": [\"Read\"] } }\n");
-    app
-}
 
 /// What git is told in this clone: its configuration, its hooks and its exclude file.
 fn told(app: &Repo<'_>) -> BTreeMap<String, Vec<u8>> {

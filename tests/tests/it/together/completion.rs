@@ -79,7 +79,9 @@ fn offered(app: &Repo<'_>, words: &[&str]) -> Vec<String> {
         "SHOPFLOOR_COMPLETE=bash _CLAP_IFS='\n' _CLAP_COMPLETE_INDEX={index} \
         _CLAP_COMPLETE_COMP_TYPE=9 _CLAP_COMPLETE_SPACE=true {line}"
     ));
-    out.exit(0).stdout.split('\n').map(str::to_owned).collect()
+    let mut words: Vec<String> = out.exit(0).stdout.split('\n').map(str::to_owned).collect();
+    words.sort();
+    words
 }
 
 #[test]

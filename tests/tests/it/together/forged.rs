@@ -1,6 +1,6 @@
 //! State below `.git` that all tools share, written by somebody else.
 
-use crate::support::world::World;
+use crate::support::world::{World, write};
 
 /// The checkout that a repository remembers lends its files to new worktrees, so it has to be this repository's.
 #[test]
@@ -84,5 +84,85 @@ fn a_missing_object_is_fetched_by_no_command_that_asks() {
     {
         app.run(tool, args).any_status().any_out().any_err();
         assert!(!mark.exists(), "{tool}");
+    }
+}
+
+/// git-lfs deletes old files in the `tmp` of its directory, and takes an object's text from wherever a link leads.
+#[test]
+fn links_among_what_git_lfs_keeps_are_refused() {
+    let w = World::new();
+    let app = w.app();
+    std::fs::create_dir_all(w.home("mine/tmp")).unwrap();
+    for (link, to) in [(".git/lfs", "~/mine"), (".git/lfs/tmp", "~/mine"), (".git/lfs/objects/00/00/0000", "~/secret")]
+    {
+        app.sh(&format!("rm -rf .git/lfs && mkdir -p $(dirname {link}) && ln -s {to} {link}")).exit(0);
+        app.spawn(&["subtree", "a"]).exit(4).err_has(&format!("{link} is not a file"));
+    }
+    app.sh("rm -rf .git/lfs").exit(0);
+    app.spawn(&["subtree", "a"]).exit(0).any_out().any_err();
+}
+
+/// git waits at each of these until its deadline, and so would whoever asks it.
+#[test]
+fn a_pipe_where_git_reads_a_file_of_the_repository_is_named() {
+    let w = World::new();
+    let app = w.app();
+    for file in ["info/exclude", "info/attributes", "objects/info/alternates", "objects/info/commit-graph"] {
+        app.sh(&format!("mkdir -p .git/objects/info && rm -f .git/{file} && mkfifo .git/{file}")).exit(0);
+        app.spawn(&["subtree", "a"]).exit(4).err_has(&format!(".git/{file} is not a file"));
+        app.run("shopfloor", &["status"]).exit(4).err_has(&format!(".git/{file} is not a file"));
+        app.sh(&format!("rm .git/{file}")).exit(0);
+    }
+}
+
+/// The main checkout's own `config.worktree` is a file below `.git`. What it names runs in no command that a person
+/// gives there, with a commit or without.
+#[test]
+fn a_configuration_of_the_main_checkout_that_an_agent_wrote_runs_nothing() {
+    let w = World::new();
+    let app = w.app();
+    app.shopfloor(&["setup", "--yes"]).any_status().any_out().any_err();
+    app.sh("git add -A && git commit -qm setup && git config extensions.worktreeConfig true").exit(0);
+    let (mark, hooks) = (w.path("mark"), w.path("hooks"));
+    let evil = format!("#!/bin/sh\ntouch {}\ncat\n", mark.display());
+    for hook in ["pre-commit", "commit-msg", "post-index-change", "reference-transaction"] {
+        write(&hooks.join(hook), &evil);
+    }
+    write(&w.path("evil"), &evil);
+    app.sh(&format!("chmod +x {}/* {}", hooks.display(), w.path("evil").display())).exit(0);
+    let config = format!(
+        "[core]\n\thooksPath = {}\n[filter \"e\"]\n\tclean = {evil}\n[gpg]\n\tprogram = {evil}\n[commit]\n\tgpgSign = true\n",
+        hooks.display(),
+        evil = w.path("evil").display()
+    );
+    app.write(".git/config.worktree", &config);
+    app.write(".git/info/attributes", "* filter=e\n");
+    app.sh("echo more >> README.md; git status").any_status().any_out().any_err();
+    assert!(mark.exists(), "git itself runs it, so the set-up is right");
+    std::fs::remove_file(&mark).unwrap();
+    app.ledger(&["add", "--agent", "me", "--now", "x", "--synth", "--commit"]).exit(0).any_out().any_err();
+    assert!(!mark.exists(), "ledger-synth");
+    assert!(
+        app.git(&["-c", "core.hooksPath=/dev/null", "-c", "filter.e.clean=cat", "log", "-1", "--format=%s"])
+            .starts_with("ledger: ")
+    );
+    app.sh("touch sweatfile README.md").exit(0);
+    app.shopfloor(&["teardown"]).any_status().any_out().any_err();
+    assert!(!mark.exists(), "shopfloor");
+}
+
+/// Through a link in its log, a commit writes a line into any file.
+#[test]
+fn a_commit_of_the_ledger_writes_no_log_through_a_link() {
+    let w = World::new();
+    let app = w.app();
+    write(&w.home("mine"), "mine\n");
+    app.git(&["switch", "-qc", "topic"]);
+    for log in ["logs/HEAD", "logs/refs/heads/topic", "logs/refs"] {
+        app.sh(&format!("cp -r .git/logs .kept && rm -rf .git/{log} && ln -s ~/mine .git/{log}")).exit(0);
+        let out = app.ledger(&["add", "--agent", "me", "--now", "x", "--synth", "--commit"]).exit(4).any_out();
+        out.err_has("is not a file");
+        assert_eq!(std::fs::read_to_string(w.home("mine")).unwrap(), "mine\n");
+        app.sh("rm -rf .git/logs && mv .kept .git/logs").exit(0);
     }
 }

@@ -58,7 +58,7 @@ fn hooks_run_as_under_git_and_their_failure_is_a_warning() {
     let json = app.spawn(&["subtree", "z", "--json"]).exit(0).any_err().json();
     assert!(text(&json, "/warnings/0").contains("exit status 3"));
     assert_eq!(app.spawn(&["subtree", "quiet", "--no-git-hooks"]).succeeds().stderr, "");
-    // A relative directory is one of the worktree that spawns: husky's is ignored by git, so no new worktree has it.
+    // A relative directory is the main checkout's: husky's is ignored by git, so no new worktree has it.
     app.git(&["config", "core.hooksPath", ".hooks"]);
     app.write(".hooks/post-checkout", "#!/bin/sh\ntouch from-tree\n");
     app.sh("chmod +x .hooks/post-checkout && echo .hooks >> .git/info/exclude").exit(0);

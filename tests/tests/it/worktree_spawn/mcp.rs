@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::spawn::{app, subtree};
-use crate::support::world::{Repo, World, text, wait_for};
+use crate::support::world::{Repo, World, text, wait_for, write};
 
 struct Client {
     child: Child,
@@ -126,6 +126,37 @@ fn one_session_uses_all_five_tools() {
     assert_eq!((text(&made, "/id"), made["created"].as_bool()), ("main.feature-b", Some(true)));
     assert_eq!(w.at(text(&made, "/path")).read(".shopfloor/task.md"), "the task");
     assert_eq!(root.close(), Some(0));
+}
+
+/// A client starts the server outside of the sandbox in which it runs its agent's commands. So nothing that the agent
+/// wrote runs because the agent asks for a subtree.
+#[test]
+fn what_an_agent_asks_for_runs_no_hook_of_its_own_and_no_set_up_at_its_commit() {
+    let w = World::new();
+    let app = app(&w);
+    app.commit("lib.sh", ":\n");
+    app.commit("setup.sh", "sh ./lib.sh\n");
+    app.approved("setup = [\"sh ./setup.sh\"]\n\n[files.env]\ncontent = \"A=1\\n\"\n");
+    app.apply(&["hook", "install"]).succeeds();
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
+    let agent = w.at(app.spawn(&["subtree", "a"]).exit(0).any_err().stdout.trim_end());
+    let mark = w.path("mark");
+    agent.commit("lib.sh", &format!("touch {}\n", mark.display()));
+    let mut client = Client::connect(&agent, ".mcp.json");
+    let made = client.call("spawn_subtree", json!({ "task": "t", "branch_name": "b" }));
+    assert!(text(&made, "/warnings/0").contains("set-up commands wait for you"), "{made}");
+    let child = w.at(text(&made, "/worktree"));
+    assert!(child.has(".env") && !mark.exists());
+    // A person decides.
+    child.apply(&[]).any_status().any_out().any_err();
+    assert!(mark.exists());
+    std::fs::remove_file(&mark).unwrap();
+    // The same agent with a hook of its own, where git takes hooks from the worktree.
+    app.git(&["config", "core.hooksPath", ".hooks"]);
+    agent.write(".hooks/post-checkout", &format!("#!/bin/sh\ntouch {}\n", mark.display()));
+    agent.sh("chmod +x .hooks/post-checkout").exit(0);
+    client.call("spawn_subtree", json!({ "task": "t", "branch_name": "c" }));
+    assert!(!mark.exists());
 }
 
 #[test]

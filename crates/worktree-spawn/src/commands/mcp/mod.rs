@@ -190,7 +190,8 @@ impl Server {
         let task = TaskArgs { task: Some(required(args, "task")?), task_file: None };
         let launch = LaunchArgs { launch: true, launcher: None };
         let name = required(args, "branch_name")?;
-        let args = subtree::Args { name, task, launch, caller: self.caller(), ..subtree::Args::default() };
+        let args =
+            subtree::Args { name, task, launch, caller: self.caller(), is_agents: true, ..subtree::Args::default() };
         to_value(&subtree::spawn(ui, env, place, &args)?.answer())
     }
 
