@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::support::spawn::{app, json_lines_of, signal, start};
+use crate::support::spawn::{app, json_lines_of, signal, start, subtree};
 use crate::support::world::{World, text, wait_for};
 
 #[test]
@@ -131,4 +131,21 @@ fn a_death_is_reported_once() {
     // The next run ends normally.
     app.spawn(&["run", "root/w", "--", "true"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/type"), "worker_complete");
+}
+
+#[test]
+fn a_run_goes_on_when_the_agents_parent_is_removed() {
+    let w = World::new();
+    let app = app(&w);
+    let outside = w.home("trees");
+    let a = subtree(&app, &["a"]);
+    subtree(&a, &["b", "--max-depth", "3", "--base-dir", outside.to_str().unwrap()]);
+    let mut run = w.command(w.path("bin/worktree-spawn"));
+    run.args(["run", "main.a.b", "--", "sh", "-c", "echo begun; exec cat"]).current_dir(&app.path);
+    let mut run = run.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    BufReader::new(run.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    app.spawn(&["remove", "main.a"]).succeeds();
+    assert_eq!(text(&app.spawn(&["list", "--live", "--json"]).exit(0).json(), "/id"), "main.a.b");
+    drop(run.stdin.take());
+    assert!(run.wait().unwrap().success());
 }
