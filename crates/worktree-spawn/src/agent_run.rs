@@ -196,13 +196,12 @@ pub fn forget(shared: &Path, id: &str) -> Result<()> {
     let prefix = format!("{}.", encoded(id));
     for name in fs::list(&runs_dir(shared))? {
         let text = name.to_string_lossy();
-        if text.starts_with(&prefix) && text.ends_with(".alive") {
+        let incarnation = text.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".alive"));
+        // The runs of a child, whose id begins alike, go on.
+        if incarnation.is_some_and(|incarnation| !incarnation.contains('.')) {
             fs::remove(&runs_dir(shared).join(&name))?;
         }
     }
-    // Earlier versions had a file of its own for a result that was reported.
-    for end in ["json", "done", "done.lock", "lock"] {
-        fs::remove(&file(shared, id, end))?;
-    }
-    Ok(())
+    fs::remove(&record_file(shared, id))?;
+    fs::remove(&file(shared, id, "lock"))
 }

@@ -33,7 +33,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Subtree(subtree::Args),
+    Subtree(Box<subtree::Args>),
     Worker(worker::Args),
     Run(run::Args),
     Env(env::Args),
@@ -96,8 +96,7 @@ impl CommandLine for Cli {
                 _ => plain.push(word),
             }
         }
-        plain.first().is_some_and(|word| *word == "hook")
-            && plain.get(1).is_some_and(|word| hooks.iter().any(|h| *word == h))
+        matches!(plain.as_slice(), [first, second, ..] if *first == "hook" && hooks.iter().any(|hook| *second == hook))
     }
 }
 

@@ -42,15 +42,14 @@ pub struct EventDraft {
     pub kind: String,
     pub status: EventStatus,
     pub message: String,
-    pub branch: Option<String>,
-    pub head: Option<String>,
     /// Further keys.
     pub more: Vec<(&'static str, Value)>,
 }
 
 impl EventDraft {
     /// The record of an event from `agent`, with its keys in this order. Its number is 0 until the spool gives it one.
-    pub fn into_record(self, env: &Env, agent: &Agent) -> Map<String, Value> {
+    /// `at` is the branch and the commit that the agent is at.
+    pub fn into_record(self, env: &Env, agent: &Agent, at: (Option<&str>, Option<&str>)) -> Map<String, Value> {
         let from = json!({
             "id": agent.id,
             "kind": agent.kind,
@@ -67,8 +66,8 @@ impl EventDraft {
             "to": agent.parent,
             "status": self.status,
             "message": self.message,
-            "branch": self.branch,
-            "head": self.head,
+            "branch": at.0,
+            "head": at.1,
         });
         let Value::Object(mut event) = record else { return Map::new() };
         event.extend(self.more.into_iter().map(|(key, value)| (key.to_owned(), value)));

@@ -1,71 +1,40 @@
 //! The kinds of failure this tool reports, each with the word that scripts see.
 
 use shopfloor_core::error::{Exit, Failure};
-use shopfloor_core::proc::Output;
 
-/// A kind of failure. The words are a promise: scripts branch on them.
+/// A kind of failure: the value of `kind` in a JSON error. The words are a promise: scripts branch on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpawnFailure {
-    Ambiguous,
-    Blocked,
-    Busy,
-    Changed,
-    CheckedIn,
-    Depth,
-    Detached,
-    Dirty,
-    Exists,
-    Git,
-    Here,
-    Identity,
-    Live,
-    Locked,
-    Lost,
-    Mounted,
-    Nested,
-    NoParent,
-    NoWorktree,
-    NotARepository,
-    NotFound,
-    Unborn,
-    Unmanaged,
-    Unmerged,
-}
+pub struct SpawnFailure(&'static str);
 
 impl SpawnFailure {
-    /// The value of `kind` in a JSON error.
-    pub fn word(self) -> &'static str {
-        match self {
-            SpawnFailure::Ambiguous => "ambiguous",
-            SpawnFailure::Blocked => "blocked",
-            SpawnFailure::Busy => "busy",
-            SpawnFailure::Changed => "changed",
-            SpawnFailure::CheckedIn => "checked_in",
-            SpawnFailure::Depth => "depth",
-            SpawnFailure::Detached => "detached",
-            SpawnFailure::Dirty => "dirty",
-            SpawnFailure::Exists => "exists",
-            SpawnFailure::Git => "git",
-            SpawnFailure::Here => "here",
-            SpawnFailure::Identity => "identity",
-            SpawnFailure::Live => "live",
-            SpawnFailure::Locked => "locked",
-            SpawnFailure::Lost => "lost",
-            SpawnFailure::Mounted => "mounted",
-            SpawnFailure::Nested => "nested",
-            SpawnFailure::NoParent => "no_parent",
-            SpawnFailure::NoWorktree => "no_worktree",
-            SpawnFailure::NotARepository => "not_a_repository",
-            SpawnFailure::NotFound => "not_found",
-            SpawnFailure::Unborn => "unborn",
-            SpawnFailure::Unmanaged => "unmanaged",
-            SpawnFailure::Unmerged => "unmerged",
-        }
-    }
+    pub const AMBIGUOUS: SpawnFailure = SpawnFailure("ambiguous");
+    pub const BLOCKED: SpawnFailure = SpawnFailure("blocked");
+    pub const BUSY: SpawnFailure = SpawnFailure("busy");
+    pub const CHANGED: SpawnFailure = SpawnFailure("changed");
+    pub const CHECKED_IN: SpawnFailure = SpawnFailure("checked_in");
+    pub const DEPTH: SpawnFailure = SpawnFailure("depth");
+    pub const DETACHED: SpawnFailure = SpawnFailure("detached");
+    pub const DIRTY: SpawnFailure = SpawnFailure("dirty");
+    pub const EXISTS: SpawnFailure = SpawnFailure("exists");
+    pub const GIT: SpawnFailure = SpawnFailure("git");
+    pub const HERE: SpawnFailure = SpawnFailure("here");
+    pub const IDENTITY: SpawnFailure = SpawnFailure("identity");
+    pub const LIVE: SpawnFailure = SpawnFailure("live");
+    pub const LOCKED: SpawnFailure = SpawnFailure("locked");
+    pub const LOST: SpawnFailure = SpawnFailure("lost");
+    pub const MOUNTED: SpawnFailure = SpawnFailure("mounted");
+    pub const NESTED: SpawnFailure = SpawnFailure("nested");
+    pub const NO_PARENT: SpawnFailure = SpawnFailure("no_parent");
+    pub const NO_WORKTREE: SpawnFailure = SpawnFailure("no_worktree");
+    pub const NOT_A_REPOSITORY: SpawnFailure = SpawnFailure("not_a_repository");
+    pub const NOT_FOUND: SpawnFailure = SpawnFailure("not_found");
+    pub const UNBORN: SpawnFailure = SpawnFailure("unborn");
+    pub const UNMANAGED: SpawnFailure = SpawnFailure("unmanaged");
+    pub const UNMERGED: SpawnFailure = SpawnFailure("unmerged");
 
     /// A failure of this kind.
     pub fn with(self, exit: Exit, message: impl Into<String>) -> Failure {
-        Failure::new(exit, self.word(), message)
+        Failure::new(exit, self.0, message)
     }
 
     /// A refusal of this kind: exit 1.
@@ -75,11 +44,6 @@ impl SpawnFailure {
 
     /// Whether a failure is of this kind.
     pub fn is_kind_of(self, failure: &Failure) -> bool {
-        failure.kind == self.word()
+        failure.kind == self.0
     }
-}
-
-/// What a command wrote to stderr, as a cause.
-pub fn stderr(output: &Output) -> std::io::Error {
-    std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())
 }

@@ -9,6 +9,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
+use crate::record;
 use crate::slug::slug;
 
 /// The session of the main checkout, on whatever branch it is.
@@ -153,8 +154,7 @@ impl Agent {
         if let Some(dir) = path.parent() {
             fs::create_private_dir(dir)?;
         }
-        let text = serde_json::to_string(self).map_err(|e| Failure::failed("cannot write a record").because(e))?;
-        fs::replace(path, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+        record::save(path, self)
     }
 }
 

@@ -16,31 +16,35 @@ use crate::identity::new_uid;
 use crate::record;
 use crate::slug::is_branch_name;
 
-pub const VERSION: u64 = 2;
+const VERSION: u64 = 2;
 
 /// The content of a journal. An agent can write one, so it holds names and no paths: where a worktree is, git's record
 /// says.
-pub trait Journaled: Serialize + DeserializeOwned {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Journal<J> {
+    v: u64,
+    /// The id of the agent, which is the name of its branch as well.
+    id: String,
+    #[serde(flatten)]
+    entry: J,
+}
+
+/// The journals of one kind of operation.
+pub trait Journaled: Clone + Serialize + DeserializeOwned {
     /// The directory of these journals, below the shared state.
     const DIR: &'static str;
     /// The name of the operation, for messages.
     const WORD: &'static str;
 
-    fn version(&self) -> u64;
-
-    /// The id of the agent.
-    fn id(&self) -> &str;
-
-    /// Whether this tool can have written it: everything in it that becomes part of a path or a branch is a name.
-    fn is_sound(&self) -> bool;
+    /// Whether this tool can have written it: everything in it that becomes part of a path is a name.
+    fn is_sound(&self) -> bool {
+        true
+    }
 }
 
 /// A spawn under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SpawnJournal {
-    pub v: u64,
-    /// The id of the agent, which is the name of its branch as well.
-    pub id: String,
     /// The last part of the worktree's path.
     #[serde(default)]
     pub name: String,
@@ -62,26 +66,11 @@ pub struct SpawnJournal {
 impl Journaled for SpawnJournal {
     const DIR: &'static str = "journal";
     const WORD: &'static str = "spawn";
-
-    fn version(&self) -> u64 {
-        self.v
-    }
-
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn is_sound(&self) -> bool {
-        is_branch_name(&self.id)
-    }
 }
 
 /// The removal of a worktree that has been decided: nothing in the worktree would be lost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemovalJournal {
-    pub v: u64,
-    /// The id of the worktree's agent.
-    pub id: String,
     /// The name of git's record, below `worktrees/` in the common directory.
     pub record: String,
     /// The last part of the worktree's path, which it loses while it is moved aside.
@@ -94,23 +83,17 @@ impl Journaled for RemovalJournal {
     const DIR: &'static str = "removing";
     const WORD: &'static str = "removal";
 
-    fn version(&self) -> u64 {
-        self.v
-    }
-
-    fn id(&self) -> &str {
-        &self.id
-    }
-
     fn is_sound(&self) -> bool {
         let is_name = |name: &str| RelPath::parse_os(OsStr::new(name)).is_ok_and(|rel| rel.components().count() == 1);
-        is_branch_name(&self.id) && is_name(&self.record) && is_name(&self.name)
+        is_name(&self.record) && is_name(&self.name)
     }
 }
 
 /// A journal that this process works on for as long as it holds the lock.
 #[derive(Debug)]
 pub struct OpenJournal<J> {
+    /// The id of the agent.
+    pub id: String,
     pub entry: J,
     path: PathBuf,
     pub lock: Lock,
@@ -121,21 +104,21 @@ fn lock_file(path: &Path) -> PathBuf {
 }
 
 /// Writes a journal.
-pub fn begin<J: Journaled>(shared: &Path, entry: J) -> Result<OpenJournal<J>> {
+pub fn begin<J: Journaled>(shared: &Path, id: &str, entry: J) -> Result<OpenJournal<J>> {
     let dir = shared.join(J::DIR);
     fs::create_private_dir(&dir)?;
     let path = dir.join(format!("{}.json", new_uid()));
     let Some(lock) = Lock::try_take(&lock_file(&path))? else {
         return Err(Failure::failed("the lock of a new journal is already held"));
     };
-    let open = OpenJournal { entry, path, lock };
+    let open = OpenJournal { id: id.to_owned(), entry, path, lock };
     open.save()?;
     open.lock.share_with_children()?;
     Ok(open)
 }
 
 /// The journals that can be read, each with its path. Changes nothing.
-fn readable<J: Journaled>(shared: &Path) -> Result<Vec<(PathBuf, J)>> {
+fn readable<J: Journaled>(shared: &Path) -> Result<Vec<(PathBuf, Journal<J>)>> {
     let dir = shared.join(J::DIR);
     let paths = fs::list(&dir)?.into_iter().map(|name| dir.join(name));
     let read = |path: PathBuf| {
@@ -151,7 +134,7 @@ pub fn left_behind<J: Journaled>(shared: &Path) -> Result<Vec<String>> {
     for (path, entry) in readable::<J>(shared)? {
         let lock = lock_file(&path);
         if !lock.exists() || Lock::try_existing(&lock)?.is_some() {
-            ids.push(entry.id().to_owned());
+            ids.push(entry.id);
         }
     }
     Ok(ids)
@@ -167,7 +150,7 @@ impl OpenJournal<SpawnJournal> {
 
 impl<J: Journaled> OpenJournal<J> {
     fn save(&self) -> Result<()> {
-        record::save(&self.path, &self.entry)
+        record::save(&self.path, &Journal { v: VERSION, id: self.id.clone(), entry: self.entry.clone() })
     }
 
     /// The journal's own name, by which what it moves aside is named as well.
@@ -207,7 +190,7 @@ pub fn abandoned<J: Journaled>(shared: &Path) -> Result<(Vec<OpenJournal<J>>, Ve
             Err(failure) => Err(failure.to_string()),
         };
         match parsed {
-            Ok(entry) => found.push(OpenJournal { entry, path, lock }),
+            Ok(Journal { id, entry, .. }) => found.push(OpenJournal { id, entry, path, lock }),
             // One bad journal must not stop the others from being recovered; a person decides about it.
             Err(why) => {
                 let aside = path.with_extension("bad");
@@ -220,11 +203,11 @@ pub fn abandoned<J: Journaled>(shared: &Path) -> Result<(Vec<OpenJournal<J>>, Ve
     Ok((found, notes))
 }
 
-fn parse<J: Journaled>(bytes: &[u8]) -> std::result::Result<J, String> {
-    let entry = serde_json::from_slice::<J>(bytes).map_err(|e| e.to_string())?;
-    match entry.is_sound() {
-        _ if entry.version() > VERSION => Err(format!("version {} is newer than this program knows", entry.version())),
-        true => Ok(entry),
+fn parse<J: Journaled>(bytes: &[u8]) -> std::result::Result<Journal<J>, String> {
+    let journal = serde_json::from_slice::<Journal<J>>(bytes).map_err(|e| e.to_string())?;
+    match is_branch_name(&journal.id) && journal.entry.is_sound() {
+        _ if journal.v > VERSION => Err(format!("version {} is newer than this program knows", journal.v)),
+        true => Ok(journal),
         false => Err(format!("no {} writes this", J::WORD)),
     }
 }

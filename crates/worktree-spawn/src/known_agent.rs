@@ -1,6 +1,8 @@
 //! An agent together with its worktree, and the files in that worktree that belong to it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use crate::identity::{Agent, AgentKind};
 use crate::place::Worktree;
@@ -20,6 +22,20 @@ pub fn seat_dir(slug: &str) -> String {
     format!(".shopfloor/agents/{slug}")
 }
 
+/// An agent and its worktree, under the keys that every answer about an agent has. They are a promise. What a damaged
+/// record does not tell is null.
+#[derive(Serialize)]
+pub struct AgentKeys<'a> {
+    id: &'a str,
+    kind: Option<AgentKind>,
+    name: Option<&'a str>,
+    parent: Option<&'a str>,
+    birth_branch: Option<&'a str>,
+    level: Option<u64>,
+    path: &'a Path,
+    worktree: &'a Path,
+}
+
 /// An agent and its worktree.
 #[derive(Clone, Debug)]
 pub struct KnownAgent {
@@ -37,6 +53,20 @@ impl KnownAgent {
         KnownAgent { agent, worktree, is_managed: true, error: None }
     }
 
+    pub fn keys(&self) -> AgentKeys<'_> {
+        let (agent, path, is_known) = (&self.agent, &self.worktree.path, self.error.is_none());
+        AgentKeys {
+            id: &agent.id,
+            kind: is_known.then_some(agent.kind),
+            name: is_known.then_some(&agent.slug),
+            parent: agent.parent.as_deref(),
+            birth_branch: agent.birth_branch.as_deref().filter(|_| is_known),
+            level: is_known.then_some(agent.level),
+            path,
+            worktree: path,
+        }
+    }
+
     /// Whether the agent was removed and only its identity is left.
     pub fn is_gone(&self) -> bool {
         self.worktree.is_lost && !self.is_managed && self.error.is_none()
@@ -45,6 +75,14 @@ impl KnownAgent {
     /// The directory of a seat's files.
     pub fn seat_dir(&self) -> PathBuf {
         self.worktree.path.join(seat_dir(&self.agent.slug))
+    }
+
+    /// The file with the agent's settings, ours.
+    pub fn config_file(&self) -> PathBuf {
+        match self.agent.kind {
+            AgentKind::Worker => self.seat_dir().join("settings.json"),
+            AgentKind::Root | AgentKind::Subtree => self.worktree.path.join(ROLE_FILE),
+        }
     }
 
     /// The file with the agent's task, whether it exists or not.

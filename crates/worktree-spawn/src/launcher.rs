@@ -25,22 +25,17 @@ pub fn word(text: &str) -> String {
     shell_word(Path::new(text))
 }
 
-/// Whether fields are quoted for a shell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Quoting {
-    Shell,
-    Plain,
-}
+/// What a field's value goes through.
+type Filter = fn(&str) -> String;
 
 /// What makes names and directories the words that a launcher takes: tmux expands formats in both, and in no command.
-fn escape_of(launcher: &str) -> fn(&str) -> String {
+fn escape_of(launcher: &str) -> Filter {
     let is_part = |c: char| c.is_alphanumeric() || "._-".contains(c);
     if launcher.split(|c| !is_part(c)).any(|word| word == "tmux") { escape_format } else { str::to_owned }
 }
 
-/// Fills in a template's fields.
-fn fill(template: &str, known: &KnownAgent, cmd: &str, quoting: Quoting, escape: fn(&str) -> String) -> String {
-    let quote = |text: &str| if quoting == Quoting::Shell { word(text) } else { text.to_owned() };
+/// Fills in a template's fields, each quoted for what reads the template.
+fn fill(template: &str, known: &KnownAgent, cmd: &str, quote: Filter, escape: Filter) -> String {
     let fields = [
         ("{id}", quote(&escape(&known.agent.id))),
         ("{slug}", quote(&escape(&known.agent.slug))),
@@ -67,11 +62,11 @@ pub fn command(env: &Env, line: &Line, known: &KnownAgent, cmd: &str) -> Result<
         Line::Shell(template) => {
             let template = PRESETS.iter().find(|(name, _)| name == template).map_or(template.as_str(), |(_, t)| t);
             let sh = proc::find(env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
-            Cmd::new(&sh, env).arg("-c").arg(fill(template, known, cmd, Quoting::Shell, escape_of(template)))
+            Cmd::new(&sh, env).arg("-c").arg(fill(template, known, cmd, word, escape_of(template)))
         }
         Line::Argv(argv) => {
             let escape = escape_of(&argv.join(" "));
-            let argv: Vec<String> = argv.iter().map(|arg| fill(arg, known, cmd, Quoting::Plain, escape)).collect();
+            let argv: Vec<String> = argv.iter().map(|arg| fill(arg, known, cmd, str::to_owned, escape)).collect();
             let (name, args) = argv.split_first().ok_or_else(|| Failure::malformed("the launcher is empty"))?;
             let found = if name.contains('/') { Some(env.cwd.join(name)) } else { proc::find(env, name) };
             let found = found.ok_or_else(|| Failure::failed(format!("{name} is not on the PATH")))?;
@@ -96,11 +91,11 @@ mod tests {
         let worktree =
             Worktree { path: "/x y".into(), git_dir: "/g".into(), branch: None, is_main: true, is_lost: false };
         let known = KnownAgent::spawned(agent, worktree);
-        let line = fill("go {slug} {id} {path} {x} {cmd}", &known, "run 'it'", Quoting::Shell, str::to_owned);
+        let line = fill("go {slug} {id} {path} {x} {cmd}", &known, "run 'it'", word, str::to_owned);
         assert_eq!(line, r"go '{cmd}' 'a'\''b' '/x y' {x} 'run '\''it'\'''");
-        assert_eq!(fill("{path}", &known, "", Quoting::Plain, str::to_owned), "/x y");
+        assert_eq!(fill("{path}", &known, "", str::to_owned, str::to_owned), "/x y");
         // An agent can write its identity.
-        let forged = fill("{slug} {cmd}", &known, "#(x)", Quoting::Plain, |text| escape_format(&format!("#({text})")));
+        let forged = fill("{slug} {cmd}", &known, "#(x)", str::to_owned, |text| escape_format(&format!("#({text})")));
         assert_eq!(forged, "##({cmd}) #(x)");
     }
 

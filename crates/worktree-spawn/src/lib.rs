@@ -2,8 +2,7 @@
 //!
 //! Rooms from top to bottom, each using only those below: `cli`, `commands`, `apply` (everything that writes), `plan`
 //! (pure decisions), `facts` (everything that is read), then the nouns: `known_agent` in its `place`, `identity`,
-//! `event` in its `spool`, `agent_run`, `journal`, `settings`, `agent_program`, `launcher`, `watch` and the
-//! smaller ones.
+//! `event` in its `spool`, `agent_run`, `journal`, `settings`, `launcher`, `watch` and the smaller ones.
 
 mod cli;
 mod commands;
@@ -13,7 +12,6 @@ mod plan;
 
 mod facts;
 
-mod agent_program;
 mod agent_run;
 pub mod event;
 mod excludes;

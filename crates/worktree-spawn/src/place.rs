@@ -1,6 +1,7 @@
 //! A repository as one of its worktrees sees it, and the worktrees themselves: plain values that `facts::repository`
 //! reads.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
@@ -52,11 +53,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// A git for commands in the common directory, of which agents can write the most.
-    pub fn common(&self, git: &Git) -> Result<Git> {
-        git.common(&self.common_dir)
-    }
-
     /// Something of git's or our own below the common directory, for core's [`Root`], which follows no link there.
     fn below(&self, path: &Path) -> Result<RelPath> {
         let below = path.strip_prefix(&self.common_dir).unwrap_or(path);
@@ -73,10 +69,11 @@ impl Place {
         Root::open(&self.common_dir)?.rename_new(&self.below(from)?, &self.below(to)?)
     }
 
-    /// Replaces a file of git's in a worktree's record.
-    pub fn replace_in_record(&self, record: &Path, name: &str, text: &[u8]) -> Result<()> {
+    /// Writes a worktree's path into git's record of it.
+    pub fn record_path(&self, record: &Path, path: &Path) -> Result<()> {
         let record = self.common_dir.join("worktrees").join(record.file_name().unwrap_or_default());
-        Root::open(&self.common_dir)?.replace(&self.below(&record.join(name))?, text)
+        let text = [path.join(".git").as_os_str().as_bytes(), b"\n"].concat();
+        Root::open(&self.common_dir)?.replace(&self.below(&record.join("gitdir"))?, &text)
     }
 
     /// The state that all worktrees share.
@@ -102,7 +99,7 @@ impl Place {
     pub fn require_here(&self) -> Result<&Worktree> {
         self.here.as_ref().ok_or_else(|| {
             let message = format!("{} has no work tree", self.common_dir.display());
-            SpawnFailure::NoWorktree
+            SpawnFailure::NO_WORKTREE
                 .with(Exit::Bad, message)
                 .hint("run the command inside a work tree; `git worktree list` shows them")
         })
@@ -112,4 +109,9 @@ impl Place {
     pub fn seen_from(&self, worktree: &Worktree) -> Place {
         Place { here: Some(worktree.clone()), ..self.clone() }
     }
+}
+
+/// Whether two paths lead to one directory.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }

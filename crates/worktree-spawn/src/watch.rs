@@ -13,16 +13,8 @@ use shopfloor_core::proc;
 /// How often to look when a change may go unnoticed.
 pub const POLL: Duration = Duration::from_millis(250);
 
-/// Why a sleep ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WakeCause {
-    /// Something changed, or may have.
-    Change,
-    /// The time is up.
-    Time,
-    /// A signal asks this process to end.
-    Signal(i32),
-}
+/// What wakes a sleeper: a signal that asks this process to end, or else a change.
+type Wake = Option<u8>;
 
 /// Whether a watch receives the process's signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +29,10 @@ pub enum Signals {
 #[derive(Debug)]
 pub struct Watch {
     watcher: Option<RecommendedWatcher>,
-    send: Sender<WakeCause>,
-    wakes: Receiver<WakeCause>,
-    is_blind: bool,
+    send: Sender<Wake>,
+    wakes: Receiver<Wake>,
+    /// Whether changes may go unnoticed.
+    pub is_blind: bool,
     is_writing: Arc<AtomicBool>,
 }
 
@@ -52,28 +45,25 @@ impl Watch {
             let is_writing = is_writing.clone();
             // A blocked write cannot look at the queue, so a signal ends the process then; its claims become free.
             proc::handle_signals(move |signal| {
-                !is_writing.load(Ordering::SeqCst) && signals.send(WakeCause::Signal(signal)).is_ok()
+                !is_writing.load(Ordering::SeqCst) && signals.send(u8::try_from(signal).ok()).is_ok()
             });
         }
         let events = send.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             // Reads are ignored: otherwise each scan would cause the next one.
             if !matches!(event, Ok(notify::Event { kind: notify::EventKind::Access(_), .. })) {
-                let _ = events.send(WakeCause::Change);
+                let _ = events.send(None);
             }
         });
-        let watcher = watcher.ok();
-        let is_blind = watcher.is_none();
-        Watch { watcher, send, wakes, is_blind, is_writing }
+        Watch { is_blind: watcher.is_err(), watcher: watcher.ok(), send, wakes, is_writing }
     }
 
     /// Calls `write`, which may block; a signal ends the process meanwhile. If a signal arrived before, returns it and
     /// does not call `write`.
-    pub fn write(&self, write: impl FnOnce()) -> Option<i32> {
+    pub fn write(&self, write: impl FnOnce()) -> Option<u8> {
         // From here on a signal ends the process; an earlier one is in the queue.
         self.is_writing.store(true, Ordering::SeqCst);
-        let signal = |wake| if let WakeCause::Signal(signal) = wake { Some(signal) } else { None };
-        let came = self.wakes.try_iter().find_map(signal);
+        let came = self.wakes.try_iter().flatten().next();
         if came.is_none() {
             write();
         }
@@ -85,7 +75,7 @@ impl Watch {
     pub fn waker(&self) -> impl FnOnce() + Send + 'static {
         let send = self.send.clone();
         move || {
-            let _ = send.send(WakeCause::Signal(0));
+            let _ = send.send(Some(0));
         }
     }
 
@@ -97,27 +87,18 @@ impl Watch {
         }
     }
 
-    /// Whether changes may go unnoticed.
-    pub fn is_blind(&self) -> bool {
-        self.is_blind
-    }
-
-    /// Sleeps until something happens or the time is up. Causes that have accumulated count as one.
-    pub fn sleep(&self, until: Option<Instant>) -> Result<WakeCause> {
+    /// Sleeps until something happens or the time is up, and returns the signal if one arrived.
+    pub fn sleep(&self, until: Option<Instant>) -> Result<Option<u8>> {
         let first = match until {
             None => self.wakes.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(until) => self.wakes.recv_timeout(until.saturating_duration_since(Instant::now())),
         };
-        let mut wake = match first {
+        let signal = match first {
             Ok(wake) => wake,
-            Err(RecvTimeoutError::Timeout) => WakeCause::Time,
+            Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Err(Failure::failed("the file watcher ended")),
         };
-        for more in self.wakes.try_iter() {
-            if matches!(more, WakeCause::Signal(_)) {
-                wake = more;
-            }
-        }
-        Ok(wake)
+        // What has accumulated counts as one.
+        Ok(self.wakes.try_iter().flatten().last().or(signal))
     }
 }

@@ -17,7 +17,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, shell_word};
 
-use crate::agent_program::settings_form;
+use crate::facts::environment::settings_form;
 use crate::failure::SpawnFailure;
 use crate::identity::{Agent, AgentKind};
 use crate::known_agent::{IGNORE_FILE, KnownAgent, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE, seat_dir};
@@ -109,7 +109,7 @@ fn refuse_tracked(env: &Env, worktree: &Worktree, paths: &[&str]) -> Result<()> 
     let listed = Git::find(env)?.ls_files(&worktree.path, &[&["--".into()], &there[..]].concat())?;
     let Some(path) = listed.first() else { return Ok(()) };
     let why = format!("{} is checked in, and the agent would trust it", worktree.path.join(path).display());
-    Err(SpawnFailure::CheckedIn
+    Err(SpawnFailure::CHECKED_IN
         .with(Exit::Bad, why)
         .hint(format!("read it, then take it out of the repository: `git rm --cached {}`", shell_word(path))))
 }
@@ -125,9 +125,9 @@ pub fn furnish(env: &Env, worktree: &Worktree, agent: &Agent, task: Option<&[u8]
     let files = WorktreeFiles::open(worktree)?;
     refuse_tracked(env, worktree, &[TASK_FILE, OWN_MCP_FILE, SETTINGS_FILE])?;
     files.create(IGNORE_FILE, IGNORE.as_bytes(), None)?;
-    let role = agent.role.clone().unwrap_or_default();
-    let role: String = role.chars().flat_map(|c| if c == '"' || c == '\\' { vec!['\\', c] } else { vec![c] }).collect();
-    files.create(ROLE_FILE, format!("role = \"{role}\"\n").as_bytes(), None)?;
+    // A string of JSON is one of TOML as well.
+    let role = Value::from(agent.role.clone().unwrap_or_default());
+    files.create(ROLE_FILE, format!("role = {role}\n").as_bytes(), None)?;
     if let Some(task) = task {
         files.write(TASK_FILE, task, Some(fs::PRIVATE))?;
     }
@@ -138,13 +138,13 @@ pub fn furnish(env: &Env, worktree: &Worktree, agent: &Agent, task: Option<&[u8]
 /// `.mcp.json`, which agent programs find by themselves, or a file of ours where that one is checked in.
 pub fn connect(env: &Env, worktree: &Worktree, agent: &Agent, path: &str) -> Result<PathBuf> {
     let files = WorktreeFiles::open(worktree)?;
-    files.merge(path, |object| add_server(object, env, &agent.id))?;
+    files.merge(path, |object| add_server(object, env, &agent.id, SettingsForm::Claude))?;
     let form = settings_form(agent.agent.as_deref());
     if form == SettingsForm::Gemini {
         let is_read = is_trusted(env, &GEMINI_PROJECT, &worktree.path) && hide_project_settings(env, worktree, &files)?;
         files.merge(if is_read { GEMINI_PROJECT.file } else { SETTINGS_FILE }, |object| {
             add_turn_hooks(object, env, agent, form)?;
-            add_trusted_server(object, env, &agent.id)
+            add_server(object, env, &agent.id, form)
         })?;
     }
     Ok(worktree.path.join(path))
@@ -169,15 +169,8 @@ fn hide_project_settings(env: &Env, worktree: &Worktree, files: &WorktreeFiles) 
     Ok(is_ours(text(&ignore)?))
 }
 
-/// The paths of a seat's settings and MCP configuration.
-#[derive(Clone, Debug)]
-pub struct SeatFiles {
-    pub settings: PathBuf,
-    pub mcp: PathBuf,
-}
-
-/// Writes the files of a seat.
-pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<SeatFiles> {
+/// Writes the files of a seat, and returns the path of the MCP configuration, which gemini has in its settings.
+pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<PathBuf> {
     let (worktree, agent) = (&seated.worktree, &seated.agent);
     let files = WorktreeFiles::open(worktree)?;
     files.create(IGNORE_FILE, IGNORE.as_bytes(), None)?;
@@ -185,19 +178,16 @@ pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<SeatF
     refuse_tracked(env, worktree, &[&dir])?;
     let settings = format!("{dir}/settings.json");
     let form = settings_form(agent.agent.as_deref());
-    let holds_server = form == SettingsForm::Gemini;
-    files.merge(&settings, |object| {
-        add_turn_hooks(object, env, agent, form)?;
-        if holds_server { add_trusted_server(object, env, &agent.id) } else { Some(()) }
-    })?;
-    let mcp = if holds_server { settings.clone() } else { format!("{dir}/mcp.json") };
-    if !holds_server {
-        files.merge(&mcp, |object| add_server(object, env, &agent.id))?;
-    }
+    let mcp = match form {
+        SettingsForm::Gemini => settings.clone(),
+        SettingsForm::Claude => format!("{dir}/mcp.json"),
+    };
+    files.merge(&settings, |object| add_turn_hooks(object, env, agent, form))?;
+    files.merge(&mcp, |object| add_server(object, env, &agent.id, form))?;
     if let Some(task) = task {
         files.write(&format!("{dir}/task.md"), task, Some(fs::PRIVATE))?;
     }
-    Ok(SeatFiles { settings: worktree.path.join(settings), mcp: worktree.path.join(mcp) })
+    Ok(worktree.path.join(mcp))
 }
 
 /// Adds the hooks that an agent program calls at the end of a turn.
@@ -208,20 +198,13 @@ fn add_turn_hooks(settings: &CstObject, env: &Env, agent: &Agent, form: Settings
     form.turn_hooks().iter().try_for_each(|event| add_hook(&hooks, event, &command))
 }
 
-fn add_server(object: &CstObject, env: &Env, id: &str) -> Option<()> {
-    add_server_with(object, env, id, Vec::new())
-}
-
-/// Adds our server so that gemini calls it without a question.
-fn add_trusted_server(object: &CstObject, env: &Env, id: &str) -> Option<()> {
-    add_server_with(object, env, id, vec![("trust".into(), CstInputValue::Bool(true))])
-}
-
-fn add_server_with(object: &CstObject, env: &Env, id: &str, more: Vec<(String, CstInputValue)>) -> Option<()> {
+/// Adds our server. Gemini is told to call it without a question.
+fn add_server(object: &CstObject, env: &Env, id: &str, form: SettingsForm) -> Option<()> {
     let text = |text: &str| CstInputValue::String(text.to_owned());
     let args = CstInputValue::Array(["mcp", "--as", id].into_iter().map(text).collect());
-    let ours = vec![("command".into(), text(&program(env))), ("args".into(), args)];
-    let server = CstInputValue::Object(ours.into_iter().chain(more).collect());
+    let trust = (form == SettingsForm::Gemini).then(|| ("trust".into(), CstInputValue::Bool(true)));
+    let server = [("command".into(), text(&program(env))), ("args".into(), args)].into_iter().chain(trust);
+    let server = CstInputValue::Object(server.collect());
     let servers = object.object_value_or_create("mcpServers")?;
     match servers.get(SERVER) {
         Some(property) => property.set_value(server),

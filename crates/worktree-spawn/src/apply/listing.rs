@@ -16,7 +16,7 @@ use super::runs;
 use crate::agent_run::{self, AgentRun, Deaths, Liveness, RunExit};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
-use crate::known_agent::KnownAgent;
+use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::layout::{encoded, sessions_dir};
 use crate::place::Place;
 use crate::settings::Settings;
@@ -75,15 +75,9 @@ pub struct DiffStat {
 #[derive(Serialize)]
 pub struct AgentAnswer<'r> {
     v: u64,
-    id: &'r str,
-    kind: Option<AgentKind>,
-    slug: Option<&'r String>,
-    name: Option<&'r String>,
-    path: &'r Path,
-    worktree: &'r Path,
-    parent: Option<&'r str>,
-    level: Option<u64>,
-    birth_branch: Option<&'r str>,
+    #[serde(flatten)]
+    agent: AgentKeys<'r>,
+    slug: Option<&'r str>,
     branch: Option<&'r str>,
     drift: bool,
     state: &'static str,
@@ -118,15 +112,8 @@ impl ListedAgent {
         let lost = "its worktree is not where git's record says; `worktree-spawn repair` looks for it";
         AgentAnswer {
             v: 1,
-            id: &agent.id,
-            kind: is_known.then_some(agent.kind),
+            agent: self.known.keys(),
             slug: is_known.then_some(&agent.slug),
-            name: is_known.then_some(&agent.slug),
-            path: &worktree.path,
-            worktree: &worktree.path,
-            parent: agent.parent.as_deref(),
-            level: is_known.then_some(agent.level),
-            birth_branch: agent.birth_branch.as_deref().filter(|_| is_known),
             branch: worktree.branch.as_deref(),
             drift: self.has_drifted(),
             state: liveness.word(),
@@ -152,12 +139,8 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
     let runs = agent_run::all(&shared)?.into_iter().map(|run| (run.agent.id.clone(), run));
     let mut last_runs: BTreeMap<String, AgentRun> = runs.collect();
     let sessions: Vec<_> = fs::list(&sessions_dir(&shared))?;
-    let mut children: BTreeMap<String, usize> = BTreeMap::new();
-    for known in &all {
-        if let Some(parent) = &known.agent.parent {
-            *children.entry(parent.clone()).or_default() += 1;
-        }
-    }
+    let mut children = BTreeMap::<String, usize>::new();
+    all.iter().filter_map(|known| known.agent.parent.clone()).for_each(|id| *children.entry(id).or_default() += 1);
     let mut listed = Vec::new();
     for known in all {
         let agent = &known.agent;

@@ -2,13 +2,11 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::git::Git;
 
 use super::post;
 use crate::agent_run;
 use crate::event::{EventDraft, EventStatus, completion};
 use crate::facts::agents;
-use crate::facts::repository;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
 use crate::spool::Published;
@@ -48,8 +46,6 @@ pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Resu
         kind: notification.kind.unwrap_or(usual).to_owned(),
         status: notification.status,
         message: message.to_owned(),
-        branch: caller.worktree.branch.clone(),
-        head: repository::head(&Git::find(env)?, &caller.worktree).unwrap_or_default(),
         more: Vec::new(),
     };
     let published = post::send(env, place, &caller, draft, notification.dedupe)?;

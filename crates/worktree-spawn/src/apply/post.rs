@@ -1,52 +1,56 @@
 //! Sending an event from an agent to its parent, or to the nearest ancestor that is left.
 
+use serde_json::{Map, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::git::Git;
 
 use crate::event::EventDraft;
-use crate::facts::agents;
+use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
 use crate::identity::Agent;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
 use crate::spool::{self, Published, Spool};
 
-/// Sends an event. Exit 1 if the agent has no parent.
+/// Sends an event, with the branch and the commit that the agent is at. Exit 1 if the agent has no parent.
 pub fn send(env: &Env, place: &Place, from: &KnownAgent, draft: EventDraft, dedupe: Option<&str>) -> Result<Published> {
-    publish(env, place, &from.agent, draft, dedupe, from.agent.parent.is_some() && from.is_gone())
+    let head = repository::head(&Git::find(env)?, &from.worktree).unwrap_or_default();
+    let record = draft.into_record(env, &from.agent, (from.worktree.branch.as_deref(), head.as_deref()));
+    // The events of a removed agent name its session as forwarded.
+    let gone = (from.agent.parent.is_some() && from.is_gone()).then_some(&from.agent.id);
+    publish(place, &from.agent, record, dedupe, gone)
 }
 
 /// Sends an event for an agent whose worktree may be gone.
 pub fn send_as(env: &Env, place: &Place, agent: &Agent, draft: EventDraft, dedupe: Option<&str>) -> Result<Published> {
-    publish(env, place, agent, draft, dedupe, false)
+    publish(place, agent, draft.into_record(env, agent, (None, None)), dedupe, None)
 }
 
 /// The agent's parent, and the agent that gets its events: the parent, or the nearest ancestor that is left. Exit 1 if
 /// it has no parent.
 pub fn recipient(place: &Place, agent: &Agent) -> Result<(String, String)> {
     let parent = agent.parents.last().ok_or_else(|| {
-        SpawnFailure::NoParent
+        SpawnFailure::NO_PARENT
             .refuse(format!("{} has no parent to report to", agent.id))
             .hint("run it as an agent that was spawned, or name one with `--as ID`")
     })?;
     Ok((parent.clone(), heir(place, agent)?))
 }
 
-/// Publishes an event. That of a removed agent names its session as forwarded.
+/// Publishes an event of an agent; `gone` is its id if it was removed.
 fn publish(
-    env: &Env,
     place: &Place,
     agent: &Agent,
-    draft: EventDraft,
+    mut record: Map<String, Value>,
     dedupe: Option<&str>,
-    is_gone: bool,
+    gone: Option<&String>,
 ) -> Result<Published> {
-    let mut record = draft.into_record(env, agent);
     let (parent, to) = recipient(place, agent)?;
     let from = match to == parent {
         // If the parent's session forwards, the spool names that session.
         true if Spool::new(&place.shared(), &parent).forwards_to()?.is_some() => None,
-        true => is_gone.then_some(&agent.id),
+        true => gone,
         false => Some(&parent),
     };
     from.into_iter().for_each(|from| drop(record.insert("forwarded_from".into(), from.clone().into())));

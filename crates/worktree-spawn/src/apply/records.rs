@@ -37,14 +37,16 @@ pub fn state_lines() -> impl Iterator<Item = String> {
     excludes::STATE.iter().map(|line| (*line).to_owned())
 }
 
-/// Adds lines to `info/exclude` that are not there yet.
-pub fn add_excludes(place: &Place, patterns: &[String]) -> Result<()> {
+/// Edits `info/exclude` if that changes something.
+fn edit_excludes(place: &Place, edit: impl Fn(&[u8]) -> Vec<u8>) -> Result<()> {
     let repo = place.repo();
     let before = repo.read_exclude()?;
-    if excludes::with(&before, patterns) == before {
-        return Ok(());
-    }
-    repo.rewrite_exclude(|text| Ok(excludes::with(text, patterns)))
+    if edit(&before) == before { Ok(()) } else { repo.rewrite_exclude(|text| Ok(edit(text))) }
+}
+
+/// Adds lines to `info/exclude` that are not there yet.
+pub fn add_excludes(place: &Place, patterns: &[String]) -> Result<()> {
+    edit_excludes(place, |text| excludes::with(text, patterns))
 }
 
 /// Restores the lines that keep children and their files out of their parents' status.
@@ -85,11 +87,5 @@ pub fn release_excludes(place: &Place, path: &Path) -> Result<()> {
     let mcp = is_last.then(|| excludes::MCP.to_owned());
     let state = state_lines().filter(|_| !all.iter().any(is_made));
     let lines: Vec<String> = own.into_iter().chain(mcp).chain(state).collect();
-    let without = |text: &[u8]| lines.iter().fold(text.to_vec(), |text, line| excludes::without(&text, line));
-    let repo = place.repo();
-    let before = repo.read_exclude()?;
-    if without(&before) == before {
-        return Ok(());
-    }
-    repo.rewrite_exclude(|text| Ok(without(text)))
+    edit_excludes(place, |text| lines.iter().fold(text.to_vec(), |text, line| excludes::without(&text, line)))
 }

@@ -26,7 +26,7 @@ pub fn recover(place: &Place, git: &Git, lost: LostWorktrees) -> Result<Vec<Stri
     let (abandoned, unreadable) = journal::abandoned::<SpawnJournal>(&place.shared())?;
     notes.extend(unreadable);
     for open in abandoned {
-        let id = open.entry.id.clone();
+        let id = open.id.clone();
         notes.push(match undo::undo(place, git, open, lost) {
             Ok(UndoneSpawn::Undone(task)) => {
                 let task = task.map(|task| format!("; its task is in {}", task.display())).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Removes agents as planned.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::farewell;
@@ -12,15 +12,15 @@ use shopfloor_core::lock::Lock;
 
 use super::records::release_excludes;
 use super::undo::{self, Decided};
-use super::{files, post, runs, trash};
-use crate::agent_run::{self, Deaths};
+use super::{files, post, trash};
+use crate::agent_run;
 use crate::facts::agents;
-use crate::facts::history::MERGED;
-use crate::facts::removal::{Branch, Inspection, condition};
+use crate::facts::history::{MERGED, loose_commits};
+use crate::facts::removal::{Branch, changes};
 use crate::facts::repository;
 use crate::failure::SpawnFailure;
 use crate::identity::{Agent, AgentKind};
-use crate::journal::{self, OpenJournal, RemovalJournal, VERSION};
+use crate::journal::{self, OpenJournal, RemovalJournal};
 use crate::known_agent::KnownAgent;
 use crate::layout;
 use crate::place::{Place, Worktree};
@@ -28,26 +28,26 @@ use crate::plan::removal::AgentRemoval;
 use crate::spool::Spool;
 
 /// The result of a removal.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct RemovalOutcome {
+    pub deleted_branch: Option<String>,
     /// The ref that keeps what the removal destroyed.
     pub trash: Option<String>,
-    pub deleted_branch: Option<String>,
     pub notes: Vec<String>,
 }
 
-/// Lets the other tools save what exists only in this worktree, and returns their messages. Fails with exit 1 if a tool
-/// refuses, unless the removal is forced. The caller must not hold the repository's lock meanwhile, because other
+/// Runs the other tools' hook before a removal, which saves what exists only in this worktree, and returns their
+/// messages. Fails with exit 1 if a tool refuses, unless the removal is forced. The caller must not hold the repository's lock meanwhile, because other
 /// processes wait for that lock.
-pub fn take_leave(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Vec<String>> {
+pub fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Vec<String>> {
     let known = &removal.condition.known;
     if known.agent.kind == AgentKind::Worker || known.worktree.is_lost {
         return Ok(Vec::new());
     }
     let scratch = layout::temporary_dir(&place.shared());
-    let farewell = farewell::before_removal(env, &known.worktree.path, farewell::TOOLS, &scratch)?;
-    farewell.require(&known.worktree.path, removal.is_forced)?;
-    Ok([farewell.notes, farewell.refused].concat())
+    let reports = farewell::before_removal(env, &known.worktree.path, farewell::TOOLS, &scratch)?;
+    reports.require(&known.worktree.path, removal.is_forced)?;
+    Ok([reports.notes, reports.refused].concat())
 }
 
 /// Removes one agent. `_lock` is the repository's lock.
@@ -71,7 +71,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         trash::keep_commit(env, git, place, known, tip)?;
     }
     let is_kept = done.trash.is_some();
-    let open = journal::begin(&place.shared(), journal_entry(removal)?)?;
+    let open = journal::begin(&place.shared(), &known.agent.id, journal_entry(removal)?)?;
     let moves = Moves::of(place, &open, &known.worktree.path);
     // Only what the record leads to, and what leads back to it, is moved and removed, wherever its path leads by then.
     let mut worktree = match known.worktree.is_lost {
@@ -79,7 +79,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         false => Some(WorktreeDir::require(&moves.path, &moves.record)?),
     };
     if let Some(worktree) = &mut worktree
-        && let Err(failure) = move_aside(env, place, git, removal, (&moves, worktree), is_kept)
+        && let Err(failure) = move_aside(place, git, (&moves, worktree), is_kept)
     {
         return Err(match failure.exit {
             // After a signal the next command finishes the removal.
@@ -134,51 +134,37 @@ fn journal_entry(removal: &AgentRemoval) -> Result<RemovalJournal> {
             .hint("remove it with `git worktree remove`")
     })?;
     let deletes = removal.deletes.as_ref().map(|(_, tip)| tip.clone());
-    Ok(RemovalJournal { v: VERSION, id: known.agent.id.clone(), record, name, deletes })
+    Ok(RemovalJournal { record, name, deletes })
 }
 
 /// Moves the worktree to a path that nobody else uses, and then looks for changes that were made in the meantime.
-fn move_aside(
-    env: &Env,
-    place: &Place,
-    git: &Git,
-    removal: &AgentRemoval,
-    (moves, worktree): (&Moves, &mut WorktreeDir),
-    is_kept: bool,
-) -> Result<()> {
+fn move_aside(place: &Place, git: &Git, (moves, worktree): (&Moves, &mut WorktreeDir), is_kept: bool) -> Result<()> {
     worktree.require_at(&moves.path)?;
     if !worktree.rename(moves.aside.file_name().unwrap_or_default())? {
         return Err(Failure::failed(format!("cannot move {} to {}", moves.path.display(), moves.aside.display())));
     }
-    place.replace_in_record(&moves.record, "gitdir", &gitdir_text(&moves.aside))?;
+    place.record_path(&moves.record, &moves.aside)?;
     if is_kept {
         return Ok(());
     }
-    look_again(env, place, git, &removal.condition.known.agent, moves)?;
+    look_again(place, git, moves)?;
     worktree.require_at(&moves.aside)
 }
 
 /// Refuses a worktree that has changed since its removal was decided (exit 1).
-fn look_again(env: &Env, place: &Place, git: &Git, agent: &Agent, moves: &Moves) -> Result<()> {
+fn look_again(place: &Place, git: &Git, moves: &Moves) -> Result<()> {
     let worktree = repository::worktrees(place)?.into_iter().find(|worktree| worktree.git_dir == moves.record);
     let worktree = worktree.ok_or_else(|| Failure::failed(format!("git no longer knows {}", moves.path.display())))?;
-    let known = KnownAgent::spawned(agent.clone(), worktree);
-    let all = std::slice::from_ref(&known);
-    let inspection = Inspection { env, place, git, probe: None, deaths: Deaths::Reported };
-    let found = condition(&inspection, &known, all, runs::worktree_liveness(&inspection, &known, all)?)?;
-    if found.changes.is_empty() && found.submodule.is_none() && found.loose_commits == 0 {
+    let git = &worktree.git(git, place)?;
+    let found = changes(place, git, &worktree)?;
+    if found.paths.is_empty() && found.submodule.is_none() && loose_commits(git, &worktree)? == 0 {
         return Ok(());
     }
-    let what = found.changes.iter().chain(&found.submodule).map(|what| format!("  {what}"));
-    Err(SpawnFailure::Changed
+    let what = found.paths.iter().chain(&found.submodule).map(|what| format!("  {what}"));
+    Err(SpawnFailure::CHANGED
         .refuse(format!("{} changed while it was being removed", moves.path.display()))
         .details(what)
         .hint("the worktree is back in its place; look at it and run the command again"))
-}
-
-/// The text by which git's record names a worktree.
-fn gitdir_text(path: &Path) -> Vec<u8> {
-    [path.join(".git").as_os_str().as_bytes(), b"\n"].concat()
 }
 
 /// Moves the worktree back and restores everything.
@@ -189,7 +175,7 @@ fn put_back(place: &Place, moves: &Moves, worktree: &mut WorktreeDir) -> Result<
     if !worktree.rename(moves.path.file_name().unwrap_or_default())? {
         return Err(Failure::failed(format!("{} cannot go back to {}", moves.aside.display(), moves.path.display())));
     }
-    place.replace_in_record(&moves.record, "gitdir", &gitdir_text(&moves.path))?;
+    place.record_path(&moves.record, &moves.path)?;
     let agents = agents::in_tree(place, &moves.worktree());
     agents.iter().try_for_each(|known| Spool::new(&place.shared(), &known.agent.id).unbury())
 }
@@ -220,7 +206,7 @@ fn finish(
         done.notes.push(format!("{why}; remove what is left there by hand"));
     }
     if let Some(tip) = &open.entry.deletes {
-        let id = &open.entry.id;
+        let id = &open.id;
         match undo::delete_branch(place, git, id, tip, decided)? {
             None => {}
             Some(true) => done.deleted_branch = Some(id.clone()),
@@ -239,7 +225,7 @@ fn finish(
 pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
     let (abandoned, mut notes) = journal::abandoned::<RemovalJournal>(&place.shared())?;
     for open in abandoned {
-        let id = open.entry.id.clone();
+        let id = open.id.clone();
         notes.push(
             recover_one(place, git, open)
                 .unwrap_or_else(|failure| format!("cannot finish the removal of {id}, which was killed: {failure}")),
@@ -251,7 +237,7 @@ pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
 /// Finishes a removal whose process is gone, and says what became of it. Everything is looked at again: an agent may have
 /// written the journal.
 fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> Result<String> {
-    let id = open.entry.id.clone();
+    let id = open.id.clone();
     let not_begun = format!("the removal of {id} was killed before it began; its worktree is unchanged");
     let unplaced = Moves::of(place, &open, Path::new(""));
     let is_final = unplaced.record_aside.symlink_metadata().is_ok_and(|meta| meta.is_dir());
@@ -272,13 +258,12 @@ fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> R
             let orphaned = format!("git no longer knows its worktree; its files are kept in {aside}");
             return open.close().map(|()| format!("the removal of {id} was killed, and {orphaned}"));
         };
-        let agent = Agent::load(&layout::identity_file(&moves.record))?.filter(|agent| agent.id == id);
-        let looked = match agent {
-            Some(agent) => {
-                place.replace_in_record(&moves.record, "gitdir", &gitdir_text(&moves.aside))?;
-                look_again(&place.env, place, git, &agent, &moves).and_then(|()| found.require_at(&moves.aside))
+        let looked = match Agent::load(&layout::identity_file(&moves.record))? {
+            Some(agent) if agent.id == id => {
+                place.record_path(&moves.record, &moves.aside)?;
+                look_again(place, git, &moves).and_then(|()| found.require_at(&moves.aside))
             }
-            None => Err(Failure::failed(format!("{} has another agent", moves.path.display()))),
+            _ => Err(Failure::failed(format!("{} has another agent", moves.path.display()))),
         };
         if let Err(failure) = looked {
             put_back(place, &moves, found)?;

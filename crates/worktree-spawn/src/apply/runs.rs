@@ -34,7 +34,7 @@ pub fn start(env: &Env, place: &Place, agent: &Agent) -> Result<ActiveRun> {
     report_death(env, place, &agent.id)?;
     let _mutex = agent_run::lock(&shared, &agent.id)?;
     if agent_run::load(&shared, &agent.id)?.is_some_and(|run| run.ended.is_none()) {
-        return Err(SpawnFailure::Busy
+        return Err(SpawnFailure::BUSY
             .with(Exit::Busy, format!("{} is already running", agent.id))
             .hint("end that run first; `worktree-spawn list --live` shows it"));
     }
@@ -97,8 +97,6 @@ pub fn report_death(env: &Env, place: &Place, id: &str) -> Result<Option<AgentRu
             kind: "worker_died".into(),
             status: EventStatus::Failure,
             message: format!("{} is gone, and nobody saw how it ended", run.agent.id),
-            branch: None,
-            head: None,
             more: Vec::new(),
         };
         post::send_as(env, place, &run.agent, draft, Some(&run.key()))?;

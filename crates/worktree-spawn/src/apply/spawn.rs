@@ -11,10 +11,10 @@ use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
 use super::files;
-use super::files::SeatFiles;
 use super::records::{SpawnContext, add_excludes, lock, state_lines};
 use super::undo::{self, LostWorktrees, with_leftovers};
 use crate::excludes;
+use crate::facts::repository::run_git;
 use crate::facts::spawn::StartPoint;
 use crate::failure::SpawnFailure;
 use crate::journal::{self, OpenJournal, SpawnJournal};
@@ -37,7 +37,7 @@ pub struct SpawnOptions {
     pub is_agents: bool,
 }
 
-/// A subtree that was made, or that so far has records only.
+/// A subtree that was made.
 #[derive(Debug)]
 pub struct MadeSubtree {
     pub known: KnownAgent,
@@ -47,7 +47,7 @@ pub struct MadeSubtree {
 
 /// Makes the records: exclude lines, directories, git's worktree and branch, the identity. The caller holds the
 /// repository's lock. A failure undoes them.
-pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<SpawnJournal>, MadeSubtree)> {
+pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<SpawnJournal>, KnownAgent)> {
     // This comes first, before there is anything that a `git add -A` could stage.
     add_excludes(context.place, &state_lines().chain(plan.exclude.clone()).collect::<Vec<_>>())?;
     let spawner = context.place.require_here()?;
@@ -55,8 +55,6 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<Spa
         files::ignore_itself(spawner)?;
     }
     let spawn = SpawnJournal {
-        v: journal::VERSION,
-        id: plan.agent.id.clone(),
         name: plan.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         path: plan.path.clone(),
         makes_branch: plan.makes_branch,
@@ -64,17 +62,18 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<Spa
         makes_dirs: missing_dirs(&plan.path),
         ran_hook: false,
     };
-    let mut journal = journal::begin(&context.place.shared(), spawn)?;
+    let mut journal = journal::begin(&context.place.shared(), &plan.agent.id, spawn)?;
     match make_records(context, plan, &mut journal) {
-        Ok(worktree) => {
-            let known = KnownAgent::spawned(plan.agent.clone(), worktree);
-            Ok((journal, MadeSubtree { known, mcp_config: PathBuf::new(), warnings: Vec::new() }))
-        }
+        Ok(worktree) => Ok((journal, KnownAgent::spawned(plan.agent.clone(), worktree))),
         Err(failure) => {
             let undone = proc::tidy_up(|| undo::undo(context.place, context.git, journal, LostWorktrees::Undo));
             Err(with_leftovers(failure, &plan.agent.id, undone))
         }
     }
+}
+
+fn nothing_kept(failure: Failure) -> Failure {
+    failure.hint("nothing of the subtree was kept")
 }
 
 /// Makes the new branch.
@@ -83,12 +82,8 @@ fn make_branch(context: &SpawnContext<'_>, plan: &Plan) -> Result<()> {
     let message = format!("branch: Created from {}", plan.base_sha);
     let common_dir = &context.place.common_dir;
     git::require_plain_ref(common_dir, &name)?;
-    let cmd = context.place.common(context.git)?.cmd(common_dir).args(["update-ref", "-m", &message]);
-    let output = cmd.args([&name, &plan.base_sha, &null]).capture()?;
-    if !output.status.success() {
-        return Err(git::failed("update-ref", &output).hint("nothing of the subtree was kept"));
-    }
-    Ok(())
+    let cmd = context.git.common(common_dir)?.cmd(common_dir).args(["update-ref", "-m", &message]);
+    run_git("update-ref", cmd.args([&name, &plan.base_sha, &null])).map(drop).map_err(nothing_kept)
 }
 
 fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJournal<SpawnJournal>) -> Result<Worktree> {
@@ -103,7 +98,7 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
         && let Err(failure) = make_branch(context, plan)
     {
         // Another process made the branch meanwhile, so undoing must not delete it. A signal does not mean that.
-        if SpawnFailure::Git.is_kind_of(&failure) {
+        if SpawnFailure::GIT.is_kind_of(&failure) {
             journal.disown_branch()?;
         }
         return Err(failure);
@@ -120,10 +115,7 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     git.refuse_copied_programs(common_dir, &here.git_dir)?;
     let how = ["worktree", "add", "--quiet", "--no-checkout"];
     let cmd = git.cmd_alone(&here.path).var("GIT_COMMON_DIR", common_dir).args(how).arg(&plan.path).arg(&plan.branch);
-    let output = cmd.capture()?;
-    if !output.status.success() {
-        return Err(git::failed("worktree add", &output).hint("nothing of the subtree was kept"));
-    }
+    run_git("worktree add", cmd).map_err(nothing_kept)?;
     let git_dir = private_dir(&plan.path)
         .ok_or_else(|| Failure::failed(format!("git made no worktree at {}", plan.path.display())))?;
     git.refuse_copied_programs(common_dir, &git_dir)?;
@@ -152,9 +144,10 @@ fn missing_dirs(path: &Path) -> Vec<PathBuf> {
 pub fn finish(
     context: &SpawnContext<'_>,
     start: &StartPoint,
-    (mut journal, mut made): (OpenJournal<SpawnJournal>, MadeSubtree),
+    (mut journal, known): (OpenJournal<SpawnJournal>, KnownAgent),
     options: &SpawnOptions,
 ) -> Result<MadeSubtree> {
+    let mut made = MadeSubtree { known, mcp_config: PathBuf::new(), warnings: Vec::new() };
     match fill(context, start, options, &mut journal, &mut made) {
         Ok(()) => {
             journal.close()?;
@@ -183,10 +176,7 @@ fn fill(
     write_files(git, &worktree)?;
     if options.submodules {
         let cmd = git.fetching(&worktree.path).within(SUBMODULE_DEADLINE);
-        let output = cmd.args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
-        if !output.status.success() {
-            return Err(git::failed("submodule update", &output));
-        }
+        run_git("submodule update", cmd.args(["submodule", "update", "--init", "--recursive", "--quiet"]))?;
     }
     let has_mcp = worktree.path.join(MCP_FILE).symlink_metadata().is_ok();
     files::furnish(context.env, &worktree, &made.known.agent, options.task.as_deref())?;
@@ -220,11 +210,8 @@ fn fill(
 fn write_files(git: &Git, worktree: &Worktree) -> Result<()> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let cmd = git.fetching(&worktree.path).arg("-c").arg(format!("checkout.workers={workers}"));
-    let output = cmd.args(["reset", "--hard", "--quiet"]).capture()?;
-    match output.status.success() {
-        true => proc::check_interrupt(),
-        false => Err(git::failed("reset --hard", &output)),
-    }
+    run_git("reset --hard", cmd.args(["reset", "--hard", "--quiet"]))?;
+    proc::check_interrupt()
 }
 
 /// Runs the repository's post-checkout hook. Its output goes to stderr. If an agent asks, the set-up commands of a commit
@@ -261,16 +248,16 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
 
 /// Whether the main checkout's branch has the commit.
 fn has_landed(context: &SpawnContext<'_>, sha: &str) -> Result<bool> {
-    let place = context.place;
-    let cmd = place.common(context.git)?.cmd(&place.common_dir).args(["merge-base", "--is-ancestor", sha, "HEAD"]);
+    let common_dir = &context.place.common_dir;
+    let cmd = context.git.common(common_dir)?.cmd(common_dir).args(["merge-base", "--is-ancestor", sha, "HEAD"]);
     Ok(cmd.capture()?.status.success())
 }
 
 /// Makes a seat: its files first, then the record by which it counts. The caller holds the repository's lock.
-pub fn seat(context: &SpawnContext<'_>, seated: &KnownAgent, task: Option<&[u8]>) -> Result<SeatFiles> {
+pub fn seat(context: &SpawnContext<'_>, seated: &KnownAgent, task: Option<&[u8]>) -> Result<PathBuf> {
     add_excludes(context.place, &state_lines().collect::<Vec<_>>())?;
-    let paths = files::seat(context.env, seated, task)?;
+    let mcp_config = files::seat(context.env, seated, task)?;
     Spool::new(&context.place.shared(), &seated.agent.id).unbury()?;
     seated.agent.save(&layout::seat_file(&seated.worktree.git_dir, &seated.agent.slug))?;
-    Ok(paths)
+    Ok(mcp_config)
 }

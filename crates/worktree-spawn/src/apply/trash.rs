@@ -6,9 +6,10 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git};
-use shopfloor_core::proc::Output;
+use shopfloor_core::proc::Cmd;
 
 use crate::facts::history::commit_cmd;
+use crate::facts::repository::run_git;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
 
@@ -16,13 +17,13 @@ use crate::place::Place;
 pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<String> {
     let dir = &known.worktree.path;
     let git = &known.worktree.git(git, place)?;
-    let head = stdout("rev-parse", git.cmd_alone(dir).args(["rev-parse", "HEAD"]).capture()?)?;
+    let head = stdout("rev-parse", git.cmd_alone(dir).args(["rev-parse", "HEAD"]))?;
     let mut parents = vec![head.clone()];
     // The staged version may be another one. In a conflict there is no tree of it.
     let staged = git.cmd_alone(dir).arg("write-tree").capture()?;
     if staged.status.success() {
-        let tree = stdout("write-tree", staged)?;
-        parents.push(stdout("commit-tree", commit_cmd(git, dir, &[&tree, "-p", &head, "-m", "index"]).capture()?)?);
+        let tree = String::from_utf8_lossy(&staged.stdout).trim().to_owned();
+        parents.push(stdout("commit-tree", commit_cmd(git, dir, &[&tree, "-p", &head, "-m", "index"]))?);
     }
     for sha in held_by_operations(&known.worktree.git_dir)? {
         let commit = format!("{sha}^{{commit}}");
@@ -38,16 +39,13 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
         args.extend(["-p", parent.as_str()]);
     }
     args.extend(["-m", &message]);
-    let commit = stdout("commit-tree", commit_cmd(git, dir, &args).capture()?)?;
+    let commit = stdout("commit-tree", commit_cmd(git, dir, &args))?;
     keep_commit(env, git, place, known, &commit)
 }
 
 /// The output of a git command that must succeed.
-fn stdout(command: &str, output: Output) -> Result<String> {
-    if !output.status.success() {
-        return Err(git::failed(command, &output));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+fn stdout(command: &str, cmd: Cmd) -> Result<String> {
+    Ok(String::from_utf8_lossy(&run_git(command, cmd)?).trim().to_owned())
 }
 
 /// The tree of all files that are not ignored, written through an index of its own.
@@ -56,15 +54,15 @@ fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
     let index = git.own_index()?;
     let with_index = |args: &[&str]| {
         let cmd = git.cmd_alone(dir).var("GIT_INDEX_FILE", index.path());
-        cmd.args(args.iter().copied()).capture()
+        stdout(args[0], cmd.args(args.iter().copied()))
     };
-    stdout("read-tree", with_index(&["read-tree", "HEAD"])?)?;
+    with_index(&["read-tree", "HEAD"])?;
     // git must not enter repositories inside, because an agent may have written their configuration.
     let inner = git.inner(dir)?;
     let not = inner.iter().map(|path| format!(":(top,exclude,literal){}", path.to_string_lossy()));
     let add: Vec<String> = ["add", "-A", "--", ":/"].into_iter().map(str::to_owned).chain(not).collect();
-    stdout("add", with_index(&add.iter().map(String::as_str).collect::<Vec<_>>())?)?;
-    stdout("write-tree", with_index(&["write-tree"])?)
+    with_index(&add.iter().map(String::as_str).collect::<Vec<_>>())?;
+    with_index(&["write-tree"])
 }
 
 /// Keeps the commit of a lost worktree whose HEAD is detached.
@@ -84,12 +82,9 @@ pub fn keep_commit(env: &Env, git: &Git, place: &Place, known: &KnownAgent, comm
     // The ref must be new, so that nothing kept earlier is replaced.
     let null = "0".repeat(commit.len());
     git::require_plain_ref(&place.common_dir, &name)?;
-    let git = place.common(git)?;
-    let output = git.cmd(&place.common_dir).args(["update-ref", &name, commit, &null]).capture()?;
-    if !output.status.success() {
-        let failure = git::failed("update-ref", &output);
-        return Err(Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure });
-    }
+    let git = git.common(&place.common_dir)?;
+    let kept = run_git("update-ref", git.cmd(&place.common_dir).args(["update-ref", &name, commit, &null]));
+    kept.map_err(|failure| Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure })?;
     Ok(name)
 }
 

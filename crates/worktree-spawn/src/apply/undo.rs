@@ -2,7 +2,7 @@
 //! there is more in it than a spawn writes, it stays and counts as made.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use shopfloor_core::agents::GEMINI_PROJECT;
 use shopfloor_core::error::{Failure, Result};
@@ -17,7 +17,7 @@ use crate::identity::{Agent, new_uid};
 use crate::journal::{OpenJournal, SpawnJournal};
 use crate::known_agent::{IGNORE_FILE, MCP_FILE, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE};
 use crate::layout;
-use crate::place::Place;
+use crate::place::{Place, is_same};
 
 /// The files that git and this tool write into a new worktree.
 const OURS: [&str; 8] =
@@ -69,9 +69,9 @@ struct WorktreeRecord {
 
 /// Finds the record that the spawn made: it is on the spawn's branch and has the spawn's agent. A spawn that was killed
 /// before it wrote its agent left a worktree without files.
-fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecord>> {
+fn record_of(place: &Place, open: &OpenJournal<SpawnJournal>) -> Result<Option<WorktreeRecord>> {
     let admin = place.common_dir.join("worktrees");
-    let head = format!("ref: refs/heads/{}", spawn.id);
+    let head = format!("ref: refs/heads/{}", open.id);
     for name in fs::list(&admin)? {
         let dir = admin.join(name);
         let text = fs::read_no_follow(&dir.join("HEAD")).unwrap_or_default().unwrap_or_default();
@@ -80,8 +80,8 @@ fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecor
         let found = WorktreeDir::open(&path, &dir)?;
         let is_bare = || fs::list(&path).is_ok_and(|names| names.iter().all(|name| name == ".git"));
         let is_its = match Agent::load(&layout::identity_file(&dir)) {
-            Ok(Some(agent)) => agent.id == spawn.id,
-            Ok(None) => is_same(&path, &spawn.path) || (found.is_some() && is_bare()),
+            Ok(Some(agent)) => agent.id == open.id,
+            Ok(None) => is_same(&path, &open.entry.path) || (found.is_some() && is_bare()),
             Err(_) => false,
         };
         if is_its {
@@ -96,7 +96,7 @@ fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecor
 pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: LostWorktrees) -> Result<UndoneSpawn> {
     let spawn = open.entry.clone();
     let is_own = !spawn.path.as_os_str().is_empty();
-    let mut entry = record_of(place, &spawn)?;
+    let mut entry = record_of(place, &open)?;
     let mut undone = UndoneSpawn::Undone(None);
     let worktree = entry.as_mut().and_then(|entry| entry.found.take());
     match (&entry, worktree) {
@@ -104,7 +104,7 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
             return Ok(UndoneSpawn::Astray(entry.path.clone()));
         }
         (Some(entry), Some(worktree)) => {
-            if (!is_own || spawn.ran_hook) && is_used(place, git, &spawn, entry)? {
+            if (!is_own || spawn.ran_hook) && is_used(place, git, &open, entry)? {
                 open.close()?;
                 return Ok(UndoneSpawn::Kept(entry.path.clone()));
             }
@@ -130,11 +130,11 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
     if spawn.makes_branch {
         // A git that was killed while it made the branch leaves its lock, which no other process uses.
         let heads = place.common_dir.join("refs/heads");
-        if heads.canonicalize().is_ok_and(|real| real == heads) && !spawn.id.contains('/') {
-            fs::remove(&heads.join(format!("{}.lock", spawn.id)))?;
+        if heads.canonicalize().is_ok_and(|real| real == heads) && !open.id.contains('/') {
+            fs::remove(&heads.join(format!("{}.lock", open.id)))?;
         }
     }
-    take_back(place, git, &spawn, entry.as_ref())?;
+    take_back(place, git, &open, entry.as_ref())?;
     open.close()?;
     if let Some(entry) = &entry {
         // What is empty now was made for the worktree.
@@ -147,9 +147,10 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
 
 /// Whether somebody moved, ran or locked the worktree, committed, or has more in it than a spawn writes. A journal may be
 /// forged: what anybody has used stays.
-fn is_used(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
+fn is_used(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: &WorktreeRecord) -> Result<bool> {
+    let spawn = &open.entry;
     let is_moved = !spawn.name.is_empty() && entry.path.file_name() != Some(OsStr::new(&spawn.name));
-    if is_moved || agent_run::load(&place.shared(), &spawn.id)?.is_some() || entry.dir.join("locked").exists() {
+    if is_moved || agent_run::load(&place.shared(), &open.id)?.is_some() || entry.dir.join("locked").exists() {
         return Ok(true);
     }
     let git = &git.guarded(&place.common_dir, &entry.path)?;
@@ -163,9 +164,8 @@ fn is_used(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecor
 fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
     let index = git.own_index()?;
     let ask = |args: &[&str]| {
-        let cmd = git.cmd_alone(&entry.path).var("GIT_INDEX_FILE", index.path()).args(args.iter().copied());
-        let output = cmd.capture()?;
-        if output.status.success() { Ok(output.stdout) } else { Err(git::failed(args[0], &output)) }
+        let cmd = git.cmd_alone(&entry.path).var("GIT_INDEX_FILE", index.path());
+        repository::run_git(args[0], cmd.args(args.iter().copied()))
     };
     let how =
         ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored", "--ignore-submodules"];
@@ -184,23 +184,20 @@ fn has_staged(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRe
     if !index.exists() {
         return Ok(false);
     }
-    let cmd = place.common(git)?.cmd(&place.common_dir).var("GIT_INDEX_FILE", &index);
+    let cmd = git.common(&place.common_dir)?.cmd(&place.common_dir).var("GIT_INDEX_FILE", &index);
     Ok(!cmd.args(["diff-index", "--cached", "--quiet", &spawn.base_sha, "--"]).capture()?.status.success())
 }
 
-fn is_same(a: &Path, b: &Path) -> bool {
-    a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
-}
-
 /// Removes everything except files: git's record, the branch unless it is checked out, and the directories above.
-fn take_back(place: &Place, git: &Git, spawn: &SpawnJournal, entry: Option<&WorktreeRecord>) -> Result<()> {
+fn take_back(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: Option<&WorktreeRecord>) -> Result<()> {
+    let spawn = &open.entry;
     if let Some(entry) = entry {
         place.remove_state(&entry.dir)?;
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
     if spawn.makes_branch {
         let decided = if spawn.path.as_os_str().is_empty() { Decided::ByJournal } else { Decided::Here };
-        delete_branch(place, git, &spawn.id, &spawn.base_sha, decided)?;
+        delete_branch(place, git, &open.id, &spawn.base_sha, decided)?;
     }
     for dir in spawn.makes_dirs.iter().rev() {
         fs::remove_empty_dir(dir);
@@ -222,20 +219,18 @@ pub enum Decided {
 pub fn delete_branch(place: &Place, git: &Git, id: &str, tip: &str, decided: Decided) -> Result<Option<bool>> {
     let name = format!("refs/heads/{id}");
     git::require_plain_ref(&place.common_dir, &name)?;
-    let git = place.common(git)?;
+    let git = git.common(&place.common_dir)?;
     let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied()).capture();
-    if !ask(&["rev-parse", "--verify", "--quiet", &name])?.status.success() {
-        return Ok(None);
-    }
-    if repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(id)) {
-        return Ok(Some(false));
-    }
+    let is_held = repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(id));
     let is_elsewhere = || -> Result<bool> {
         let refs = ask(&["for-each-ref", "--count=2", "--format=%(refname)", "--contains", tip])?;
         Ok(String::from_utf8_lossy(&refs.stdout).lines().any(|other| other != name))
     };
-    let may_go = decided == Decided::Here || is_elsewhere()?;
-    Ok(Some(may_go && ask(&["update-ref", "-d", &name, tip])?.status.success()))
+    let may_go = !is_held && (decided == Decided::Here || is_elsewhere()?);
+    if may_go && ask(&["update-ref", "-d", &name, tip])?.status.success() {
+        return Ok(Some(true));
+    }
+    Ok(ask(&["rev-parse", "--verify", "--quiet", &name])?.status.success().then_some(false))
 }
 
 /// A failure with what became of the spawn that failed, if anything of it is left.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 
@@ -14,7 +13,7 @@ use crate::event::SpoolEvent;
 use crate::layout;
 use crate::place::Place;
 use crate::spool::{Claim, Spool};
-use crate::watch::{POLL, Signals, WakeCause, Watch};
+use crate::watch::{POLL, Signals, Watch};
 
 // Which events are waited for.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -53,7 +52,6 @@ pub enum WaitOutcome {
 
 /// A wait for events of one session.
 pub struct EventWait<'a> {
-    env: &'a Env,
     place: &'a Place,
     spool: Spool,
     filter: EventFilter,
@@ -79,20 +77,13 @@ struct SpoolScan {
 
 impl<'a> EventWait<'a> {
     /// The watch begins before the first scan, so that an event published in between is seen by one of them.
-    pub fn new(
-        env: &'a Env,
-        place: &'a Place,
-        spool: Spool,
-        filter: EventFilter,
-        signals: Signals,
-    ) -> Result<EventWait<'a>> {
+    pub fn new(place: &'a Place, spool: Spool, filter: EventFilter, signals: Signals) -> Result<EventWait<'a>> {
         spool.create()?;
         let runs = layout::runs_dir(&place.shared());
         fs::create_private_dir(&runs)?;
         let mut watch = Watch::new(signals);
         spool.watched().iter().chain([&runs]).for_each(|dir| watch.dir(dir));
         Ok(EventWait {
-            env,
             place,
             spool,
             filter,
@@ -117,13 +108,13 @@ impl<'a> EventWait<'a> {
             if end.is_some_and(|end| end <= Instant::now()) {
                 return Ok(WaitOutcome::Timeout);
             }
-            let poll = (scan.is_held || self.has_children || self.watch.is_blind()).then(|| Instant::now() + POLL);
-            let now = self.env.later().now;
+            let poll = (scan.is_held || self.has_children || self.watch.is_blind).then(|| Instant::now() + POLL);
+            let now = self.place.env.later().now;
             let due = scan.due.and_then(|due| Duration::try_from(due.duration_since(now)).ok());
             let due = due.map(|wait| Instant::now() + wait + Duration::from_millis(1));
             let until = [end, poll, due].into_iter().flatten().min();
-            if let WakeCause::Signal(signal) = self.watch.sleep(until)? {
-                return Ok(WaitOutcome::Signal(u8::try_from(signal).unwrap_or(0)));
+            if let Some(signal) = self.watch.sleep(until)? {
+                return Ok(WaitOutcome::Signal(signal));
             }
         }
     }
@@ -136,7 +127,7 @@ impl<'a> EventWait<'a> {
                 .hint(format!("wait for those: `worktree-spawn wait --session {heir}`")));
         }
         self.spool.sweep()?;
-        let now = self.env.later().now;
+        let now = self.place.env.later().now;
         for entry in self.spool.entries()? {
             if entry.id <= self.filter.after || self.passed.contains(&entry.id) {
                 continue;
@@ -178,7 +169,7 @@ impl<'a> EventWait<'a> {
             if !is_child || run.ended.is_some() {
                 continue;
             }
-            match runs::report_death(self.env, self.place, &run.agent.id)? {
+            match runs::report_death(&self.place.env, self.place, &run.agent.id)? {
                 Some(_) => any = true,
                 None => self.has_children = true,
             }

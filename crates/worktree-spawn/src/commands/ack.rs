@@ -29,7 +29,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     let mut left = args.uids.clone();
     for spool in spools {
-        left = if ui.is_dry() { spool.lacks(&left)? } else { spool.acknowledge(&left)? };
+        left = if ui.is_dry() { spool.each_of(&left, |_| Ok(()))? } else { spool.acknowledge(&left)? };
     }
     let word = if ui.is_dry() { "would acknowledge" } else { "acknowledged" };
     args.uids.iter().filter(|uid| !left.contains(uid)).for_each(|uid| tell(ui, uid, word));

@@ -66,12 +66,12 @@ fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
     let shared = place.shared();
     let mut findings = Vec::new();
     for id in journal::left_behind::<RemovalJournal>(&shared)? {
-        let (detail, fix) = (format!("the removal of {id} was killed"), format!("finish the removal of {id}"));
-        findings.push(mendable("removals", detail, fix));
+        let fix = format!("finish the removal of {id}");
+        findings.push(mendable("removals", format!("the removal of {id} was killed"), fix));
     }
     for id in journal::left_behind::<SpawnJournal>(&shared)? {
-        let (detail, fix) = (format!("the spawn of {id} was killed"), format!("undo the spawn of {id}"));
-        findings.push(mendable("spawns", detail, fix));
+        let fix = format!("undo the spawn of {id}");
+        findings.push(mendable("spawns", format!("the spawn of {id} was killed"), fix));
     }
     if findings.is_empty() {
         findings.push(Finding::good("spawns", "no spawn or removal was killed"));
@@ -113,7 +113,7 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
             findings.push(Finding::bad("events", detail, fix, None));
         }
     }
-    for known in all.iter().filter(|known| known.is_managed && !known.worktree.is_lost && lacks_files(known)) {
+    for known in all.iter().filter(|known| lacks_files(known)) {
         let id = &known.agent.id;
         let (detail, fix) = (format!("{id} has lost its configuration"), format!("restore the configuration of {id}"));
         findings.push(mendable("files", detail, fix));

@@ -9,6 +9,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::facts::environment::{OPTIONAL, variables};
 use crate::facts::{agents, repository};
+use crate::known_agent::AgentKeys;
 
 /// Print an agent's environment, for `eval`
 ///
@@ -22,8 +23,8 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct EnvAnswer<'a> {
-    id: &'a str,
-    name: &'a str,
+    #[serde(flatten)]
+    agent: AgentKeys<'a>,
     /// The variables by name.
     env: Map<String, Value>,
 }
@@ -36,7 +37,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let variables = variables(&known);
     if ui.is_json() {
         let env = variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        ui.json(&EnvAnswer { id: &known.agent.id, name: &known.agent.slug, env });
+        ui.json(&EnvAnswer { agent: known.keys(), env });
         return Ok(Exit::Done);
     }
     let unset = OPTIONAL.iter().filter(|name| variables.iter().all(|(set, _)| set != *name)).chain(LOCAL_VARS);

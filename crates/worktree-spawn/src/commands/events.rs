@@ -10,7 +10,7 @@ use shopfloor_core::ui::Ui;
 use super::shared_args::SessionArgs;
 use crate::facts::repository;
 use crate::spool::{self, Spool};
-use crate::watch::{POLL, Signals, WakeCause, Watch};
+use crate::watch::{POLL, Signals, Watch};
 
 /// Print the events that wait, and leave them where they are
 #[derive(clap::Args, Clone, Debug)]
@@ -32,17 +32,13 @@ pub struct Args {
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let since = args.since.as_deref().map(|text| Since::parse(text, env.now)).transpose()?;
     let place = repository::find(env)?;
-    if args.all {
-        for spool in spool::all(&place.shared())? {
-            print(ui, &spool, since.unwrap_or(Since::All), 0)?;
-        }
-        return Ok(Exit::Done);
-    }
-    let spool = args.session.spool(&place)?;
     if args.follow {
-        return follow(ui, &spool, since);
+        return follow(ui, &args.session.spool(&place)?, since);
     }
-    print(ui, &spool, since.unwrap_or(Since::All), 0)?;
+    let spools = if args.all { spool::all(&place.shared())? } else { vec![args.session.spool(&place)?] };
+    for spool in spools {
+        print(ui, &spool, since.unwrap_or(Since::All))?;
+    }
     Ok(Exit::Done)
 }
 
@@ -56,7 +52,7 @@ fn follow(ui: &Ui, spool: &Spool, since: Option<Since>) -> Result<Exit> {
     spool.watched().iter().for_each(|dir| watch.dir(dir));
     let mut after = match since {
         None => spool.entries()?.last().map_or(0, |entry| entry.id),
-        Some(since) => print(ui, spool, since, 0)?,
+        Some(since) => print(ui, spool, since)?,
     };
     loop {
         let seen = after;
@@ -64,24 +60,24 @@ fn follow(ui: &Ui, spool: &Spool, since: Option<Since>) -> Result<Exit> {
             if let Some(event) = spool.read_moved(&entry)?
                 && let Some(signal) = watch.write(|| ui.json(&event.answer()))
             {
-                return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+                return Ok(Exit::Signal(signal));
             }
             after = entry.id;
         }
         if ui.is_unheard() {
             return Ok(Exit::Done);
         }
-        let until = if watch.is_blind() { Some(Instant::now() + POLL) } else { None };
-        if let WakeCause::Signal(signal) = watch.sleep(until)? {
-            return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+        let until = watch.is_blind.then(|| Instant::now() + POLL);
+        if let Some(signal) = watch.sleep(until)? {
+            return Ok(Exit::Signal(signal));
         }
     }
 }
 
-/// Prints the events that are not acknowledged and have a higher number than `after`. Returns the highest number.
-fn print(ui: &Ui, spool: &Spool, since: Since, after: u64) -> Result<u64> {
-    let mut last = after;
-    for entry in spool.entries()?.into_iter().filter(|entry| entry.id > after) {
+/// Prints the events that are not acknowledged. Returns the highest number.
+fn print(ui: &Ui, spool: &Spool, since: Since) -> Result<u64> {
+    let mut last = 0;
+    for entry in spool.entries()? {
         last = entry.id;
         if let Some(event) = spool.read_moved(&entry)?
             && since.takes(event.id(), event.time())

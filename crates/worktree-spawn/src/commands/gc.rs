@@ -1,10 +1,8 @@
 //! `gc`: remove agents that have ended and left nothing, and say why the others stay.
 
-use std::path::Path;
-
 use serde::Serialize;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -14,7 +12,7 @@ use crate::apply::{records, recover, remove, runs};
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
-use crate::known_agent::KnownAgent;
+use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::plan::removal::{AgentRemoval, RemovalRequest, has_ended, is_collectable, plan};
 use crate::settings::Settings;
 
@@ -26,37 +24,20 @@ use crate::settings::Settings;
 #[command(after_help = "Example:\n  worktree-spawn gc --dry-run")]
 pub struct Args {}
 
-/// What became of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum GcAction {
-    Kept,
-    WouldRemove,
-    Removed,
-}
-
-impl GcAction {
-    fn text(self) -> &'static str {
-        match self {
-            GcAction::Kept => "kept",
-            GcAction::WouldRemove => "would remove",
-            GcAction::Removed => "removed",
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct GcAnswer<'a> {
-    id: &'a str,
-    name: &'a str,
-    path: &'a Path,
-    worktree: &'a Path,
-    action: GcAction,
+    #[serde(flatten)]
+    agent: AgentKeys<'a>,
+    action: &'a str,
     why: Option<&'a str>,
 }
 
 /// Why an agent stays.
 type Reason = String;
+
+fn reason(failure: Failure) -> Reason {
+    failure.to_string()
+}
 
 pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let is_dry = ui.is_dry();
@@ -84,21 +65,20 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
         // looked at again.
         let done = match verdict(&inspection, known, &left) {
             Err(why) => Err(why),
-            Ok(_) if is_dry => Ok(GcAction::WouldRemove),
-            Ok(removal) => collect(ui, &inspection, known, &removal).map(|()| GcAction::Removed),
+            Ok(_) if is_dry => Ok("would_remove"),
+            Ok(removal) => collect(ui, &inspection, known, &removal).map(|()| "removed"),
         };
         if done.is_ok() {
             left.retain(|other| other.agent.id != known.agent.id);
         }
-        let action = *done.as_ref().unwrap_or(&GcAction::Kept);
+        let action = *done.as_ref().unwrap_or(&"kept");
         let (id, why) = (&known.agent.id, done.err());
         if ui.is_json() {
-            let (name, path) = (&known.agent.slug, &known.worktree.path);
-            ui.json(&GcAnswer { id, name, path, worktree: path, action, why: why.as_deref() });
+            ui.json(&GcAnswer { agent: known.keys(), action, why: why.as_deref() });
         } else if let Some(why) = why {
-            ui.note(format!("{} {id}: {why}", action.text()));
+            ui.note(format!("{action} {id}: {why}"));
         } else {
-            ui.done(format!("{} {}", action.text(), printable(id)));
+            ui.done(format!("{} {}", action.replace('_', " "), printable(id)));
         }
     }
     Ok(Exit::Done)
@@ -117,13 +97,12 @@ fn verdict(
     if here && known.agent.kind == AgentKind::Subtree {
         return Err("this command runs in it".into());
     }
-    let text = |failure: shopfloor_core::error::Failure| failure.to_string();
     // Git is asked only about agents that may go.
-    let liveness = runs::worktree_liveness(inspection, known, all).map_err(text)?;
+    let liveness = runs::worktree_liveness(inspection, known, all).map_err(reason)?;
     has_ended(liveness)?;
-    let condition = condition(inspection, known, all, liveness).map_err(text)?;
+    let condition = condition(inspection, known, all, liveness).map_err(reason)?;
     is_collectable(&condition)?;
-    plan(condition, RemovalRequest::default()).map_err(text)
+    plan(condition, RemovalRequest::default()).map_err(reason)
 }
 
 /// Removes an agent, unless a second look under the lock finds a reason why it stays.
@@ -134,13 +113,8 @@ fn collect(
     removal: &AgentRemoval,
 ) -> std::result::Result<(), Reason> {
     let Inspection { env, place, git, .. } = *inspection;
-    let remove = || -> Result<std::result::Result<(), Reason>> {
-        remove::take_leave(env, place, removal)?.iter().for_each(|note| ui.note(note));
-        let lock = records::lock(place)?;
-        Ok(match verdict(inspection, known, &agents::all(place)?) {
-            Ok(removal) => remove::remove(env, place, git, &removal, &lock).map(drop).map_err(|f| f.to_string()),
-            Err(why) => Err(why),
-        })
-    };
-    remove().unwrap_or_else(|failure| Err(failure.to_string()))
+    remove::run_pre_remove(env, place, removal).map_err(reason)?.iter().for_each(|note| ui.note(note));
+    let lock = records::lock(place).map_err(reason)?;
+    let removal = verdict(inspection, known, &agents::all(place).map_err(reason)?)?;
+    remove::remove(env, place, git, &removal, &lock).map(drop).map_err(reason)
 }

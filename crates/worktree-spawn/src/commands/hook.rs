@@ -7,18 +7,17 @@ use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Options, Ui};
 
 use super::remove;
 use super::shared_args::CallerArgs;
-use super::subtree::{self, IfExists};
-use crate::agent_program::{LAST_MESSAGE_KEYS, TURN_HOOKS};
+use super::subtree;
 use crate::apply::post;
 use crate::event::{EventDraft, EventStatus};
 use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
 use crate::place::Place;
+use crate::plan::spawn::{IfExists, SpawnRequest};
 use crate::tool::TOOL;
 
 /// Answer an agent program's hooks, which send JSON on stdin
@@ -44,6 +43,12 @@ pub enum AgentHook {
     #[command(after_help = "Example:\n  echo '{\"worktree_path\": \"/path\"}' | worktree-spawn hook worktree-remove")]
     WorktreeRemove,
 }
+
+/// The hooks by which any program says that a turn ended.
+const TURN_HOOKS: [&str; 3] = ["Stop", "SubagentStop", "AfterAgent"];
+
+/// The keys in a hook's JSON that may hold the agent's last message.
+const LAST_MESSAGE_KEYS: [&str; 2] = ["last_assistant_message", "prompt_response"];
 
 /// How many characters of an agent's last message go into an event.
 const EXCERPT: usize = 2000;
@@ -104,8 +109,6 @@ fn worker_exit(ui: &Ui, env: &Env, named: Option<&str>) -> Result<()> {
         kind: "worker_idle".into(),
         status: EventStatus::Info,
         message,
-        branch: caller.worktree.branch.clone(),
-        head: repository::head(&Git::find(env)?, &caller.worktree).unwrap_or_default(),
         more: vec![("hook", event.into())],
     };
     if ui.is_dry() {
@@ -121,7 +124,9 @@ fn create(ui: &Ui, env: &Env) -> Result<Exit> {
         let name = text(&input, "name").or(text(&input, "worktree_name"));
         let name = name.ok_or_else(|| Failure::malformed("the agent program's input has no `name`"))?;
         let place = repository::find(&env)?;
-        let args = subtree::Args { name: name.to_owned(), if_exists: IfExists::Return, ..subtree::Args::default() };
+        let name = name.to_owned();
+        let request = SpawnRequest { name, if_exists: IfExists::Return, ..SpawnRequest::default() };
+        let args = subtree::Args { request, ..subtree::Args::default() };
         Ok(subtree::spawn(ui, &env, &place, &args)?.known.worktree.path)
     };
     match create() {
@@ -150,7 +155,7 @@ fn remove_named(ui: &Ui, env: &Env) -> Result<()> {
         || known.agent.parent.is_none()
         || known.worktree.path.canonicalize().ok() != path.canonicalize().ok()
     {
-        return Err(SpawnFailure::Unmanaged
+        return Err(SpawnFailure::UNMANAGED
             .refuse(format!("{} was not spawned by worktree-spawn", path.display()))
             .hint("remove it with `git worktree remove`"));
     }

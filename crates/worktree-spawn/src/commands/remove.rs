@@ -1,7 +1,5 @@
 //! `remove`: remove an agent's worktree or seat if nothing is lost.
 
-use std::path::Path;
-
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -16,7 +14,7 @@ use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
 use crate::identity::AgentKind;
-use crate::known_agent::KnownAgent;
+use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::place::Place;
 use crate::plan::removal::{AgentRemoval, RemovalRequest, plan};
 use crate::settings::Settings;
@@ -39,28 +37,11 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct RemoveAnswer<'a> {
-    id: &'a str,
-    name: &'a str,
-    path: &'a Path,
-    worktree: &'a Path,
+    #[serde(flatten)]
+    agent: AgentKeys<'a>,
     removed: bool,
-    deleted_branch: Option<&'a str>,
-    trash: Option<&'a str>,
-    notes: &'a [String],
-}
-
-fn answer<'a>(removal: &'a AgentRemoval, outcome: &'a RemovalOutcome, removed: bool) -> RemoveAnswer<'a> {
-    let known = &removal.condition.known;
-    RemoveAnswer {
-        id: &known.agent.id,
-        name: &known.agent.slug,
-        path: &known.worktree.path,
-        worktree: &known.worktree.path,
-        removed,
-        deleted_branch: outcome.deleted_branch.as_deref(),
-        trash: outcome.trash.as_deref(),
-        notes: &outcome.notes,
-    }
+    #[serde(flatten)]
+    outcome: &'a RemovalOutcome,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -74,7 +55,11 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let settings = Settings::load(env, &place.home, &[])?;
     let inspection = Inspection { env, place, git: &git, probe: settings.probe.as_ref(), deaths: Deaths::of(ui) };
     if ui.is_dry() {
-        plan_all(&inspection, args)?.iter().for_each(|removal| preview(ui, removal));
+        for removal in plan_all(&inspection, args)? {
+            let deleted_branch = removal.deletes.as_ref().map(|(name, _)| name.clone());
+            let notes = removal.note.iter().cloned().collect();
+            print(ui, &removal, &RemovalOutcome { deleted_branch, trash: None, notes });
+        }
         return Ok(Exit::Done);
     }
     let mut lock = records::lock(place)?;
@@ -83,7 +68,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     // The other tools are asked without the lock, and afterwards everything is checked again.
     drop(lock);
     for removal in &removals {
-        remove::take_leave(env, place, removal)?.iter().for_each(|note| ui.note(note));
+        remove::run_pre_remove(env, place, removal)?.iter().for_each(|note| ui.note(note));
     }
     lock = records::lock(place)?;
     removals = plan_all(&inspection, args)?;
@@ -92,7 +77,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
         if !is_one {
             // Removing the others took some time, so changes made meanwhile are taken in, too.
             drop(lock);
-            remove::take_leave(env, place, &removal)?.iter().for_each(|note| ui.note(note));
+            remove::run_pre_remove(env, place, &removal)?.iter().for_each(|note| ui.note(note));
             lock = records::lock(place)?;
             let known = agents::require(place, &removal.condition.known.agent.id)?;
             removal = plan_one(&inspection, args, &known, &agents::all(place)?)?;
@@ -103,40 +88,31 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Tells what was done, or in a dry run what would be.
 fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
     let known = &removal.condition.known;
     if ui.is_json() {
-        ui.json(&answer(removal, outcome, true));
+        ui.json(&RemoveAnswer { agent: known.keys(), removed: !ui.is_dry(), outcome });
         return;
     }
-    match &outcome.trash {
-        Some(trash) => ui.line(printable(trash)),
-        None => ui.done(format!("removed {}", printable(&known.agent.id))),
+    let id = printable(&known.agent.id);
+    if ui.is_dry() {
+        ui.line(format!("would remove {id} at {}", printable(&known.worktree.path.to_string_lossy())));
+        if removal.keeps_trash {
+            ui.line(format!("would keep what it has under refs/shopfloor/trash/{id}/"));
+        }
+    } else {
+        match &outcome.trash {
+            Some(trash) => ui.line(printable(trash)),
+            None => ui.done(format!("removed {id}")),
+        }
     }
-    if let Some(branch) = &outcome.deleted_branch {
-        ui.note(format!("deleted the branch {branch}, all of which is merged or kept"));
+    match &outcome.deleted_branch {
+        Some(branch) if ui.is_dry() => ui.line(format!("would delete the branch {}", printable(branch))),
+        Some(branch) => ui.note(format!("deleted the branch {branch}, all of which is merged or kept")),
+        None => {}
     }
     outcome.notes.iter().for_each(|note| ui.note(note));
-}
-
-fn preview(ui: &Ui, removal: &AgentRemoval) {
-    let known = &removal.condition.known;
-    let (id, path) = (&known.agent.id, &known.worktree.path);
-    let branch = removal.deletes.as_ref().map(|(name, _)| name.as_str());
-    if ui.is_json() {
-        let deleted_branch = branch.map(str::to_owned);
-        let notes = removal.note.iter().cloned().collect();
-        ui.json(&answer(removal, &RemovalOutcome { deleted_branch, notes, trash: None }, false));
-        return;
-    }
-    ui.line(format!("would remove {} at {}", printable(id), printable(&path.to_string_lossy())));
-    if removal.keeps_trash {
-        ui.line(format!("would keep what it has under refs/shopfloor/trash/{}/", printable(id)));
-    }
-    if let Some(branch) = branch {
-        ui.line(format!("would delete the branch {}", printable(branch)));
-    }
-    removal.note.iter().for_each(|note| ui.note(note));
 }
 
 /// Plans all removals in order, or refuses them all.
@@ -158,7 +134,7 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
         let inside: Vec<String> =
             inside.map(|other| format!("  {} at {}", other.agent.id, other.worktree.path.display())).collect();
         if !args.recursive && !inside.is_empty() {
-            return Err(SpawnFailure::Nested
+            return Err(SpawnFailure::NESTED
                 .refuse(format!("there are worktrees inside {}", target.worktree.path.display()))
                 .details(inside)
                 .hint("remove those first, or all of them with `worktree-spawn remove --recursive`"));
@@ -177,7 +153,7 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
     for known in &going {
         let is_here = place.here.as_ref().is_some_and(|here| here.path == known.worktree.path);
         if is_here && known.agent.kind == AgentKind::Subtree {
-            return Err(SpawnFailure::Here
+            return Err(SpawnFailure::HERE
                 .refuse(format!("this command runs in {}", known.worktree.path.display()))
                 .hint("run it from another worktree, because this directory would be deleted"));
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::{Git, LOCAL_VARS};
+use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
@@ -19,7 +19,7 @@ use crate::event::{EventDraft, EventStatus, completion};
 use crate::facts::environment::{OPTIONAL, variables};
 use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
-use crate::known_agent::KnownAgent;
+use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::place::Place;
 
 /// Run an agent's command in its worktree, and report to its parent how it ended
@@ -39,9 +39,8 @@ pub struct Args {
 /// What a dry run would run, and where.
 #[derive(Serialize)]
 struct RunAnswer<'a> {
-    id: &'a str,
-    name: &'a str,
-    worktree: &'a Path,
+    #[serde(flatten)]
+    agent: AgentKeys<'a>,
     command: &'a str,
 }
 
@@ -53,11 +52,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let id = &args.id;
     if ui.is_dry() {
         let command = args.command.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
-        let (agent, worktree) = (&known.agent, &known.worktree.path);
         match ui.is_json() {
-            true => ui.json(&RunAnswer { id: &agent.id, name: &agent.slug, worktree, command: &command }),
+            true => ui.json(&RunAnswer { agent: known.keys(), command: &command }),
             false => {
-                let worktree = printable(&worktree.to_string_lossy());
+                let worktree = printable(&known.worktree.path.to_string_lossy());
                 ui.line(format!("would run {} as {} in {worktree}", printable(&command), printable(id)));
             }
         }
@@ -69,23 +67,22 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         None => {
             let shown = name.to_string_lossy();
             let what = if shown.contains('/') { "is not a program" } else { "is not on the PATH" };
-            Err(SpawnFailure::NotFound
+            Err(SpawnFailure::NOT_FOUND
                 .with(Exit::Failed, format!("`{shown}` {what}"))
                 .hint("name a program that is there, after `--`"))
         }
     };
-    let ended = match ended {
-        Ok(ended) => ended,
-        Err(failure) => {
-            report_end(env, &place, &known, &active, Status::Exited(127))?;
-            active.end(env, Status::Exited(127))?;
-            return Err(failure);
-        }
+    let (ended, failure) = match ended {
+        Ok(ended) => (ended, None),
+        Err(failure) => (Status::Exited(127), Some(failure)),
     };
     // If the end could not be reported, the next command that looks reports a death. This command ends as the agent's
     // did.
     if let Err(failure) = report_end(env, &place, &known, &active, ended).and_then(|()| active.end(env, ended)) {
         ui.warn(format!("could not report how {id} ended: {failure}"));
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     if let Status::Signalled(signal) = ended {
         ui.detail(format!("{id} was ended by signal {signal}"));
@@ -130,15 +127,7 @@ fn report_end(env: &Env, place: &Place, known: &KnownAgent, active: &ActiveRun, 
         }
     };
     // The agent may have switched branches meanwhile.
-    let current = agents::require(place, &known.agent.id);
-    let branch = current.map_or(known.worktree.branch.clone(), |known| known.worktree.branch);
-    let draft = EventDraft {
-        kind: kind.to_owned(),
-        status,
-        message,
-        branch,
-        head: repository::head(&Git::find(env)?, &known.worktree).unwrap_or_default(),
-        more: vec![more],
-    };
-    post::send(env, place, known, draft, Some(&active.run.key())).map(drop)
+    let current = agents::require(place, &known.agent.id).unwrap_or_else(|_| known.clone());
+    let draft = EventDraft { kind: kind.to_owned(), status, message, more: vec![more] };
+    post::send(env, place, &current, draft, Some(&active.run.key())).map(drop)
 }

@@ -13,8 +13,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::launch;
 use crate::failure::SpawnFailure;
-use crate::identity::AgentKind;
-use crate::known_agent::KnownAgent;
+use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::settings::Settings;
 
 /// The task of an agent.
@@ -29,7 +28,7 @@ pub struct TaskArgs {
 }
 
 impl TaskArgs {
-    /// Reads the task.
+    /// Reads the task. Exit 2 for one that is empty, not UTF-8, or has a NUL byte.
     pub fn read(&self, ui: &Ui, env: &Env) -> Result<Option<Vec<u8>>> {
         let task = match (&self.task, &self.task_file) {
             (None, None) => return Ok(None),
@@ -39,26 +38,21 @@ impl TaskArgs {
             (None, Some(file)) => {
                 let path = env.cwd.join(file);
                 fs::read_text(&path)?.ok_or_else(|| {
-                    SpawnFailure::NotFound
+                    SpawnFailure::NOT_FOUND
                         .with(Exit::Bad, format!("there is no task file {}", path.display()))
                         .hint("name a file that is there, `-` for stdin, or give the text with `--task`")
                 })?
             }
         };
-        checked_task(task).map(Some)
+        let text = std::str::from_utf8(&task).map_err(|_| Failure::malformed("the task is not UTF-8"))?;
+        if text.contains('\0') {
+            return Err(Failure::malformed("the task contains a NUL byte"));
+        }
+        if text.trim().is_empty() {
+            return Err(Failure::usage("the task is empty").hint("leave `--task` out, or say what is to be done"));
+        }
+        Ok(Some(task))
     }
-}
-
-/// A task that an agent can read. Exit 2 for one that is empty, not UTF-8, or has a NUL byte.
-fn checked_task(task: Vec<u8>) -> Result<Vec<u8>> {
-    let text = std::str::from_utf8(&task).map_err(|_| Failure::malformed("the task is not UTF-8"))?;
-    if text.contains('\0') {
-        return Err(Failure::malformed("the task contains a NUL byte"));
-    }
-    if text.trim().is_empty() {
-        return Err(Failure::usage("the task is empty").hint("leave `--task` out, or say what is to be done"));
-    }
-    Ok(task)
 }
 
 /// Whether and how the agent is started.
@@ -85,7 +79,6 @@ impl LaunchArgs {
 pub struct Spawned {
     pub known: KnownAgent,
     pub created: bool,
-    pub config: PathBuf,
     pub mcp_config: PathBuf,
     pub warnings: Vec<String>,
     /// What failed after the agent was made.
@@ -95,20 +88,14 @@ pub struct Spawned {
 /// A spawned agent as scripts read it.
 #[derive(Serialize)]
 pub struct SpawnAnswer<'a> {
-    id: &'a str,
-    kind: AgentKind,
+    #[serde(flatten)]
+    agent: AgentKeys<'a>,
     slug: &'a str,
-    name: &'a str,
-    path: &'a Path,
-    worktree: &'a Path,
-    birth_branch: Option<&'a str>,
-    parent: Option<&'a str>,
-    level: u64,
     base_sha: Option<&'a str>,
     commit: Option<&'a str>,
     created: bool,
     task_file: Option<PathBuf>,
-    config: &'a Path,
+    config: PathBuf,
     mcp_config: Option<&'a Path>,
     warnings: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,20 +106,13 @@ impl Spawned {
     pub fn answer(&self) -> SpawnAnswer<'_> {
         let agent = &self.known.agent;
         SpawnAnswer {
-            id: &agent.id,
-            kind: agent.kind,
+            agent: self.known.keys(),
             slug: &agent.slug,
-            name: &agent.slug,
-            path: &self.known.worktree.path,
-            worktree: &self.known.worktree.path,
-            birth_branch: agent.birth_branch.as_deref(),
-            parent: agent.parent.as_deref(),
-            level: agent.level,
             base_sha: agent.base_sha.as_deref(),
             commit: agent.base_sha.as_deref(),
             created: self.created,
             task_file: Some(self.known.task_file()).filter(|file| file.exists()),
-            config: &self.config,
+            config: self.known.config_file(),
             mcp_config: Some(self.mcp_config.as_path()).filter(|path| !path.as_os_str().is_empty()),
             warnings: &self.warnings,
             error: self.failure.as_ref().map(Failure::to_json),
@@ -142,26 +122,20 @@ impl Spawned {
     /// Starts the agent. If there is no launcher, warns with the command that starts it, so that nobody waits for an
     /// agent that does not run.
     pub fn launch(&mut self, ui: &Ui, env: &Env, settings: &Settings) {
-        match launch::launch(env, settings, &self.known) {
-            Ok(true) => {
-                let agent = settings.agent.as_str();
-                if settings.is_preset(agent) && proc::find(env, agent).is_none() {
-                    let warning = format!(
-                        "{agent} is not on the PATH here, so it may not start; `worktree-spawn list` shows how it ends"
-                    );
-                    ui.warn(&warning);
-                    self.warnings.push(warning);
-                }
+        let (id, agent) = (&self.known.agent.id, settings.agent.as_str());
+        let warning = match launch::launch(env, settings, &self.known) {
+            Ok(true) if settings.is_preset(agent) && proc::find(env, agent).is_none() => {
+                format!("{agent} is not on the PATH here, so it may not start; `worktree-spawn list` shows how it ends")
             }
+            Ok(true) => return,
             Ok(false) => {
                 let line = launch::run_line(env, settings, &self.known).unwrap_or_default();
-                let id = &self.known.agent.id;
-                let warning = format!("no launcher is set, so {id} is not started; start it with `{line}`");
-                ui.warn(&warning);
-                self.warnings.push(warning);
+                format!("no launcher is set, so {id} is not started; start it with `{line}`")
             }
-            Err(failure) => self.failure = Some(failure),
-        }
+            Err(failure) => return self.failure = Some(failure),
+        };
+        ui.warn(&warning);
+        self.warnings.push(warning);
     }
 
     /// The exit of the command, once the answer is printed. A JSON answer holds the failure already.

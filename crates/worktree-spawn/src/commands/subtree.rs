@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
@@ -22,7 +21,7 @@ use crate::facts::spawn as facts;
 use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
 use crate::journal;
-use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE, ROLE_FILE};
+use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::place::{Place, Worktree};
 use crate::plan::spawn::{Plan, SpawnDecision, SpawnFacts, SpawnRequest, branch_prefix, candidates, path_of, plan};
 use crate::settings::Settings;
@@ -37,34 +36,16 @@ use crate::slug::slug;
     after_help = "Example:\n  worktree-spawn subtree 'Feature A' --task 'Write the parser' -- claude\n  jq -r '.[].name' plan.json | xargs -d '\\n' -P8 -n1 worktree-spawn subtree"
 )]
 pub struct Args {
-    /// The name of the agent; its slug names the branch and the directory
-    pub name: String,
     #[command(flatten)]
     pub task: TaskArgs,
     /// The agent program that will work there [env: WORKTREE_SPAWN_AGENT] [default: claude]
     #[arg(long, value_name = "PROGRAM")]
     pub agent: Option<String>,
-    /// Start at this commit instead of HEAD
-    #[arg(long, value_name = "REF")]
-    pub from: Option<String>,
+    #[command(flatten)]
+    pub request: SpawnRequest,
     /// Make the worktree below this directory [env: WORKTREE_SPAWN_WORKTREE_BASE] [default: .shopfloor/worktrees]
     #[arg(long, visible_alias = "worktree-base", value_name = "DIR")]
     pub base_dir: Option<PathBuf>,
-    /// The name that stands for the branch if HEAD is detached
-    #[arg(long, value_name = "NAME")]
-    pub base_name: Option<String>,
-    /// The role of the agent, which its environment names [default: tl]
-    #[arg(long)]
-    pub role: Option<String>,
-    /// What to do if the subtree exists
-    #[arg(long, value_name = "WHAT", default_value = "error")]
-    pub if_exists: IfExists,
-    /// Append a number to the name if it is taken
-    #[arg(long)]
-    pub unique: bool,
-    /// Check out an existing branch of that name if it is free
-    #[arg(long)]
-    pub reuse_branch: bool,
     /// Refuse if this worktree has uncommitted changes, because the new one will not have them
     #[arg(long)]
     pub require_clean: bool,
@@ -87,16 +68,6 @@ pub struct Args {
     /// Run this command in the worktree, as `run` does; its output and exit code are the answer
     #[arg(last = true, value_name = "CMD", conflicts_with_all = ["launch", "launcher"])]
     pub command: Vec<OsString>,
-}
-
-/// What to do about a subtree that exists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum IfExists {
-    /// Refuse with exit 1
-    #[default]
-    Error,
-    /// Print the existing one and leave it unchanged
-    Return,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -133,21 +104,27 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     let caller = agents::caller(place, args.caller.id.as_deref())?;
     // The new worktree starts from the caller's worktree, even if the command was started in another one.
     let place = &place.seen_from(&caller.worktree);
-    let request = request(place, &settings, args)?;
+    if args.request.role.as_deref().is_some_and(|role| role.contains(char::is_control)) {
+        return Err(Failure::usage("--role must be a single line"));
+    }
+    let request = SpawnRequest {
+        agent: settings.agent.clone(),
+        max_depth: settings.max_depth,
+        base: facts::base_dir(place, &settings.worktree_base, args.base_dir.as_deref()),
+        ..args.request.clone()
+    };
     if args.launch.is_wanted() {
         settings.command_of(&settings.agent)?;
     }
     let task = args.task.read(ui, env)?;
     let git = Git::find(env)?;
-    let wanted = WantedSubtree { request: &request, caller: &caller, from: args.from.as_deref() };
     if ui.is_dry() {
-        let start = facts::start_point(&git, place, wanted.from)?;
-        return Ok(preview(ui, decide(place, &git, &wanted, &start)?, &caller));
+        let start = facts::start_point(&git, place, request.from.as_deref())?;
+        return Ok(preview(ui, decide(place, &git, &request, &caller, &start)?, &caller));
     }
     if args.require_clean {
         require_clean(&git, place)?;
     }
-    // Linked worktrees find the main checkout by this, if its git directory is elsewhere.
     // Linked worktrees find the main checkout by this, if its git directory is elsewhere.
     place.repo().remember_main_checkout(env)?;
     let options =
@@ -156,7 +133,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         let _deferred = proc::defer_signals();
         let spinner = ui.spinner(&format!("making a worktree for {}", request.name));
         let context = SpawnContext { ui, spinner: spinner.as_ref(), env, place, git: &git };
-        make(&context, &wanted, &options)?
+        make(&context, &request, &caller, &options)?
     };
     spawned.warnings.iter().for_each(|warning| ui.warn(warning));
     if args.launch.is_wanted() {
@@ -165,77 +142,52 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     Ok(spawned)
 }
 
-fn request(place: &Place, settings: &Settings, args: &Args) -> Result<SpawnRequest> {
-    if args.role.as_deref().is_some_and(|role| role.contains(char::is_control)) {
-        return Err(Failure::usage("--role must be a single line"));
-    }
-    Ok(SpawnRequest {
-        name: args.name.clone(),
-        role: args.role.clone(),
-        agent: settings.agent.clone(),
-        returns_existing: args.if_exists == IfExists::Return,
-        is_unique: args.unique,
-        reuses_branch: args.reuse_branch,
-        names_start: args.from.is_some(),
-        base_name: args.base_name.clone(),
-        max_depth: settings.max_depth,
-        base: facts::base_dir(place, &settings.worktree_base, args.base_dir.as_deref()),
-    })
-}
-
-/// The subtree that is wanted, and the agent that wants it.
-struct WantedSubtree<'a> {
-    request: &'a SpawnRequest,
-    caller: &'a KnownAgent,
-    from: Option<&'a str>,
-}
-
 /// How long a spawn waits for another one of the same name, as for a lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Makes the subtree, or finds it and waits until it is whole.
-fn make(context: &SpawnContext<'_>, wanted: &WantedSubtree<'_>, options: &SpawnOptions) -> Result<Spawned> {
+fn make(
+    context: &SpawnContext<'_>,
+    request: &SpawnRequest,
+    caller: &KnownAgent,
+    options: &SpawnOptions,
+) -> Result<Spawned> {
     let SpawnContext { ui, place, git, .. } = *context;
-    let start = facts::start_point(git, place, wanted.from)?;
+    let is_under_way = |id: &str| journal::is_under_way(&place.shared(), id);
+    let start = facts::start_point(git, place, request.from.as_deref())?;
     let mut since = Instant::now();
     loop {
         let lock = records::lock(place)?;
         recover::recover(place, git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
-        let decision = match decide(place, git, wanted, &start) {
-            // A git that a killed spawn left is still at work; once it has ended, the spawn is undone.
-            Err(failure) if SpawnFailure::Exists.is_kind_of(&failure) && since.elapsed() < PATIENCE => {
-                let id = format!("{}.{}", branch_prefix(wanted.caller, None)?, slug(&wanted.request.name)?);
-                if !journal::is_under_way(&place.shared(), &id)? {
-                    return Err(failure);
-                }
-                drop(lock);
-                proc::check_interrupt()?;
-                std::thread::sleep(Duration::from_millis(20));
-                continue;
-            }
-            decided => decided?,
-        };
-        match decision {
-            SpawnDecision::Make(plan) => {
+        match decide(place, git, request, caller, &start) {
+            Ok(SpawnDecision::Make(plan)) => {
                 let begun = spawn::begin(context, &plan)?;
                 drop(lock);
                 let mut made = spawn::finish(context, &start, begun, options)?;
                 made.warnings.extend(plan.warning);
                 return Ok(spawned(made.known, true, made.mcp_config, made.warnings));
             }
-            SpawnDecision::Return(known) => {
-                drop(lock);
-                if !journal::is_under_way(&place.shared(), &known.agent.id)? {
+            Ok(SpawnDecision::Return(known)) => {
+                if !is_under_way(&known.agent.id)? {
                     return Ok(found(*known, options));
                 }
                 if since.elapsed().as_secs() > 60 {
                     ui.note(format!("waiting for {}, which another process is making", known.agent.id));
                     since = Instant::now();
                 }
-                proc::check_interrupt()?;
-                std::thread::sleep(Duration::from_millis(20));
             }
+            // A git that a killed spawn left is still at work; once it has ended, the spawn is undone.
+            Err(failure) if SpawnFailure::EXISTS.is_kind_of(&failure) && since.elapsed() < PATIENCE => {
+                let id = format!("{}.{}", branch_prefix(caller, None)?, slug(&request.name)?);
+                if !is_under_way(&id)? {
+                    return Err(failure);
+                }
+            }
+            Err(failure) => return Err(failure),
         }
+        drop(lock);
+        proc::check_interrupt()?;
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -248,19 +200,23 @@ fn found(known: KnownAgent, options: &SpawnOptions) -> Spawned {
 }
 
 fn spawned(known: KnownAgent, created: bool, mcp_config: PathBuf, warnings: Vec<String>) -> Spawned {
-    let config = known.worktree.path.join(ROLE_FILE);
-    Spawned { known, created, config, mcp_config, warnings, failure: None }
+    Spawned { known, created, mcp_config, warnings, failure: None }
 }
 
 /// Reads what the plan needs, and plans.
-fn decide(place: &Place, git: &Git, wanted: &WantedSubtree<'_>, start: &facts::StartPoint) -> Result<SpawnDecision> {
-    let WantedSubtree { request, caller, .. } = *wanted;
+fn decide(
+    place: &Place,
+    git: &Git,
+    request: &SpawnRequest,
+    caller: &KnownAgent,
+    start: &facts::StartPoint,
+) -> Result<SpawnDecision> {
     let all = agents::all(place)?;
     let prefix = branch_prefix(caller, request.base_name.as_deref())?;
     let slugs = candidates(request)?;
     let first = slugs.first().cloned().unwrap_or_default();
     // A slug that gets a number may be cut to make room for it.
-    let stem: String = if request.is_unique { first.chars().take(40).collect() } else { first };
+    let stem: String = if request.unique { first.chars().take(40).collect() } else { first };
     let branches = facts::branches(git, place, &format!("{prefix}.{stem}"))?;
     facts::refuse_links(&caller.worktree.path, &request.base)?;
     let paths: Vec<PathBuf> = slugs.iter().map(|slug| path_of(caller, request, slug)).collect();
@@ -287,7 +243,7 @@ fn require_clean(git: &Git, place: &Place) -> Result<()> {
     if !repository::is_dirty(&here.git(git, place)?, here)? {
         return Ok(());
     }
-    Err(SpawnFailure::Dirty
+    Err(SpawnFailure::DIRTY
         .refuse(format!("{} has uncommitted changes", here.path.display()))
         .hint("commit them first, or leave `--require-clean` out: the new worktree starts at HEAD without them"))
 }

@@ -58,7 +58,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_dry() {
         return preview(ui, &spool, &args.filter, args.count);
     }
-    let mut wait = EventWait::new(env, &place, spool, args.filter.clone(), Signals::Watched)?;
+    let mut wait = EventWait::new(&place, spool, args.filter.clone(), Signals::Watched)?;
     let end = Instant::now().checked_add(timeout);
     for _ in 0..args.count {
         let next = wait.next(end)?;
@@ -73,7 +73,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         };
         if let Some(signal) = wait.watch.write(|| ui.json(&claim.event.answer())) {
             claim.give_back()?;
-            return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+            return Ok(Exit::Signal(signal));
         }
         // The event may have gone into a pipe that nobody reads.
         if !ui.is_taken(READER) {
@@ -93,15 +93,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 /// Prints the events that a wait would take now, and leaves them.
 fn preview(ui: &Ui, spool: &Spool, filter: &EventFilter, count: u64) -> Result<Exit> {
     let mut left = count;
-    for entry in spool.entries()? {
-        let Some(event) = spool.read(&entry)?.filter(|event| event.id() > filter.after && filter.matches(event)) else {
-            continue;
-        };
-        if left == 0 {
-            break;
+    for entry in spool.entries()?.iter().filter(|entry| entry.id > filter.after) {
+        if let Some(event) = spool.read(entry)?.filter(|event| left > 0 && filter.matches(event)) {
+            left -= 1;
+            ui.json(&event.answer());
         }
-        left -= 1;
-        ui.json(&event.answer());
     }
     Ok(Exit::Done)
 }
@@ -116,7 +112,7 @@ fn require_senders(place: &Place, spool: &Spool, names: &[String]) -> Result<()>
             continue;
         }
         match agents::require(place, name) {
-            Err(failure) if SpawnFailure::NotFound.is_kind_of(&failure) => return Err(failure),
+            Err(failure) if SpawnFailure::NOT_FOUND.is_kind_of(&failure) => return Err(failure),
             _ => {}
         }
     }

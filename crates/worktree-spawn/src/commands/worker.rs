@@ -10,7 +10,6 @@ use shopfloor_core::ui::{Ui, printable};
 
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
-use crate::apply::files::SeatFiles;
 use crate::apply::records::{self, SpawnContext};
 use crate::apply::spawn;
 use crate::facts::{agents, repository};
@@ -77,25 +76,19 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     if ui.is_dry() {
         refuse_existing(place, &seated)?;
         ui.note(format!("would seat {} in {}", seated.agent.id, seated.worktree.path.display()));
-        let dir = seated.seat_dir();
-        let files = SeatFiles { settings: dir.join("settings.json"), mcp: dir.join("mcp.json") };
-        return Ok(Spawned { created: false, ..describe(seated, files) });
+        let mcp_config = seated.seat_dir().join("mcp.json");
+        return Ok(Spawned { known: seated, created: false, mcp_config, warnings: Vec::new(), failure: None });
     }
     let lock = records::lock(place)?;
     refuse_existing(place, &seated)?;
-    let files = spawn::seat(&context, &seated, task.as_deref())?;
+    let mcp_config = spawn::seat(&context, &seated, task.as_deref())?;
     drop(lock);
     drop(deferred);
-    let mut spawned = describe(seated, files);
+    let mut spawned = Spawned { known: seated, created: true, mcp_config, warnings: Vec::new(), failure: None };
     if args.launch.is_wanted() {
         spawned.launch(ui, env, &settings);
     }
     Ok(spawned)
-}
-
-fn describe(known: KnownAgent, files: SeatFiles) -> Spawned {
-    let SeatFiles { settings: config, mcp: mcp_config } = files;
-    Spawned { known, created: true, config, mcp_config, warnings: Vec::new(), failure: None }
 }
 
 fn refuse_existing(place: &Place, seated: &KnownAgent) -> Result<()> {
@@ -107,7 +100,7 @@ fn refuse_existing(place: &Place, seated: &KnownAgent) -> Result<()> {
     } else {
         format!("`{requested}` and `{there}` both get the id {}", seated.agent.id)
     };
-    Err(SpawnFailure::Exists.refuse(message).hint(format!(
+    Err(SpawnFailure::EXISTS.refuse(message).hint(format!(
         "start the existing one with `worktree-spawn run {0} -- CMD`, or remove it with `worktree-spawn remove {0}`",
         seated.agent.id
     )))

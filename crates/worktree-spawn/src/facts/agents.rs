@@ -30,26 +30,21 @@ pub fn in_tree(place: &Place, worktree: &Worktree) -> Vec<KnownAgent> {
 
 /// As [`in_tree`], with the ids in the records of all worktrees.
 fn in_tree_among(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Vec<KnownAgent> {
-    let known = |agent: Agent, is_managed| KnownAgent { agent, worktree: worktree.clone(), is_managed, error: None };
     let unreadable = |slug: &str, failure: &Failure| KnownAgent {
         agent: Agent::root(slug, worktree.branch.as_deref(), place.env.now),
         worktree: worktree.clone(),
         is_managed: false,
         error: Some(failure.to_string()),
     };
-    let own = match own(place, worktree, recorded) {
-        Ok((agent, is_recorded)) => {
-            known(agent.clone(), worktree.is_main || (is_recorded && agent.kind != AgentKind::Root))
-        }
-        Err(failure) => unreadable(&entry_name(worktree), &failure),
-    };
+    let own = own(place, worktree, recorded);
+    let own = own.unwrap_or_else(|failure| unreadable(&entry_name(worktree), &failure));
     let seats = fs::list(&layout::seats_dir(&worktree.git_dir)).unwrap_or_default();
     let seated = seats.iter().filter_map(|slug| {
         let slug = slug.to_string_lossy();
         match Agent::load(&layout::seat_file(&worktree.git_dir, &slug)) {
-            Ok(agent) => {
-                agent.filter(|seat| seat.kind == AgentKind::Worker && seat.slug == slug).map(|a| known(a, true))
-            }
+            Ok(seat) => seat
+                .filter(|seat| seat.kind == AgentKind::Worker && seat.slug == slug)
+                .map(|seat| KnownAgent::spawned(seat, worktree.clone())),
             Err(failure) => Some(unreadable(&format!("{}/{slug}", own.agent.id), &failure)),
         }
     });
@@ -57,17 +52,19 @@ fn in_tree_among(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> 
     std::iter::once(own).chain(seated).collect()
 }
 
-/// A worktree's own agent, and whether it has a record.
-fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<(Agent, bool)> {
+/// A worktree's own agent.
+fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<KnownAgent> {
+    let known = |agent: Agent, is_managed| KnownAgent { agent, worktree: worktree.clone(), is_managed, error: None };
+    let root = |id: &str| Agent::root(id, worktree.branch.as_deref(), place.env.now);
     if worktree.is_main {
-        return Ok((Agent::root(ROOT, worktree.branch.as_deref(), place.env.now), true));
+        return Ok(known(root(ROOT), true));
     }
     if let Some(agent) = Agent::load(&layout::identity_file(&worktree.git_dir))? {
         return match agent.kind {
             AgentKind::Worker => {
                 Err(Failure::malformed(format!("{} has the record of a seat", worktree.path.display())))
             }
-            _ => Ok((agent, true)),
+            kind => Ok(known(agent, kind != AgentKind::Root)),
         };
     }
     if !worktree.git_dir.join("HEAD").exists() {
@@ -79,7 +76,7 @@ fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<(Ag
     let is_taken = recorded.get(&branch).is_some_and(|dirs| dirs.iter().any(|dir| *dir != worktree.git_dir));
     let is_free = !branch.is_empty() && branch != ROOT && !is_taken;
     let id = if is_free { branch } else { format!("{branch}@{}", entry_name(worktree)) };
-    Ok((Agent::root(&id, worktree.branch.as_deref(), place.env.now), false))
+    Ok(known(root(&id), false))
 }
 
 /// The ids in the records of all worktrees, each with the git directories whose records have it.
@@ -105,17 +102,13 @@ fn entry_name(worktree: &Worktree) -> String {
 /// agent keeps its id whatever is checked out there later.
 pub fn here(place: &Place) -> Result<KnownAgent> {
     let worktree = place.require_here()?;
-    let (agent, is_recorded) = own(place, worktree, &recorded_ids(place))?;
-    if !is_recorded {
+    let own = own(place, worktree, &recorded_ids(place))?;
+    let record = layout::identity_file(&worktree.git_dir);
+    if !worktree.is_main && !record.exists() {
         // If the record cannot be written, the id holds for this command only.
-        let _ = agent.save(&layout::identity_file(&worktree.git_dir));
+        let _ = own.agent.save(&record);
     }
-    Ok(KnownAgent {
-        is_managed: worktree.is_main || (is_recorded && agent.kind != AgentKind::Root),
-        agent,
-        worktree: worktree.clone(),
-        error: None,
-    })
+    Ok(own)
 }
 
 /// The calling agent: the one that is named, else the environment's, else that of the current worktree. An environment
@@ -136,13 +129,13 @@ pub fn caller(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     }
     if all(place)?.iter().all(|known| known.agent.id != id) {
         let message = format!("SHOPFLOOR_AGENT_ID is {id}, but there is no such agent");
-        return Err(SpawnFailure::Identity.with(Exit::Bad, message).hint(format!(
+        return Err(SpawnFailure::IDENTITY.with(Exit::Bad, message).hint(format!(
             "it may have been removed; `unset SHOPFLOOR_AGENT_ID`, or name the calling agent: `--as {}`",
             own.agent.id
         )));
     }
     let message = format!("SHOPFLOOR_AGENT_ID is {id}, but this is the worktree of {}", own.agent.id);
-    Err(SpawnFailure::Identity
+    Err(SpawnFailure::IDENTITY
         .with(Exit::Bad, message)
         .hint(format!("name the calling agent: `--as {id}` or `--as {}`", own.agent.id))
         .hint(format!("or change to its worktree: `cd \"$(worktree-spawn path {id})\"`")))
@@ -157,7 +150,9 @@ pub fn speaker(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
         (Err(failure), Some(_)) => failure,
         (done, _) => return done,
     };
-    let Some(id) = id.filter(|_| is_about_whereabouts(&failure)) else {
+    // The failure may only mean that the caller is elsewhere, or no longer exists.
+    let about_place = [SpawnFailure::NOT_FOUND, SpawnFailure::IDENTITY, SpawnFailure::NO_WORKTREE];
+    let Some(id) = id.filter(|_| about_place.iter().any(|kind| kind.is_kind_of(&failure))) else {
         return Err(failure);
     };
     let record =
@@ -183,13 +178,6 @@ pub fn speaker(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     agent.map(gone).ok_or(failure)
 }
 
-/// Whether the failure only means that the caller is elsewhere, or no longer exists.
-fn is_about_whereabouts(failure: &Failure) -> bool {
-    [SpawnFailure::NotFound, SpawnFailure::Identity, SpawnFailure::NoWorktree]
-        .iter()
-        .any(|kind| kind.is_kind_of(failure))
-}
-
 /// The agent with this id, or with this slug if only one agent has it; otherwise exit 1.
 pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
     // An agent of the current worktree counts, whoever has copied its record.
@@ -203,7 +191,7 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
     if let Some(known) = named.next() {
         if let Some(other) = named.next() {
             let (one, other) = (known.worktree.path.display(), other.worktree.path.display());
-            return Err(SpawnFailure::Ambiguous
+            return Err(SpawnFailure::AMBIGUOUS
                 .refuse(format!("{one} and {other} both have the record of {name}"))
                 .hint("one of the agents has copied it; look at both worktrees"));
         }
@@ -212,18 +200,16 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
             Some(why) => Err(Failure::malformed(format!("the record of {name} cannot be read")).details([why.clone()])),
         };
     }
-    let mut with_slug = all.iter().filter(|known| known.agent.slug == name && known.error.is_none());
-    match (with_slug.next(), with_slug.next()) {
-        (Some(known), None) => Ok(known.clone()),
-        (Some(first), Some(second)) => {
-            let others = with_slug.map(|known| known.agent.id.clone());
-            let ids: Vec<String> =
-                [first.agent.id.clone(), second.agent.id.clone()].into_iter().chain(others).collect();
-            Err(SpawnFailure::Ambiguous
+    let with_slug = all.iter().filter(|known| known.agent.slug == name && known.error.is_none());
+    match with_slug.collect::<Vec<_>>().as_slice() {
+        [known] => Ok((*known).clone()),
+        [] => Err(Failure::not_found(format!("there is no agent `{name}`"))
+            .hint("run `worktree-spawn list` to see all agents")),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|known| known.agent.id.as_str()).collect();
+            Err(SpawnFailure::AMBIGUOUS
                 .refuse(format!("`{name}` is the slug of {}", ids.join(" and ")))
                 .hint("use the whole id"))
         }
-        (None, _) => Err(Failure::not_found(format!("there is no agent `{name}`"))
-            .hint("run `worktree-spawn list` to see all agents")),
     }
 }

@@ -2,16 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::agents::SettingsForm;
+use shopfloor_core::agents::{self, SettingsForm};
 
-use crate::agent_program::{GEMINI_VARIABLE, MCP_VARIABLE, SETTINGS_VARIABLE, settings_form};
 use crate::identity::AgentKind;
 use crate::known_agent::{KnownAgent, OWN_MCP_FILE, SETTINGS_FILE};
 
 const TASK_VARIABLE: &str = "SHOPFLOOR_TASK_FILE";
 
+/// The variables that name Claude Code's settings and the MCP configuration, ours.
+const SETTINGS_VARIABLE: &str = "SHOPFLOOR_SETTINGS";
+const MCP_VARIABLE: &str = "SHOPFLOOR_MCP_CONFIG";
+
+/// The variable by which Gemini CLI finds its settings.
+const GEMINI_VARIABLE: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
+
 /// The variables that not every agent has. An inner agent must not inherit them from an outer one.
 pub const OPTIONAL: [&str; 4] = [TASK_VARIABLE, SETTINGS_VARIABLE, MCP_VARIABLE, GEMINI_VARIABLE];
+
+/// The form of a program's settings; programs that are not known get Claude Code's.
+pub fn settings_form(program: Option<&str>) -> SettingsForm {
+    program.and_then(agents::find).map_or(SettingsForm::Claude, |program| program.settings)
+}
 
 /// The variables of a launched agent, in this order.
 pub fn variables(known: &KnownAgent) -> Vec<(&'static str, String)> {

@@ -4,16 +4,21 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::git::{self, Git};
+use shopfloor_core::git::Git;
 use shopfloor_core::proc::Cmd;
 
+use super::repository::run_git;
 use crate::place::{Place, Worktree};
 
 /// How a branch contains another one that was merged into it.
 pub const MERGED: &str = "merged into";
 
-/// The number of commits of a worktree that no branch, tag or remote has. The `git` is the worktree's own.
+/// The number of commits of a worktree that no branch, tag or remote has, when HEAD is detached. The `git` is the
+/// worktree's own.
 pub fn loose_commits(git: &Git, worktree: &Worktree) -> Result<usize> {
+    if worktree.branch.is_some() {
+        return Ok(0);
+    }
     let how = ["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"];
     let loose = git.cmd_alone(&worktree.path).args(how).capture()?;
     Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
@@ -21,15 +26,14 @@ pub fn loose_commits(git: &Git, worktree: &Worktree) -> Result<usize> {
 
 /// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one patch.
 pub fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
-    let (git, dir) = (&place.common(git)?, &place.common_dir);
+    let (git, dir) = (&git.common(&place.common_dir)?, &place.common_dir);
     let into = &format!("refs/heads/{into}");
     let ask = |args: &[&str]| git.cmd(dir).args(args.iter().copied()).capture();
-    let exists = ask(&["rev-parse", "--verify", "--quiet", &format!("{into}^{{commit}}")])?;
-    if !exists.status.success() {
-        return Ok(None);
-    }
-    if ask(&["merge-base", "--is-ancestor", tip, into])?.status.success() {
-        return Ok(Some(MERGED));
+    match ask(&["merge-base", "--is-ancestor", tip, into])?.status.code() {
+        0 => return Ok(Some(MERGED)),
+        1 => {}
+        // There is no such branch.
+        _ => return Ok(None),
     }
     let has_patches_of = |commit: &str| -> Result<bool> {
         let cherry = ask(&["cherry", into, commit])?;
@@ -61,8 +65,7 @@ fn has_verbatim(git: &Git, dir: &Path, into: &str, commit: &str) -> Result<bool>
         let how = ["--literal-pathspecs", "log", "-p", "--no-merges", "--no-color", "--no-ext-diff", "--no-textconv"];
         let cmd =
             git.cmd_alone(dir).args(how).args(["--full-index", "--no-renames", "--format=commit %H", range, "--"]);
-        let output = cmd.args(paths).capture()?;
-        if output.status.success() { Ok(output.stdout) } else { Err(git::failed("log", &output)) }
+        run_git("log", cmd.args(paths))
     };
     let ids = |patches: Vec<u8>| -> Result<BTreeSet<String>> {
         let output = git.cmd_alone(dir).args(["patch-id", "--verbatim"]).input(patches).capture()?;

@@ -10,7 +10,7 @@ use shopfloor_core::git::{clean, private_dir, recorded_path};
 use shopfloor_core::path::RelPath;
 
 use super::repository;
-use crate::place::{Place, Worktree};
+use crate::place::{Place, Worktree, is_same};
 
 /// A worktree and its new path.
 #[derive(Debug)]
@@ -75,8 +75,4 @@ fn claimed(worktree: &Worktree, dir: Root, is_within: bool) -> Option<MovedWorkt
     };
     let is_its = is_same(&named, &worktree.git_dir) || is_gone || is_copy();
     is_its.then(|| MovedWorktree { worktree: worktree.clone(), path, dir, says })
-}
-
-fn is_same(a: &Path, b: &Path) -> bool {
-    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }

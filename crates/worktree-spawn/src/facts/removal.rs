@@ -6,10 +6,10 @@ use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git};
+use shopfloor_core::git::Git;
 
 use super::history::{contained, loose_commits};
-use super::repository;
+use super::repository::{self, run_git};
 use crate::agent_run::{Deaths, Liveness};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
@@ -32,10 +32,7 @@ pub struct Inspection<'a> {
 pub struct Condition {
     pub known: KnownAgent,
     pub liveness: Liveness,
-    /// Paths with uncommitted changes.
-    pub changes: Vec<String>,
-    /// Changes or commits that only a submodule's clone here has.
-    pub submodule: Option<String>,
+    pub changes: Changes,
     /// The reason given to `git worktree lock`.
     pub locked: Option<String>,
     /// The number of commits that no branch, tag or remote has, when HEAD is detached.
@@ -76,21 +73,12 @@ pub fn condition(
     all: &[KnownAgent],
     liveness: Liveness,
 ) -> Result<Condition> {
-    let mut found = without_git(inspection.place, known, all, liveness)?;
-    if known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost {
-        ask_git(inspection, known, all, &mut found)?;
-    }
-    Ok(found)
-}
-
-/// What is known of an agent without looking into its worktree.
-fn without_git(place: &Place, known: &KnownAgent, all: &[KnownAgent], liveness: Liveness) -> Result<Condition> {
+    let Inspection { place, git, .. } = *inspection;
     let worktree = &known.worktree;
     let mut found = Condition {
         known: known.clone(),
         liveness,
-        changes: Vec::new(),
-        submodule: None,
+        changes: Changes::default(),
         locked: None,
         loose_commits: 0,
         branch: Branch::NotHeld,
@@ -115,6 +103,9 @@ fn without_git(place: &Place, known: &KnownAgent, all: &[KnownAgent], liveness: 
         found.nested =
             inside.filter(|other| other.agent.kind != AgentKind::Worker).map(|other| other.agent.id.clone()).collect();
         found.seats = seated_in(known, all).map(|seated| seated.agent.id.clone()).collect();
+        let git = &worktree.git(git, place)?;
+        found.changes = changes(place, git, worktree)?;
+        find_branch(place, git, known, all, &mut found)?;
     }
     Ok(found)
 }
@@ -126,60 +117,45 @@ fn unfinished(worktree: &Worktree) -> impl Iterator<Item = String> {
     open.map(|name| format!("({name}: git is in the middle of something)"))
 }
 
-fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
-    let Inspection { place, git, .. } = *inspection;
-    let worktree = &known.worktree;
-    let git = &worktree.git(git, place)?;
-    let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
-    let status = git.cmd_alone(&worktree.path).args(how).capture()?;
-    if !status.status.success() {
-        return Err(git::failed("status", &status));
-    }
-    let mut is_origin = false;
-    for line in status.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
-        // The old path of a renamed file follows as a record of its own.
-        if std::mem::take(&mut is_origin) {
-            continue;
-        }
-        let text = String::from_utf8_lossy(line).into_owned();
-        is_origin = text.starts_with("2 ");
-        let path = changed_path(&text);
+/// What would be lost of the files in a worktree.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Paths with uncommitted changes.
+    pub paths: Vec<String>,
+    /// Changes or commits that only a submodule's clone here has.
+    pub submodule: Option<String>,
+}
+
+/// Asks git what would be lost of the files in a worktree. The `git` is the worktree's own.
+pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes> {
+    let how = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty"];
+    let status = run_git("status", git.cmd_alone(&worktree.path).args(how))?;
+    let mut found = Changes::default();
+    for line in status.split(|b| *b == 0).filter(|line| !line.is_empty()) {
+        let (code, path) = line.split_at(line.len().min(3));
+        let path = String::from_utf8_lossy(path).into_owned();
         // Of a repository inside, git would only keep the commit.
-        if text.starts_with("? ") && path.ends_with('/') {
+        if code == b"?? " && path.ends_with('/') {
             found.submodule = Some(format!("{path} is a repository of its own"));
         }
-        found.changes.push(path);
+        found.paths.push(path);
     }
     let hidden = git.hidden_changes(&worktree.path)?;
-    found.changes.extend(hidden.into_iter().map(|path| format!("{} (git was told not to look at it)", path.display())));
-    found.changes.extend(unfinished(worktree));
+    found.paths.extend(hidden.into_iter().map(|path| format!("{} (git was told not to look at it)", path.display())));
+    found.paths.extend(unfinished(worktree));
     if found.submodule.is_none() {
         found.submodule = match git.inner_losses(&worktree.path)? {
             Some(why) => Some(why),
             None => git.ignored_losses(&place.common_dir, &worktree.path)?,
         };
     }
-    find_branch(place, git, known, all, found)
-}
-
-/// The path in a record of `git status --porcelain=v2`.
-fn changed_path(record: &str) -> String {
-    let fields = match record.as_bytes().first() {
-        Some(b'1') => 8,
-        Some(b'2') => 9,
-        Some(b'u') => 10,
-        _ => 1,
-    };
-    record.splitn(fields + 1, ' ').last().unwrap_or(record).to_owned()
+    Ok(found)
 }
 
 fn find_branch(place: &Place, git: &Git, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
     let worktree = &known.worktree;
     let Some(tip) = repository::head(git, worktree)? else { return Ok(()) };
-    if worktree.branch.is_none() {
-        found.loose_commits = loose_commits(git, worktree)?;
-        return Ok(());
-    }
+    found.loose_commits = loose_commits(git, worktree)?;
     // A subtree's branch has its id as its name. A record that says otherwise was not written by us.
     let born = known.agent.birth_branch.clone().filter(|born| *born == known.agent.id);
     let Some(name) = born.filter(|born| worktree.branch.as_ref() == Some(born)) else {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, Home, ListedWorktree, private_dir, recorded_path, refuse_linked_state};
-use shopfloor_core::proc;
+use shopfloor_core::git::{self, Git, Home, ListedWorktree, Repo, private_dir, recorded_path, refuse_linked_state};
+use shopfloor_core::proc::{self, Cmd};
 
 use crate::failure::SpawnFailure;
 use crate::place::{Place, Worktree};
@@ -84,7 +84,7 @@ fn read(env: &Env) -> Result<Option<Place>> {
 /// Asks git.
 fn ask(env: &Env) -> Result<Place> {
     let mut git = Git::find(env)?;
-    let repo = git.discover().map_err(|failure| match SpawnFailure::NotARepository.is_kind_of(&failure) {
+    let repo = git.discover().map_err(|failure| match SpawnFailure::NOT_A_REPOSITORY.is_kind_of(&failure) {
         true => failure
             .hint("if the repository was moved, `worktree-spawn repair` in its main checkout reconnects its worktrees"),
         false => failure,
@@ -94,8 +94,8 @@ fn ask(env: &Env) -> Result<Place> {
     let is_main = repo.git_dir == repo.common_dir;
     let here = repo.worktree.clone().map(|path| Worktree { path, git_dir, branch, is_main, is_lost: false });
     let has_ref_storage = has_config_line(&repo.common_dir, |line| line.starts_with("refstorage"))?;
-    let (common_dir, main_checkout) = (repo.common_dir.clone(), repo.main_checkout.clone());
-    Ok(Place { env: env.clone(), common_dir, here, main_checkout, home: repo.home, has_ref_storage })
+    let Repo { common_dir, main_checkout, home, .. } = repo;
+    Ok(Place { env: env.clone(), common_dir, here, main_checkout, home, has_ref_storage })
 }
 
 /// The branch checked out in a worktree, which is none when HEAD is detached; none at all if there is no HEAD.
@@ -180,9 +180,11 @@ pub fn head(git: &Git, worktree: &Worktree) -> Result<Option<String>> {
 /// Whether a worktree has uncommitted changes, by git. The `git` is the worktree's own.
 pub fn is_dirty(git: &Git, worktree: &Worktree) -> Result<bool> {
     let how = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
-    let output = git.cmd_alone(&worktree.path).args(how).capture()?;
-    match output.status.success() {
-        true => Ok(!output.stdout.is_empty()),
-        false => Err(git::failed("status", &output)),
-    }
+    Ok(!run_git("status", git.cmd_alone(&worktree.path).args(how))?.is_empty())
+}
+
+/// Runs a command of git that must succeed, and returns what it prints. `command` is its name.
+pub fn run_git(command: &str, cmd: Cmd) -> Result<Vec<u8>> {
+    let output = cmd.capture()?;
+    if output.status.success() { Ok(output.stdout) } else { Err(git::failed(command, &output)) }
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::{Found, Root};
-use shopfloor_core::git::{self, Git, clean};
+use shopfloor_core::git::{Git, clean};
 use shopfloor_core::path::RelPath;
 
-use crate::failure::{SpawnFailure, stderr};
+use super::repository::run_git;
+use crate::failure::SpawnFailure;
 use crate::place::Place;
 
 /// The commit that a new worktree starts at, and the hook that git runs there.
@@ -24,7 +25,7 @@ pub struct StartPoint {
 pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<StartPoint> {
     let worktree = place.require_here()?;
     let revision = from.unwrap_or("HEAD");
-    let unknown = || SpawnFailure::NotFound.with(Exit::Bad, format!("there is no commit `{revision}`"));
+    let unknown = || SpawnFailure::NOT_FOUND.with(Exit::Bad, format!("there is no commit `{revision}`"));
     if revision.starts_with('-') {
         return Err(unknown().hint("name a branch, a tag or a commit"));
     }
@@ -36,10 +37,12 @@ pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<Start
     let lines: Vec<&str> = text.lines().collect();
     let ([common, hook, sha], true) = (lines.as_slice(), asked.status.success()) else {
         return Err(match from {
-            None => SpawnFailure::Unborn
+            None => SpawnFailure::UNBORN
                 .with(Exit::Bad, "there is no commit yet to start from")
                 .hint("make the first commit"),
-            Some(_) => unknown().because(stderr(&asked)).hint("`git branch --all` and `git tag` list names"),
+            Some(_) => unknown()
+                .because(std::io::Error::other(String::from_utf8_lossy(&asked.stderr).trim().to_owned()))
+                .hint("`git branch --all` and `git tag` list names"),
         });
     };
     // git prints the default path relative to its own directory, and a configured one unchanged.
@@ -50,12 +53,12 @@ pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<Start
 
 /// The local branches with this prefix and the commits they point at.
 pub fn branches(git: &Git, place: &Place, prefix: &str) -> Result<Vec<(String, String)>> {
-    let cmd = place.common(git)?.cmd(&place.common_dir).args(["for-each-ref", "--format=%(refname) %(objectname)"]);
-    let asked = cmd.arg(format!("refs/heads/{prefix}*")).arg(format!("refs/heads/{prefix}/")).capture()?;
-    if !asked.status.success() {
-        return Err(git::failed("for-each-ref", &asked));
-    }
-    let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+    let cmd = git
+        .common(&place.common_dir)?
+        .cmd(&place.common_dir)
+        .args(["for-each-ref", "--format=%(refname) %(objectname)"]);
+    let cmd = cmd.arg(format!("refs/heads/{prefix}*")).arg(format!("refs/heads/{prefix}/"));
+    let text = String::from_utf8_lossy(&run_git("for-each-ref", cmd)?).into_owned();
     let pairs = text.lines().filter_map(|line| line.strip_prefix("refs/heads/")?.split_once(' '));
     Ok(pairs.map(|(name, sha)| (name.to_owned(), sha.to_owned())).collect())
 }
@@ -92,14 +95,7 @@ pub fn refuse_links(worktree: &Path, base: &Path) -> Result<()> {
         Found::Link(_) | Found::File(_) | Found::Special => Some(rel.to_string()),
         Found::Missing | Found::Dir => None,
     };
-    match blocked {
-        Some(at) => {
-            let message =
-                format!("worktrees go below {}, and {at} is not a directory there", worktree.join(base).display());
-            Err(SpawnFailure::Blocked
-                .with(Exit::Bad, message)
-                .hint("move it away, or name another place with `--base-dir`"))
-        }
-        None => Ok(()),
-    }
+    let Some(at) = blocked else { return Ok(()) };
+    let message = format!("worktrees go below {}, and {at} is not a directory there", worktree.join(base).display());
+    Err(SpawnFailure::BLOCKED.with(Exit::Bad, message).hint("move it away, or name another place with `--base-dir`"))
 }

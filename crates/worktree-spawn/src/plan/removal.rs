@@ -41,7 +41,8 @@ pub fn plan(condition: Condition, request: RemovalRequest) -> Result<AgentRemova
     refuse_losses(&condition, request)?;
     let fate = branch_fate(&condition, request)?;
     let loses_branch = matches!(condition.branch, Branch::Unmerged { .. }) && fate.deletes.is_some();
-    let keeps_trash = request.force && (!condition.changes.is_empty() || condition.loose_commits > 0 || loses_branch);
+    let keeps_trash =
+        request.force && (!condition.changes.paths.is_empty() || condition.loose_commits > 0 || loses_branch);
     Ok(AgentRemoval { condition, is_forced: request.force, keeps_trash, deletes: fate.deletes, note: fate.note })
 }
 
@@ -49,47 +50,47 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     let agent = &condition.known.agent;
     let path = condition.known.worktree.path.display();
     if agent.kind == AgentKind::Root || (condition.known.worktree.is_main && agent.kind == AgentKind::Subtree) {
-        return Err(SpawnFailure::Unmanaged
+        return Err(SpawnFailure::UNMANAGED
             .refuse(format!("{} was not spawned by worktree-spawn", agent.id))
             .hint("`git worktree remove` removes worktrees that were made by hand"));
     }
     if let Some(mount) = condition.mounts.first() {
-        return Err(SpawnFailure::Mounted
+        return Err(SpawnFailure::MOUNTED
             .refuse(format!("something is mounted at {}, which the removal would empty", mount.display()))
             .hint(format!("unmount it first: `umount {}`", shell_word(mount))));
     }
     if condition.liveness == Liveness::Live && !request.force {
-        return Err(SpawnFailure::Live.refuse(format!("{} is running", agent.id)).hint(format!(
+        return Err(SpawnFailure::LIVE.refuse(format!("{} is running", agent.id)).hint(format!(
             "leave the agent program first, or remove it anyway: `worktree-spawn remove --force {}`",
             agent.id
         )));
     }
     if let Some(why) = &condition.locked {
-        return Err(SpawnFailure::Locked
+        return Err(SpawnFailure::LOCKED
             .refuse(format!("{path} is locked{why}"))
             .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.worktree.path))));
     }
     if condition.known.worktree.is_lost && !request.force {
-        return Err(SpawnFailure::Lost
+        return Err(SpawnFailure::LOST
             .refuse(format!("{path} is not there"))
             .hint("if it was moved, `worktree-spawn repair` finds it; `--force` removes git's record of it, including what was staged"));
     }
-    if let Some(why) = &condition.submodule {
-        return Err(SpawnFailure::Dirty
+    if let Some(why) = &condition.changes.submodule {
+        return Err(SpawnFailure::DIRTY
             .refuse(format!("{path}: {why}, which would be lost"))
             .hint("first commit and push it there, or move it out of the worktree"));
     }
-    if !condition.changes.is_empty() && !request.force {
-        let shown = condition.changes.iter().take(5).map(|path| format!("  {path}"));
-        let more = condition.changes.len().saturating_sub(5);
+    if !condition.changes.paths.is_empty() && !request.force {
+        let shown = condition.changes.paths.iter().take(5).map(|path| format!("  {path}"));
+        let more = condition.changes.paths.len().saturating_sub(5);
         let rest = (more > 0).then(|| format!("  and {more} more"));
-        return Err(SpawnFailure::Dirty
+        return Err(SpawnFailure::DIRTY
             .refuse(format!("{path} has uncommitted changes"))
             .details(shown.chain(rest))
             .hint("commit them, or let `worktree-spawn remove --force` keep them under refs/shopfloor/trash/"));
     }
     if condition.loose_commits > 0 && !request.force {
-        return Err(SpawnFailure::Unmerged
+        return Err(SpawnFailure::UNMERGED
             .refuse(format!("{path} has {} commits that are on no branch", condition.loose_commits))
             .hint("give them a branch: `git branch NAME HEAD` there, or let `--force` keep them under refs/shopfloor/trash/"));
     }
@@ -112,7 +113,7 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
     Ok(match &condition.branch {
         Branch::NotHeld if request.delete_branch && is_subtree => {
             let path = condition.known.worktree.path.display();
-            return Err(SpawnFailure::Unmerged
+            return Err(SpawnFailure::UNMERGED
                 .refuse(format!("{path} does not hold the branch {} it was made with", born()))
                 .hint("delete branches yourself: `git branch -d`"));
         }
@@ -121,7 +122,7 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
         }
         Branch::NotHeld => BranchFate::default(),
         Branch::Elsewhere { name, path } if request.delete_branch => {
-            return Err(SpawnFailure::Unmerged
+            return Err(SpawnFailure::UNMERGED
                 .refuse(format!("{name} is checked out at {path} as well"))
                 .hint("leave the branch with `--keep-branch`"));
         }
@@ -132,7 +133,7 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
         Branch::Contained { name, tip, .. } => delete(name, tip),
         Branch::Unmerged { name, tip, .. } if request.delete_branch && request.force => delete(name, tip),
         Branch::Unmerged { name, into, .. } if request.delete_branch => {
-            return Err(SpawnFailure::Unmerged
+            return Err(SpawnFailure::UNMERGED
                 .refuse(format!("{name} has commits that {into} lacks"))
                 .hint("merge it first, leave the branch with `--keep-branch`, or let `--force` keep it under refs/shopfloor/trash/"));
         }
@@ -177,10 +178,10 @@ pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> 
     if let Some(mount) = condition.mounts.first() {
         return Err(format!("something is mounted at {}", mount.display()));
     }
-    if let Some(why) = &condition.submodule {
+    if let Some(why) = &condition.changes.submodule {
         return Err(why.clone());
     }
-    if !condition.changes.is_empty() {
+    if !condition.changes.paths.is_empty() {
         return Err("it has uncommitted changes".into());
     }
     if condition.loose_commits > 0 {
@@ -201,6 +202,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::facts::removal::Changes;
     use crate::identity::Agent;
     use crate::known_agent::KnownAgent;
     use crate::place::Worktree;
@@ -213,8 +215,7 @@ mod tests {
         Condition {
             known: KnownAgent::spawned(agent, worktree),
             liveness: Liveness::Exited,
-            changes: vec![],
-            submodule: None,
+            changes: Changes::default(),
             locked: None,
             loose_commits: 0,
             branch: Branch::Contained { name: "main.x".into(), tip: "t".into(), why: "merged".into() },
@@ -231,12 +232,12 @@ mod tests {
         let spoils: [(&str, Damage, bool); 9] = [
             ("mounted", |c| c.mounts.push("/p/x/m".into()), false),
             ("unmanaged", |c| c.known.worktree.is_main = true, false),
-            ("dirty", |c| c.changes.push("a".into()), true),
+            ("dirty", |c| c.changes.paths.push("a".into()), true),
             ("live", |c| c.liveness = Liveness::Live, true),
             ("unmerged", |c| c.loose_commits = 1, true),
             ("lost", |c| c.known.worktree.is_lost = true, true),
             ("locked", |c| c.locked = Some(String::new()), false),
-            ("dirty", |c| c.submodule = Some("s".into()), false),
+            ("dirty", |c| c.changes.submodule = Some("s".into()), false),
             ("unmanaged", |c| c.known.agent.kind = AgentKind::Root, false),
         ];
         for (kind, spoil, can_force) in spoils {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::RelPath;
@@ -12,23 +13,47 @@ use crate::identity::{Agent, AgentKind};
 use crate::known_agent::KnownAgent;
 use crate::slug::{LONGEST_BRANCH, is_branch_name, numbered, slug};
 
-/// What the caller asked for.
-#[derive(Clone, Debug, Default)]
+// What the caller asked for, and what the settings say about it.
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct SpawnRequest {
+    /// The name of the agent; its slug names the branch and the directory
     pub name: String,
-    pub role: Option<String>,
-    pub agent: String,
-    /// Whether an existing subtree is returned instead of an error.
-    pub returns_existing: bool,
-    pub is_unique: bool,
-    pub reuses_branch: bool,
-    /// Whether the caller named a commit to start from.
-    pub names_start: bool,
-    /// The name to use instead of the branch if a root's HEAD is detached.
+    /// Start at this commit instead of HEAD
+    #[arg(long, value_name = "REF")]
+    pub from: Option<String>,
+    /// The name that stands for the branch if HEAD is detached
+    #[arg(long, value_name = "NAME")]
     pub base_name: Option<String>,
+    /// The role of the agent, which its environment names [default: tl]
+    #[arg(long)]
+    pub role: Option<String>,
+    /// What to do if the subtree exists
+    #[arg(long, value_name = "WHAT", default_value = "error")]
+    pub if_exists: IfExists,
+    /// Append a number to the name if it is taken
+    #[arg(long)]
+    pub unique: bool,
+    /// Check out an existing branch of that name if it is free
+    #[arg(long)]
+    pub reuse_branch: bool,
+    // The agent program.
+    #[arg(skip)]
+    pub agent: String,
+    #[arg(skip)]
     pub max_depth: u64,
-    /// The directory for worktrees, absolute or relative to the spawner's worktree.
+    // The directory for worktrees, absolute or relative to the spawner's worktree.
+    #[arg(skip)]
     pub base: PathBuf,
+}
+
+/// What to do about a subtree that exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum IfExists {
+    /// Refuse with exit 1
+    #[default]
+    Error,
+    /// Print the existing one and leave it unchanged
+    Return,
 }
 
 /// What is known before anything is made.
@@ -68,7 +93,7 @@ pub enum SpawnDecision {
 /// The slugs that a name may get, in order: one, or with `--unique` as many as are needed.
 pub fn candidates(request: &SpawnRequest) -> Result<Vec<String>> {
     let first = slug(&request.name)?;
-    let more = (2..if request.is_unique { 1000 } else { 2 }).map(|n| numbered(&first, n));
+    let more = (2..if request.unique { 1000 } else { 2 }).map(|n| numbered(&first, n));
     Ok(std::iter::once(first.clone()).chain(more).collect())
 }
 
@@ -86,7 +111,7 @@ pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<Str
         );
     }
     base_name.map(str::to_owned).or(own).ok_or_else(|| {
-        SpawnFailure::Detached
+        SpawnFailure::DETACHED
             .with(Exit::Bad, "HEAD is detached, so the new branch has no prefix")
             .hint("pass `--base-name main`, or switch to a branch first")
     })
@@ -98,12 +123,12 @@ pub fn plan(facts: &SpawnFacts<'_>, request: &SpawnRequest) -> Result<SpawnDecis
     let prefix = branch_prefix(facts.caller, request.base_name.as_deref())?;
     if caller.level >= request.max_depth {
         let message = format!("{} is at level {}, and `max_depth` is {}", caller.id, caller.level, request.max_depth);
-        return Err(SpawnFailure::Depth.refuse(message).hint("make a seat instead: `worktree-spawn worker NAME`"));
+        return Err(SpawnFailure::DEPTH.refuse(message).hint("make a seat instead: `worktree-spawn worker NAME`"));
     }
     let mut refused = None;
     for slug in candidates(request)? {
         match with_slug(facts, request, &format!("{prefix}.{slug}"), &slug) {
-            Err(failure) if SpawnFailure::Exists.is_kind_of(&failure) && request.is_unique => refused = Some(failure),
+            Err(failure) if SpawnFailure::EXISTS.is_kind_of(&failure) && request.unique => refused = Some(failure),
             decided => return decided,
         }
     }
@@ -141,7 +166,7 @@ fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug:
     agent.base_sha = Some(base_sha.clone());
     let exclude = exclude(facts.all, &path);
     let makes_branch = found.is_none();
-    let is_elsewhere = request.names_start && found.is_some_and(|(_, sha)| *sha != facts.base_sha);
+    let is_elsewhere = request.from.is_some() && found.is_some_and(|(_, sha)| *sha != facts.base_sha);
     let warning = is_elsewhere
         .then(|| format!("the branch {branch} exists, at {base_sha}, and is used instead of the start that you named"));
     let branch = branch.to_owned();
@@ -149,22 +174,22 @@ fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug:
 }
 
 fn exists(message: String) -> Failure {
-    SpawnFailure::Exists.refuse(message)
+    SpawnFailure::EXISTS.refuse(message)
 }
 
 /// Gives back a subtree that exists, or refuses.
 fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision> {
     let (id, path, requested) = (&known.agent.id, known.worktree.path.display(), &known.agent.requested);
     let is_same = *requested == request.name;
-    match request.returns_existing {
-        true if !is_same => Err(exists(format!("`{}` and `{requested}` both get the id {id}", request.name))
+    match request.if_exists {
+        IfExists::Return if !is_same => Err(exists(format!("`{}` and `{requested}` both get the id {id}", request.name))
             .hint("choose another name, or let `--unique` number it")),
-        true if known.worktree.is_lost => Err(exists(format!("{id} should be at {path}, but is not there"))
+        IfExists::Return if known.worktree.is_lost => Err(exists(format!("{id} should be at {path}, but is not there"))
             .hint("if it was moved, `worktree-spawn repair` finds it; otherwise remove it with `worktree-spawn remove --force`")),
-        true => Ok(SpawnDecision::Return(Box::new(known.clone()))),
-        false if is_same => Err(exists(format!("{id} already exists, at {path}"))
+        IfExists::Return => Ok(SpawnDecision::Return(Box::new(known.clone()))),
+        IfExists::Error if is_same => Err(exists(format!("{id} already exists, at {path}"))
             .hint("use it with `--if-exists return`, or let `--unique` number a new one")),
-        false => Err(exists(format!("`{}` and `{requested}` both get the id {id}, which is at {path}", request.name))
+        IfExists::Error => Err(exists(format!("`{}` and `{requested}` both get the id {id}, which is at {path}", request.name))
             .hint("choose another name, or let `--unique` number it")),
     }
 }
@@ -179,7 +204,7 @@ fn refuse_taken(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, pa
         return Err(exists(format!("the branch {branch} is checked out at {}", known.worktree.path.display()))
             .hint("choose another name, or let `--unique` number it"));
     }
-    if !request.reuses_branch && facts.branches.iter().any(|(name, _)| name == branch) {
+    if !request.reuse_branch && facts.branches.iter().any(|(name, _)| name == branch) {
         return Err(exists(format!("the branch {branch} already exists"))
             .hint("check it out with `--reuse-branch`, choose another name, or let `--unique` number it"));
     }
@@ -299,11 +324,11 @@ mod tests {
         let all = [root("main"), known(child, "/p/.shopfloor/worktrees/feature-auth", "main.feature-auth")];
         let twice = decide(&all, 0, &request("feature-auth"), &[]).unwrap_err();
         assert!(twice.message.contains("`feature-auth` and `feature/auth`"), "{twice}");
-        let unique = SpawnRequest { is_unique: true, ..request("feature-auth") };
+        let unique = SpawnRequest { unique: true, ..request("feature-auth") };
         assert_eq!(made(decide(&all, 0, &unique, &["main.feature-auth-2"])).branch, "main.feature-auth-3");
         assert_eq!(decide(&all, 0, &request("x"), &["main.x"]).unwrap_err().kind, "exists");
         assert_eq!(decide(&all, 0, &request("x"), &["main.x/y"]).unwrap_err().kind, "exists");
-        let reuse = SpawnRequest { reuses_branch: true, ..request("x") };
+        let reuse = SpawnRequest { reuse_branch: true, ..request("x") };
         let plan = made(decide(&all, 0, &reuse, &["main.x"]));
         assert_eq!((plan.makes_branch, plan.base_sha.as_str()), (false, "def"));
     }

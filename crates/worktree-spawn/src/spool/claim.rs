@@ -11,7 +11,7 @@ use crate::event::SpoolEvent;
 /// An event that belongs to this process until the process ends or gives it back.
 #[derive(Debug)]
 pub struct Claim {
-    spool: Spool,
+    pub spool: Spool,
     entry: SpoolEntry,
     pub event: SpoolEvent,
     _lock: Lock,
@@ -37,11 +37,6 @@ impl Spool {
 }
 
 impl Claim {
-    /// The spool of the event.
-    pub fn spool(&self) -> &Spool {
-        &self.spool
-    }
-
     /// Acknowledges the event after it was delivered.
     pub fn acknowledge(self) -> Result<()> {
         self.spool.discard(&self.entry)

@@ -16,13 +16,14 @@ use crate::record;
 const FORWARDS: usize = 64;
 
 /// A published event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Published {
     pub uid: String,
     pub id: u64,
     /// The session it went to.
     pub to: String,
     /// Whether this is an earlier event with the same key.
+    #[serde(rename = "repeated")]
     pub is_repeated: bool,
 }
 

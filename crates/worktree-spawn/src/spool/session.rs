@@ -233,12 +233,8 @@ impl Spool {
         self.each_of(uids, |entry| self.discard(entry))
     }
 
-    /// The uids that no event here has.
-    pub fn lacks(&self, uids: &[String]) -> Result<Vec<String>> {
-        self.each_of(uids, |_| Ok(()))
-    }
-
-    fn each_of(&self, uids: &[String], act: impl Fn(&SpoolEntry) -> Result<()>) -> Result<Vec<String>> {
+    /// Calls `act` for each event with one of these uids, and returns the uids that are not here.
+    pub fn each_of(&self, uids: &[String], act: impl Fn(&SpoolEntry) -> Result<()>) -> Result<Vec<String>> {
         let mut left: Vec<String> = uids.to_vec();
         for entry in self.entries()? {
             let Some(event) = self.read(&entry)? else { continue };

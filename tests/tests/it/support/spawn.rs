@@ -31,6 +31,12 @@ pub fn start(at: &Repo<'_>, args: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
+/// Sends a signal, such as `-TERM`, to a process.
+pub fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
+}
+
 /// The JSON lines that a process prints until it ends.
 pub fn json_lines_of(child: Child) -> Vec<Value> {
     let output = child.wait_with_output().unwrap();

@@ -444,7 +444,8 @@ pub fn traced(at: &Repo<'_>, call: &str, tool: &str, args: &[&str]) -> Option<(C
     let log = at.world.path("trace");
     let tool = at.world.path("bin").join(tool);
     let trace = format!("trace={call}");
-    let strace = ["-f", "-qq", "-o", log.to_str().unwrap(), "-e", &trace, tool.to_str().unwrap()];
+    // Only these calls stop the processes: otherwise each call does.
+    let strace = ["-f", "--seccomp-bpf", "-qq", "-o", log.to_str().unwrap(), "-e", &trace, tool.to_str().unwrap()];
     let output = at.run("strace", &[&strace[..], args].concat()).succeeds();
     let lines = std::fs::read_to_string(&log).unwrap().lines().map(str::to_owned).collect();
     Some((output, lines))

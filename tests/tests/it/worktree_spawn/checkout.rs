@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::support::spawn::{app, subtree};
+use crate::support::sweep::rounds;
 use crate::support::world::{Repo, World, write};
 
 #[test]
@@ -100,7 +101,11 @@ fn attributes() -> impl Strategy<Value = String> {
 fn the_fast_checkout_writes_what_git_writes() {
     let config =
         [("", ""), ("core.autocrlf", "true"), ("core.eol", "crlf"), ("core.symlinks", "false"), ("index.version", "4")];
-    let mut runner = TestRunner::new(Config { cases: 24, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases: u32::try_from(rounds(8, 24)).unwrap(),
+        failure_persistence: None,
+        ..Config::default()
+    });
     let strategy = (tree(), attributes(), 0..config.len() * 3, prop_oneof![Just("022"), Just("002"), Just("077")]);
     let run = runner.run(&strategy, |(tree, attributes, n, umask)| {
         let w = World::new();

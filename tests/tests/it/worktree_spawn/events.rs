@@ -6,14 +6,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::spawn::{app, json_lines_of, start, subtree};
+use crate::support::spawn::{app, json_lines_of, signal, start, subtree};
 use crate::support::sweep::rounds;
 use crate::support::world::{Repo, World, text, wait_for, write};
-
-fn signal(child: &Child, name: &str) {
-    let pid = child.id().to_string();
-    assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
-}
 
 fn spool(app: &Repo<'_>, session: &str, below: &str) -> std::path::PathBuf {
     app.path.join(".git/shopfloor/worktree-spawn/session").join(session).join(below)
@@ -265,7 +260,7 @@ fn publishing_while_a_wait_begins_never_hangs_it() {
     let w = World::new();
     let app = app(&w);
     app.spawn(&["worker", "w"]).succeeds();
-    for n in 0..150 {
+    for n in 0..rounds(50, 500) {
         let waiter = start(&app, &["wait", "--timeout", "60s"]);
         app.spawn(&["notify", "info", &n.to_string(), "--as", "root/w"]).succeeds();
         let output = waiter.wait_with_output().unwrap();

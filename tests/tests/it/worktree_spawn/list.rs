@@ -76,8 +76,8 @@ fn list_status_agrees_with_git() {
         let child = subtree(&app, &[&format!("s{n}")]);
         // Each repository has its own configuration.
         child.sh(change).any_status().any_out().any_err();
-        let rows = app.spawn(&["list", "--status", "--json"]).exit(0).json_lines();
-        let row = rows.iter().find(|row| row["path"] == child.path.to_str().unwrap()).unwrap();
+        let row = app.spawn(&["list", "--status", "--json", "--under", &format!("main.s{n}")]).exit(0).json();
+        assert_eq!(row["path"], child.path.to_str().unwrap());
         let by_git = !child.git(&["status", "--porcelain"]).is_empty();
         assert_eq!(row["dirty"].as_bool(), Some(by_git), "{change}");
         app.run("git", &["config", "--unset", "core.autocrlf"]).any_status().any_out().any_err();

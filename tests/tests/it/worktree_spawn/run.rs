@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::support::spawn::{app, json_lines_of, start};
+use crate::support::spawn::{app, json_lines_of, signal, start, subtree};
 use crate::support::world::{World, text, wait_for};
 
 #[test]
@@ -47,8 +47,8 @@ fn an_agent_lives_as_long_as_its_command() {
     let app = app(&w);
     app.spawn(&["worker", "w"]).succeeds();
     app.sh("mkfifo fifo").exit(0);
-    let mut run = start(&app, &["run", "root/w", "--", "sh", "-c", "read line < fifo"]);
-    wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
+    let mut run = start(&app, &["run", "root/w", "--", "sh", "-c", "touch begun; read line < fifo"]);
+    wait_for(|| app.has("begun"));
     run.kill().unwrap();
     run.wait().unwrap();
     // The command goes on.
@@ -76,8 +76,8 @@ fn a_root_can_run_and_a_death_after_that_of_run_is_reported() {
     app.sh("echo go > fifo").exit(0);
     run.wait().unwrap();
     app.spawn(&["worker", "w"]).succeeds();
-    let mut run = start(&app, &["run", "root/w", "--", "sh", "-c", "read line < fifo"]);
-    wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
+    let mut run = start(&app, &["run", "root/w", "--", "sh", "-c", "touch begun; read line < fifo"]);
+    wait_for(|| app.has("begun"));
     let wait = start(&app, &["wait", "--timeout", "60s"]);
     run.kill().unwrap();
     run.wait().unwrap();
@@ -106,7 +106,7 @@ fn a_death_is_reported_once() {
     app.spawn(&["run", "root/w", "--", "true"]).exit(75).err_has("already running");
     app.spawn(&["remove", "root/w"]).exit(1).err_has("is running");
     // The whole process group is killed, and exactly one of four waiters gets the event.
-    let waiters: Vec<Child> = (0..4).map(|_| start(&app, &["wait", "--timeout", "10s"])).collect();
+    let mut waiters: Vec<Child> = (0..4).map(|_| start(&app, &["wait", "--timeout", "60s"])).collect();
     wait_for(|| {
         waiters.iter().all(|child| {
             let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
@@ -116,12 +116,36 @@ fn a_death_is_reported_once() {
     let group = format!("-{}", run.id());
     assert!(std::process::Command::new("kill").args(["-9", "--", &group]).status().unwrap().success());
     run.wait().unwrap();
+    wait_for(|| waiters.iter_mut().any(|child| child.try_wait().unwrap().is_some()));
+    // From here on nobody can report the death again.
+    assert_eq!(text(&app.spawn(&["list", "--dead", "--json"]).exit(0).json(), "/state"), "died");
+    for child in &mut waiters {
+        if child.try_wait().unwrap().is_none() {
+            signal(child, "-TERM");
+        }
+    }
     let heard: Vec<Value> = waiters.into_iter().flat_map(json_lines_of).collect();
     assert_eq!(heard.len(), 1, "{heard:?}");
     assert_eq!((text(&heard[0], "/type"), text(&heard[0], "/from/id")), ("worker_died", "root/w"));
-    assert_eq!(text(&app.spawn(&["list", "--dead", "--json"]).exit(0).json(), "/state"), "died");
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
     // The next run ends normally.
     app.spawn(&["run", "root/w", "--", "true"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/type"), "worker_complete");
+}
+
+#[test]
+fn a_run_goes_on_when_the_agents_parent_is_removed() {
+    let w = World::new();
+    let app = app(&w);
+    let outside = w.home("trees");
+    let a = subtree(&app, &["a"]);
+    subtree(&a, &["b", "--max-depth", "3", "--base-dir", outside.to_str().unwrap()]);
+    let mut run = w.command(w.path("bin/worktree-spawn"));
+    run.args(["run", "main.a.b", "--", "sh", "-c", "echo begun; exec cat"]).current_dir(&app.path);
+    let mut run = run.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    BufReader::new(run.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    app.spawn(&["remove", "main.a"]).succeeds();
+    assert_eq!(text(&app.spawn(&["list", "--live", "--json"]).exit(0).json(), "/id"), "main.a.b");
+    drop(run.stdin.take());
+    assert!(run.wait().unwrap().success());
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::apply::listing::AgentAnswer;
+use crate::spool::Published;
 
 /// The answer of `list_agents`.
 #[derive(Serialize)]
@@ -28,35 +29,28 @@ pub struct WorkerFailure<'a> {
 
 /// The answer of `notify_parent`.
 #[derive(Serialize)]
-pub struct SentAnswer<'a> {
+pub struct SentAnswer {
     pub ack: bool,
-    pub uid: &'a str,
-    pub id: u64,
-    pub to: &'a str,
+    #[serde(flatten)]
+    pub published: Published,
 }
 
 /// The answer of `wait_for_event`.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 pub struct EventAnswer {
     pub event: Option<Map<String, Value>>,
-    /// Whether the wait was ended by the client or by a later wait.
-    #[serde(skip_serializing_if = "is_false")]
-    pub cancelled: bool,
-    /// Whether the time was up.
-    #[serde(skip_serializing_if = "is_false")]
-    pub timeout: bool,
-    /// Whether the event was delivered before.
-    #[serde(skip_serializing_if = "is_false")]
-    pub redelivered: bool,
+    #[serde(flatten)]
+    pub flag: Option<EventFlag>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-impl EventAnswer {
-    pub fn cancelled() -> EventAnswer {
-        EventAnswer { cancelled: true, ..EventAnswer::default() }
-    }
+/// What else a client should know, as a key that is `true`.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EventFlag {
+    /// The wait was ended by the client or by a later wait.
+    Cancelled(bool),
+    /// The time was up.
+    Timeout(bool),
+    /// The event was delivered before.
+    Redelivered(bool),
 }

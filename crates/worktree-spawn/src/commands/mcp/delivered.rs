@@ -37,7 +37,7 @@ impl DeliveredEvents {
 
     /// Leases an event that is about to be answered to a request that took this long.
     pub fn add(&self, claim: Claim, now: Timestamp, took: Duration) -> Result<()> {
-        let (event, spool) = (claim.event.clone(), claim.spool().clone());
+        let (event, spool) = (claim.event.clone(), claim.spool.clone());
         claim.lend(now + SignedDuration::try_from(LEASE).unwrap_or_default())?;
         let is_settled = took < PROMPT;
         self.all().push(DeliveredEvent { event, spool, until: Instant::now() + LEASE, is_settled });

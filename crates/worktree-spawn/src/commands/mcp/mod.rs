@@ -3,7 +3,6 @@
 
 mod answers;
 mod delivered;
-mod tools;
 
 use std::future::Future;
 use std::io;
@@ -20,6 +19,7 @@ use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ServerHandler, ServiceExt};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -28,7 +28,7 @@ use shopfloor_core::ui::{Options, Ui, printable};
 use tokio::io::{Stdin, Stdout};
 use tokio_util::sync::CancellationToken;
 
-use self::answers::{AgentsAnswer, EventAnswer, SentAnswer, WorkerFailure, WorkersAnswer};
+use self::answers::{AgentsAnswer, EventAnswer, EventFlag, SentAnswer, WorkerFailure, WorkersAnswer};
 use self::delivered::DeliveredEvents;
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, TaskArgs};
@@ -39,6 +39,7 @@ use crate::apply::wait::{EventFilter, EventWait, WaitOutcome};
 use crate::event::EventStatus;
 use crate::facts::{agents, repository};
 use crate::place::Place;
+use crate::plan::spawn::SpawnRequest;
 use crate::spool::Spool;
 use crate::tool::TOOL;
 use crate::watch::Signals;
@@ -51,28 +52,23 @@ pub struct Args {
     pub caller: CallerArgs,
 }
 
+/// The tools as a client gets them, with their names, descriptions and arguments.
+const TOOLS: &str = include_str!("tools.json");
+
 /// How many seconds `wait_for_event` waits by default: clients give up after a minute.
 const PATIENCE: u64 = 50;
 
 /// How often a client that asked for it is told that its call is still under way.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// The agent whose tools would be served.
-#[derive(Serialize)]
-struct ServerAnswer<'a> {
-    id: &'a str,
-    name: &'a str,
-}
-
 /// Serves until the client disconnects.
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find_for_speaker(env)?;
     let caller = agents::speaker(&place, args.caller.id.as_deref())?;
     if ui.is_dry() {
-        let (id, name) = (&caller.agent.id, &caller.agent.slug);
         match ui.is_json() {
-            true => ui.json(&ServerAnswer { id, name }),
-            false => ui.line(format!("would serve {}", printable(id))),
+            true => ui.json(&caller.keys()),
+            false => ui.line(format!("would serve {}", printable(&caller.agent.id))),
         }
         return Ok(Exit::Done);
     }
@@ -189,9 +185,9 @@ impl Server {
     fn spawn_subtree(&self, ui: &Ui, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
         let task = TaskArgs { task: Some(required(args, "task")?), task_file: None };
         let launch = LaunchArgs { launch: true, launcher: None };
-        let name = required(args, "branch_name")?;
+        let request = SpawnRequest { name: required(args, "branch_name")?, ..SpawnRequest::default() };
         let args =
-            subtree::Args { name, task, launch, caller: self.caller(), is_agents: true, ..subtree::Args::default() };
+            subtree::Args { request, task, launch, caller: self.caller(), is_agents: true, ..subtree::Args::default() };
         to_value(&subtree::spawn(ui, env, place, &args)?.answer())
     }
 
@@ -204,7 +200,7 @@ impl Server {
             let args = worker::Args {
                 name: required(worker, "name")?,
                 task: TaskArgs { task: Some(required(worker, "prompt")?), task_file: None },
-                agent: optional(worker, "agent")?,
+                agent: optional(worker, "agent", "a string")?,
                 launch: LaunchArgs { launch: true, launcher: None },
                 caller: self.caller(),
             };
@@ -223,8 +219,7 @@ impl Server {
             .map_err(|_| Failure::usage(format!("`status` must be success, failure or info, not `{status}`")))?;
         let message = required(args, "message")?;
         let notification = Notification { status, message: &message, kind: None, dedupe: None, named: Some(&self.id) };
-        let published = notify(env, place, &notification)?;
-        to_value(&SentAnswer { ack: true, uid: &published.uid, id: published.id, to: &published.to })
+        to_value(&SentAnswer { ack: true, published: notify(env, place, &notification)? })
     }
 
     /// An event that was there at once counts as taken with the client's next call. An event that the client had to
@@ -233,50 +228,46 @@ impl Server {
     fn wait_for_event(&self, env: &Env, place: &Place, args: &JsonObject, ended: &CancellationToken) -> ToolResult {
         let begun = Instant::now();
         let (filter, seconds) = parse_wait(args)?;
+        let answer = |event, flag| to_value(&EventAnswer { event, flag });
         if ended.is_cancelled() {
-            return to_value(&EventAnswer::cancelled());
+            return answer(None, Some(EventFlag::Cancelled(true)));
         }
         if let Some(event) = self.delivered.redeliver(&filter) {
             let mut record = event.answer();
             record.insert("redelivered".into(), true.into());
-            return to_value(&EventAnswer { event: Some(record), redelivered: true, ..EventAnswer::default() });
+            return answer(Some(record), Some(EventFlag::Redelivered(true)));
         }
         let caller = agents::require(place, &self.id)?;
         let spool = Spool::new(&place.shared(), &caller.agent.id);
-        let mut wait = EventWait::new(env, place, spool, filter, Signals::Unwatched)?;
+        let mut wait = EventWait::new(place, spool, filter, Signals::Unwatched)?;
         let (wake, token) = (wait.watch.waker(), ended.clone());
         tokio::runtime::Handle::current().spawn(async move {
             token.cancelled().await;
             wake();
         });
-        let answer = match wait.next(begun.checked_add(Duration::from_secs(seconds)))? {
+        match wait.next(begun.checked_add(Duration::from_secs(seconds)))? {
             // Nobody will read the answer.
             WaitOutcome::Event(claim) if ended.is_cancelled() => {
                 claim.give_back()?;
-                EventAnswer::cancelled()
+                answer(None, Some(EventFlag::Cancelled(true)))
             }
             WaitOutcome::Event(claim) => {
                 let event = claim.event.answer();
                 self.delivered.add(*claim, env.later().now, begun.elapsed())?;
-                EventAnswer { event: Some(event), ..EventAnswer::default() }
+                answer(Some(event), None)
             }
-            _ if ended.is_cancelled() => EventAnswer::cancelled(),
-            WaitOutcome::Timeout | WaitOutcome::Signal(_) => EventAnswer { timeout: true, ..EventAnswer::default() },
-        };
-        to_value(&answer)
+            _ if ended.is_cancelled() => answer(None, Some(EventFlag::Cancelled(true))),
+            WaitOutcome::Timeout | WaitOutcome::Signal(_) => answer(None, Some(EventFlag::Timeout(true))),
+        }
     }
 
     /// The token of a wait that begins now, and that ends the one before: it is over with the client, when the client
     /// cancels the request, and when a later wait begins.
     fn begin_wait(&self, request: &RequestContext<RoleServer>) -> CancellationToken {
-        let ended = self.over.child_token();
+        // The request's own token is one of the connection's.
+        let ended = request.ct.child_token();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *latest, ended.clone()).cancel();
-        let (cancelled, token) = (request.ct.clone(), ended.clone());
-        tokio::spawn(async move {
-            cancelled.cancelled().await;
-            token.cancel();
-        });
         ended
     }
 }
@@ -288,19 +279,10 @@ fn list_agents(ui: &Ui, env: &Env, place: &Place) -> ToolResult {
 
 /// The events that a client waits for, and for how many seconds.
 fn parse_wait(args: &JsonObject) -> Result<(EventFilter, u64)> {
-    let kinds = match args.get("types") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(types)) if types.iter().all(Value::is_string) => {
-            types.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-        }
-        Some(_) => return Err(Failure::usage("`types` must be a list of strings")),
-    };
-    let number = |name: &str| match args.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(n) => n.as_u64().map(Some).ok_or_else(|| Failure::usage(format!("`{name}` must be a whole number"))),
-    };
-    number("after_event_id")?;
-    Ok((EventFilter { kinds, ..EventFilter::default() }, number("timeout_secs")?.unwrap_or(PATIENCE)))
+    let kinds = optional(args, "types", "a list of strings")?.unwrap_or_default();
+    optional::<u64>(args, "after_event_id", "a whole number")?;
+    let seconds = optional(args, "timeout_secs", "a whole number")?.unwrap_or(PATIENCE);
+    Ok((EventFilter { kinds, ..EventFilter::default() }, seconds))
 }
 
 /// Tells a client that asked for it that its call is still under way, until this task is aborted.
@@ -315,16 +297,14 @@ async fn report_progress(context: RequestContext<RoleServer>) {
     }
 }
 
-fn optional(args: &JsonObject, name: &str) -> Result<Option<String>> {
-    match args.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(Failure::usage(format!("`{name}` must be a string"))),
-    }
+/// An argument that may be left out or null; `what` says what it has to be otherwise.
+fn optional<T: DeserializeOwned>(args: &JsonObject, name: &str, what: &str) -> Result<Option<T>> {
+    let value = args.get(name).cloned().unwrap_or_default();
+    serde_json::from_value(value).map_err(|_| Failure::usage(format!("`{name}` must be {what}")))
 }
 
 fn required(args: &JsonObject, name: &str) -> Result<String> {
-    optional(args, name)?.ok_or_else(|| Failure::usage(format!("`{name}` is missing")))
+    optional(args, name, "a string")?.ok_or_else(|| Failure::usage(format!("`{name}` is missing")))
 }
 
 impl ServerHandler for Server {
@@ -344,7 +324,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> impl Future<Output = std::result::Result<ListToolsResult, ErrorData>> + Send + '_ {
-        std::future::ready(Ok(ListToolsResult::with_all_items(tools::tools())))
+        let tools = serde_json::from_str(TOOLS).map_err(|e| ErrorData::internal_error(e.to_string(), None));
+        std::future::ready(tools.map(ListToolsResult::with_all_items))
     }
 
     async fn call_tool(
