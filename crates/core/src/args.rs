@@ -76,6 +76,11 @@ pub trait CommandLine: Parser {
         &[]
     }
 
+    /// The same for flags that most subcommands use: each with the subcommands that do not use it.
+    fn uses_not() -> &'static [(&'static str, &'static [&'static str])] {
+        &[]
+    }
+
     /// The arguments whose values a shell can complete: the names of their subcommands (none: all), the argument's id,
     /// and what lists the values.
     fn completed() -> &'static [CompletedArgument] {
@@ -100,12 +105,13 @@ pub type CompletedArgument = (&'static [&'static str], &'static str, fn(&Env) ->
 /// uses.
 pub fn command<C: CommandLine>() -> clap::Command {
     let mut command = C::command();
-    for (id, users) in C::uses() {
+    let uses = C::uses().iter().map(|flag| (flag, true)).chain(C::uses_not().iter().map(|flag| (flag, false)));
+    for ((id, named), are_users) in uses {
         let Some(flag) = command.get_arguments().find(|arg| arg.get_id() == *id).cloned() else { continue };
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         for name in names {
             // clap does not pass a global flag on to a subcommand that has one of this id.
-            let own = flag.clone().hide(!users.contains(&name.as_str()));
+            let own = flag.clone().hide(named.contains(&name.as_str()) != are_users);
             let has_one = |sub: &clap::Command| sub.get_arguments().any(|arg| arg.get_id() == *id);
             command = command.mut_subcommand(name, |sub| if has_one(&sub) { sub } else { sub.arg(own) });
         }

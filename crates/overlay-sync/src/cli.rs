@@ -77,41 +77,6 @@ pub enum Command {
     Config,
 }
 
-/// The subcommands that look at the overlay.
-const EVERY: &[&str] = &[
-    "attach",
-    "detach",
-    "sync",
-    "watch",
-    "add",
-    "status",
-    "check",
-    "manifest",
-    "conflicts",
-    "show",
-    "restore",
-    "accept",
-    "reject",
-    "drop",
-    "undo",
-    "log",
-    "doctor",
-    "hook",
-    "config",
-];
-
-/// The subcommands that merge.
-const MERGING: &[&str] = &[
-    "attach", "detach", "sync", "watch", "status", "check", "accept", "reject", "drop", "undo", "restore", "hook",
-    "merge", "config",
-];
-
-/// The subcommands that sync.
-const SYNCING: &[&str] = &[
-    "attach", "detach", "sync", "watch", "add", "status", "check", "accept", "reject", "drop", "undo", "restore",
-    "hook", "config",
-];
-
 /// The ids of what waits or was decided.
 fn conflicts(env: &Env) -> Result<Vec<String>> {
     let ui = Ui::new(TOOL, env, Options { quiet: true, ..Options::default() });
@@ -126,15 +91,22 @@ impl CommandLine for Cli {
 
     fn uses() -> &'static [(&'static str, &'static [&'static str])] {
         &[
-            ("overlay", EVERY),
-            ("on_conflict", MERGING),
             ("debounce_ms", &["watch", "config"]),
             ("max_wait_ms", &["watch", "config"]),
             ("enabled", &["watch", "hook", "config"]),
-            ("merge_command", MERGING),
-            ("merge_timeout_ms", MERGING),
-            ("declared", SYNCING),
-            ("review", SYNCING),
+        ]
+    }
+
+    fn uses_not() -> &'static [(&'static str, &'static [&'static str])] {
+        const NOT_MERGING: &[&str] = &["add", "manifest", "conflicts", "show", "log", "doctor"];
+        const NOT_SYNCING: &[&str] = &["merge", "manifest", "conflicts", "show", "log", "doctor"];
+        &[
+            ("overlay", &["merge"]),
+            ("on_conflict", NOT_MERGING),
+            ("merge_command", NOT_MERGING),
+            ("merge_timeout_ms", NOT_MERGING),
+            ("declared", NOT_SYNCING),
+            ("review", NOT_SYNCING),
         ]
     }
 
