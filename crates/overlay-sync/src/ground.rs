@@ -109,8 +109,6 @@ pub trait Ground {
     fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>>;
     /// Replaces a workspace's manifest.
     fn save(&self, workspace: &Workspace) -> Result<()>;
-    /// A workspace's manifest as it is now; `None` when the workspace was detached.
-    fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>>;
     fn record(&self, conflict: &ConflictRecord) -> Result<()>;
     fn log(&self, events: &[LogRecord]) -> Result<()>;
     fn intents(&self) -> Result<Vec<WriteIntent>>;

@@ -20,31 +20,22 @@ use crate::tool::TOOL;
 pub const SETTINGS: &[Setting] = &[
     Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", SettingType::Path, Trust::Approved),
     Setting::new("enabled", "OVERLAY_SYNC_ENABLED", SettingType::Truth, Trust::Open).or("true"),
-    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", SettingType::Duration(Unit::Milliseconds), Trust::Open)
-        .or("2000"),
-    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", SettingType::Duration(Unit::Milliseconds), Trust::Open)
-        .or("10000"),
-    Setting::new(
-        "on_conflict",
-        "OVERLAY_SYNC_ON_CONFLICT",
-        SettingType::Choice(&["workspace", "overlay", "hold"]),
-        Trust::Open,
-    )
-    .or("workspace"),
+    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", MILLISECONDS, Trust::Open).or("2000"),
+    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", MILLISECONDS, Trust::Open).or("10000"),
+    Setting::new("on_conflict", "OVERLAY_SYNC_ON_CONFLICT", SIDES, Trust::Open).or("workspace"),
     Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", SettingType::Command, Trust::Approved),
-    Setting::new(
-        "merge_timeout_ms",
-        "OVERLAY_SYNC_MERGE_TIMEOUT_MS",
-        SettingType::Duration(Unit::Milliseconds),
-        Trust::Open,
-    )
-    .or("30000"),
+    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", MILLISECONDS, Trust::Open).or("30000"),
     Setting::new("paths", "OVERLAY_SYNC_PATHS", SettingType::List, Trust::Open),
     Setting::new("paths_max_bytes", "OVERLAY_SYNC_PATHS_MAX_BYTES", SettingType::Number, Trust::Open).or("1048576"),
     Setting::new("paths_except", "OVERLAY_SYNC_PATHS_EXCEPT", SettingType::List, Trust::Open).or(NEVER_TAKEN),
     Setting::new("review", "OVERLAY_SYNC_REVIEW", SettingType::List, Trust::Approved).or("hooks,mcpServers"),
     Setting::new("path", "", SettingType::Tables(PER_PATH), Trust::Open),
 ];
+
+const MILLISECONDS: SettingType = SettingType::Duration(Unit::Milliseconds);
+
+/// What can decide a conflict.
+const SIDES: SettingType = SettingType::Choice(&["workspace", "overlay", "hold"]);
 
 /// What git ignores because it is large or can be made again, and no glob takes.
 const NEVER_TAKEN: &str = "node_modules,target,dist,build,out,.venv,venv,__pycache__,.cache,.gradle,.next,.nuxt,.tox,\
@@ -195,20 +186,19 @@ impl Glob {
 
 /// Loads the settings, each with its source.
 pub fn load_config(env: &Env, repo: &Repo, flags: &OverlayFlags) -> Result<Config> {
-    let side = flags.on_conflict.and_then(|side| side.to_possible_value()).map(|side| side.get_name().to_owned());
-    let given = |value: &'_ Option<String>| value.clone();
-    let texts = [
-        ("on_conflict", side),
-        ("enabled", given(&flags.enabled)),
-        ("debounce_ms", given(&flags.debounce_ms)),
-        ("max_wait_ms", given(&flags.max_wait_ms)),
-        ("merge_command", given(&flags.merge_command)),
-        ("merge_timeout_ms", given(&flags.merge_timeout_ms)),
-        ("paths", given(&flags.declared)),
-        ("review", given(&flags.review)),
+    let side = flags.on_conflict.and_then(|side| side.to_possible_value());
+    let given = [
+        ("on_conflict", side.as_ref().map(|side| side.get_name())),
+        ("enabled", flags.enabled.as_deref()),
+        ("debounce_ms", flags.debounce_ms.as_deref()),
+        ("max_wait_ms", flags.max_wait_ms.as_deref()),
+        ("merge_command", flags.merge_command.as_deref()),
+        ("merge_timeout_ms", flags.merge_timeout_ms.as_deref()),
+        ("paths", flags.declared.as_deref()),
+        ("review", flags.review.as_deref()),
     ];
-    let mut flags = vec![("overlay", flags.overlay.as_deref())];
-    flags.extend(texts.iter().map(|(name, value)| (*name, value.as_deref().map(Path::new))));
+    let given = given.into_iter().map(|(name, value)| (name, value.map(Path::new)));
+    let flags: Vec<_> = given.chain([("overlay", flags.overlay.as_deref())]).collect();
     config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
 }
 

@@ -35,10 +35,10 @@ pub fn edit(ground: &impl Ground, path: &RelPath, file: &ReadFile, bytes: &[u8])
     Ok(())
 }
 
-/// A person asked for this text of the overlay, so no gate holds it anywhere.
-pub fn accept_in_all(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath, bytes: &[u8]) -> Result<()> {
+/// A person asked for this text, so no gate holds it in whatever workspace it turns up.
+pub fn accept_in_all(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath, text: Digest) -> Result<()> {
     for workspace in workspaces {
-        workspace.accepted.entry(path.clone()).or_default().insert(Digest::of(bytes));
+        workspace.accepted.entry(path.clone()).or_default().insert(text);
         ground.save(workspace)?;
     }
     Ok(())

@@ -9,12 +9,11 @@ use shopfloor_core::fs::{DisplacedFile, Root, Staging, Writers};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
+use crate::conflict::ConflictRecord;
 use crate::ground::{Ground, LateText, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing, strip};
 use crate::plan::{FileView, Step, decide};
-use crate::rule::SyncRule;
 use crate::settings::{Policy, Settings};
 use crate::store::RESERVED;
 
@@ -114,13 +113,14 @@ pub fn all_dirs(overlay: &Root) -> Result<BTreeSet<PathBuf>> {
     Ok(below.iter().map(|dir| overlay.path().join(dir)).chain([overlay.path().to_path_buf()]).collect())
 }
 
-/// What became of a late text.
+/// What was done about a late text.
 pub struct LateOutcome {
     /// What a person should know of it.
     pub note: Option<String>,
-    /// Whether the overlay has everything that it says, or the rest is recorded as a conflict. Until then a program in
-    /// the workspace can overwrite it.
-    pub is_synced: bool,
+    /// The text that is at its path now, if that has everything that it says, or the rest is recorded as a conflict.
+    pub present: Option<Digest>,
+    /// The text that this one replaced, if any.
+    before: Option<Digest>,
 }
 
 /// Brings a late text of a workspace back there; `None` if it has to be looked at again.
@@ -132,33 +132,20 @@ pub fn take(
     late: &LateText,
 ) -> Result<Option<LateOutcome>> {
     let waits = |path: &RelPath, file: &ReadFile, text: &[u8]| waits(settings, workspace, path, file, text);
-    let Some(Brought { note, present, before }) = bring(ground, now, Side::Here(workspace), late, waits)? else {
-        return Ok(None);
-    };
-    if let (Some(path), Some(before), Some(after)) = (&late.path, before, present) {
+    let taken = bring(ground, now, Side::Here(workspace), late, waits)?;
+    if let Some(LateOutcome { before: Some(before), present: Some(after), .. }) = taken
+        && let Some(path) = &late.path
+    {
         // Other programs there do not know of it yet.
         workspace.note_arrival(path, now, before, after);
         ground.save(workspace)?;
-        return Ok(Some(LateOutcome { note, is_synced: false }));
     }
-    let is_base = |path: &RelPath| workspace.files.get(path).map(|base| base.sha256) == present;
-    let is_synced = present.is_none() || late.path.as_ref().is_none_or(is_base);
-    Ok(Some(LateOutcome { note, is_synced }))
+    Ok(taken)
 }
 
 /// Brings a late text of the overlay's own file back there. It is then an edit of the overlay like any other.
 pub fn take_in_overlay(ground: &impl Ground, now: &str, late: &LateText) -> Result<Option<LateOutcome>> {
-    let brought = bring(ground, now, Side::Overlay, late, |_, _, _| false)?;
-    Ok(brought.map(|brought| LateOutcome { note: brought.note, is_synced: true }))
-}
-
-/// What was done about a late text.
-struct Brought {
-    note: Option<String>,
-    /// The text that is at its path now, if that has everything that it says, or the rest is recorded as a conflict.
-    present: Option<Digest>,
-    /// The text that this one replaced, if any.
-    before: Option<Digest>,
+    bring(ground, now, Side::Overlay, late, |_, _, _| false)
 }
 
 /// Whether a text differs in what a workspace has of its own, or would wait for a person if it were an edit. Late texts
@@ -202,10 +189,10 @@ fn bring(
     side: Side<'_>,
     late: &LateText,
     waits: impl Fn(&RelPath, &ReadFile, &[u8]) -> bool,
-) -> Result<Option<Brought>> {
+) -> Result<Option<LateOutcome>> {
     let here = ground.keep(&late.bytes)?;
     if here == late.before || late.path.is_none() && late.is_overdue {
-        return Ok(Some(Brought { note: None, present: None, before: None }));
+        return Ok(Some(LateOutcome { note: None, present: None, before: None }));
     }
     // The path is unknown now, but may be known again later.
     let Some(path) = &late.path else { return Ok(None) };
@@ -220,7 +207,7 @@ fn bring(
     let must_wait = both.is_some_and(|(file, merged)| waits(path, file, &merged.bytes));
     let note = match &merged {
         Some(merged) if merged.conflicts.is_empty() && !must_wait => None,
-        _ => Some(record(ground, now, side, late, file.as_ref(), merged.as_ref())?),
+        _ => Some(record(ground, now, side, late, path, file.as_ref(), merged.as_ref())?),
     };
     if let Some((file, merged)) = file.zip(merged)
         && merged.bytes != *file.bytes
@@ -229,9 +216,9 @@ fn bring(
         let (before, after) = (ground.keep(&file.bytes)?, ground.keep(&merged.bytes)?);
         let is_put = ground.put(side, path, Some(before), &merged.bytes, file.mode)?;
         // If not, somebody else was faster.
-        return Ok(is_put.then_some(Brought { note, present: Some(after), before: Some(before) }));
+        return Ok(is_put.then_some(LateOutcome { note, present: Some(after), before: Some(before) }));
     }
-    Ok(Some(Brought { note, present, before: None }))
+    Ok(Some(LateOutcome { note, present, before: None }))
 }
 
 /// The present text with what the late one adds and changes; `None` when the late one may be half written. Lines that
@@ -249,34 +236,23 @@ fn record(
     now: &str,
     side: Side<'_>,
     late: &LateText,
+    path: &RelPath,
     file: Option<&ReadFile>,
     merged: Option<&MergedText>,
 ) -> Result<String> {
-    let root = ground.root(side).to_string_lossy().into_owned();
-    let Some(path) = late.path.clone() else { return Ok(root) };
+    let root = ground.root(side);
     let overlay = file.map_or(Ok(late.before), |file| ground.keep(&file.bytes))?;
     let result = merged.map_or(Ok(overlay), |merged| ground.keep(&merged.bytes))?;
-    let here = Digest::of(&late.bytes);
     let of = if let Side::Here(workspace) = side { Some(workspace.id) } else { None };
-    let id = ConflictRecord::id_of(of, &path, Some(late.before), overlay, here);
-    let places = merged.map_or_else(Vec::new, |merged| merged.conflicts.iter().map(|c| c.place.clone()).collect());
+    let texts = (Some(late.before), overlay, Digest::of(&late.bytes));
+    let conflict = ConflictRecord::between(of, &root, path, texts, now);
     let note = format!(
-        "{root}: a program wrote to {path} after the file was replaced, and not all of its text could be merged; `overlay-sync show {id}` prints it"
+        "{}: a program wrote to {path} after the file was replaced, and not all of its text could be merged; `overlay-sync show {}` prints it",
+        root.display(),
+        conflict.id
     );
-    ground.record(&ConflictRecord {
-        v: 1,
-        id,
-        time: now.to_owned(),
-        path,
-        workspace: root,
-        base: Some(late.before),
-        overlay,
-        here,
-        result,
-        rule: SyncRule::LastWrite,
-        winner: ConflictWinner::Overlay,
-        state: ConflictState::Recorded,
-        places: if places.is_empty() { vec![WHOLE.to_owned()] } else { places },
-    })?;
+    let places: Vec<String> = merged.iter().flat_map(|merged| &merged.conflicts).map(|c| c.place.clone()).collect();
+    let places = if places.is_empty() { vec![WHOLE.to_owned()] } else { places };
+    ground.record(&ConflictRecord { result, places, ..conflict })?;
     Ok(note)
 }

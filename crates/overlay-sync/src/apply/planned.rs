@@ -75,10 +75,6 @@ impl PlannedFile {
     pub fn is_gone(&self) -> bool {
         self.seen.left_alone.is_none() && self.seen.here.is_none()
     }
-
-    fn is_idle(&self) -> bool {
-        self.decision == Decision::nothing()
-    }
 }
 
 /// Looks at the files of a workspace and decides about each.
@@ -102,8 +98,9 @@ pub fn plan_files(
         }
         files.push(PlannedFile { seen, decision });
     }
+    let is_all = matches!(scope, Scope::All);
     let is_touched =
-        |file: &&PlannedFile| file.seen.left_alone.is_none() && (matches!(scope, Scope::All) || !file.is_idle());
+        |file: &&PlannedFile| file.seen.left_alone.is_none() && (is_all || file.decision != Decision::nothing());
     let touched: BTreeSet<RelPath> = files.iter().filter(is_touched).map(|file| file.seen.path.clone()).collect();
     let mut left_alone = ground.left_alone(workspace, &touched)?;
     for file in &mut files {

@@ -97,7 +97,7 @@ pub fn accept(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath
         && bytes != *file.bytes
     {
         edits::edit(ground, path, &file, &bytes)?;
-        edits::accept_in_all(ground, workspaces, path, &bytes)?;
+        edits::accept_in_all(ground, workspaces, path, Digest::of(&bytes))?;
     }
     close(ground, workspaces, path, &part.id(path))
 }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
 use shopfloor_core::hash::Digest;
@@ -14,7 +13,6 @@ use shopfloor_core::ui::Ui;
 use crate::apply::disk::Disk;
 use crate::apply::edits;
 use crate::facts::overlay::Overlay;
-use crate::flags::OverlayFlags;
 use crate::manifest::{BaseFile, Workspace};
 use crate::merge::{FileType, strip};
 use crate::refusal::Refusal;
@@ -44,10 +42,9 @@ struct FileToAdd {
     mode: u32,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let top = overlay.repo.require_worktree()?.to_path_buf();
-    let files = read(env, &overlay, &top, &args.files)?;
+    let files = read(overlay, &top, &args.files)?;
     if ui.is_dry() {
         for FileToAdd { path, .. } in &files {
             match ui.is_json() {
@@ -58,7 +55,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         return Ok(Exit::Done);
     }
     let lock = overlay.create()?;
-    let disk = Disk::open(env, &overlay, Some(lock))?;
+    let disk = Disk::open(overlay, Some(lock))?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
     for FileToAdd { path, bytes, mode } in files {
@@ -90,9 +87,9 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
 }
 
 /// Reads the files, all of which git must ignore.
-fn read(env: &Env, overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<FileToAdd>> {
+fn read(overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<FileToAdd>> {
     let worktree = Root::open(top)?;
-    let paths = files.iter().map(|file| path_below(env, top, file)).collect::<Result<Vec<_>>>()?;
+    let paths = files.iter().map(|file| path_below(overlay, top, file)).collect::<Result<Vec<_>>>()?;
     let list: Vec<PathBuf> = paths.iter().map(|path| path.as_path().to_path_buf()).collect();
     let ignored = overlay.git.ignored(top, &list, None)?;
     let mut read = Vec::new();
@@ -110,9 +107,9 @@ fn read(env: &Env, overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<V
 }
 
 /// A file's path below the worktree's top.
-fn path_below(env: &Env, top: &Path, file: &Path) -> Result<RelPath> {
+fn path_below(overlay: &Overlay, top: &Path, file: &Path) -> Result<RelPath> {
     let refuse = |why: String| Failure::usage(format!("cannot add {}: {why}", file.display()));
-    let path = env.cwd.join(file);
+    let path = overlay.env.cwd.join(file);
     let dir = path.parent().unwrap_or(top).canonicalize().map_err(|e| refuse(e.to_string()))?;
     let path = dir.join(path.file_name().ok_or_else(|| refuse("it does not name a file".into()))?);
     let below = path.strip_prefix(top).map_err(|_| refuse(format!("it is not in {}", top.display())))?;

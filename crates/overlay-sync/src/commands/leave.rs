@@ -7,7 +7,6 @@ use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
-use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 use crate::manifest::{HeldText, Workspace};
@@ -35,7 +34,7 @@ pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: 
     if ui.is_dry() {
         return Ok(Vec::new());
     }
-    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?.last();
+    let mut disk = Disk::open(&overlay, Some(overlay.lock()?))?.last();
     let root = repo.require_worktree()?;
     let mut leaving = find()?.ok_or_else(|| {
         Refusal::Unknown
@@ -47,7 +46,7 @@ pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: 
         leaving.save(&overlay.store.workspaces())?;
     }
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
-    let outcome = sync(env, &overlay, &mut disk, &mut workspaces)?;
+    let outcome = disk.sync_workspaces(&mut workspaces)?;
     let held = workspaces.into_iter().find(|w| w.id == leaving.id).map(|w| w.held).unwrap_or_default();
     let (parts, whole): (Vec<_>, Vec<_>) = held.iter().partition(|(_, held)| held.part);
     if !whole.is_empty() || outcome.unread.contains(&leaving.id) {

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
@@ -13,41 +11,31 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
 use crate::apply::late::{self, LateState};
+use crate::apply::pass::what_changed;
 use crate::apply::planned::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
 use crate::ground::{Ground, LeftAlone, Side};
-use crate::manifest::{Workspace, WorkspaceKeys};
+use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::rule::SyncRule;
+use crate::store::{LogRecord, RecordAnswer};
 
-/// One thing that a sync would do about a file of a workspace, or of the overlay.
-#[derive(Serialize)]
-struct Foreseen<'a> {
-    time: String,
-    #[serde(flatten)]
-    workspace: WorkspaceKeys<'a>,
-    path: &'a RelPath,
-    rule: SyncRule,
-    from: Option<Digest>,
-    to: Option<Digest>,
-    /// In words.
-    #[serde(skip)]
-    what: String,
-}
+/// One thing that a sync would do about a file: in words, and as the log would have it.
+type Foreseen = (String, LogRecord);
 
 /// Prints what a sync of these workspaces would do, attached or not.
-pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
-    let disk = Disk::open(env, overlay, None)?;
+pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
+    let disk = Disk::open(overlay, None)?;
     let (managed, context) = (disk.overlay()?, RunContext::read(&disk)?);
     if managed.is_empty() && workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0) >= 2 {
         return Err(overlay.gone("was emptied"));
     }
-    let (mut is_quiet, mut is_held) = (true, false);
+    let (now, mut is_quiet, mut is_held) = (time::render(overlay.env.now), true, false);
     let late = disk.displaced(Side::Overlay)?;
     for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
         is_quiet = false;
-        print(ui, &late_text(env, &overlay.dir, path, SyncRule::Pull));
+        print(ui, &late_text(&now, &overlay.dir, path, SyncRule::Pull));
     }
     for workspace in workspaces {
         if !workspace.is_present()? && workspace.is_known() {
@@ -63,16 +51,16 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
         let late = disk.displaced(Side::Here(workspace))?;
         for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
             is_quiet = false;
-            print(ui, &late_text(env, &workspace.root, path, SyncRule::Push));
+            print(ui, &late_text(&now, &workspace.root, path, SyncRule::Push));
         }
         for file in files {
             if let Some(LeftAlone::Unreadable(why)) = &file.seen.left_alone {
                 ui.warn(format!("{name}: {}: {why}", file.seen.path));
                 (is_quiet, is_held) = (false, true);
             }
-            for foreseen in foresee(env, &workspace.root, &file) {
+            for foreseen in foresee(&now, &workspace.root, &file) {
                 is_quiet = false;
-                is_held |= foreseen.rule == SyncRule::Hold;
+                is_held |= foreseen.1.rule == SyncRule::Hold;
                 print(ui, &foreseen);
             }
         }
@@ -83,43 +71,38 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
     Ok(if is_held { Exit::No } else { Exit::Done })
 }
 
-fn late_text<'a>(env: &Env, root: &'a Path, path: &'a RelPath, rule: SyncRule) -> Foreseen<'a> {
-    let what = "would bring back what a program wrote late to".into();
-    let (time, workspace) = (time::render(env.now), WorkspaceKeys::of(root.to_string_lossy()));
-    Foreseen { time, workspace, path, rule, from: None, to: None, what }
+fn late_text(now: &str, root: &Path, path: &RelPath, rule: SyncRule) -> Foreseen {
+    ("would bring back what a program wrote late to".into(), LogRecord::new(now, root, path, rule))
 }
 
-fn print(ui: &Ui, foreseen: &Foreseen<'_>) {
+fn print(ui: &Ui, (what, record): &Foreseen) {
     if ui.is_json() {
-        return ui.json(foreseen);
+        return ui.json(&RecordAnswer { record, worktree: &record.workspace });
     }
-    let (path, workspace) = (printable(&foreseen.path.to_string()), printable(foreseen.workspace.path()));
-    ui.line(format!("{} {path} ({workspace})", foreseen.what));
+    ui.line(format!("{what} {} ({})", printable(&record.path.to_string()), printable(&record.workspace)));
 }
 
 /// What a pass would do about a file.
-fn foresee<'a>(env: &Env, root: &'a Path, file: &'a PlannedFile) -> Vec<Foreseen<'a>> {
+fn foresee(now: &str, root: &Path, file: &PlannedFile) -> Vec<Foreseen> {
     let seen = &file.seen;
     let (here, overlay) = (seen.here.as_ref().map(|file| file.sha256), seen.overlay.as_ref().map(|file| file.sha256));
-    let foreseen = |rule, what: String, from, to: Option<&[u8]>| {
-        let (time, workspace) = (time::render(env.now), WorkspaceKeys::of(root.to_string_lossy()));
-        Foreseen { time, workspace, path: &seen.path, rule, from, to: to.map(Digest::of), what }
-    };
+    let record = |rule| LogRecord { from: here, ..LogRecord::new(now, root, &seen.path, rule) };
     let mut all = match &file.decision.step {
         Step::Write(write) => {
             let (from, to) = match &write.overlay {
                 Some(bytes) => (overlay, Some(bytes)),
                 None => (here, write.here.as_ref()),
             };
-            vec![foreseen(write.rule, format!("would {}", write.rule), from, to.map(Vec::as_slice))]
+            let (to, what) = (to.map(|to| Digest::of(to)), what_changed(seen, write, write.overlay.is_none()));
+            vec![(format!("would {}", write.rule), LogRecord { from, to, what, ..record(write.rule) })]
         }
-        Step::Ask(_) => vec![foreseen(SyncRule::Command, "would ask the merge command about".into(), here, None)],
-        Step::Hold(why, _) => vec![foreseen(SyncRule::Hold, format!("would hold ({why})"), here, None)],
-        Step::Remove => vec![foreseen(SyncRule::Pull, "would remove".into(), here, None)],
+        Step::Ask(_) => vec![("would ask the merge command about".into(), record(SyncRule::Command))],
+        Step::Hold(why, _) => vec![(format!("would hold ({why})"), record(SyncRule::Hold))],
+        Step::Remove => vec![("would remove".into(), record(SyncRule::Pull))],
         _ => Vec::new(),
     };
     if let Some(part) = &file.decision.part {
-        all.push(foreseen(SyncRule::Hold, format!("would hold a part of ({})", part.why), here, None));
+        all.push((format!("would hold a part of ({})", part.why), record(SyncRule::Hold)));
     }
     all
 }

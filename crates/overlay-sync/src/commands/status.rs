@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::DisplacedFile;
 use shopfloor_core::hash::Digest;
@@ -17,7 +16,6 @@ use crate::apply::late::{self, LateState};
 use crate::apply::planned::{PlannedFile, RunContext, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
-use crate::flags::OverlayFlags;
 use crate::ground::{Ground, LeftAlone, ReadFile, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
@@ -85,49 +83,43 @@ fn late_state(here: Option<LateState>, overlay: Option<LateState>) -> Option<(Fi
         (Some(here), overlay) if overlay.is_none_or(|overlay| here >= overlay) => (here, ""),
         (_, overlay) => (overlay?, "overlay's "),
     };
-    Some(match late {
+    let (state, doing, rest) = match late {
         LateState::Open => {
-            let why = format!(
-                "a program holds the {side}replaced file open; what it writes is synced once it closes the file"
-            );
-            (FileState::Clean, why)
+            (FileState::Clean, "a program holds the", " open; what it writes is synced once it closes the file")
         }
         LateState::Untold => {
-            let why = format!(
-                "the system does not tell who writes to the {side}replaced file, so it is kept for a day and then synced"
-            );
-            (FileState::Degraded, why)
+            let doing = "the system does not tell who writes to the";
+            (FileState::Degraded, doing, ", so it is kept for a day and then synced")
         }
         LateState::Written => {
             let state = if side.is_empty() { FileState::Changed } else { FileState::Pulled };
-            (state, format!("a program wrote to the {side}replaced file; the next sync brings that back"))
+            (state, "a program wrote to the", "; the next sync brings that back")
         }
-    })
+    };
+    Some((state, format!("{doing} {side}replaced file{rest}")))
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    look(ui, env, flags, &args.workspaces, &mut |answer| print(ui, answer))?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
+    look(ui, overlay, &args.workspaces, &mut |answer| print(ui, answer))?;
     Ok(Exit::Done)
 }
 
 /// Calls `tell` with the state of every file in these workspaces, or in all.
 pub fn look(
     ui: &Ui,
-    env: &Env,
-    flags: &OverlayFlags,
+    overlay: &Overlay,
     workspaces: &WorkspaceArgs,
     tell: &mut dyn FnMut(&StatusAnswer<'_>),
 ) -> Result<()> {
-    let overlay = Overlay::find(ui, env, flags)?;
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
         return Ok(());
     }
     overlay.require()?;
-    let disk = Disk::open(env, &overlay, None)?;
+    let disk = Disk::open(overlay, None)?;
     let (context, managed) = (RunContext::read(&disk)?, disk.overlay()?);
     let (polled, in_overlay) = (overlay.polled()?, disk.displaced(Side::Overlay)?);
-    let workspaces = overlay.workspaces(&workspaces.read(ui, env)?)?;
+    let workspaces = overlay.workspaces(&workspaces.read(ui, &overlay.env)?)?;
     if workspaces.is_empty() {
         ui.note("nothing is attached; run `overlay-sync attach`");
     }

@@ -49,7 +49,6 @@ struct QuietWorkspace {
 /// What earlier runs found quiet, and what this one finds so. Every description is from before a closer look, and counts
 /// only if a later change would show in it.
 pub struct Fingerprint<'a> {
-    env: &'a Env,
     overlay: &'a Overlay,
     /// Under other settings the same files may have something to do.
     settings: u64,
@@ -60,19 +59,19 @@ pub struct Fingerprint<'a> {
 
 impl<'a> Fingerprint<'a> {
     /// Loads it; one that cannot be read knows nothing.
-    pub fn load(env: &'a Env, overlay: &'a Overlay) -> Fingerprint<'a> {
+    pub fn load(overlay: &'a Overlay) -> Fingerprint<'a> {
         let bytes = fs::read_no_follow(&path(overlay)).ok().flatten().unwrap_or_default();
         let saved = serde_json::from_slice(&bytes).ok().filter(|saved: &SavedFingerprint| saved.v == VERSION);
         let saved = SavedFingerprint { v: VERSION, ..saved.unwrap_or_default() };
         let settings = hash(&format!("{:?}", overlay.settings));
-        Fingerprint { env, overlay, settings, saved, places: HashMap::new(), files: HashMap::new() }
+        Fingerprint { overlay, settings, saved, places: HashMap::new(), files: HashMap::new() }
     }
 
     /// Saves it for the next run. Best effort.
     pub fn save(&mut self) {
         let path = path(self.overlay);
         let attached = fs::list(&self.overlay.store.workspaces()).unwrap_or_default();
-        self.saved.workspaces.retain(|id, _| attached.contains(&OsString::from(manifest_name(id))));
+        self.saved.workspaces.retain(|id, _| attached.contains(&OsString::from(Workspace::file_name(id))));
         if let (Some(dir), Ok(bytes)) = (path.parent(), serde_json::to_vec(&self.saved))
             && fs::read_no_follow(&path).ok().flatten().as_ref() != Some(&bytes)
         {
@@ -85,12 +84,12 @@ impl<'a> Fingerprint<'a> {
         let store = &self.overlay.store;
         let has_work = !store.announced()?.is_empty()
             || !store.intents()?.is_empty()
-            || store.is_collection_due(self.env)
+            || store.is_collection_due(&self.overlay.env)
             || !self.overlay.declared()?.is_empty()
             || !DisplacedFile::list(&store.staging())?.is_empty();
         let Some(root) = self.overlay.root()?.filter(|_| !has_work) else { return Ok(false) };
         let listing = root.files(&[RESERVED])?;
-        let names: Vec<OsString> = self.saved.workspaces.keys().map(|id| manifest_name(id).into()).collect();
+        let names: Vec<OsString> = self.saved.workspaces.keys().map(|id| Workspace::file_name(id).into()).collect();
         if !listing.odd.is_empty() || listing.files.is_empty() || fs::list(&store.workspaces())? != names {
             return Ok(false);
         }
@@ -128,7 +127,7 @@ impl<'a> Fingerprint<'a> {
             }
             news.push(path.clone());
             let is_settled =
-                |(here, overlay): &(Stat, Stat)| [here, overlay].iter().all(|s| s.is_settled(self.env.now));
+                |(here, overlay): &(Stat, Stat)| [here, overlay].iter().all(|s| s.is_settled(self.overlay.env.now));
             if let Some(print) = print.filter(|_| sides.as_ref().is_some_and(is_settled)) {
                 self.files.insert((*id, path.clone()), print);
             }
@@ -156,7 +155,7 @@ impl<'a> Fingerprint<'a> {
     /// The fingerprint of everything by which git decides whether it ignores or tracks these files in a workspace, with
     /// its file of patterns for all worktrees. `None` where the worktree has a configuration of its own.
     pub fn git(&self, workspace: &Workspace, excludes: Option<&Path>, files: &BTreeSet<RelPath>) -> Option<u64> {
-        let (env, git_dir, common_dir) = (self.env, &workspace.git_dir, workspace.common_dir());
+        let (env, git_dir, common_dir) = (&self.overlay.env, &workspace.git_dir, workspace.common_dir());
         if git_dir.join("config.worktree").exists() {
             return None;
         }
@@ -199,21 +198,17 @@ impl<'a> Fingerprint<'a> {
     }
 
     fn place_of(&self, id: &Digest, root: &Path, git_dir: &Path) -> Option<u64> {
-        let manifest = self.overlay.store.workspaces().join(manifest_name(id));
+        let manifest = self.overlay.store.workspaces().join(Workspace::file_name(id));
         let marks = [manifest, Workspace::mark_in(git_dir), root.join(".git")];
-        let marks = settled(self.env, &marks)?.into_iter().collect::<Option<Vec<Stat>>>()?;
+        let marks = settled(&self.overlay.env, &marks)?.into_iter().collect::<Option<Vec<Stat>>>()?;
         // A workspace without changes may never have had one.
-        let staging = settled(self.env, &[Workspace::staging_in(git_dir)])?;
+        let staging = settled(&self.overlay.env, &[Workspace::staging_in(git_dir)])?;
         Some(hash(&(self.settings, marks, staging)))
     }
 }
 
 fn path(overlay: &Overlay) -> PathBuf {
     overlay.repo.home.common_dir.join("shopfloor").join(TOOL).join("rest.json")
-}
-
-fn manifest_name(id: &Digest) -> String {
-    format!("{id}.json")
 }
 
 fn hash(what: &impl Hash) -> u64 {

@@ -252,10 +252,6 @@ impl Ground for MemoryGround {
         self.with(|state| drop(state.manifests.insert(workspace.id, workspace.clone())))
     }
 
-    fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>> {
-        Ok(self.0.borrow().manifests.get(&workspace.id).cloned())
-    }
-
     fn record(&self, conflict: &ConflictRecord) -> Result<()> {
         self.with(|state| drop(state.conflicts.insert(conflict.id.clone(), conflict.clone())))
     }
