@@ -245,7 +245,7 @@ impl OverlayStore {
         }
         for intent in self.intents()? {
             if !workspaces.iter().any(|workspace| workspace.id == intent.workspace) {
-                self.fulfil(&intent.workspace, &intent.path)?;
+                self.forget_intent(&intent.workspace, &intent.path)?;
                 continue;
             }
             referenced.extend([intent.overlay, intent.here, intent.result].into_iter().chain(intent.base));
@@ -331,12 +331,12 @@ impl OverlayStore {
         format!("intent/{}.json", Digest::of(format!("{workspace}\0{path}").as_bytes()))
     }
 
-    pub fn intend(&self, intent: &WriteIntent) -> Result<()> {
+    pub fn save_intent(&self, intent: &WriteIntent) -> Result<()> {
         fs::create_private_dir(&self.dir.join("intent"))?;
         self.save(&OverlayStore::intent_name(&intent.workspace, &intent.path), intent)
     }
 
-    pub fn fulfil(&self, workspace: &Digest, path: &RelPath) -> Result<()> {
+    pub fn forget_intent(&self, workspace: &Digest, path: &RelPath) -> Result<()> {
         fs::remove(&self.dir.join(OverlayStore::intent_name(workspace, path)))
     }
 
@@ -360,7 +360,7 @@ impl OverlayStore {
     }
 
     /// Forgets what was announced: all of it is done.
-    pub fn is_done(&self) -> Result<()> {
+    pub fn forget_announced(&self) -> Result<()> {
         fs::remove(&self.dir.join("doing.jsonl"))
     }
 

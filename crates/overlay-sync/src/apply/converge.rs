@@ -6,7 +6,6 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::contested::contested;
 use super::heal::{heal, keep_read};
 use super::late::{self, LateOutcome};
 use super::outcome::{SyncOutcome, WorkspaceTodo, add_once};
@@ -38,7 +37,6 @@ pub fn converge<G: Ground>(
         reload(ground, workspaces)?;
     }
     let mut run = SyncRun {
-        overlay: ground.overlay()?,
         context: RunContext::read(ground)?,
         pushed: BTreeSet::new(),
         is_broken: false,
@@ -50,9 +48,9 @@ pub fn converge<G: Ground>(
     };
     run.take_late_in_overlay();
     run.take_contested(workspaces);
-    run.until_quiet(workspaces)?;
+    run.until_in_step(workspaces)?;
     if !run.is_broken && run.ground.announced()? != left.iter().cloned().collect() {
-        run.ground.is_done()?;
+        run.ground.forget_announced()?;
         if !left.is_empty() {
             run.ground.announce(&left)?;
         }
@@ -65,7 +63,6 @@ pub struct SyncRun<'a, G> {
     pub(super) ground: &'a mut G,
     settings: &'a Settings,
     pub(super) now: &'a str,
-    overlay: BTreeMap<RelPath, Option<LeftAlone>>,
     pub(super) context: RunContext,
     /// The overlay's files that this run has written.
     pub(super) pushed: BTreeSet<RelPath>,
@@ -78,14 +75,14 @@ pub struct SyncRun<'a, G> {
 
 impl<G: Ground> SyncRun<'_, G> {
     /// Makes rounds until nothing is left to do, and asks the merge command in between.
-    fn until_quiet(&mut self, workspaces: &mut Vec<Workspace>) -> Result<()> {
+    fn until_in_step(&mut self, workspaces: &mut Vec<Workspace>) -> Result<()> {
         let mut asked = 0;
         let mut rounds = 0;
         loop {
             self.round(workspaces, rounds == 0);
             rounds += 1;
-            let is_quiet = self.todos.values().all(|todo| todo.is_halted || todo.again.is_empty());
-            if !is_quiet && rounds < ROUNDS * (asked + 1) {
+            let is_settled = self.todos.values().all(|todo| todo.is_halted || todo.again.is_empty());
+            if !is_settled && rounds < ROUNDS * (asked + 1) {
                 continue;
             }
             if asked == QUESTIONS || !self.ask(workspaces)? {
@@ -111,7 +108,7 @@ impl<G: Ground> SyncRun<'_, G> {
         for workspace in workspaces {
             let again = self.todos.get(&workspace.id).map(|todo| todo.again.clone()).unwrap_or_default();
             if is_first {
-                self.pass(workspace, Scope::News);
+                self.pass(workspace, Scope::Changed);
             } else if !again.is_empty() {
                 self.pass(workspace, Scope::Only(&again));
             }
@@ -166,14 +163,14 @@ impl<G: Ground> SyncRun<'_, G> {
     /// Notes that this run has written a file of the overlay: the workspaces that a pass is not about look at it again.
     pub(super) fn note_pushed(&mut self, path: &RelPath) {
         self.pushed.insert(path.clone());
-        self.overlay.insert(path.clone(), None);
+        self.context.overlay.insert(path.clone(), None);
         for other in self.todos.values_mut() {
             other.again.insert(path.clone());
         }
     }
 
     fn plan(&self, workspace: &Workspace, scope: Scope<'_>) -> Result<Vec<PlannedFile>> {
-        let plan = |scope| plan_files(self.ground, self.settings, &self.context, &self.overlay, workspace, scope);
+        let plan = |scope| plan_files(self.ground, self.settings, &self.context, workspace, scope);
         let files = plan(scope)?;
         // Only a look at all files tells whether they are all gone.
         let is_part = matches!(scope, Scope::Only(_));
@@ -187,7 +184,7 @@ impl<G: Ground> SyncRun<'_, G> {
     /// Brings back what programs wrote into files that were replaced meanwhile, as far as the pass looks at these files.
     /// It then finds that as an edit.
     fn take_late(&mut self, workspace: &mut Workspace, scope: Scope<'_>, todo: &mut WorkspaceTodo) -> Result<()> {
-        for text in self.ground.late(Side::Here(workspace))? {
+        for text in self.ground.late_texts(Side::Here(workspace))? {
             if text.path.as_ref().is_some_and(|path| !scope.covers(path)) {
                 continue;
             }
@@ -196,7 +193,7 @@ impl<G: Ground> SyncRun<'_, G> {
             // If the overlay does not get it now (`direction = "down"`, or the file is held), the file counts as it is.
             let base = base_of(workspace, &text);
             if present.is_none() || present == base || self.stays_here(workspace, &text) {
-                self.ground.is_taken(&text)?;
+                self.ground.forget_late_text(&text)?;
             } else {
                 todo.late.push((text, base));
             }
@@ -207,13 +204,13 @@ impl<G: Ground> SyncRun<'_, G> {
 
     /// Does the same for the overlay's own files. The passes then find an edit of the overlay.
     fn take_late_in_overlay(&mut self) {
-        let all = self.ground.late(Side::Overlay);
+        let all = self.ground.late_texts(Side::Overlay);
         if let Err(failure) = &all {
             self.outcome.fail(format!("{}: {failure}", self.ground.root(Side::Overlay).display()));
         }
         for text in all.into_iter().flatten() {
             let taken = late::take_in_overlay(self.ground, self.now, &text).and_then(|taken| match taken {
-                Some(LateOutcome { note, .. }) => self.ground.is_taken(&text).map(|()| note),
+                Some(LateOutcome { note, .. }) => self.ground.forget_late_text(&text).map(|()| note),
                 None => Ok(None),
             });
             match taken {
@@ -233,7 +230,7 @@ impl<G: Ground> SyncRun<'_, G> {
     fn forget_late(&self, workspace: &Workspace, todo: &mut WorkspaceTodo) -> Result<()> {
         for (text, before) in std::mem::take(&mut todo.late) {
             if base_of(workspace, &text) != before {
-                self.ground.is_taken(&text)?;
+                self.ground.forget_late_text(&text)?;
             }
         }
         Ok(())
@@ -241,11 +238,11 @@ impl<G: Ground> SyncRun<'_, G> {
 
     /// Forgets the intents about files that neither side manages any more.
     fn forget_intents(&mut self, workspace: &Workspace) -> Result<()> {
-        let is_managed = |path: &RelPath| self.overlay.contains_key(path) || workspace.files.contains_key(path);
+        let is_managed = |path: &RelPath| self.context.overlay.contains_key(path) || workspace.files.contains_key(path);
         let intents = self.context.intents.keys();
         let over: Vec<_> = intents.filter(|(id, path)| *id == workspace.id && !is_managed(path)).cloned().collect();
         self.context.intents.retain(|key, _| !over.contains(key));
-        over.iter().try_for_each(|(_, path)| self.ground.fulfil(workspace, path))
+        over.iter().try_for_each(|(_, path)| self.ground.forget_intent(workspace, path))
     }
 
     /// Asks the merge command all open questions. Returns whether there were any, so that another round is needed.
@@ -268,7 +265,7 @@ impl<G: Ground> SyncRun<'_, G> {
                         let workspace = workspace.id;
                         let intent =
                             WriteIntent { v: 1, workspace, path: path.clone(), base, overlay, here, result, rule };
-                        self.ground.intend(&intent)?;
+                        self.ground.save_intent(&intent)?;
                         self.context.intents.insert((workspace, path), (intent, bytes));
                     }
                 }
@@ -276,7 +273,7 @@ impl<G: Ground> SyncRun<'_, G> {
         }
         if has_asked {
             // The lock was released while the command ran, so read everything again.
-            self.overlay = self.ground.overlay()?;
+            self.context.overlay = self.ground.overlay()?;
             self.context.removed = self.ground.removed()?;
             reload(self.ground, workspaces)?;
         }
@@ -292,6 +289,31 @@ impl<G: Ground> SyncRun<'_, G> {
         }
         self.outcome
     }
+}
+
+/// The files that several workspaces have edited, each with these workspaces in the order of their edits.
+fn contested(ground: &impl Ground, workspaces: &[Workspace]) -> Vec<(RelPath, Vec<usize>)> {
+    let mut changed: BTreeMap<RelPath, Vec<usize>> = BTreeMap::new();
+    for (index, workspace) in workspaces.iter().enumerate() {
+        // A workspace that cannot be read, or is not at its path, is reported when its own pass runs.
+        let Ok(files) = ground.changed_files(workspace) else { continue };
+        for path in files {
+            changed.entry(path).or_default().push(index);
+        }
+    }
+    let mut contested = Vec::new();
+    for (path, changed) in changed.into_iter().filter(|(_, changed)| changed.len() > 1) {
+        let edited = changed.into_iter().filter_map(|index| {
+            let workspace = &workspaces[index];
+            Some((ground.edited(workspace, &path, workspace.files.get(&path)?.sha256)?, index))
+        });
+        let mut order: Vec<(i128, usize)> = edited.collect();
+        if order.len() > 1 {
+            order.sort_unstable();
+            contested.push((path, order.into_iter().map(|(_, index)| index).collect()));
+        }
+    }
+    contested
 }
 
 /// Reads the manifests of these workspaces again. Those that were detached are gone.

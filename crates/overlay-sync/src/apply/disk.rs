@@ -97,10 +97,10 @@ impl<'a> Disk<'a> {
         }
     }
 
-    /// Saves for the next run which files were quiet: all of them in workspaces where there was nothing to do at all.
-    pub fn finish(&self, quiet: &[Workspace]) {
+    /// Saves for the next run which files are in step: all of them in workspaces where there was nothing to do at all.
+    pub fn save_fingerprint(&self, in_step: &[Workspace]) {
         let mut fingerprint = self.fingerprint.borrow_mut();
-        fingerprint.all_are_quiet(quiet);
+        fingerprint.note_all_in_step(in_step);
         fingerprint.save();
     }
 
@@ -218,14 +218,14 @@ impl Ground for Disk<'_> {
         self.rescue(&workspace.staging())
     }
 
-    fn late(&self, side: Side<'_>) -> Result<Vec<LateText>> {
+    fn late_texts(&self, side: Side<'_>) -> Result<Vec<LateText>> {
         let Side::Here(workspace) = side else {
             return late::released_in_overlay(self, self.displaced(side)?, self.overlay.env.now);
         };
         late::released(late::known(workspace), self.displaced(side)?, self.overlay.env.now, self.is_last)
     }
 
-    fn is_taken(&self, late: &LateText) -> Result<()> {
+    fn forget_late_text(&self, late: &LateText) -> Result<()> {
         if late.is_open { Ok(()) } else { fs::remove(&late.file) }
     }
 
@@ -238,13 +238,13 @@ impl Ground for Disk<'_> {
         self.git.left_alone(&self.fingerprint, workspace, paths, &files)
     }
 
-    fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
+    fn changed_files(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
         let here = self.here(workspace)?;
-        self.fingerprint.borrow_mut().news(workspace, &here.root, &self.stats.borrow())
+        self.fingerprint.borrow_mut().changed(workspace, &here.root, &self.stats.borrow())
     }
 
-    fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath) {
-        self.fingerprint.borrow_mut().is_quiet_now(workspace, path);
+    fn note_in_step(&self, workspace: &Workspace, path: &RelPath) {
+        self.fingerprint.borrow_mut().note_in_step(workspace, path);
     }
 
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {
@@ -327,12 +327,12 @@ impl Ground for Disk<'_> {
         self.overlay.store.intents()
     }
 
-    fn intend(&self, intent: &WriteIntent) -> Result<()> {
-        self.overlay.store.intend(intent)
+    fn save_intent(&self, intent: &WriteIntent) -> Result<()> {
+        self.overlay.store.save_intent(intent)
     }
 
-    fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()> {
-        self.overlay.store.fulfil(&workspace.id, path)
+    fn forget_intent(&self, workspace: &Workspace, path: &RelPath) -> Result<()> {
+        self.overlay.store.forget_intent(&workspace.id, path)
     }
 
     fn workspaces(&self) -> Result<Vec<Workspace>> {
@@ -353,9 +353,9 @@ impl Ground for Disk<'_> {
         self.overlay.store.announced()
     }
 
-    fn is_done(&self) -> Result<()> {
+    fn forget_announced(&self) -> Result<()> {
         self.announced.borrow_mut().clear();
-        self.overlay.store.is_done()
+        self.overlay.store.forget_announced()
     }
 
     fn removed(&self) -> Result<RemovedEntries> {

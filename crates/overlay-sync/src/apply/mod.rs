@@ -2,7 +2,6 @@
 
 pub mod attach;
 pub mod change;
-mod contested;
 pub mod converge;
 pub mod disk;
 pub mod edits;

@@ -68,8 +68,8 @@ impl SyncOutcome {
 
     /// Whether nothing was done, and there is nothing to say.
     pub fn is_silent(&self) -> bool {
-        let said = [&self.open, &self.warnings, &self.notes, &self.details];
-        self.events.is_empty() && self.conflicts == 0 && said.iter().all(|lines| lines.is_empty())
+        let lines = [&self.open, &self.warnings, &self.notes, &self.details];
+        self.events.is_empty() && self.conflicts == 0 && lines.iter().all(|lines| lines.is_empty())
     }
 
     pub fn report_left_alone(&mut self, name: &str, files: &[PlannedFile]) {

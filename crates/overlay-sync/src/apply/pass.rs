@@ -59,7 +59,7 @@ impl<G: Ground> SyncRun<'_, G> {
             let is_open = todo.failed.contains_key(path) || todo.again.contains(path);
             let key = (workspace.id, path.clone());
             if !is_open && !matches!(file.decision.step, Step::Ask(_)) && self.context.intents.contains_key(&key) {
-                self.ground.fulfil(workspace, path)?;
+                self.ground.forget_intent(workspace, path)?;
                 self.context.intents.remove(&key);
             }
         }
@@ -176,7 +176,7 @@ impl<G: Ground> SyncRun<'_, G> {
             self.outcome.conflicts += 1;
         }
         self.outcome.notes.extend(stale::record(self.ground, self.now, workspace, seen, write)?);
-        self.intend(workspace, path, write)?;
+        self.save_intent(workspace, path, write)?;
         let Some(mode) = self.put(workspace, seen, write)? else { return Ok(false) };
         let now = write.overlay.as_deref().or(seen.overlay.as_ref().map(|f| &*f.bytes));
         self.remember(seen, now.unwrap_or(&write.base))?;
@@ -241,14 +241,14 @@ impl<G: Ground> SyncRun<'_, G> {
     }
 
     /// Saves the text that is about to be written, if a run after a kill might decide differently.
-    fn intend(&mut self, workspace: &Workspace, path: &RelPath, write: &WriteStep) -> Result<()> {
+    fn save_intent(&mut self, workspace: &Workspace, path: &RelPath, write: &WriteStep) -> Result<()> {
         let Some(((base, overlay, here), bytes)) = &write.intent else { return Ok(()) };
         let result = self.ground.keep(bytes)?;
         let (workspace, path, rule) = (workspace.id, path.clone(), write.rule);
         let intent = WriteIntent { v: 1, workspace, path, base: *base, overlay: *overlay, here: *here, result, rule };
         let key = (intent.workspace, intent.path.clone());
         if self.context.intents.get(&key).is_none_or(|(known, _)| *known != intent) {
-            self.ground.intend(&intent)?;
+            self.ground.save_intent(&intent)?;
             self.context.intents.insert(key, (intent, bytes.clone()));
         }
         Ok(())

@@ -32,18 +32,17 @@ pub fn record(
     let mut contents: Vec<String> = stale.places.iter().map(|at| format!("{:?} {}", at.view, at.content)).collect();
     contents.sort_unstable();
     let content = Digest::of(contents.join("\n").as_bytes());
-    let part = StalePart { since: now.to_owned(), here, fresh, places, content };
-    let id = part.id(path);
-    let known = workspace.stale.get(path).filter(|known| known.id(path) == id);
-    let since = known.map(|known| known.since.clone());
-    let note = since.is_none().then(|| {
+    let known = workspace.stale.get(path).filter(|known| known.content == content);
+    let (is_new, since) = (known.is_none(), known.map_or(now, |known| &known.since).to_owned());
+    let part = StalePart { since, here, fresh, places, content };
+    let note = is_new.then(|| {
         format!(
-            "{}: {path} was written from an old view: it {}; what arrived stays, and `overlay-sync accept {id}` lets the difference through",
+            "{}: {path} was written from an old view: it {}; what arrived stays, and `overlay-sync accept {}` lets the difference through",
             workspace.root.display(),
-            part.places.join(", ")
+            part.places.join(", "),
+            part.id(path)
         )
     });
-    let part = StalePart { since: since.unwrap_or(part.since), ..part };
     if workspace.stale.get(path) != Some(&part) {
         workspace.stale.insert(path.clone(), part);
         ground.save(workspace)?;

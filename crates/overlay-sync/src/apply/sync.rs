@@ -1,4 +1,4 @@
-//! A whole sync of an overlay: passes until quiet, and the housekeeping around them.
+//! A whole sync of an overlay: passes until all is in step, and the housekeeping around them.
 
 use shopfloor_core::error::Result;
 use shopfloor_core::time;
@@ -23,7 +23,7 @@ impl Disk<'_> {
         }
         self.git.expect(workspaces);
         let outcome = converge(self, &overlay.settings, &time::render(overlay.env.now), workspaces)?;
-        self.finish(if outcome.is_silent() { workspaces } else { &[] });
+        self.save_fingerprint(if outcome.is_silent() { workspaces } else { &[] });
         overlay.store.collect(&overlay.env, || Workspace::load_all(&overlay.store.workspaces()))?;
         Ok(outcome)
     }

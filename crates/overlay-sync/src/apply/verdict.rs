@@ -72,8 +72,7 @@ fn reject(
     let changed = || changed(path);
     let workspace = workspaces.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
     let only = BTreeSet::from([path.clone()]);
-    let (context, managed) = (RunContext::read(disk)?, disk.overlay()?);
-    let files = plan_files(disk, &overlay.settings, &context, &managed, workspace, Scope::Only(&only))?;
+    let files = plan_files(disk, &overlay.settings, &RunContext::read(disk)?, workspace, Scope::Only(&only))?;
     let file = files.iter().find(|file| file.seen.left_alone.is_none()).ok_or_else(changed)?;
     let Some(here) = &file.seen.here else { return Err(changed()) };
     if file.seen.overlay.is_none() {

@@ -13,6 +13,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::disk::Disk;
 use crate::apply::edits;
 use crate::facts::overlay::Overlay;
+use crate::ground::ReadFile;
 use crate::manifest::{BaseFile, Workspace};
 use crate::merge::{FileType, strip};
 use crate::refusal::Refusal;
@@ -35,18 +36,11 @@ struct AddAnswer<'a> {
     added: bool,
 }
 
-/// A file as it is in the workspace.
-struct FileToAdd {
-    path: RelPath,
-    bytes: Vec<u8>,
-    mode: u32,
-}
-
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let top = overlay.repo.require_worktree()?.to_path_buf();
     let files = read(overlay, &top, &args.files)?;
     if ui.is_dry() {
-        for FileToAdd { path, .. } in &files {
+        for (path, _) in &files {
             match ui.is_json() {
                 true => ui.json(&AddAnswer { path, added: false }),
                 false => ui.line(format!("would add {}", printable(&path.to_string()))),
@@ -58,10 +52,10 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let disk = Disk::open(overlay, Some(lock))?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
-    for FileToAdd { path, bytes, mode } in files {
+    for (path, ReadFile { bytes, mode, .. }) in files {
         // The workspace's own entries do not enter the overlay.
         let (kind, local) = (FileType::from_path(path.as_path()), overlay.settings.policy(&path).local);
-        let shared = if local.is_empty() { Some(bytes) } else { strip(kind, &bytes, &local) };
+        let shared = if local.is_empty() { Some(bytes.to_vec()) } else { strip(kind, &bytes, &local) };
         let shared = shared.ok_or_else(|| {
             Failure::malformed(format!("{path}: its local entries cannot be told from the others"))
                 .hint("fix the file, or put the shared part into the overlay by hand")
@@ -87,7 +81,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
 }
 
 /// Reads the files, all of which git must ignore.
-fn read(overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<FileToAdd>> {
+fn read(overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<(RelPath, ReadFile)>> {
     let worktree = Root::open(top)?;
     let paths = files.iter().map(|file| path_below(overlay, top, file)).collect::<Result<Vec<_>>>()?;
     let list: Vec<PathBuf> = paths.iter().map(|path| path.as_path().to_path_buf()).collect();
@@ -101,7 +95,7 @@ fn read(overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<FileToAd
                 .failure(format!("git does not ignore {path} here"))
                 .hint("an overlay is for untracked files; add the path to .gitignore or info/exclude"));
         }
-        read.push(FileToAdd { path, bytes, mode });
+        read.push((path, ReadFile::new(bytes, mode)));
     }
     Ok(read)
 }

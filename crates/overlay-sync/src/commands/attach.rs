@@ -6,7 +6,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use super::workspaces::{WorkspaceArgs, tell};
+use super::workspaces::{WorkspaceArgs, print_membership};
 use crate::apply::attach::{Attached, attach};
 use crate::facts::overlay::{Overlay, worktrees_at};
 use crate::manifest::Workspace;
@@ -42,7 +42,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         let workspaces: Vec<Workspace> = worktrees.iter().map(find).collect();
         let exit = preview(ui, overlay, &workspaces)?;
         let is_new = |workspace: &&Workspace| ui.is_json() || !known.iter().any(|known| known.id == workspace.id);
-        workspaces.iter().filter(is_new).for_each(|workspace| tell(ui, workspace, true));
+        workspaces.iter().filter(is_new).for_each(|workspace| print_membership(ui, workspace, true));
         return Ok(exit);
     }
     let Attached { outcome, workspaces, new } = {
@@ -52,7 +52,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     outcome.narrate(ui);
     for workspace in &workspaces {
         match ui.is_json() || new.contains(&workspace.id) {
-            true => tell(ui, workspace, true),
+            true => print_membership(ui, workspace, true),
             false => ui.detail(format!("{} is attached already", workspace.root.display())),
         }
     }

@@ -26,7 +26,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
             is_in_step = false;
         }
     }
-    status::look(ui, overlay, &args.workspaces, &mut |answer| {
+    status::for_each_file(ui, overlay, &args.workspaces, &mut |answer| {
         if !answer.is_in_step() {
             is_in_step = false;
             status::print(ui, answer);

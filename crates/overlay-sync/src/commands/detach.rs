@@ -4,7 +4,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use super::workspaces::{WorkspaceArgs, tell};
+use super::workspaces::{WorkspaceArgs, print_membership};
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
 use crate::ground::Side;
@@ -26,7 +26,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         overlay.require()?;
         let workspaces = overlay.workspaces(&args.workspaces.read(ui, &overlay.env)?)?;
         let exit = preview(ui, overlay, &workspaces)?;
-        workspaces.iter().for_each(|workspace| tell(ui, workspace, false));
+        workspaces.iter().for_each(|workspace| print_membership(ui, workspace, false));
         return Ok(exit);
     }
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?.last();
@@ -48,7 +48,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
             ui.warn(format!("{name}: a program holds a replaced file open; what it writes from now on is not synced"));
         }
         workspace.forget(&overlay.store.workspaces())?;
-        tell(ui, workspace, false);
+        print_membership(ui, workspace, false);
     }
     Ok(outcome.exit())
 }

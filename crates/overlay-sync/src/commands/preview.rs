@@ -15,7 +15,7 @@ use crate::apply::pass::what_changed;
 use crate::apply::planned::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
-use crate::ground::{Ground, LeftAlone, Side};
+use crate::ground::{LeftAlone, Side};
 use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::rule::SyncRule;
@@ -27,45 +27,46 @@ type Foreseen = (String, LogRecord);
 /// Prints what a sync of these workspaces would do, attached or not.
 pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
     let disk = Disk::open(overlay, None)?;
-    let (managed, context) = (disk.overlay()?, RunContext::read(&disk)?);
+    let context = RunContext::read(&disk)?;
+    let managed = &context.overlay;
     if managed.is_empty() && workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0) >= 2 {
         return Err(overlay.gone("was emptied"));
     }
-    let (now, mut is_quiet, mut is_held) = (time::render(overlay.env.now), true, false);
+    let (now, mut is_in_step, mut is_held) = (time::render(overlay.env.now), true, false);
     let late = disk.displaced(Side::Overlay)?;
     for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
-        is_quiet = false;
+        is_in_step = false;
         print(ui, &late_text(&now, &overlay.dir, path, SyncRule::Pull));
     }
     for workspace in workspaces {
         if !workspace.is_present()? && workspace.is_known() {
             continue;
         }
-        let files = plan_files(&disk, &overlay.settings, &context, &managed, workspace, Scope::News)?;
+        let files = plan_files(&disk, &overlay.settings, &context, workspace, Scope::Changed)?;
         let name = workspace.root.display();
         if is_emptied(workspace, &files) {
             ui.warn(format!("all files are gone from {name}; it is left alone"));
-            (is_quiet, is_held) = (false, true);
+            (is_in_step, is_held) = (false, true);
             continue;
         }
         let late = disk.displaced(Side::Here(workspace))?;
         for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
-            is_quiet = false;
+            is_in_step = false;
             print(ui, &late_text(&now, &workspace.root, path, SyncRule::Push));
         }
         for file in files {
             if let Some(LeftAlone::Unreadable(why)) = &file.seen.left_alone {
                 ui.warn(format!("{name}: {}: {why}", file.seen.path));
-                (is_quiet, is_held) = (false, true);
+                (is_in_step, is_held) = (false, true);
             }
             for foreseen in foresee(&now, &workspace.root, &file) {
-                is_quiet = false;
+                is_in_step = false;
                 is_held |= foreseen.1.rule == SyncRule::Hold;
                 print(ui, &foreseen);
             }
         }
     }
-    if is_quiet {
+    if is_in_step {
         ui.note("everything is in step");
     }
     Ok(if is_held { Exit::No } else { Exit::Done })

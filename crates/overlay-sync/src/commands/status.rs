@@ -16,7 +16,7 @@ use crate::apply::late::{self, LateState};
 use crate::apply::planned::{PlannedFile, RunContext, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
-use crate::ground::{Ground, LeftAlone, ReadFile, Side};
+use crate::ground::{LeftAlone, ReadFile, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::rule::{SyncRule, word};
@@ -100,16 +100,16 @@ fn late_state(here: Option<LateState>, overlay: Option<LateState>) -> Option<(Fi
 }
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
-    look(ui, overlay, &args.workspaces, &mut |answer| print(ui, answer))?;
+    for_each_file(ui, overlay, &args.workspaces, &mut |answer| print(ui, answer))?;
     Ok(Exit::Done)
 }
 
-/// Calls `tell` with the state of every file in these workspaces, or in all.
-pub fn look(
+/// Calls `each` with the state of every file in these workspaces, or in all.
+pub fn for_each_file(
     ui: &Ui,
     overlay: &Overlay,
     workspaces: &WorkspaceArgs,
-    tell: &mut dyn FnMut(&StatusAnswer<'_>),
+    each: &mut dyn FnMut(&StatusAnswer<'_>),
 ) -> Result<()> {
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
@@ -117,7 +117,8 @@ pub fn look(
     }
     overlay.require()?;
     let disk = Disk::open(overlay, None)?;
-    let (context, managed) = (RunContext::read(&disk)?, disk.overlay()?);
+    let context = RunContext::read(&disk)?;
+    let managed = &context.overlay;
     let (polled, in_overlay) = (overlay.polled()?, disk.displaced(Side::Overlay)?);
     let workspaces = overlay.workspaces(&workspaces.read(ui, &overlay.env)?)?;
     if workspaces.is_empty() {
@@ -138,19 +139,19 @@ pub fn look(
             for (path, base) in &workspace.files {
                 let why = "the workspace is not there".into();
                 let answer = StatusAnswer::of(&workspace, path, FileState::Unreachable, why);
-                tell(&StatusAnswer { base: Some(base.sha256), ..answer });
+                each(&StatusAnswer { base: Some(base.sha256), ..answer });
             }
             continue;
         }
         let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
-        for file in plan_files(&disk, &overlay.settings, &context, &managed, &workspace, Scope::All)? {
-            tell(&answer(&workspace, &file, &polled, &late));
+        for file in plan_files(&disk, &overlay.settings, &context, &workspace, Scope::All)? {
+            each(&answer(&workspace, &file, &polled, &late));
         }
         for path in disk.declared_files(&workspace)?.large.iter().filter(|path| !managed.contains_key(*path)) {
             let max = overlay.settings.paths_max;
             let why =
                 format!("it has more than {max} bytes (`paths_max_bytes`); `overlay-sync add` takes it all the same");
-            tell(&StatusAnswer::of(&workspace, path, FileState::TooLarge, why));
+            each(&StatusAnswer::of(&workspace, path, FileState::TooLarge, why));
         }
     }
     Ok(())

@@ -29,12 +29,12 @@ pub type OverlayStats = BTreeMap<RelPath, Option<Stat>>;
 struct SavedFingerprint {
     v: u32,
     #[serde(default)]
-    workspaces: BTreeMap<Digest, QuietWorkspace>,
+    workspaces: BTreeMap<Digest, KnownWorkspace>,
 }
 
 /// What is known of a workspace.
 #[derive(Default, Serialize, Deserialize)]
-struct QuietWorkspace {
+struct KnownWorkspace {
     root: PathBuf,
     git_dir: PathBuf,
     /// All but its files, if there was nothing at all to do: that it is at its place, its manifest, and that no displaced
@@ -46,7 +46,7 @@ struct QuietWorkspace {
     files: BTreeMap<RelPath, u64>,
 }
 
-/// What earlier runs found quiet, and what this one finds so. Every description is from before a closer look, and counts
+/// What earlier runs found in step, and what this one finds so. Every description is from before a closer look, and counts
 /// only if a later change would show in it.
 pub struct Fingerprint<'a> {
     overlay: &'a Overlay,
@@ -96,59 +96,59 @@ impl<'a> Fingerprint<'a> {
         let stats = root.stats(listing.files.iter())?;
         let overlay: OverlayStats = listing.files.into_iter().zip(stats).collect();
         let known: Vec<_> = self.saved.workspaces.iter().collect();
-        let is_same = |(id, quiet): &(&Digest, &QuietWorkspace)| -> Result<bool> {
-            let place = self.place_of(id, &quiet.root, &quiet.git_dir);
-            let here = Root::open(&quiet.root)?.stats(overlay.keys())?;
+        let is_same = |(id, earlier): &(&Digest, &KnownWorkspace)| -> Result<bool> {
+            let place = self.place_of(id, &earlier.root, &earlier.git_dir);
+            let here = Root::open(&earlier.root)?.stats(overlay.keys())?;
             let mut files = overlay.iter().zip(here);
             let is_same = |((path, overlay), here): ((&RelPath, &Option<Stat>), Option<Stat>)| {
-                here.zip(*overlay).is_some_and(|sides| quiet.files.get(path) == Some(&self.file(sides)))
+                here.zip(*overlay).is_some_and(|sides| earlier.files.get(path) == Some(&self.file(sides)))
             };
             // A file that is gone from the overlay is still in the fingerprint.
-            let has_all = quiet.files.len() == overlay.len();
-            Ok(place.is_some() && place == quiet.place && has_all && files.all(is_same))
+            let has_all = earlier.files.len() == overlay.len();
+            Ok(place.is_some() && place == earlier.place && has_all && files.all(is_same))
         };
         let same = proc::map_parallel(&known, is_same).into_iter().collect::<Result<Vec<bool>>>()?;
         Ok(same.into_iter().all(|is_same| is_same))
     }
 
     /// The files of a workspace that may have changed on a side. `root` is the workspace.
-    pub fn news(&mut self, workspace: &Workspace, root: &Root, overlay: &OverlayStats) -> Result<Vec<RelPath>> {
+    pub fn changed(&mut self, workspace: &Workspace, root: &Root, overlay: &OverlayStats) -> Result<Vec<RelPath>> {
         let Workspace { id, root: at, git_dir, files, .. } = workspace;
         if !self.places.contains_key(id) {
             self.places.insert(*id, self.place_of(id, at, git_dir));
         }
-        let mut news = Vec::new();
+        let mut changed = Vec::new();
         for (path, here) in files.keys().zip(root.stats(files.keys())?) {
             let sides = here.zip(overlay.get(path).copied().flatten());
-            let print = sides.map(|sides| self.file(sides));
-            let known = self.saved.workspaces.get(id).and_then(|quiet| quiet.files.get(path));
-            if print.is_some() && known == print.as_ref() {
+            let fingerprint = sides.map(|sides| self.file(sides));
+            let known = self.saved.workspaces.get(id).and_then(|earlier| earlier.files.get(path));
+            if fingerprint.is_some() && known == fingerprint.as_ref() {
                 continue;
             }
-            news.push(path.clone());
+            changed.push(path.clone());
             let is_settled =
                 |(here, overlay): &(Stat, Stat)| [here, overlay].iter().all(|s| s.is_settled(self.overlay.env.now));
-            if let Some(print) = print.filter(|_| sides.as_ref().is_some_and(is_settled)) {
-                self.files.insert((*id, path.clone()), print);
+            if let Some(fingerprint) = fingerprint.filter(|_| sides.as_ref().is_some_and(is_settled)) {
+                self.files.insert((*id, path.clone()), fingerprint);
             }
         }
-        Ok(news)
+        Ok(changed)
     }
 
     /// Records that there is nothing to do about a file.
-    pub fn is_quiet_now(&mut self, workspace: &Workspace, path: &RelPath) {
-        if let Some(print) = self.files.remove(&(workspace.id, path.clone())) {
-            self.of(workspace).files.insert(path.clone(), print);
+    pub fn note_in_step(&mut self, workspace: &Workspace, path: &RelPath) {
+        if let Some(fingerprint) = self.files.remove(&(workspace.id, path.clone())) {
+            self.of(workspace).files.insert(path.clone(), fingerprint);
         }
     }
 
     /// Records that there was nothing at all to do in these workspaces.
-    pub fn all_are_quiet(&mut self, workspaces: &[Workspace]) {
+    pub fn note_all_in_step(&mut self, workspaces: &[Workspace]) {
         for workspace in workspaces {
             let place = self.places.get(&workspace.id).copied().flatten().filter(|_| is_clear(workspace));
-            let quiet = self.of(workspace);
-            quiet.place = place;
-            quiet.files.retain(|path, _| workspace.files.contains_key(path));
+            let earlier = self.of(workspace);
+            earlier.place = place;
+            earlier.files.retain(|path, _| workspace.files.contains_key(path));
         }
     }
 
@@ -176,18 +176,18 @@ impl<'a> Fingerprint<'a> {
 
     /// Whether git ignored all files of the overlay and tracked none when this was its fingerprint.
     pub fn knows_git(&self, workspace: &Workspace, git: Option<u64>) -> bool {
-        git.is_some() && self.saved.workspaces.get(&workspace.id).is_some_and(|quiet| quiet.git == git)
+        git.is_some() && self.saved.workspaces.get(&workspace.id).is_some_and(|earlier| earlier.git == git)
     }
 
     pub fn set_git(&mut self, workspace: &Workspace, git: Option<u64>) {
         self.of(workspace).git = git;
     }
 
-    fn of(&mut self, workspace: &Workspace) -> &mut QuietWorkspace {
-        let quiet = self.saved.workspaces.entry(workspace.id).or_default();
-        quiet.root.clone_from(&workspace.root);
-        quiet.git_dir.clone_from(&workspace.git_dir);
-        quiet
+    fn of(&mut self, workspace: &Workspace) -> &mut KnownWorkspace {
+        let earlier = self.saved.workspaces.entry(workspace.id).or_default();
+        earlier.root.clone_from(&workspace.root);
+        earlier.git_dir.clone_from(&workspace.git_dir);
+        earlier
     }
 
     fn file(&self, (here, overlay): (Stat, Stat)) -> u64 {

@@ -37,7 +37,7 @@ pub struct SeenFile {
 #[derive(Clone, Copy, Debug)]
 pub enum Scope<'s> {
     /// Those that may have changed.
-    News,
+    Changed,
     /// All of them.
     All,
     /// These.
@@ -48,7 +48,7 @@ impl Scope<'_> {
     /// Whether this file is looked at if it has changed.
     pub fn covers(&self, path: &RelPath) -> bool {
         match self {
-            Scope::News | Scope::All => true,
+            Scope::Changed | Scope::All => true,
             Scope::Only(these) => these.contains(path),
         }
     }
@@ -65,9 +65,9 @@ pub fn paths(
 ) -> Result<BTreeSet<RelPath>> {
     let waits = workspace.deleted.keys().chain(workspace.held.keys());
     let offered = overlay.keys().chain(declared);
-    if matches!(scope, Scope::News) {
+    if matches!(scope, Scope::Changed) {
         let new = offered.filter(|path| !workspace.files.contains_key(path));
-        return Ok(new.chain(waits).cloned().chain(ground.news(workspace)?).collect());
+        return Ok(new.chain(waits).cloned().chain(ground.changed_files(workspace)?).collect());
     }
     let all = offered.chain(waits).chain(workspace.files.keys()).chain(workspace.retired.keys());
     Ok(all.filter(|path| scope.covers(path)).cloned().collect())
