@@ -7,11 +7,10 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::heal::{heal, keep_read};
-use super::late::{self, LateOutcome};
 use super::outcome::{SyncOutcome, WorkspaceTodo, add_once};
 use super::planned::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::sides::Scope;
-use crate::ground::{Ground, LateText, LeftAlone, Side};
+use crate::ground::{Ground, LeftAlone};
 use crate::manifest::Workspace;
 use crate::rule::SyncRule;
 use crate::settings::Settings;
@@ -61,7 +60,7 @@ pub fn converge<G: Ground>(
 /// One run over the workspaces of an overlay.
 pub struct SyncRun<'a, G> {
     pub(super) ground: &'a mut G,
-    settings: &'a Settings,
+    pub(super) settings: &'a Settings,
     pub(super) now: &'a str,
     pub(super) context: RunContext,
     /// The overlay's files that this run has written.
@@ -154,7 +153,7 @@ impl<G: Ground> SyncRun<'_, G> {
             ));
             return Ok(());
         }
-        let done = self.execute(workspace, &files, todo);
+        let done = self.apply(workspace, &files, todo);
         let done = done.and_then(|()| self.forget_late(workspace, todo)).and_then(|()| self.forget_intents(workspace));
         self.is_broken |= done.is_err();
         done
@@ -179,61 +178,6 @@ impl<G: Ground> SyncRun<'_, G> {
             return Ok(if is_emptied(workspace, &all) { all } else { files });
         }
         Ok(files)
-    }
-
-    /// Brings back what programs wrote into files that were replaced meanwhile, as far as the pass looks at these files.
-    /// It then finds that as an edit.
-    fn take_late(&mut self, workspace: &mut Workspace, scope: Scope<'_>, todo: &mut WorkspaceTodo) -> Result<()> {
-        for text in self.ground.late_texts(Side::Here(workspace))? {
-            if text.path.as_ref().is_some_and(|path| !scope.covers(path)) {
-                continue;
-            }
-            let taken = late::take(self.ground, self.settings, self.now, workspace, &text)?;
-            let Some(LateOutcome { note, present, .. }) = taken else { continue };
-            // If the overlay does not get it now (`direction = "down"`, or the file is held), the file counts as it is.
-            let base = base_of(workspace, &text);
-            if present.is_none() || present == base || self.stays_here(workspace, &text) {
-                self.ground.forget_late_text(&text)?;
-            } else {
-                todo.late.push((text, base));
-            }
-            self.outcome.notes.extend(note.filter(|note| !self.outcome.notes.contains(note)));
-        }
-        Ok(())
-    }
-
-    /// Does the same for the overlay's own files. The passes then find an edit of the overlay.
-    fn take_late_in_overlay(&mut self) {
-        let all = self.ground.late_texts(Side::Overlay);
-        if let Err(failure) = &all {
-            self.outcome.fail(format!("{}: {failure}", self.ground.root(Side::Overlay).display()));
-        }
-        for text in all.into_iter().flatten() {
-            let taken = late::take_in_overlay(self.ground, self.now, &text).and_then(|taken| match taken {
-                Some(LateOutcome { note, .. }) => self.ground.forget_late_text(&text).map(|()| note),
-                None => Ok(None),
-            });
-            match taken {
-                Ok(note) => self.outcome.notes.extend(note),
-                // The other files are still synced.
-                Err(failure) => self.outcome.fail(format!("{}: {failure}", text.file.display())),
-            }
-        }
-    }
-
-    /// Whether the changes of a late text's file stay in the workspace.
-    fn stays_here(&self, workspace: &Workspace, text: &LateText) -> bool {
-        text.path.as_ref().is_some_and(|path| self.settings.policy(path).is_down || workspace.held.contains_key(path))
-    }
-
-    /// Forgets the late texts that the pass has synced. A text is synced if the file's base has changed.
-    fn forget_late(&self, workspace: &Workspace, todo: &mut WorkspaceTodo) -> Result<()> {
-        for (text, before) in std::mem::take(&mut todo.late) {
-            if base_of(workspace, &text) != before {
-                self.ground.forget_late_text(&text)?;
-            }
-        }
-        Ok(())
     }
 
     /// Forgets the intents about files that neither side manages any more.
@@ -322,9 +266,4 @@ fn reload(ground: &impl Ground, workspaces: &mut Vec<Workspace>) -> Result<()> {
     let now = workspaces.iter().filter_map(|known| all.iter().find(|now| now.id == known.id));
     *workspaces = now.cloned().collect();
     Ok(())
-}
-
-/// The base of a late text's file.
-fn base_of(workspace: &Workspace, late: &LateText) -> Option<Digest> {
-    workspace.files.get(late.path.as_ref()?).map(|base| base.sha256)
 }

@@ -367,10 +367,8 @@ impl Ground for Disk<'_> {
     }
 
     fn ask(&mut self, path: &RelPath, input: &MergeInput<'_>) -> Result<CommandAnswer> {
-        let Some(program) = &self.overlay.settings.merge_command else { return Ok(Err("is not set".into())) };
         let was_locked = self.lock.take().is_some();
-        let (dir, staging) = (&self.overlay.repo.home.checkout, self.overlay.store.staging());
-        let answer = merge_command::ask(&self.overlay.env, program, dir, &staging, path, input);
+        let answer = merge_command::ask(self.overlay, path, input);
         if was_locked {
             self.lock = Some(Lock::take(&self.overlay.store.lock_path())?);
         }

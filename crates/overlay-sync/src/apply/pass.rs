@@ -15,7 +15,6 @@ use super::edits::narrowed;
 use super::heal::planned_write;
 use super::outcome::WorkspaceTodo;
 use super::planned::PlannedFile;
-use super::stale;
 use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::facts::sides::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
@@ -27,12 +26,7 @@ use crate::store::{LogRecord, PlannedWrite, WriteIntent};
 
 impl<G: Ground> SyncRun<'_, G> {
     /// Takes every step and saves the manifest. One file that fails does not stop the others.
-    pub fn execute(
-        &mut self,
-        workspace: &mut Workspace,
-        files: &[PlannedFile],
-        todo: &mut WorkspaceTodo,
-    ) -> Result<()> {
+    pub fn apply(&mut self, workspace: &mut Workspace, files: &[PlannedFile], todo: &mut WorkspaceTodo) -> Result<()> {
         let before = workspace.clone();
         let removed = self.context.removed.clone();
         let events_before = self.outcome.events.len();
@@ -175,7 +169,7 @@ impl<G: Ground> SyncRun<'_, G> {
             self.ground.record(&ConflictRecord { result, rule, winner, places, ..conflict })?;
             self.outcome.conflicts += 1;
         }
-        self.outcome.notes.extend(stale::record(self.ground, self.now, workspace, seen, write)?);
+        self.record_stale(workspace, seen, write)?;
         self.save_intent(workspace, path, write)?;
         let Some(mode) = self.put(workspace, seen, write)? else { return Ok(false) };
         let now = write.overlay.as_deref().or(seen.overlay.as_ref().map(|f| &*f.bytes));
@@ -190,7 +184,7 @@ impl<G: Ground> SyncRun<'_, G> {
             _ => drop(workspace.refilled.remove(path)),
         }
         workspace.set_base(path, BaseFile { sha256: base, mode });
-        stale::settle(self.ground, self.now, workspace, seen, write)?;
+        self.settle_stale(workspace, seen, write)?;
         self.refresh_held(workspace, seen, write)?;
         let is_pull = write.rule == SyncRule::Pull;
         let rule = if is_pull && self.pushed.contains(path) { SyncRule::Propagate } else { write.rule };

@@ -43,9 +43,7 @@ pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Resu
     match (verdict, waiting) {
         (Verdict::Accept, Waiting::Held(held)) => accept_in_all(&disk, &mut workspaces, &path, held.text)?,
         (Verdict::Accept, Waiting::Stale(part)) => stale::accept(&disk, &mut workspaces, &path, part)?,
-        (Verdict::Reject, Waiting::Held(held)) => {
-            reject(overlay, &disk, &render(overlay.env.now), &mut workspaces, workspace, &path, held)?;
-        }
+        (Verdict::Reject, Waiting::Held(held)) => reject(&disk, &mut workspaces, workspace, &path, held)?,
         (Verdict::Reject, Waiting::Stale(_)) => stale::close(&disk, &mut workspaces, &path, &id)?,
     }
     let outcome = disk.sync_workspaces(&mut workspaces)?;
@@ -60,17 +58,10 @@ fn changed(path: &RelPath) -> Failure {
 }
 
 /// Gives a workspace the overlay's text in place of the one that is held, except for the workspace's own entries.
-fn reject(
-    overlay: &Overlay,
-    disk: &Disk<'_>,
-    now: &str,
-    workspaces: &mut [Workspace],
-    id: &Digest,
-    path: &RelPath,
-    held: &HeldText,
-) -> Result<()> {
+fn reject(disk: &Disk<'_>, all: &mut [Workspace], id: &Digest, path: &RelPath, held: &HeldText) -> Result<()> {
+    let overlay = disk.overlay;
     let changed = || changed(path);
-    let workspace = workspaces.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
+    let workspace = all.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
     let only = BTreeSet::from([path.clone()]);
     let files = plan_files(disk, &overlay.settings, &RunContext::read(disk)?, workspace, Scope::Only(&only))?;
     let file = files.iter().find(|file| file.seen.left_alone.is_none()).ok_or_else(changed)?;
@@ -102,7 +93,7 @@ fn reject(
     // Its id finds the workspace's text from now on as well.
     let rejected = ConflictRecord::from_held(workspace, path, held);
     disk.record(&ConflictRecord { state: ConflictState::Recorded, ..rejected })?;
-    if !take_back(disk, now, workspace, &file.seen, &text)? {
+    if !take_back(disk, &render(overlay.env.now), workspace, &file.seen, &text)? {
         return Err(changed());
     }
     disk.save(workspace)

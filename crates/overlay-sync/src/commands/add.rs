@@ -11,9 +11,8 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
-use crate::apply::edits;
 use crate::facts::overlay::Overlay;
-use crate::ground::ReadFile;
+use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, Workspace};
 use crate::merge::{FileType, strip};
 use crate::refusal::Refusal;
@@ -60,7 +59,8 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
             Failure::malformed(format!("{path}: its local entries cannot be told from the others"))
                 .hint("fix the file, or put the shared part into the overlay by hand")
         })?;
-        let added = edits::add(&disk, &path, &shared, mode)?;
+        disk.keep(&shared)?;
+        let added = disk.put(Side::Overlay, &path, None, &shared, mode)?;
         if let (true, Some(workspace)) = (added, &mut here) {
             // Both sides hold the file now, so later edits are merged with it as their base.
             workspace.set_base(&path, BaseFile { sha256: Digest::of(&shared), mode });

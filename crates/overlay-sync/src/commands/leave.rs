@@ -27,16 +27,14 @@ pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: 
             .hint(format!("if you attached it there, run `{detach}`; else remove it with `--force`")));
     }
     overlay.require()?;
-    let find = || -> Result<Option<Workspace>> {
-        let all = Workspace::load_all(&overlay.store.workspaces())?;
-        Ok(all.into_iter().find(|workspace| workspace.git_dir == repo.git_dir))
-    };
     if ui.is_dry() {
         return Ok(Vec::new());
     }
     let mut disk = Disk::open(&overlay, Some(overlay.lock()?))?.last();
     let root = repo.require_worktree()?;
-    let mut leaving = find()?.ok_or_else(|| {
+    let all = Workspace::load_all(&overlay.store.workspaces())?;
+    let known = all.into_iter().find(|workspace| workspace.git_dir == repo.git_dir);
+    let mut leaving = known.ok_or_else(|| {
         Refusal::Unknown
             .failure(format!("the worktree was attached to {}, which does not know it", overlay.dir.display()))
             .hint(format!("attach it again: `overlay-sync -C {} attach`", shell_word(root)))

@@ -15,14 +15,11 @@ use crate::apply::pass::what_changed;
 use crate::apply::planned::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
-use crate::ground::{LeftAlone, Side};
+use crate::ground::{Ground, LeftAlone, Side};
 use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::rule::SyncRule;
 use crate::store::{LogRecord, RecordAnswer};
-
-/// One thing that a sync would do about a file: in words, and as the log would have it.
-type Foreseen = (String, LogRecord);
 
 /// Prints what a sync of these workspaces would do, attached or not.
 pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
@@ -33,11 +30,15 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<E
         return Err(overlay.gone("was emptied"));
     }
     let (now, mut is_in_step, mut is_held) = (time::render(overlay.env.now), true, false);
-    let late = disk.displaced(Side::Overlay)?;
-    for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
-        is_in_step = false;
-        print(ui, &late_text(&now, &overlay.dir, path, SyncRule::Pull));
-    }
+    let print_late = |side, rule| -> Result<bool> {
+        let (late, root) = (disk.displaced(side)?, disk.root(side));
+        let is_written = |path: &&RelPath| late::state(&late, path) == Some(LateState::Written);
+        let written: Vec<&RelPath> = managed.keys().filter(is_written).collect();
+        let what = "would bring back what a program wrote late to";
+        written.iter().for_each(|path| print(ui, what, &LogRecord::new(&now, &root, path, rule)));
+        Ok(!written.is_empty())
+    };
+    is_in_step &= !print_late(Side::Overlay, SyncRule::Pull)?;
     for workspace in workspaces {
         if !workspace.is_present()? && workspace.is_known() {
             continue;
@@ -49,20 +50,16 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<E
             (is_in_step, is_held) = (false, true);
             continue;
         }
-        let late = disk.displaced(Side::Here(workspace))?;
-        for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
-            is_in_step = false;
-            print(ui, &late_text(&now, &workspace.root, path, SyncRule::Push));
-        }
+        is_in_step &= !print_late(Side::Here(workspace), SyncRule::Push)?;
         for file in files {
             if let Some(LeftAlone::Unreadable(why)) = &file.seen.left_alone {
                 ui.warn(format!("{name}: {}: {why}", file.seen.path));
                 (is_in_step, is_held) = (false, true);
             }
-            for foreseen in foresee(&now, &workspace.root, &file) {
+            for (what, record) in foresee(&now, &workspace.root, &file) {
                 is_in_step = false;
-                is_held |= foreseen.1.rule == SyncRule::Hold;
-                print(ui, &foreseen);
+                is_held |= record.rule == SyncRule::Hold;
+                print(ui, &what, &record);
             }
         }
     }
@@ -72,19 +69,15 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<E
     Ok(if is_held { Exit::No } else { Exit::Done })
 }
 
-fn late_text(now: &str, root: &Path, path: &RelPath, rule: SyncRule) -> Foreseen {
-    ("would bring back what a program wrote late to".into(), LogRecord::new(now, root, path, rule))
-}
-
-fn print(ui: &Ui, (what, record): &Foreseen) {
+fn print(ui: &Ui, what: &str, record: &LogRecord) {
     if ui.is_json() {
         return ui.json(&RecordAnswer { record, worktree: &record.workspace });
     }
     ui.line(format!("{what} {} ({})", printable(&record.path.to_string()), printable(&record.workspace)));
 }
 
-/// What a pass would do about a file.
-fn foresee(now: &str, root: &Path, file: &PlannedFile) -> Vec<Foreseen> {
+/// What a pass would do about a file: in words, and as the log would have it.
+fn foresee(now: &str, root: &Path, file: &PlannedFile) -> Vec<(String, LogRecord)> {
     let seen = &file.seen;
     let (here, overlay) = (seen.here.as_ref().map(|file| file.sha256), seen.overlay.as_ref().map(|file| file.sha256));
     let record = |rule| LogRecord { from: here, ..LogRecord::new(now, root, &seen.path, rule) };

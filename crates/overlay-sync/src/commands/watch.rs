@@ -42,7 +42,7 @@ pub fn run(ui: &Ui, overlay: &Overlay) -> Result<Exit> {
     overlay.store.save_polled(&[])?;
     // A state that is damaged or cannot be read ends the watch before it begins.
     overlay.workspaces(&[])?;
-    WatchRun { ui, overlay, watched: WatchedDirs::new(watcher), reported: Reported::default() }.run(&wakes)
+    WatchRun { ui, overlay, watched: WatchedDirs::new(watcher), reported: Vec::new(), has_failed: false }.run(&wakes)
 }
 
 /// The lock that a watch holds for life; when another one holds it, exit 75 at once with that one's process id.
@@ -59,18 +59,13 @@ fn only_one(overlay: &Overlay) -> Result<Lock> {
     Ok(lock)
 }
 
-/// What the last sync reported as open. It is not reported again until it changes.
-#[derive(Default)]
-struct Reported {
-    open: Vec<String>,
-    has_failed: bool,
-}
-
 struct WatchRun<'a> {
     ui: &'a Ui,
     overlay: &'a Overlay,
     watched: WatchedDirs,
-    reported: Reported,
+    /// What the last sync reported as open. It is not reported again until it changes.
+    reported: Vec<String>,
+    has_failed: bool,
 }
 
 impl WatchRun<'_> {
@@ -126,7 +121,7 @@ impl WatchRun<'_> {
 
     /// How long to wait for the next scan when nothing changes.
     fn idle_time(&self) -> Duration {
-        match (self.watched.degraded.is_some(), self.reported.has_failed) {
+        match (self.watched.degraded.is_some(), self.has_failed) {
             (true, _) => POLL,
             (_, true) => RETRY,
             _ => SAFETY,
@@ -143,21 +138,21 @@ impl WatchRun<'_> {
         };
         match scanned() {
             Ok(mut outcome) => {
-                self.reported.has_failed = !outcome.failures.is_empty();
-                if outcome.open == self.reported.open {
+                self.has_failed = !outcome.failures.is_empty();
+                if outcome.open == self.reported {
                     outcome.open.clear();
                     outcome.failures.clear();
                 } else {
-                    self.reported.open.clone_from(&outcome.open);
+                    self.reported.clone_from(&outcome.open);
                 }
                 outcome.print(self.ui);
             }
             Err(failure) => {
-                self.reported.has_failed = true;
+                self.has_failed = true;
                 let open = vec![failure.to_string()];
-                if open != self.reported.open {
+                if open != self.reported {
                     self.ui.warn(&failure);
-                    self.reported.open = open;
+                    self.reported = open;
                 }
             }
         }

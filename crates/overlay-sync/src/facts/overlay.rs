@@ -77,9 +77,8 @@ impl Overlay {
 
     /// The directories that a running watch polls.
     pub fn polled(&self) -> Result<Vec<PathBuf>> {
-        let polled = self.store.polled();
-        let is_watched = || Ok::<_, Failure>(Lock::try_take(&self.store.watch_lock_path())?.is_none());
-        Ok(if polled.is_empty() || !is_watched()? { Vec::new() } else { polled })
+        let is_watched = Lock::is_held(&self.store.watch_lock_path())?;
+        Ok(if is_watched { self.store.polled() } else { Vec::new() })
     }
 
     /// Takes the lock under which everything in the overlay is read and written. Exit 1 when the overlay is gone,

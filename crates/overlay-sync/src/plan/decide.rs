@@ -217,11 +217,13 @@ fn merge_sides(
         merge::Grow::All => merge::merge_growing(&input),
         _ => merge::merge(&input),
     };
+    // If the merge took one side as a whole, there are no single entries to ask about.
+    let is_whole = merged.conflicts.iter().any(|conflict| conflict.place == merge::WHOLE);
     match file.command {
         _ if merged.conflicts.is_empty() => {
             Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::Merge, conflicts: Vec::new() })
         }
-        Some(refused) if !refused.contains(id) && !is_whole(&merged.conflicts) => Err(Box::new(Step::Ask(Question {
+        Some(refused) if !refused.contains(id) && !is_whole => Err(Box::new(Step::Ask(Question {
             base: base.map(<[u8]>::to_vec),
             overlay: overlay.to_vec(),
             here: side.to_vec(),
@@ -233,11 +235,6 @@ fn merge_sides(
         }
         _ => Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::LastWrite, conflicts: merged.conflicts }),
     }
-}
-
-/// Whether the merge took one side as a whole. Then there are no single entries to ask about.
-fn is_whole(conflicts: &[MergeConflict]) -> bool {
-    conflicts.iter().any(|conflict| conflict.place == merge::WHOLE)
 }
 
 /// Why a declared file must not enter the overlay yet: it may be half written, or it runs code.
