@@ -47,8 +47,8 @@ pub enum ConflictState {
 }
 
 impl ConflictRecord {
-    /// A conflict between these texts in a workspace, or (`None`) in the overlay alone, before anything is decided: a run
-    /// after a kill that decides again gives it the same id.
+    /// A conflict between these texts in a workspace, or (`None`) in the overlay alone, before anything is decided: a
+    /// run after a kill that decides again gives it the same id.
     pub fn between(
         of: Option<Digest>,
         root: &Path,

@@ -127,8 +127,8 @@ struct LateOutcome {
 }
 
 impl<G: Ground> SyncRun<'_, G> {
-    /// Brings back what programs wrote into files that were replaced meanwhile, as far as the pass looks at these files.
-    /// It then finds that as an edit.
+    /// Brings back what programs wrote into files that were replaced meanwhile, as far as the pass looks at these
+    /// files. It then finds that as an edit.
     pub fn take_late(&mut self, workspace: &mut Workspace, scope: Scope<'_>, todo: &mut WorkspaceTodo) -> Result<()> {
         for text in self.ground.late_texts(Side::Here(workspace))? {
             if text.path.as_ref().is_some_and(|path| !scope.covers(path)) {
@@ -136,7 +136,7 @@ impl<G: Ground> SyncRun<'_, G> {
             }
             let settings = self.settings;
             let waits = |path: &RelPath, file: &ReadFile, text: &[u8]| waits(settings, workspace, path, file, text);
-            let taken = self.bring(Side::Here(workspace), &text, waits)?;
+            let taken = self.merge_back(Side::Here(workspace), &text, waits)?;
             let Some(LateOutcome { note, present, before }) = taken else { continue };
             if let (Some(path), Some(before), Some(after)) = (&text.path, before, present) {
                 // Other programs there do not know of it yet.
@@ -162,7 +162,7 @@ impl<G: Ground> SyncRun<'_, G> {
             self.outcome.fail(format!("{}: {failure}", self.ground.root(Side::Overlay).display()));
         }
         for text in all.into_iter().flatten() {
-            let taken = self.bring(Side::Overlay, &text, |_, _, _| false).and_then(|taken| match taken {
+            let taken = self.merge_back(Side::Overlay, &text, |_, _, _| false).and_then(|taken| match taken {
                 Some(LateOutcome { note, .. }) => self.ground.forget_late_text(&text).map(|()| note),
                 None => Ok(None),
             });
@@ -189,9 +189,10 @@ impl<G: Ground> SyncRun<'_, G> {
         Ok(())
     }
 
-    /// Merges a late text into the present one. A text that conflicts with the present one, or that `waits` for a person, is
-    /// recorded as a conflict. So is, after a day, a text whose file is missing. `None` if it has to be looked at again.
-    fn bring(
+    /// Merges a late text into the present one. A text that conflicts with the present one, or that `waits` for a
+    /// person, is recorded as a conflict. So is, after a day, a text whose file is missing. `None` if it has to be
+    /// looked at again.
+    fn merge_back(
         &self,
         side: Side<'_>,
         late: &LateText,

@@ -13,8 +13,8 @@ use crate::merge::{FileType, MergeInput, Rule, merge};
 use crate::plan::WriteStep;
 
 impl<G: Ground> SyncRun<'_, G> {
-    /// Records what a text shows of an old view, before the text is replaced: after a kill nobody could tell it any more. A
-    /// later text that knows everything closes the part.
+    /// Records what a text shows of an old view, before the text is replaced: after a kill nobody could tell it any
+    /// more. A later text that knows everything closes the part.
     pub fn record_stale(&mut self, workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) -> Result<()> {
         let path = &seen.path;
         let Some(stale) = &write.stale else {
@@ -50,8 +50,8 @@ impl<G: Ground> SyncRun<'_, G> {
     pub fn settle_stale(&self, workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) -> Result<()> {
         let path = &seen.path;
         let Some(after) = &write.here else { return Ok(()) };
-        // What the text only gets back has arrived before. A file that was gone is filled again in place of the text that
-        // was there last: a program that saves by removing and creating still writes from that.
+        // What the text only gets back has arrived before. A file that was gone is filled again in place of the text
+        // that was there last: a program that saves by removing and creating still writes from that.
         let own = write.own.as_deref().map(Digest::of);
         let Some(before) = own.or(seen.here.as_ref().map(|here| here.sha256)).or(seen.base) else { return Ok(()) };
         if before != Digest::of(after) {

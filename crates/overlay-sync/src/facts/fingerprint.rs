@@ -46,8 +46,8 @@ struct KnownWorkspace {
     files: BTreeMap<RelPath, u64>,
 }
 
-/// What earlier runs found in step, and what this one finds so. Every description is from before a closer look, and counts
-/// only if a later change would show in it.
+/// What earlier runs found in step, and what this one finds so. Every description is from before a closer look, and
+/// counts only if a later change would show in it.
 pub struct Fingerprint<'a> {
     overlay: &'a Overlay,
     /// Under other settings the same files may have something to do.
