@@ -14,7 +14,7 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::agents::PROGRAMS;
-use crate::config::{Setting, SettingFlag, SettingType};
+use crate::config::{Setting, SettingFlag, SettingType, Users};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::time::{self, Unit};
@@ -100,7 +100,7 @@ impl<T: SettingTable> SettingFlags<T> {
 
     /// The subcommands that use each of the flags.
     pub fn uses() -> Vec<FlagUse> {
-        flags_of(T::SETTINGS).map(|(name, flag)| (name, flag.users)).filter(|(_, users)| !users.is_empty()).collect()
+        flags_of(T::SETTINGS).map(|(name, flag)| (name, flag.users)).collect()
     }
 
     /// All that the command line gives, for [`crate::config::load`].
@@ -146,7 +146,7 @@ impl<T: SettingTable> FromArgMatches for SettingFlags<T> {
 }
 
 /// A global flag's id, and the subcommands that use it.
-pub type FlagUse = (&'static str, &'static [&'static str]);
+pub type FlagUse = (&'static str, Users);
 
 /// The settings that have a flag, by name.
 fn flags_of(tables: &'static [&'static [Setting]]) -> impl Iterator<Item = (&'static str, SettingFlag)> {
@@ -202,7 +202,7 @@ pub fn command<C: CommandLine>() -> clap::Command {
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         for name in names {
             // clap does not pass a global flag on to a subcommand that has one of this id.
-            let own = flag.clone().hide(!users.contains(&name.as_str()));
+            let own = flag.clone().hide(!users.include(&name));
             let has_one = |sub: &clap::Command| sub.get_arguments().any(|arg| arg.get_id() == id);
             command = command.mut_subcommand(name, |sub| if has_one(&sub) { sub } else { sub.arg(own) });
         }

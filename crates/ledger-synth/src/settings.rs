@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 use shopfloor_core::args::{SettingFlags, SettingTable};
-use shopfloor_core::config::{self, Config, REPOSITORY_FILE, Setting, SettingSource, SettingType, Trust};
+use shopfloor_core::config::{self, Config, REPOSITORY_FILE, Setting, SettingSource, SettingType, Trust, Users};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Root;
@@ -21,25 +21,25 @@ pub const SETTINGS: &[Setting] = &[
         "PLACE",
         "The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), \
 `main` (the same in the main checkout) or a path",
-        &[],
+        Users::Only(&[]),
     ),
     Setting::new("retention", "LEDGER_SYNTH_RETENTION", SettingType::DurationOrNever, Trust::Open).or("7d").flag(
         "TIME",
         "How long `prune` keeps archived events, such as 7d; `never` keeps all",
-        &["prune", "config"],
+        Users::Only(&["prune", "config"]),
     ),
     Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", SettingType::DurationOrNever, Trust::Open)
         .or("30m, for checkpoints")
         .flag(
             "TIME",
             "The shortest time between two commits of the ledger by --commit, such as 30m",
-            &["add", "config"],
+            Users::Only(&["add", "config"]),
         ),
     Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", SettingType::DurationOrNever, Trust::Open).flag(
         "TIME",
         "How far This Session reaches back from the newest event in what is printed, such as 1d, \
 instead of without limit; `current.md` goes by the repository's config.toml alone",
-        &["add", "banner", "archive", "doctor", "hook", "config"],
+        Users::Only(&["add", "banner", "archive", "doctor", "hook", "config"]),
     ),
     Setting::new("tracked", "", SettingType::Choice(&Tracked::WORDS), Trust::Open).or("page"),
 ];

@@ -1,5 +1,7 @@
 //! Conflicts: what a rule decided, and what waits for a person.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
@@ -45,56 +47,63 @@ pub enum ConflictState {
 }
 
 impl ConflictRecord {
-    /// The id of a conflict between these texts in a workspace, or (`None`) in the overlay alone. A run after a kill that
-    /// decides again gives it the same one.
-    pub fn id_of(of: Option<Digest>, path: &RelPath, base: Option<Digest>, overlay: Digest, here: Digest) -> String {
-        let base = base.map(|base| base.to_string()).unwrap_or_default();
-        let of = of.map(|of| of.to_string()).unwrap_or_default();
-        let id = Digest::of(format!("{of}\0{path}\0{base}\0{overlay}\0{here}").as_bytes()).to_string();
-        id[..12].to_owned()
+    /// A conflict between these texts in a workspace, or (`None`) in the overlay alone, before anything is decided: a
+    /// run after a kill that decides again gives it the same id.
+    pub fn between(
+        of: Option<Digest>,
+        root: &Path,
+        path: &RelPath,
+        (base, overlay, here): (Option<Digest>, Digest, Digest),
+        time: &str,
+    ) -> ConflictRecord {
+        let spelled = |digest: Option<Digest>| digest.map(|digest| digest.to_string()).unwrap_or_default();
+        let (of, spelled_base) = (spelled(of), spelled(base));
+        let id = Digest::of(format!("{of}\0{path}\0{spelled_base}\0{overlay}\0{here}").as_bytes()).to_string();
+        ConflictRecord {
+            v: 1,
+            id: id[..12].to_owned(),
+            time: time.to_owned(),
+            path: path.clone(),
+            workspace: root.to_string_lossy().into_owned(),
+            base,
+            overlay,
+            here,
+            result: overlay,
+            rule: SyncRule::LastWrite,
+            winner: ConflictWinner::Overlay,
+            state: ConflictState::Recorded,
+            places: Vec::new(),
+        }
     }
 
     /// A held text as a conflict. Nothing is decided yet, so its result is the base.
     pub fn from_held(workspace: &Workspace, path: &RelPath, held: &HeldText) -> ConflictRecord {
         let base = workspace.files.get(path).map(|base| base.sha256);
+        let texts = (base, held.overlay.or(base).unwrap_or(held.text), held.here.unwrap_or(held.text));
         ConflictRecord {
-            overlay: held.overlay.or(base).unwrap_or(held.text),
-            here: held.here.unwrap_or(held.text),
+            id: held.id(path),
             result: base.unwrap_or(held.text),
+            rule: SyncRule::Hold,
+            state: ConflictState::Held,
             places: vec![held.why.clone()],
-            ..ConflictRecord::waiting(workspace, path, held.id(path), &held.since, held.text)
+            ..ConflictRecord::between(None, &workspace.root, path, texts, &held.since)
         }
     }
 
     /// The difference of a text that was written from an old view.
     pub fn from_stale(workspace: &Workspace, path: &RelPath, part: &StalePart) -> ConflictRecord {
+        let texts = (workspace.files.get(path).map(|base| base.sha256), part.fresh, part.here);
         ConflictRecord {
-            here: part.here,
-            places: part.places.clone(),
-            ..ConflictRecord::waiting(workspace, path, part.id(path), &part.since, part.fresh)
-        }
-    }
-
-    fn waiting(workspace: &Workspace, path: &RelPath, id: String, since: &str, text: Digest) -> ConflictRecord {
-        ConflictRecord {
-            v: 1,
-            id,
-            time: since.to_owned(),
-            path: path.clone(),
-            workspace: workspace.root.to_string_lossy().into_owned(),
-            base: workspace.files.get(path).map(|base| base.sha256),
-            overlay: text,
-            here: text,
-            result: text,
+            id: part.id(path),
             rule: SyncRule::Hold,
-            winner: ConflictWinner::Overlay,
             state: ConflictState::Held,
-            places: Vec::new(),
+            places: part.places.clone(),
+            ..ConflictRecord::between(None, &workspace.root, path, texts, &part.since)
         }
     }
 
-    /// Whether this text is one of those it refers to.
-    pub fn refers_to(&self, digest: &Digest) -> bool {
-        [self.overlay, self.here, self.result].contains(digest) || self.base == Some(*digest)
+    /// The texts that it refers to.
+    pub fn texts(&self) -> impl Iterator<Item = Digest> {
+        [self.overlay, self.here, self.result].into_iter().chain(self.base)
     }
 }

@@ -82,18 +82,18 @@ pub trait Ground {
     /// Removes what killed runs left half written for a workspace.
     fn sweep(&self, workspace: &Workspace) -> Result<()>;
     /// What programs wrote into displaced files of a side that may be taken now.
-    fn late(&self, side: Side<'_>) -> Result<Vec<LateText>>;
+    fn late_texts(&self, side: Side<'_>) -> Result<Vec<LateText>>;
     /// Forgets a late text: what it says is on its side or in the store. One that a program can still write to
     /// stays.
-    fn is_taken(&self, late: &LateText) -> Result<()>;
+    fn forget_late_text(&self, late: &LateText) -> Result<()>;
     /// The files that a workspace may bring into the overlay without `add`.
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>>;
     /// Those of these paths that git shows or tracks in a workspace.
     fn left_alone(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>>;
     /// The files of a workspace that may have changed on a side since a pass last looked.
-    fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>>;
+    fn changed_files(&self, workspace: &Workspace) -> Result<Vec<RelPath>>;
     /// Records that there is nothing to do about a file.
-    fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath);
+    fn note_in_step(&self, workspace: &Workspace, path: &RelPath);
     /// When a workspace edited a file whose base is `base`, in nanoseconds; `None` if it did not. Edits are only put in
     /// order by it.
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128>;
@@ -109,13 +109,11 @@ pub trait Ground {
     fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>>;
     /// Replaces a workspace's manifest.
     fn save(&self, workspace: &Workspace) -> Result<()>;
-    /// A workspace's manifest as it is now; `None` when the workspace was detached.
-    fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>>;
     fn record(&self, conflict: &ConflictRecord) -> Result<()>;
     fn log(&self, events: &[LogRecord]) -> Result<()>;
     fn intents(&self) -> Result<Vec<WriteIntent>>;
-    fn intend(&self, intent: &WriteIntent) -> Result<()>;
-    fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()>;
+    fn save_intent(&self, intent: &WriteIntent) -> Result<()>;
+    fn forget_intent(&self, workspace: &Workspace, path: &RelPath) -> Result<()>;
     /// Every attached workspace.
     fn workspaces(&self) -> Result<Vec<Workspace>>;
     /// Records what is about to be written, unless that is recorded already.
@@ -123,7 +121,7 @@ pub trait Ground {
     /// What earlier runs recorded and may have written in part.
     fn announced(&self) -> Result<BTreeSet<PlannedWrite>>;
     /// Forgets what was announced: all of it is done.
-    fn is_done(&self) -> Result<()>;
+    fn forget_announced(&self) -> Result<()>;
     fn removed(&self) -> Result<RemovedEntries>;
     fn save_removed(&self, removed: &RemovedEntries) -> Result<()>;
     /// Asks the merge command, with the lock released meanwhile, so that everything must be read again afterwards.

@@ -35,6 +35,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::verdict::Verdict;
 use crate::cli::Command;
+use crate::facts::overlay::Overlay;
 use crate::tool::TOOL;
 
 /// The whole program.
@@ -45,24 +46,25 @@ pub fn main() -> std::process::ExitCode {
 /// Runs the command.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.overlay;
+    let overlay = || Overlay::find(ui, env, flags);
     match cli.command {
-        Command::Attach(args) => commands::attach::run(ui, env, flags, &args),
-        Command::Detach(args) => commands::detach::run(ui, env, flags, &args),
-        Command::Sync(args) => commands::sync::run(ui, env, flags, &args),
-        Command::Watch => commands::watch::run(ui, env, flags),
-        Command::Add(args) => commands::add::run(ui, env, flags, &args),
-        Command::Status(args) => commands::status::run(ui, env, flags, &args),
-        Command::Check(args) => commands::check::run(ui, env, flags, &args),
-        Command::Manifest(args) => commands::manifest::run(ui, env, flags, &args),
-        Command::Conflicts => commands::conflicts::run(ui, env, flags),
-        Command::Show(args) => commands::show::run(ui, env, flags, &args),
-        Command::Restore(args) => commands::restore::run(ui, env, flags, &args),
-        Command::Accept(args) => commands::verdict::run(ui, env, flags, &args, Verdict::Accept),
-        Command::Reject(args) => commands::verdict::run(ui, env, flags, &args, Verdict::Reject),
-        Command::Drop(args) => commands::drop::run(ui, env, flags, &args),
-        Command::Undo(args) => commands::undo::run(ui, env, flags, &args),
-        Command::Log(args) => commands::log::run(ui, env, flags, &args),
-        Command::Doctor(args) => commands::doctor::run(ui, env, flags, &args),
+        Command::Attach(args) => commands::attach::run(ui, &overlay()?, &args),
+        Command::Detach(args) => commands::detach::run(ui, &overlay()?, &args),
+        Command::Sync(args) => commands::sync::run(ui, &Overlay::find_again(ui, env, flags)?, &args),
+        Command::Watch => commands::watch::run(ui, &overlay()?),
+        Command::Add(args) => commands::add::run(ui, &overlay()?, &args),
+        Command::Status(args) => commands::status::run(ui, &overlay()?, &args),
+        Command::Check(args) => commands::check::run(ui, &overlay()?, &args),
+        Command::Manifest(args) => commands::manifest::run(ui, &overlay()?, &args),
+        Command::Conflicts => commands::conflicts::run(ui, &overlay()?),
+        Command::Show(args) => commands::show::run(ui, &overlay()?, &args),
+        Command::Restore(args) => commands::restore::run(ui, &overlay()?, &args),
+        Command::Accept(args) => commands::verdict::run(ui, &overlay()?, &args, Verdict::Accept),
+        Command::Reject(args) => commands::verdict::run(ui, &overlay()?, &args, Verdict::Reject),
+        Command::Drop(args) => commands::drop::run(ui, &overlay()?, &args),
+        Command::Undo(args) => commands::undo::run(ui, &overlay()?, &args),
+        Command::Log(args) => commands::log::run(ui, &overlay()?, &args),
+        Command::Doctor(args) => commands::doctor::run(ui, overlay(), &args),
         Command::Hook(command) => commands::hook::run(ui, env, flags, command),
         Command::Merge(args) => commands::merge::run(ui, env, flags, &args),
         Command::Config => commands::config::run(ui, env, flags),

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -201,15 +201,9 @@ impl Workspace {
         });
     }
 
-    /// Forgets what arrived in a file that is no longer synced.
-    pub fn forget_arrivals(&mut self, path: &RelPath) {
-        self.arrived.remove(path);
-        self.stale.remove(path);
-    }
-
     /// Whether anything was ever synced there.
     pub fn is_known(&self) -> bool {
-        !self.files.is_empty() || self.mark().exists()
+        !self.files.is_empty() || Workspace::mark_in(&self.git_dir).exists()
     }
 
     /// Every text that the manifest refers to. What arrived is not among them: no program writes from a text that the
@@ -219,11 +213,6 @@ impl Workspace {
         let past = self.deleted.values().chain(self.refilled.values()).chain(self.retired.values());
         let stale = self.stale.values().flat_map(|part| [part.here, part.fresh]);
         self.files.values().map(|base| base.sha256).chain(past.copied()).chain(held).chain(stale)
-    }
-
-    /// The file in the worktree's git directory that holds the id.
-    fn mark(&self) -> PathBuf {
-        Workspace::mark_in(&self.git_dir)
     }
 
     /// The file in a git directory that holds the id of its workspace.
@@ -250,10 +239,7 @@ impl Workspace {
     pub fn is_any_of(common_dir: &Path, overlay: &Path) -> bool {
         let linked = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
         let mut dirs = linked.map(|entry| entry.path()).chain([common_dir.to_path_buf()]);
-        dirs.any(|git_dir| {
-            let named = fs::read_no_follow(&Workspace::state_in(&git_dir).join("overlay"));
-            named.is_ok_and(|named| named.as_deref() == Some(overlay.as_os_str().as_bytes()))
-        })
+        dirs.any(|dir| Workspace::overlay_of(&dir).is_ok_and(|named| named.as_deref() == Some(overlay)))
     }
 
     /// The directory for files that are not complete yet.
@@ -268,7 +254,7 @@ impl Workspace {
 
     /// Whether its private git directory still holds the id, wherever its files are now.
     pub fn is_marked(&self) -> Result<bool> {
-        let id = fs::read_no_follow(&self.mark())?;
+        let id = fs::read_no_follow(&Workspace::mark_in(&self.git_dir))?;
         Ok(id.as_deref() == Some(self.id.to_string().as_bytes()))
     }
 
@@ -278,7 +264,7 @@ impl Workspace {
         self.refuse_links()?;
         fs::create_private_dir(&dir)?;
         fs::replace(&dir.join("overlay"), overlay.as_os_str().as_bytes(), Some(fs::PRIVATE))?;
-        fs::replace(&self.mark(), self.id.to_string().as_bytes(), Some(fs::PRIVATE))
+        fs::replace(&Workspace::mark_in(&self.git_dir), self.id.to_string().as_bytes(), Some(fs::PRIVATE))
     }
 
     /// Whether the directory at `root` is still this workspace, and not another repository's.
@@ -309,23 +295,23 @@ impl Workspace {
         common_dir_of(&self.root).unwrap_or_else(|| self.git_dir.clone())
     }
 
-    /// The file in the overlay's state that holds this manifest.
-    fn path(&self, dir: &Path) -> PathBuf {
-        dir.join(format!("{}.json", self.id))
+    /// The name of the manifest of the workspace with this id.
+    pub fn file_name(id: &Digest) -> String {
+        format!("{id}.json")
     }
 
     /// Writes the manifest. Whoever writes has opened the store and swept it.
     pub fn save(&self, dir: &Path) -> Result<()> {
         let text = serde_json::to_vec(self).map_err(|e| Failure::failed("cannot write the manifest").because(e))?;
-        fs::replace_in_swept(&self.path(dir), &text, Some(fs::PRIVATE))
+        fs::replace_in_swept(&dir.join(Workspace::file_name(&self.id)), &text, Some(fs::PRIVATE))
     }
 
     pub fn forget(&self, dir: &Path) -> Result<()> {
         let is_marked = self.is_marked()?;
-        fs::remove(&self.path(dir))?;
+        fs::remove(&dir.join(Workspace::file_name(&self.id)))?;
         // Another workspace may have taken its place.
         if is_marked {
-            fs::remove(&self.mark())?;
+            fs::remove(&Workspace::mark_in(&self.git_dir))?;
             fs::remove(&Workspace::state_in(&self.git_dir).join("overlay"))?;
         }
         Ok(())
@@ -335,21 +321,15 @@ impl Workspace {
     pub fn load_all(dir: &Path) -> Result<Vec<Workspace>> {
         let is_record = |name: &str| name.ends_with(".json") && !name.starts_with(fs::RESERVED);
         let names: Vec<_> = fs::list(dir)?.into_iter().filter(|name| is_record(&name.to_string_lossy())).collect();
-        let read = proc::map_parallel(&names, |name| Workspace::read(&dir.join(name)));
+        let hint = "move the file away and attach the workspace again; that overwrites nothing";
+        let read = |name: &OsString| -> Result<Option<Workspace>> {
+            let path = dir.join(name);
+            fs::read_no_follow(&path)?.map(|bytes| parse_state(&path, &bytes, hint)).transpose()
+        };
+        let read = proc::map_parallel(&names, read);
         let mut all = read.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
         all.sort_by(|a, b| a.root.cmp(&b.root));
         Ok(all)
-    }
-
-    /// One manifest; `None` when there is no such file.
-    pub fn load(dir: &Path, id: &Digest) -> Result<Option<Workspace>> {
-        Workspace::read(&dir.join(format!("{id}.json")))
-    }
-
-    fn read(path: &Path) -> Result<Option<Workspace>> {
-        let Some(bytes) = fs::read_no_follow(path)? else { return Ok(None) };
-        let hint = "move the file away and attach the workspace again; that overwrites nothing";
-        parse_state(path, &bytes, hint).map(Some)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use glob::{MatchOptions, Pattern};
 use shopfloor_core::args::{SettingFlags, SettingTable};
-use shopfloor_core::config::{self, Config, Row, Setting, SettingType, Trust, Value};
+use shopfloor_core::config::{self, Config, Row, Setting, SettingType, Trust, Users, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
@@ -15,71 +15,34 @@ use shopfloor_core::time::Unit;
 use crate::merge::{EntryPath, FileType, Grow};
 use crate::tool::TOOL;
 
-/// The subcommands that look at the overlay.
-const EVERY: &[&str] = &[
-    "attach",
-    "detach",
-    "sync",
-    "watch",
-    "add",
-    "status",
-    "check",
-    "manifest",
-    "conflicts",
-    "show",
-    "restore",
-    "accept",
-    "reject",
-    "drop",
-    "undo",
-    "log",
-    "doctor",
-    "hook",
-    "config",
-];
-
-/// The subcommands that merge.
-const MERGING: &[&str] = &[
-    "attach", "detach", "sync", "watch", "status", "check", "accept", "reject", "drop", "undo", "restore", "hook",
-    "merge", "config",
-];
-
-/// The subcommands that sync.
-const SYNCING: &[&str] = &[
-    "attach", "detach", "sync", "watch", "add", "status", "check", "accept", "reject", "drop", "undo", "restore",
-    "hook", "config",
-];
+/// The subcommands that merge, and those that sync.
+const MERGING: Users = Users::AllBut(&["add", "manifest", "conflicts", "show", "log", "doctor"]);
+const SYNCING: Users = Users::AllBut(&["merge", "manifest", "conflicts", "show", "log", "doctor"]);
+const WATCHING: Users = Users::Only(&["watch", "config"]);
 
 /// The settings there are, in the order in which `config` prints them.
 pub const SETTINGS: &[Setting] = &[
     Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", SettingType::Path, Trust::Approved).flag(
         "DIR",
         "Use the overlay in DIR, not the one of this repository in the user's data",
-        EVERY,
+        Users::AllBut(&["merge"]),
     ),
     Setting::new("enabled", "OVERLAY_SYNC_ENABLED", SettingType::Truth, Trust::Open).or("true").flag(
         "BOOL",
         "Whether the hook and `watch` do anything",
-        &["watch", "hook", "config"],
+        Users::Only(&["watch", "hook", "config"]),
     ),
-    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", SettingType::Duration(Unit::Milliseconds), Trust::Open)
-        .or("2000")
-        .flag(
-            "TIME",
-            "How long files must be quiet before `watch` syncs; a number alone is milliseconds",
-            &["watch", "config"],
-        ),
-    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", SettingType::Duration(Unit::Milliseconds), Trust::Open)
-        .or("10000")
-        .flag("TIME", "How long `watch` waits for quiet at most; a number alone is milliseconds", &["watch", "config"]),
-    Setting::new(
-        "on_conflict",
-        "OVERLAY_SYNC_ON_CONFLICT",
-        SettingType::Choice(&["workspace", "overlay", "hold"]),
-        Trust::Open,
-    )
-    .or("workspace")
-    .flag(
+    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", MILLISECONDS, Trust::Open).or("2000").flag(
+        "TIME",
+        "How long files must be quiet before `watch` syncs; a number alone is milliseconds",
+        WATCHING,
+    ),
+    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", MILLISECONDS, Trust::Open).or("10000").flag(
+        "TIME",
+        "How long `watch` waits for quiet at most; a number alone is milliseconds",
+        WATCHING,
+    ),
+    Setting::new("on_conflict", "OVERLAY_SYNC_ON_CONFLICT", SIDES, Trust::Open).or("workspace").flag(
         "SIDE",
         "Let the workspace (last write wins) or the overlay decide a conflict, or hold the file",
         MERGING,
@@ -89,14 +52,11 @@ pub const SETTINGS: &[Setting] = &[
         "A program to ask about conflicts, run by `sh -c`",
         MERGING,
     ),
-    Setting::new(
-        "merge_timeout_ms",
-        "OVERLAY_SYNC_MERGE_TIMEOUT_MS",
-        SettingType::Duration(Unit::Milliseconds),
-        Trust::Open,
-    )
-    .or("30000")
-    .flag("TIME", "How long the merge command may take; a number alone is milliseconds", MERGING),
+    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", MILLISECONDS, Trust::Open).or("30000").flag(
+        "TIME",
+        "How long the merge command may take; a number alone is milliseconds",
+        MERGING,
+    ),
     Setting::new("paths", "OVERLAY_SYNC_PATHS", SettingType::List, Trust::Open).flag(
         "GLOBS",
         "Globs, separated by commas, of files that a workspace may bring into the overlay",
@@ -111,6 +71,11 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting::new("path", "", SettingType::Tables(PER_PATH), Trust::Open),
 ];
+
+const MILLISECONDS: SettingType = SettingType::Duration(Unit::Milliseconds);
+
+/// What can decide a conflict.
+const SIDES: SettingType = SettingType::Choice(&["workspace", "overlay", "hold"]);
 
 /// The table of the flags.
 #[derive(Clone, Copy, Debug, Default)]

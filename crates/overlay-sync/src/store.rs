@@ -54,6 +54,21 @@ pub struct LogRecord {
 }
 
 impl LogRecord {
+    /// A record about a file of a workspace, or of the overlay, without its texts.
+    pub fn new(time: &str, root: &Path, path: &RelPath, rule: SyncRule) -> LogRecord {
+        LogRecord {
+            v: VERSION,
+            time: time.to_owned(),
+            workspace: root.to_string_lossy().into_owned(),
+            path: path.clone(),
+            rule,
+            from: None,
+            to: None,
+            kept: 0,
+            what: Changes::default(),
+        }
+    }
+
     /// The id that `undo` takes.
     pub fn id(&self) -> String {
         let LogRecord { time, workspace, path, from, to, .. } = self;
@@ -184,26 +199,21 @@ impl OverlayStore {
         if !mark.exists() {
             fs::replace(&mark, b"", Some(fs::PRIVATE))?;
         }
-        let path = self.dir.join("repository.json");
-        if fs::read_no_follow(&path)?.is_some() {
-            return Ok(());
+        match self.is_claimed() {
+            true => Ok(()),
+            false => self.save("repository.json", &Owner { v: VERSION, common_dir: common_dir.to_path_buf() }),
         }
-        let owner = Owner { v: VERSION, common_dir: common_dir.to_path_buf() };
-        fs::replace(&path, &json(&owner)?, Some(fs::PRIVATE))
     }
 
     /// Exit 2 when the overlay belongs to another repository.
     pub fn check_owner(&self, common_dir: &Path) -> Result<()> {
-        let path = self.dir.join("repository.json");
-        let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(()) };
-        let owner: Owner = parse(&path, &bytes)?;
-        if owner.common_dir == common_dir {
+        let owner: Option<Owner> = self.load("repository.json")?;
+        let Some(Owner { common_dir: other, .. }) = owner.filter(|owner| owner.common_dir != common_dir) else {
             return Ok(());
-        }
-        let message =
-            format!("the overlay {} belongs to {}", self.dir.with_file_name("").display(), owner.common_dir.display());
+        };
+        let overlay = self.dir.with_file_name("");
         Err(Refusal::OtherRepository
-            .failure(message)
+            .failure(format!("the overlay {} belongs to {}", overlay.display(), other.display()))
             .hint("name another overlay with `--overlay DIR`, or in the user's config.toml"))
     }
 
@@ -231,11 +241,11 @@ impl OverlayStore {
         let workspaces = workspaces()?;
         let mut referenced: BTreeSet<Digest> = workspaces.iter().flat_map(Workspace::contents).collect();
         for conflict in self.conflicts()? {
-            referenced.extend([conflict.overlay, conflict.here, conflict.result].into_iter().chain(conflict.base));
+            referenced.extend(conflict.texts());
         }
         for intent in self.intents()? {
             if !workspaces.iter().any(|workspace| workspace.id == intent.workspace) {
-                self.fulfil(&intent.workspace, &intent.path)?;
+                self.forget_intent(&intent.workspace, &intent.path)?;
                 continue;
             }
             referenced.extend([intent.overlay, intent.here, intent.result].into_iter().chain(intent.base));
@@ -270,46 +280,32 @@ impl OverlayStore {
     }
 
     pub fn record(&self, conflict: &ConflictRecord) -> Result<()> {
-        fs::replace(
-            &self.dir.join("conflicts").join(format!("{}.json", conflict.id)),
-            &json(conflict)?,
-            Some(fs::PRIVATE),
-        )
+        self.save(&format!("conflicts/{}.json", conflict.id), conflict)
     }
 
     /// Every conflict, oldest first.
     pub fn conflicts(&self) -> Result<Vec<ConflictRecord>> {
-        let dir = self.dir.join("conflicts");
-        let mut all = Vec::new();
-        for name in fs::list(&dir)?.iter().filter(|n| n.to_string_lossy().ends_with(".json")) {
-            let path = dir.join(name);
-            let conflict: ConflictRecord = parse(&path, &fs::read_no_follow(&path)?.unwrap_or_default())?;
-            all.push(conflict);
-        }
+        let mut all: Vec<ConflictRecord> = self.load_all("conflicts")?;
         all.sort_by(|a, b| (&a.time, &a.id).cmp(&(&b.time, &b.id)));
         Ok(all)
     }
 
     /// Appends to the log in one write. A log that has become long is set aside first, in place of the one before.
     pub fn log(&self, events: &[LogRecord]) -> Result<()> {
-        let lines = events.iter().map(json).collect::<Result<Vec<_>>>()?;
-        if lines.is_empty() {
+        if events.is_empty() {
             return Ok(());
         }
         if self.log_path().metadata().is_ok_and(|meta| meta.len() > LONG_LOG) {
             self.rotate()?;
         }
-        fs::append_line(&self.log_path(), &String::from_utf8_lossy(&lines.join(&b'\n')))
+        append(&self.log_path(), events)
     }
 
     fn rotate(&self) -> Result<()> {
         let old = fs::read_own(&self.old_log_path())?.unwrap_or_default();
         let before = self.dropped()?;
         let records = before + old.iter().filter(|b| **b == b'\n').count() as u64;
-        let save = |until| {
-            let dropped = json(&Dropped { v: VERSION, records, until })?;
-            fs::replace(&self.dir.join("log.dropped.json"), &dropped, Some(fs::PRIVATE))
-        };
+        let save = |until| self.save("log.dropped.json", &Dropped { v: VERSION, records, until });
         save(Some((Digest::of(&old), before)))?;
         fs::rename_over(&self.log_path(), &self.old_log_path())?;
         save(None)
@@ -317,9 +313,7 @@ impl OverlayStore {
 
     /// How many records are no longer in a log.
     fn dropped(&self) -> Result<u64> {
-        let path = self.dir.join("log.dropped.json");
-        let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(0) };
-        let Dropped { records, until, .. } = parse(&path, &bytes)?;
+        let Some(Dropped { records, until, .. }) = self.load("log.dropped.json")? else { return Ok(0) };
         let Some((old, before)) = until else { return Ok(records) };
         let is_there = Digest::of(&fs::read_own(&self.old_log_path())?.unwrap_or_default()) == old;
         Ok(if is_there { before } else { records })
@@ -333,36 +327,28 @@ impl OverlayStore {
         self.dir.join("log.jsonl")
     }
 
-    fn intent_path(&self, workspace: &Digest, path: &RelPath) -> PathBuf {
-        let name = Digest::of(format!("{workspace}\0{path}").as_bytes());
-        self.dir.join("intent").join(format!("{name}.json"))
+    fn intent_name(workspace: &Digest, path: &RelPath) -> String {
+        format!("intent/{}.json", Digest::of(format!("{workspace}\0{path}").as_bytes()))
     }
 
-    pub fn intend(&self, intent: &WriteIntent) -> Result<()> {
+    pub fn save_intent(&self, intent: &WriteIntent) -> Result<()> {
         fs::create_private_dir(&self.dir.join("intent"))?;
-        fs::replace(&self.intent_path(&intent.workspace, &intent.path), &json(intent)?, Some(fs::PRIVATE))
+        self.save(&OverlayStore::intent_name(&intent.workspace, &intent.path), intent)
     }
 
-    pub fn fulfil(&self, workspace: &Digest, path: &RelPath) -> Result<()> {
-        fs::remove(&self.intent_path(workspace, path))
+    pub fn forget_intent(&self, workspace: &Digest, path: &RelPath) -> Result<()> {
+        fs::remove(&self.dir.join(OverlayStore::intent_name(workspace, path)))
     }
 
     /// What earlier runs set out to write and may not have finished.
     pub fn intents(&self) -> Result<Vec<WriteIntent>> {
-        let dir = self.dir.join("intent");
-        let mut all = Vec::new();
-        for name in fs::list(&dir)?.iter().filter(|n| n.to_string_lossy().ends_with(".json")) {
-            let path = dir.join(name);
-            all.push(parse(&path, &fs::read_no_follow(&path)?.unwrap_or_default())?);
-        }
-        Ok(all)
+        self.load_all("intent")
     }
 
     /// Records what a run is about to write, and syncs it to the disk, as the overlay's files are.
     pub fn announce(&self, planned: &[PlannedWrite]) -> Result<()> {
-        let lines = planned.iter().map(json).collect::<Result<Vec<_>>>()?;
         let path = self.dir.join("doing.jsonl");
-        fs::append_line(&path, &String::from_utf8_lossy(&lines.join(&b'\n')))?;
+        append(&path, planned)?;
         fs::sync(&path)
     }
 
@@ -374,64 +360,66 @@ impl OverlayStore {
     }
 
     /// Forgets what was announced: all of it is done.
-    pub fn is_done(&self) -> Result<()> {
+    pub fn forget_announced(&self) -> Result<()> {
         fs::remove(&self.dir.join("doing.jsonl"))
     }
 
     pub fn removed(&self) -> Result<RemovedEntries> {
-        let path = self.dir.join("removed.json");
-        fs::read_no_follow(&path)?.map_or(Ok(RemovedEntries::default()), |bytes| parse(&path, &bytes))
+        Ok(self.load("removed.json")?.unwrap_or_default())
     }
 
     pub fn save_removed(&self, removed: &RemovedEntries) -> Result<()> {
-        let removed = RemovedEntries { v: VERSION, ..removed.clone() };
-        fs::replace(&self.dir.join("removed.json"), &json(&removed)?, Some(fs::PRIVATE))
+        self.save("removed.json", &RemovedEntries { v: VERSION, ..removed.clone() })
     }
 
     /// The records after the one with this number, oldest first, with their numbers; the first one ever has 1. A last
     /// line that is still being written is left for the next call; a line that cannot be read is `None`.
     pub fn events(&self, after: u64) -> Result<Vec<(u64, Option<LogRecord>)>> {
         let first = self.dropped()? + 1;
-        let logs = [self.old_log_path(), self.log_path()].map(|path| fs::read_own(&path));
-        let mut records = Vec::new();
-        for (seq, line) in logs
-            .into_iter()
-            .collect::<Result<Vec<_>>>()?
-            .iter()
-            .flatten()
-            .flat_map(|bytes| bytes.split_inclusive(|b| *b == b'\n').filter(|line| line.ends_with(b"\n")))
-            .zip(first..)
-            .map(|(line, seq)| (seq, line))
-            .filter(|(seq, _)| *seq > after)
-        {
-            records.push((seq, serde_json::from_slice(line).ok()));
-        }
-        Ok(records)
+        let logs = [fs::read_own(&self.old_log_path())?, fs::read_own(&self.log_path())?];
+        let lines = logs.iter().flatten().flat_map(|bytes| bytes.split_inclusive(|b| *b == b'\n'));
+        let numbered = (first..).zip(lines.filter(|line| line.ends_with(b"\n"))).filter(|(seq, _)| *seq > after);
+        Ok(numbered.map(|(seq, line)| (seq, serde_json::from_slice(line).ok())).collect())
     }
 
     /// The directories that the current watch has to poll.
-    pub fn polled(&self) -> Result<Vec<PathBuf>> {
-        let bytes = fs::read_no_follow(&self.dir.join("polled.json"))?;
-        let polled = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        Ok(polled.map(|Polled { dirs, .. }| dirs).unwrap_or_default())
+    pub fn polled(&self) -> Vec<PathBuf> {
+        let polled: Option<Polled> = self.load("polled.json").ok().flatten();
+        polled.map(|polled| polled.dirs).unwrap_or_default()
     }
 
     pub fn save_polled(&self, dirs: &[PathBuf]) -> Result<()> {
-        if dirs.is_empty() {
-            return fs::remove(&self.dir.join("polled.json"));
+        match dirs {
+            [] => fs::remove(&self.dir.join("polled.json")),
+            dirs => self.save("polled.json", &Polled { v: VERSION, dirs: dirs.to_vec() }),
         }
-        fs::replace(
-            &self.dir.join("polled.json"),
-            &json(&Polled { v: VERSION, dirs: dirs.to_vec() })?,
-            Some(fs::PRIVATE),
-        )
     }
+
+    /// Replaces a state file.
+    fn save(&self, name: &str, state: &impl Serialize) -> Result<()> {
+        fs::replace(&self.dir.join(name), &json(state)?, Some(fs::PRIVATE))
+    }
+
+    /// A state file; `None` when it does not exist.
+    fn load<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Result<Option<T>> {
+        let path = self.dir.join(name);
+        let bytes = fs::read_no_follow(&path)?;
+        bytes.map(|bytes| parse_state(&path, &bytes, "move the file away")).transpose()
+    }
+
+    /// Every state file in a directory.
+    fn load_all<T: for<'de> Deserialize<'de>>(&self, dir: &str) -> Result<Vec<T>> {
+        let names = fs::list(&self.dir.join(dir))?.into_iter().map(|name| format!("{dir}/{}", name.to_string_lossy()));
+        names.filter(|name| name.ends_with(".json")).filter_map(|name| self.load(&name).transpose()).collect()
+    }
+}
+
+/// Appends records in one write.
+fn append(path: &Path, records: &[impl Serialize]) -> Result<()> {
+    let lines = records.iter().map(json).collect::<Result<Vec<_>>>()?;
+    fs::append_line(path, &String::from_utf8_lossy(&lines.join(&b'\n')))
 }
 
 fn json(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|e| Failure::failed("cannot write the overlay's state").because(e))
-}
-
-fn parse<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8]) -> Result<T> {
-    parse_state(path, bytes, "move the file away")
 }

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::proc;
 
 /// A reason to wake up.
 pub enum WakeReason {
@@ -19,14 +22,27 @@ pub enum WakeReason {
     Signal(i32),
 }
 
+/// A watcher without directories yet, and the reasons to wake up as they come.
+pub fn listen() -> Result<(RecommendedWatcher, Receiver<WakeReason>)> {
+    let (send, wakes) = mpsc::channel();
+    let signals = send.clone();
+    proc::handle_signals(move |signal| signals.send(WakeReason::Signal(signal)).is_ok());
+    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        if is_change(&event) {
+            let _ = send.send(WakeReason::Change { at: Instant::now(), gone: removed(&event) });
+        }
+    });
+    Ok((watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?, wakes))
+}
+
 /// Whether an event means that something changed. Reading does not count, because it must not trigger the scan that
 /// reads. An overflow or an error counts as a change.
-pub fn is_change(event: &notify::Result<notify::Event>) -> bool {
+fn is_change(event: &notify::Result<notify::Event>) -> bool {
     !matches!(event, Ok(notify::Event { kind: EventKind::Access(_), .. }))
 }
 
 /// The paths that an event says were removed. A directory made anew at such a path must be watched anew.
-pub fn removed(event: &notify::Result<notify::Event>) -> Vec<PathBuf> {
+fn removed(event: &notify::Result<notify::Event>) -> Vec<PathBuf> {
     match event {
         Ok(event) if matches!(event.kind, EventKind::Remove(_)) => event.paths.clone(),
         _ => Vec::new(),

@@ -3,6 +3,7 @@
 
 use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES, FlagUse};
+use shopfloor_core::config::Users;
 use shopfloor_core::hook_command::HookCommand;
 
 use crate::commands::{apply, approvals, approve, check, config, doctor, env, init, remove, revoke, show};
@@ -55,7 +56,8 @@ pub enum Command {
 }
 
 /// The subcommands that read sweatfiles.
-const READING: &[&str] = &["apply", "check", "show", "init", "approve", "approvals", "env", "doctor", "hook", "config"];
+const READING: Users =
+    Users::Only(&["apply", "check", "show", "init", "approve", "approvals", "env", "doctor", "hook", "config"]);
 
 impl CommandLine for Cli {
     fn uses() -> Vec<FlagUse> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use shopfloor_core::args::SettingTable;
-use shopfloor_core::config::{self, Line, OwnTable, Setting, SettingType, Trust};
+use shopfloor_core::config::{self, Line, OwnTable, Setting, SettingType, Trust, Users};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -19,36 +19,37 @@ use crate::layout;
 use crate::worker::checked_name;
 
 /// The subcommands that change what a worker does, so that there is an event.
-const CHANGING: &[&str] = &[
+const CHANGING: Users = Users::Only(&[
     "add", "up", "down", "start", "message", "wait", "review", "reject", "accept", "rebase", "doctor", "reset", "nuke",
     "patrol", "config",
-];
+]);
 
 /// The subcommands that look at the source.
-const LANDING: &[&str] =
-    &["init", "up", "start", "wait", "review", "accept", "rebase", "doctor", "reset", "nuke", "patrol", "config"];
+const LANDING: Users = Users::Only(&[
+    "init", "up", "start", "wait", "review", "accept", "rebase", "doctor", "reset", "nuke", "patrol", "config",
+]);
 
 /// The settings of `[defaults]`.
 pub const DEFAULTS: &[Setting] = &[
     Setting::new("agent", "WORKER_CTL_AGENT", SettingType::Text, Trust::User).or("claude").flag(
         "NAME",
         "Run this agent: a preset, or a table of config.toml",
-        &["add", "up", "start", "message", "reject", "accept", "rebase", "reset", "config"],
+        Users::Only(&["add", "up", "start", "message", "reject", "accept", "rebase", "reset", "config"]),
     ),
     Setting::new("model", "WORKER_CTL_MODEL", SettingType::Text, Trust::User).flag(
         "NAME",
         "Use this model for the agent",
-        &["add", "up", "reset", "config"],
+        Users::Only(&["add", "up", "reset", "config"]),
     ),
     Setting::new("skip_permissions", "WORKER_CTL_SKIP_PERMISSIONS", SettingType::Truth, Trust::User).or("true").flag(
         "BOOL",
         "Pass --dangerously-skip-permissions to the agent if its command has {skip_permissions}",
-        &["up", "reset", "config"],
+        Users::Only(&["up", "reset", "config"]),
     ),
     Setting::new("allowed_tools", "WORKER_CTL_ALLOWED_TOOLS", SettingType::List, Trust::User).or(TOOLS).flag(
         "TOOLS",
         "Allow the agent these tools, separated by commas",
-        &["up", "reset", "config"],
+        Users::Only(&["up", "reset", "config"]),
     ),
     Setting::new(
         "patrol_interval_secs",
@@ -57,16 +58,20 @@ pub const DEFAULTS: &[Setting] = &[
         Trust::User,
     )
     .or("60")
-    .flag("TIME", "Let `up` patrol at this interval, such as 30s; a number alone is seconds", &["up", "config"]),
+    .flag(
+        "TIME",
+        "Let `up` patrol at this interval, such as 30s; a number alone is seconds",
+        Users::Only(&["up", "config"]),
+    ),
     Setting::new("sound_on_review", "WORKER_CTL_SOUND_ON_REVIEW", SettingType::Truth, Trust::User).or("true").flag(
         "BOOL",
         "Ring the bell when a worker needs review",
-        &["up", "status", "config"],
+        Users::Only(&["up", "status", "config"]),
     ),
     Setting::new("branch_prefix", "WORKER_CTL_BRANCH_PREFIX", SettingType::Text, Trust::User).or("worker/").flag(
         "PREFIX",
         "Prefix the branches of new workers with PREFIX",
-        &["add", "up", "doctor", "config"],
+        Users::Only(&["add", "up", "doctor", "config"]),
     ),
     Setting::new("on_event", "WORKER_CTL_ON_EVENT", SettingType::Command, Trust::User).flag(
         "COMMAND",
@@ -76,12 +81,12 @@ pub const DEFAULTS: &[Setting] = &[
     Setting::new("before_attach", "WORKER_CTL_BEFORE_ATTACH", SettingType::Command, Trust::User).flag(
         "COMMAND",
         "Run COMMAND in the worktree before `attach` starts",
-        &["attach", "config"],
+        Users::Only(&["attach", "config"]),
     ),
     Setting::new("after_attach", "WORKER_CTL_AFTER_ATTACH", SettingType::Command, Trust::User).flag(
         "COMMAND",
         "Run COMMAND in the worktree after `attach` ends",
-        &["attach", "config"],
+        Users::Only(&["attach", "config"]),
     ),
 ];
 
@@ -100,7 +105,7 @@ pub const REPO: &[Setting] = &[
     Setting::new("validate", "WORKER_CTL_VALIDATE", SettingType::Text, Trust::User).flag(
         "COMMAND",
         "Ask workers to run COMMAND before they commit",
-        &["start", "reject", "accept", "rebase", "config"],
+        Users::Only(&["start", "reject", "accept", "rebase", "config"]),
     ),
 ];
 

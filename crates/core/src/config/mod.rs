@@ -10,8 +10,8 @@ use std::time::Duration;
 use self::file::{File, Known};
 use self::setting::placed;
 pub use self::setting::{
-    INSIDE_ELSEWHERE, Line, NEVER, OPEN_ELSEWHERE, Row, Setting, SettingFlag, SettingSource, SettingType, Trust, Value,
-    expand_home,
+    INSIDE_ELSEWHERE, Line, NEVER, OPEN_ELSEWHERE, Row, Setting, SettingFlag, SettingSource, SettingType, Trust, Users,
+    Value, expand_home,
 };
 use crate::approval::{ApprovalStatus, Approvals};
 use crate::env::Env;

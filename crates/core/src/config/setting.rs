@@ -91,8 +91,30 @@ pub struct SettingFlag {
     pub value_name: &'static str,
     /// The help, without the variable and the default.
     pub help: &'static str,
-    /// The subcommands that use it, whose help lists it; empty if all do.
-    pub users: &'static [&'static str],
+    /// The subcommands that use it.
+    pub users: Users,
+}
+
+/// The subcommands that use a flag of all of them, and whose help lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Users {
+    /// Each subcommand.
+    All,
+    /// These.
+    Only(&'static [&'static str]),
+    /// All others.
+    AllBut(&'static [&'static str]),
+}
+
+impl Users {
+    /// Whether this subcommand is one of them.
+    pub fn include(self, name: &str) -> bool {
+        match self {
+            Users::All => true,
+            Users::Only(names) => names.contains(&name),
+            Users::AllBut(names) => !names.contains(&name),
+        }
+    }
 }
 
 impl Setting {
@@ -109,8 +131,8 @@ impl Setting {
         Setting { default, ..self }
     }
 
-    /// The same setting with a flag that every command takes, and whose help only these subcommands list; none: all.
-    pub const fn flag(self, value_name: &'static str, help: &'static str, users: &'static [&'static str]) -> Setting {
+    /// The same setting with a flag that every command takes.
+    pub const fn flag(self, value_name: &'static str, help: &'static str, users: Users) -> Setting {
         Setting { flag: Some(SettingFlag { value_name, help, users }), ..self }
     }
 }

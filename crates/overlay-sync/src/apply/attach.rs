@@ -2,23 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
 use super::disk::Disk;
 use super::outcome::SyncOutcome;
-use super::sync::{forget, sync};
+use super::sync::forget;
 use crate::facts::overlay::Overlay;
 use crate::manifest::Workspace;
 use crate::refusal::Refusal;
-
-/// Attaches the worktree of the current directory.
-pub fn attach_here(env: &Env, overlay: &Overlay) -> Result<SyncOutcome> {
-    let worktree = (overlay.repo.require_worktree()?.to_path_buf(), overlay.repo.git_dir.clone());
-    Ok(attach(env, overlay, vec![worktree])?.outcome)
-}
 
 /// What attaching did.
 pub struct Attached {
@@ -29,7 +22,7 @@ pub struct Attached {
 }
 
 /// Attaches worktrees, each given by its root and private git directory, and brings them in step.
-pub fn attach(env: &Env, overlay: &Overlay, worktrees: Vec<(PathBuf, PathBuf)>) -> Result<Attached> {
+pub fn attach(overlay: &Overlay, worktrees: Vec<(PathBuf, PathBuf)>) -> Result<Attached> {
     let lock: Lock = overlay.create()?;
     let known = Workspace::load_all(&overlay.store.workspaces())?;
     let (mut workspaces, mut new) = (Vec::new(), Vec::new());
@@ -49,8 +42,8 @@ pub fn attach(env: &Env, overlay: &Overlay, worktrees: Vec<(PathBuf, PathBuf)>) 
         };
         workspaces.push(workspace);
     }
-    let mut disk = Disk::open(env, overlay, Some(lock))?;
-    let outcome = sync(env, overlay, &mut disk, &mut workspaces)?;
+    let mut disk = Disk::open(overlay, Some(lock))?;
+    let outcome = disk.sync_workspaces(&mut workspaces)?;
     Ok(Attached { outcome, workspaces, new })
 }
 

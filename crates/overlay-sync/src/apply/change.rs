@@ -1,15 +1,13 @@
 //! Changes of the overlay that a person asks for: a sync, the change, and a sync that spreads it.
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::Ui;
 
 use super::disk::Disk;
 use super::edits;
 use super::outcome::SyncOutcome;
-use super::report::print;
-use super::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::ground::ReadFile;
 
@@ -24,22 +22,21 @@ pub struct OverlayChange {
 /// run only finds the change, and has no outcome.
 pub fn change(
     ui: &Ui,
-    env: &Env,
     overlay: &Overlay,
     find: impl FnOnce(&Disk<'_>) -> Result<OverlayChange>,
 ) -> Result<(OverlayChange, Option<SyncOutcome>)> {
     overlay.require()?;
     if ui.is_dry() {
-        return Ok((find(&Disk::open(env, overlay, None)?)?, None));
+        return Ok((find(&Disk::open(overlay, None)?)?, None));
     }
-    let mut disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
+    let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
     let mut workspaces = overlay.workspaces(&[])?;
-    print(ui, &sync(env, overlay, &mut disk, &mut workspaces)?);
+    disk.sync_workspaces(&mut workspaces)?.print(ui);
     let change = find(&disk)?;
     edits::edit(&disk, &change.path, &change.before, &change.after)?;
-    edits::accept_in_all(&disk, &mut workspaces, &change.path, &change.after)?;
-    let outcome = sync(env, overlay, &mut disk, &mut workspaces)?;
+    edits::accept_in_all(&disk, &mut workspaces, &change.path, Digest::of(&change.after))?;
+    let outcome = disk.sync_workspaces(&mut workspaces)?;
     edits::forget_accepted(&disk, &change.path)?;
-    print(ui, &outcome);
+    outcome.print(ui);
     Ok((change, Some(outcome)))
 }

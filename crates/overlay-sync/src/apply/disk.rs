@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, DisplacedFile, Listing, Root, Staging};
 use shopfloor_core::git::Repo;
@@ -31,11 +30,10 @@ const LARGE: usize = 128 << 10;
 
 /// One run over real directories.
 pub struct Disk<'a> {
-    env: &'a Env,
-    overlay: &'a Overlay,
+    pub(super) overlay: &'a Overlay,
     root: Root,
     lock: Option<Lock>,
-    git: GitAnswers<'a>,
+    pub(super) git: GitAnswers<'a>,
     fingerprint: RefCell<Fingerprint<'a>>,
     /// The workspace that was used last.
     here: RefCell<Option<(Digest, Rc<OpenWorkspace>)>>,
@@ -57,16 +55,15 @@ struct OpenWorkspace {
 
 impl<'a> Disk<'a> {
     /// Opens the overlay; exit 1 when it is gone. With the lock, which the caller has taken, the run may write.
-    pub fn open(env: &'a Env, overlay: &'a Overlay, lock: Option<Lock>) -> Result<Disk<'a>> {
+    pub fn open(overlay: &'a Overlay, lock: Option<Lock>) -> Result<Disk<'a>> {
         let root = overlay.root()?.ok_or_else(|| overlay.gone("is not there"))?;
         let is_writing = lock.is_some();
         let disk = Disk {
-            env,
             overlay,
             root,
             lock,
             git: GitAnswers::new(overlay),
-            fingerprint: RefCell::new(Fingerprint::load(env, overlay)),
+            fingerprint: RefCell::new(Fingerprint::load(overlay)),
             here: RefCell::default(),
             files: RefCell::default(),
             stats: RefCell::default(),
@@ -100,15 +97,10 @@ impl<'a> Disk<'a> {
         }
     }
 
-    /// The run is about these workspaces.
-    pub fn expect(&mut self, workspaces: &[Workspace]) {
-        self.git.expect(workspaces);
-    }
-
-    /// Saves for the next run which files were quiet: all of them in workspaces where there was nothing to do at all.
-    pub fn finish(&self, quiet: &[Workspace]) {
+    /// Saves for the next run which files are in step: all of them in workspaces where there was nothing to do at all.
+    pub fn save_fingerprint(&self, in_step: &[Workspace]) {
         let mut fingerprint = self.fingerprint.borrow_mut();
-        fingerprint.all_are_quiet(quiet);
+        fingerprint.note_all_in_step(in_step);
         fingerprint.save();
     }
 
@@ -226,14 +218,14 @@ impl Ground for Disk<'_> {
         self.rescue(&workspace.staging())
     }
 
-    fn late(&self, side: Side<'_>) -> Result<Vec<LateText>> {
+    fn late_texts(&self, side: Side<'_>) -> Result<Vec<LateText>> {
         let Side::Here(workspace) = side else {
-            return late::released_in_overlay(self, self.displaced(side)?, self.env.now);
+            return late::released_in_overlay(self, self.displaced(side)?, self.overlay.env.now);
         };
-        late::released(late::known(workspace), self.displaced(side)?, self.env.now, self.is_last)
+        late::released(late::known(workspace), self.displaced(side)?, self.overlay.env.now, self.is_last)
     }
 
-    fn is_taken(&self, late: &LateText) -> Result<()> {
+    fn forget_late_text(&self, late: &LateText) -> Result<()> {
         if late.is_open { Ok(()) } else { fs::remove(&late.file) }
     }
 
@@ -246,13 +238,13 @@ impl Ground for Disk<'_> {
         self.git.left_alone(&self.fingerprint, workspace, paths, &files)
     }
 
-    fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
+    fn changed_files(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
         let here = self.here(workspace)?;
-        self.fingerprint.borrow_mut().news(workspace, &here.root, &self.stats.borrow())
+        self.fingerprint.borrow_mut().changed(workspace, &here.root, &self.stats.borrow())
     }
 
-    fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath) {
-        self.fingerprint.borrow_mut().is_quiet_now(workspace, path);
+    fn note_in_step(&self, workspace: &Workspace, path: &RelPath) {
+        self.fingerprint.borrow_mut().note_in_step(workspace, path);
     }
 
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {
@@ -309,7 +301,7 @@ impl Ground for Disk<'_> {
     fn keep(&self, bytes: &[u8]) -> Result<Digest> {
         let digest = Digest::of(bytes);
         if !self.kept.borrow().contains(&digest) {
-            self.overlay.store.keep(self.env, &digest, bytes)?;
+            self.overlay.store.keep(&self.overlay.env, &digest, bytes)?;
             self.kept.borrow_mut().insert(digest);
         }
         Ok(digest)
@@ -321,10 +313,6 @@ impl Ground for Disk<'_> {
 
     fn save(&self, workspace: &Workspace) -> Result<()> {
         workspace.save(&self.overlay.store.workspaces())
-    }
-
-    fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>> {
-        Workspace::load(&self.overlay.store.workspaces(), &workspace.id)
     }
 
     fn record(&self, conflict: &ConflictRecord) -> Result<()> {
@@ -339,12 +327,12 @@ impl Ground for Disk<'_> {
         self.overlay.store.intents()
     }
 
-    fn intend(&self, intent: &WriteIntent) -> Result<()> {
-        self.overlay.store.intend(intent)
+    fn save_intent(&self, intent: &WriteIntent) -> Result<()> {
+        self.overlay.store.save_intent(intent)
     }
 
-    fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()> {
-        self.overlay.store.fulfil(&workspace.id, path)
+    fn forget_intent(&self, workspace: &Workspace, path: &RelPath) -> Result<()> {
+        self.overlay.store.forget_intent(&workspace.id, path)
     }
 
     fn workspaces(&self) -> Result<Vec<Workspace>> {
@@ -365,9 +353,9 @@ impl Ground for Disk<'_> {
         self.overlay.store.announced()
     }
 
-    fn is_done(&self) -> Result<()> {
+    fn forget_announced(&self) -> Result<()> {
         self.announced.borrow_mut().clear();
-        self.overlay.store.is_done()
+        self.overlay.store.forget_announced()
     }
 
     fn removed(&self) -> Result<RemovedEntries> {
@@ -379,10 +367,8 @@ impl Ground for Disk<'_> {
     }
 
     fn ask(&mut self, path: &RelPath, input: &MergeInput<'_>) -> Result<CommandAnswer> {
-        let Some(program) = &self.overlay.settings.merge_command else { return Ok(Err("is not set".into())) };
         let was_locked = self.lock.take().is_some();
-        let (dir, staging) = (&self.overlay.repo.home.checkout, self.overlay.store.staging());
-        let answer = merge_command::ask(self.env, program, dir, &staging, path, input);
+        let answer = merge_command::ask(self.overlay, path, input);
         if was_locked {
             self.lock = Some(Lock::take(&self.overlay.store.lock_path())?);
         }

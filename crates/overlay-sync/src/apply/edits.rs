@@ -12,12 +12,6 @@ use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, Workspace};
 use crate::refusal::Refusal;
 
-/// Copies a file into the overlay; `false` when the overlay has one at that path.
-pub fn add(ground: &impl Ground, path: &RelPath, bytes: &[u8], mode: u32) -> Result<bool> {
-    ground.keep(bytes)?;
-    ground.put(Side::Overlay, path, None, bytes, mode)
-}
-
 /// The overlay's file at a path; exit 1 when there is none.
 pub fn require_in_overlay(ground: &impl Ground, path: &RelPath) -> Result<ReadFile> {
     let missing = || Failure::not_found(format!("there is no file {path} in the overlay"));
@@ -35,10 +29,10 @@ pub fn edit(ground: &impl Ground, path: &RelPath, file: &ReadFile, bytes: &[u8])
     Ok(())
 }
 
-/// A person asked for this text of the overlay, so no gate holds it anywhere.
-pub fn accept_in_all(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath, bytes: &[u8]) -> Result<()> {
+/// A person asked for this text, so no gate holds it in whatever workspace it turns up.
+pub fn accept_in_all(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath, text: Digest) -> Result<()> {
     for workspace in workspaces {
-        workspace.accepted.entry(path.clone()).or_default().insert(Digest::of(bytes));
+        workspace.accepted.entry(path.clone()).or_default().insert(text);
         ground.save(workspace)?;
     }
     Ok(())

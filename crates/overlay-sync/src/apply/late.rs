@@ -9,12 +9,14 @@ use shopfloor_core::fs::{DisplacedFile, Root, Staging, Writers};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
+use super::converge::SyncRun;
+use super::outcome::WorkspaceTodo;
+use crate::conflict::ConflictRecord;
+use crate::facts::sides::Scope;
 use crate::ground::{Ground, LateText, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing, strip};
 use crate::plan::{FileView, Step, decide};
-use crate::rule::SyncRule;
 use crate::settings::{Policy, Settings};
 use crate::store::RESERVED;
 
@@ -114,51 +116,149 @@ pub fn all_dirs(overlay: &Root) -> Result<BTreeSet<PathBuf>> {
     Ok(below.iter().map(|dir| overlay.path().join(dir)).chain([overlay.path().to_path_buf()]).collect())
 }
 
-/// What became of a late text.
-pub struct LateOutcome {
-    /// What a person should know of it.
-    pub note: Option<String>,
-    /// Whether the overlay has everything that it says, or the rest is recorded as a conflict. Until then a program in
-    /// the workspace can overwrite it.
-    pub is_synced: bool,
-}
-
-/// Brings a late text of a workspace back there; `None` if it has to be looked at again.
-pub fn take(
-    ground: &impl Ground,
-    settings: &Settings,
-    now: &str,
-    workspace: &mut Workspace,
-    late: &LateText,
-) -> Result<Option<LateOutcome>> {
-    let waits = |path: &RelPath, file: &ReadFile, text: &[u8]| waits(settings, workspace, path, file, text);
-    let Some(Brought { note, present, before }) = bring(ground, now, Side::Here(workspace), late, waits)? else {
-        return Ok(None);
-    };
-    if let (Some(path), Some(before), Some(after)) = (&late.path, before, present) {
-        // Other programs there do not know of it yet.
-        workspace.note_arrival(path, now, before, after);
-        ground.save(workspace)?;
-        return Ok(Some(LateOutcome { note, is_synced: false }));
-    }
-    let is_base = |path: &RelPath| workspace.files.get(path).map(|base| base.sha256) == present;
-    let is_synced = present.is_none() || late.path.as_ref().is_none_or(is_base);
-    Ok(Some(LateOutcome { note, is_synced }))
-}
-
-/// Brings a late text of the overlay's own file back there. It is then an edit of the overlay like any other.
-pub fn take_in_overlay(ground: &impl Ground, now: &str, late: &LateText) -> Result<Option<LateOutcome>> {
-    let brought = bring(ground, now, Side::Overlay, late, |_, _, _| false)?;
-    Ok(brought.map(|brought| LateOutcome { note: brought.note, is_synced: true }))
-}
-
 /// What was done about a late text.
-struct Brought {
+struct LateOutcome {
+    /// What a person should know of it.
     note: Option<String>,
     /// The text that is at its path now, if that has everything that it says, or the rest is recorded as a conflict.
     present: Option<Digest>,
     /// The text that this one replaced, if any.
     before: Option<Digest>,
+}
+
+impl<G: Ground> SyncRun<'_, G> {
+    /// Brings back what programs wrote into files that were replaced meanwhile, as far as the pass looks at these
+    /// files. It then finds that as an edit.
+    pub fn take_late(&mut self, workspace: &mut Workspace, scope: Scope<'_>, todo: &mut WorkspaceTodo) -> Result<()> {
+        for text in self.ground.late_texts(Side::Here(workspace))? {
+            if text.path.as_ref().is_some_and(|path| !scope.covers(path)) {
+                continue;
+            }
+            let settings = self.settings;
+            let waits = |path: &RelPath, file: &ReadFile, text: &[u8]| waits(settings, workspace, path, file, text);
+            let taken = self.merge_back(Side::Here(workspace), &text, waits)?;
+            let Some(LateOutcome { note, present, before }) = taken else { continue };
+            if let (Some(path), Some(before), Some(after)) = (&text.path, before, present) {
+                // Other programs there do not know of it yet.
+                workspace.note_arrival(path, self.now, before, after);
+                self.ground.save(workspace)?;
+            }
+            // If the overlay does not get it now (`direction = "down"`, or the file is held), the file counts as it is.
+            let base = base_of(workspace, &text);
+            if present.is_none() || present == base || self.stays_here(workspace, &text) {
+                self.ground.forget_late_text(&text)?;
+            } else {
+                todo.late.push((text, base));
+            }
+            self.outcome.notes.extend(note.filter(|note| !self.outcome.notes.contains(note)));
+        }
+        Ok(())
+    }
+
+    /// Does the same for the overlay's own files. The passes then find an edit of the overlay.
+    pub fn take_late_in_overlay(&mut self) {
+        let all = self.ground.late_texts(Side::Overlay);
+        if let Err(failure) = &all {
+            self.outcome.fail(format!("{}: {failure}", self.ground.root(Side::Overlay).display()));
+        }
+        for text in all.into_iter().flatten() {
+            let taken = self.merge_back(Side::Overlay, &text, |_, _, _| false).and_then(|taken| match taken {
+                Some(LateOutcome { note, .. }) => self.ground.forget_late_text(&text).map(|()| note),
+                None => Ok(None),
+            });
+            match taken {
+                Ok(note) => self.outcome.notes.extend(note),
+                // The other files are still synced.
+                Err(failure) => self.outcome.fail(format!("{}: {failure}", text.file.display())),
+            }
+        }
+    }
+
+    /// Whether the changes of a late text's file stay in the workspace.
+    fn stays_here(&self, workspace: &Workspace, text: &LateText) -> bool {
+        text.path.as_ref().is_some_and(|path| self.settings.policy(path).is_down || workspace.held.contains_key(path))
+    }
+
+    /// Forgets the late texts that the pass has synced. A text is synced if the file's base has changed.
+    pub fn forget_late(&self, workspace: &Workspace, todo: &mut WorkspaceTodo) -> Result<()> {
+        for (text, before) in std::mem::take(&mut todo.late) {
+            if base_of(workspace, &text) != before {
+                self.ground.forget_late_text(&text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges a late text into the present one. A text that conflicts with the present one, or that `waits` for a
+    /// person, is recorded as a conflict. So is, after a day, a text whose file is missing. `None` if it has to be
+    /// looked at again.
+    fn merge_back(
+        &self,
+        side: Side<'_>,
+        late: &LateText,
+        waits: impl Fn(&RelPath, &ReadFile, &[u8]) -> bool,
+    ) -> Result<Option<LateOutcome>> {
+        let here = self.ground.keep(&late.bytes)?;
+        if here == late.before || late.path.is_none() && late.is_overdue {
+            return Ok(Some(LateOutcome { note: None, present: None, before: None }));
+        }
+        // The path is unknown now, but may be known again later.
+        let Some(path) = &late.path else { return Ok(None) };
+        let file = self.ground.read(side, path)?.ok().flatten();
+        if file.is_none() && !late.is_overdue {
+            return Ok(None);
+        }
+        let present = file.as_ref().map(|file| file.sha256);
+        let base = self.ground.content(&late.before)?;
+        let merged = file.as_ref().and_then(|file| merged(path, base.as_deref(), &file.bytes, &late.bytes));
+        let both = file.as_ref().zip(merged.as_ref());
+        let must_wait = both.is_some_and(|(file, merged)| waits(path, file, &merged.bytes));
+        let note = match &merged {
+            Some(merged) if merged.conflicts.is_empty() && !must_wait => None,
+            _ => Some(self.record(side, late, path, file.as_ref(), merged.as_ref())?),
+        };
+        if let Some((file, merged)) = file.zip(merged)
+            && merged.bytes != *file.bytes
+            && !must_wait
+        {
+            let (before, after) = (self.ground.keep(&file.bytes)?, self.ground.keep(&merged.bytes)?);
+            let is_put = self.ground.put(side, path, Some(before), &merged.bytes, file.mode)?;
+            // If not, somebody else was faster.
+            return Ok(is_put.then_some(LateOutcome { note, present: Some(after), before: Some(before) }));
+        }
+        Ok(Some(LateOutcome { note, present, before: None }))
+    }
+
+    /// Records that the present text won over a late one, and returns a message that says so.
+    fn record(
+        &self,
+        side: Side<'_>,
+        late: &LateText,
+        path: &RelPath,
+        file: Option<&ReadFile>,
+        merged: Option<&MergedText>,
+    ) -> Result<String> {
+        let root = self.ground.root(side);
+        let overlay = file.map_or(Ok(late.before), |file| self.ground.keep(&file.bytes))?;
+        let result = merged.map_or(Ok(overlay), |merged| self.ground.keep(&merged.bytes))?;
+        let of = if let Side::Here(workspace) = side { Some(workspace.id) } else { None };
+        let texts = (Some(late.before), overlay, Digest::of(&late.bytes));
+        let conflict = ConflictRecord::between(of, &root, path, texts, self.now);
+        let note = format!(
+            "{}: a program wrote to {path} after the file was replaced, and not all of its text could be merged; `overlay-sync show {}` prints it",
+            root.display(),
+            conflict.id
+        );
+        let places: Vec<String> = merged.iter().flat_map(|merged| &merged.conflicts).map(|c| c.place.clone()).collect();
+        let places = if places.is_empty() { vec![WHOLE.to_owned()] } else { places };
+        self.ground.record(&ConflictRecord { result, places, ..conflict })?;
+        Ok(note)
+    }
+}
+
+/// The base of a late text's file.
+fn base_of(workspace: &Workspace, late: &LateText) -> Option<Digest> {
+    workspace.files.get(late.path.as_ref()?).map(|base| base.sha256)
 }
 
 /// Whether a text differs in what a workspace has of its own, or would wait for a person if it were an edit. Late texts
@@ -194,46 +294,6 @@ fn waits(settings: &Settings, workspace: &Workspace, path: &RelPath, file: &Read
     decision.part.is_some() || matches!(decision.step, Step::Hold(..))
 }
 
-/// Merges a late text into the present one. A text that conflicts with the present one, or that `waits` for a person, is
-/// recorded as a conflict. So is, after a day, a text whose file is missing. `None` if it has to be looked at again.
-fn bring(
-    ground: &impl Ground,
-    now: &str,
-    side: Side<'_>,
-    late: &LateText,
-    waits: impl Fn(&RelPath, &ReadFile, &[u8]) -> bool,
-) -> Result<Option<Brought>> {
-    let here = ground.keep(&late.bytes)?;
-    if here == late.before || late.path.is_none() && late.is_overdue {
-        return Ok(Some(Brought { note: None, present: None, before: None }));
-    }
-    // The path is unknown now, but may be known again later.
-    let Some(path) = &late.path else { return Ok(None) };
-    let file = ground.read(side, path)?.ok().flatten();
-    if file.is_none() && !late.is_overdue {
-        return Ok(None);
-    }
-    let present = file.as_ref().map(|file| file.sha256);
-    let base = ground.content(&late.before)?;
-    let merged = file.as_ref().and_then(|file| merged(path, base.as_deref(), &file.bytes, &late.bytes));
-    let both = file.as_ref().zip(merged.as_ref());
-    let must_wait = both.is_some_and(|(file, merged)| waits(path, file, &merged.bytes));
-    let note = match &merged {
-        Some(merged) if merged.conflicts.is_empty() && !must_wait => None,
-        _ => Some(record(ground, now, side, late, file.as_ref(), merged.as_ref())?),
-    };
-    if let Some((file, merged)) = file.zip(merged)
-        && merged.bytes != *file.bytes
-        && !must_wait
-    {
-        let (before, after) = (ground.keep(&file.bytes)?, ground.keep(&merged.bytes)?);
-        let is_put = ground.put(side, path, Some(before), &merged.bytes, file.mode)?;
-        // If not, somebody else was faster.
-        return Ok(is_put.then_some(Brought { note, present: Some(after), before: Some(before) }));
-    }
-    Ok(Some(Brought { note, present, before: None }))
-}
-
 /// The present text with what the late one adds and changes; `None` when the late one may be half written. Lines that
 /// both sides added are no conflict: programs write late into logs.
 fn merged(path: &RelPath, base: Option<&[u8]>, present: &[u8], late: &[u8]) -> Option<MergedText> {
@@ -241,42 +301,4 @@ fn merged(path: &RelPath, base: Option<&[u8]>, present: &[u8], late: &[u8]) -> O
     let is_whole = !late.is_empty() && (kind.parses(late) || !base.is_some_and(|base| kind.parses(base)));
     let input = MergeInput { base, overlay: present, workspace: late, kind, rule: Rule::Overlay };
     is_whole.then(|| merge_growing(&input))
-}
-
-/// Records that the present text won over a late one, and returns a message that says so.
-fn record(
-    ground: &impl Ground,
-    now: &str,
-    side: Side<'_>,
-    late: &LateText,
-    file: Option<&ReadFile>,
-    merged: Option<&MergedText>,
-) -> Result<String> {
-    let root = ground.root(side).to_string_lossy().into_owned();
-    let Some(path) = late.path.clone() else { return Ok(root) };
-    let overlay = file.map_or(Ok(late.before), |file| ground.keep(&file.bytes))?;
-    let result = merged.map_or(Ok(overlay), |merged| ground.keep(&merged.bytes))?;
-    let here = Digest::of(&late.bytes);
-    let of = if let Side::Here(workspace) = side { Some(workspace.id) } else { None };
-    let id = ConflictRecord::id_of(of, &path, Some(late.before), overlay, here);
-    let places = merged.map_or_else(Vec::new, |merged| merged.conflicts.iter().map(|c| c.place.clone()).collect());
-    let note = format!(
-        "{root}: a program wrote to {path} after the file was replaced, and not all of its text could be merged; `overlay-sync show {id}` prints it"
-    );
-    ground.record(&ConflictRecord {
-        v: 1,
-        id,
-        time: now.to_owned(),
-        path,
-        workspace: root,
-        base: Some(late.before),
-        overlay,
-        here,
-        result,
-        rule: SyncRule::LastWrite,
-        winner: ConflictWinner::Overlay,
-        state: ConflictState::Recorded,
-        places: if places.is_empty() { vec![WHOLE.to_owned()] } else { places },
-    })?;
-    Ok(note)
 }

@@ -3,27 +3,22 @@
 use std::path::Path;
 use std::time::Duration;
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::{self, Cmd};
 
+use crate::facts::overlay::Overlay;
 use crate::merge::{self, MergeInput};
-use crate::settings::MergeCommand;
 
 /// What the command answered, or in words why that cannot be taken.
 pub type CommandAnswer = std::result::Result<Vec<u8>, String>;
 
-/// Asks the command about the three texts of a file. It runs in `dir`, and its output is collected in `staging`.
-pub fn ask(
-    env: &Env,
-    program: &MergeCommand,
-    dir: &Path,
-    staging: &Path,
-    path: &RelPath,
-    input: &MergeInput<'_>,
-) -> Result<CommandAnswer> {
+/// Asks the overlay's merge command about the three texts of a file. It runs in the main checkout, and its output is
+/// collected in the overlay's state.
+pub fn ask(overlay: &Overlay, path: &RelPath, input: &MergeInput<'_>) -> Result<CommandAnswer> {
+    let env = &overlay.env;
+    let Some(program) = &overlay.settings.merge_command else { return Ok(Err("is not set".into())) };
     let base = fs::Temporary::with(env, input.base.unwrap_or_default())?;
     let (current, workspace) = (fs::Temporary::with(env, input.overlay)?, fs::Temporary::with(env, input.workspace)?);
     let command = match program.argv.split_first() {
@@ -36,13 +31,13 @@ pub fn ask(
         }
     };
     let command = command
-        .dir(dir)
+        .dir(&overlay.repo.home.checkout)
         .var("OVERLAY_SYNC_BASE", base.path())
         .var("OVERLAY_SYNC_CURRENT", current.path())
         .var("OVERLAY_SYNC_WORKSPACE", workspace.path())
         .var("OVERLAY_SYNC_PATH", path.as_path())
         .input(prompt(input));
-    let answer = run(command, staging, merge::limit(input), program.timeout)?;
+    let answer = run(command, &overlay.store.staging(), merge::limit(input), program.timeout)?;
     Ok(answer.and_then(|output| match merge::check(input, &output) {
         None => Ok(output),
         Some(why) => Err(format!("gave an answer that {why}")),

@@ -2,7 +2,6 @@
 
 pub mod attach;
 pub mod change;
-mod contested;
 pub mod converge;
 pub mod disk;
 pub mod edits;
@@ -10,9 +9,9 @@ mod heal;
 pub mod late;
 mod merge_command;
 pub mod outcome;
-mod pass;
+pub mod pass;
 pub mod planned;
-pub mod report;
+mod report;
 mod stale;
 pub mod sync;
 pub mod verdict;

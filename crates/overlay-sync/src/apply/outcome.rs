@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::pass::PassOutcome;
 use super::planned::PlannedFile;
+use crate::facts::sides::Scope;
 use crate::ground::{LateText, LeftAlone};
 use crate::manifest::Workspace;
 use crate::plan::Question;
@@ -42,7 +42,7 @@ pub struct WorkspaceTodo {
     /// What is wrong with the workspace as a whole; `failed` has what is wrong with single files.
     pub open: Vec<String>,
     pub failed: BTreeMap<RelPath, String>,
-    pub questions: Vec<(RelPath, Question)>,
+    pub questions: BTreeMap<RelPath, Question>,
     /// The late texts that are about to be synced, each with the base from before the pass.
     pub late: Vec<(LateText, Option<Digest>)>,
     /// The workspace is left alone for the rest of this run.
@@ -50,12 +50,13 @@ pub struct WorkspaceTodo {
 }
 
 impl WorkspaceTodo {
-    /// Adds what a pass left to do.
-    pub fn follow_up(&mut self, passed: &PassOutcome) {
-        self.again.extend(passed.lost.iter().cloned());
-        // Keep one question for each file: the last one, which is about the present texts.
-        self.questions.retain(|(path, _)| passed.questions.iter().all(|(other, _)| other != path));
-        self.questions.extend(passed.questions.iter().cloned());
+    /// Forgets what was found about the files that a pass looks at now.
+    pub fn begin_pass(&mut self, scope: Scope<'_>) {
+        self.failed.retain(|path, _| !scope.covers(path));
+        self.again.retain(|path| !scope.covers(path));
+        if !matches!(scope, Scope::Only(_)) {
+            self.open.clear();
+        }
     }
 }
 
@@ -67,60 +68,46 @@ impl SyncOutcome {
 
     /// Whether nothing was done, and there is nothing to say.
     pub fn is_silent(&self) -> bool {
-        let said = [&self.open, &self.warnings, &self.notes, &self.details];
-        self.events.is_empty() && self.conflicts == 0 && said.iter().all(|lines| lines.is_empty())
+        let lines = [&self.open, &self.warnings, &self.notes, &self.details];
+        self.events.is_empty() && self.conflicts == 0 && lines.iter().all(|lines| lines.is_empty())
     }
 
     pub fn report_left_alone(&mut self, name: &str, files: &[PlannedFile]) {
         for (seen, why) in files.iter().filter_map(|file| Some((&file.seen, file.seen.left_alone.as_ref()?))) {
-            let path = &seen.path;
-            match why {
-                LeftAlone::NotIgnored => {
-                    let why = format!("{name}: {path} is not ignored by git there and stays untouched");
-                    add_once(&mut self.warnings, why);
-                }
-                LeftAlone::Tracked => {
-                    add_once(&mut self.details, format!("{name}: {path} is tracked there and stays untouched"));
-                }
+            let (lines, what) = match why {
+                LeftAlone::NotIgnored => (&mut self.warnings, "is not ignored by git there and stays untouched".into()),
+                LeftAlone::Tracked => (&mut self.details, "is tracked there and stays untouched".into()),
+                LeftAlone::Strange(why) => (&mut self.warnings, format!("stays untouched: {why}")),
                 // `report_open` reports unreadable files.
-                LeftAlone::Unreadable(_) | LeftAlone::Alias => {}
-                LeftAlone::Strange(why) => {
-                    add_once(&mut self.warnings, format!("{name}: {path} stays untouched: {why}"))
-                }
-            }
+                LeftAlone::Unreadable(_) | LeftAlone::Alias => continue,
+            };
+            // Several passes of a run find the same.
+            add_once(lines, format!("{name}: {} {what}", seen.path));
         }
     }
 
-    pub fn report_open(&mut self, workspace: &Workspace, todo: WorkspaceTodo) {
+    pub fn report_open(&mut self, workspace: &Workspace, todo: &WorkspaceTodo) {
         let name = workspace.root.display();
-        self.open_paths.extend(todo.failed.keys().chain(workspace.held.keys()).chain(&todo.again).cloned());
-        let mut seen = BTreeSet::new();
-        let general: Vec<String> = todo.open.into_iter().filter(|open| seen.insert(open.clone())).collect();
         let failed: Vec<String> = todo.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}")).collect();
+        let failures: Vec<String> = todo.open.iter().filter(|_| !todo.is_halted).chain(&failed).cloned().collect();
         let held = workspace.held.iter().filter(|_| !todo.is_halted).map(|(path, held)| {
             let what = if held.part { "a part of " } else { "" };
-            let id = held.id(path);
-            format!(
-                "{name}: {what}{path} is held: {}; run `overlay-sync accept {id}` or `overlay-sync reject {id}`",
-                held.why
-            )
+            let (id, why) = (held.id(path), &held.why);
+            format!("{name}: {what}{path} is held: {why}; run `overlay-sync accept {id}` or `overlay-sync reject {id}`")
         });
-        let moving = todo.again.iter().filter(|_| !todo.is_halted);
-        let moving: Vec<String> =
-            moving.map(|path| format!("{name}: {path} keeps changing; the next sync continues with it")).collect();
-        let late: Vec<String> = todo
-            .questions
-            .iter()
-            .map(|(path, _)| {
-                format!("{name}: {path} changed while the merge command was running; the next sync asks again")
-            })
-            .collect();
-        self.failures.extend(general.iter().filter(|_| !todo.is_halted).chain(&failed).cloned());
-        let has_failed = !todo.is_halted && !general.is_empty() || !failed.is_empty();
-        if has_failed || !moving.is_empty() || !late.is_empty() {
+        let moving: Vec<&RelPath> = todo.again.iter().filter(|_| !todo.is_halted).collect();
+        self.open_paths.extend(todo.failed.keys().chain(workspace.held.keys()).chain(moving.iter().copied()).cloned());
+        let moving =
+            moving.iter().map(|path| format!("{name}: {path} keeps changing; the next sync continues with it"));
+        let asked = todo.questions.keys().map(|path| {
+            format!("{name}: {path} changed while the merge command was running; the next sync asks again")
+        });
+        let unsettled: Vec<String> = moving.chain(asked).collect();
+        if !failures.is_empty() || !unsettled.is_empty() {
             self.unread.push(workspace.id);
         }
-        let open: Vec<String> = general.into_iter().chain(failed).chain(held).chain(moving).chain(late).collect();
+        self.failures.extend(failures);
+        let open: Vec<String> = todo.open.iter().cloned().chain(failed).chain(held).chain(unsettled).collect();
         if !open.is_empty() {
             self.troubled.push(workspace.id);
             self.open.extend(open);
@@ -129,7 +116,7 @@ impl SyncOutcome {
 }
 
 /// Several passes of a run find the same.
-fn add_once(lines: &mut Vec<String>, line: String) {
+pub fn add_once(lines: &mut Vec<String>, line: String) {
     if !lines.contains(&line) {
         lines.push(line);
     }

@@ -10,58 +10,33 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
+use super::converge::SyncRun;
 use super::edits::narrowed;
 use super::heal::planned_write;
-use super::planned::{PlannedFile, RunContext};
-use super::stale;
-use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
+use super::outcome::WorkspaceTodo;
+use super::planned::PlannedFile;
+use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::facts::sides::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, HeldText, Workspace};
 use crate::merge::{Changes, FileType, Grow, Rule, changes, entries};
-use crate::plan::{Question, Step, WriteStep};
+use crate::plan::{Step, WriteStep};
 use crate::rule::SyncRule;
 use crate::store::{LogRecord, PlannedWrite, WriteIntent};
 
-/// The outcome of a pass over one workspace.
-#[derive(Debug, Default)]
-pub struct PassOutcome {
-    pub events: Vec<LogRecord>,
-    /// How many conflicts the rule decided.
-    pub conflicts: usize,
-    /// The files that could not be written, and why. The next pass tries again.
-    pub failed: Vec<(RelPath, String)>,
-    /// The overlay's files that were written.
-    pub pushed: BTreeSet<RelPath>,
-    /// The files that somebody else changed at the same time.
-    pub lost: BTreeSet<RelPath>,
-    pub questions: Vec<(RelPath, Question)>,
-    /// What a person should know about, though nothing waits.
-    pub notes: Vec<String>,
-}
-
-/// One pass, with its ground, its time, and the files that earlier passes of the run have pushed.
-#[derive(Debug)]
-pub struct Pass<'a, G> {
-    pub ground: &'a G,
-    pub now: String,
-    pub context: &'a mut RunContext,
-    pub pushed: &'a BTreeSet<RelPath>,
-}
-
-impl<G: Ground> Pass<'_, G> {
+impl<G: Ground> SyncRun<'_, G> {
     /// Takes every step and saves the manifest. One file that fails does not stop the others.
-    pub fn run(&mut self, workspace: &mut Workspace, files: &[PlannedFile]) -> Result<PassOutcome> {
+    pub fn apply(&mut self, workspace: &mut Workspace, files: &[PlannedFile], todo: &mut WorkspaceTodo) -> Result<()> {
         let before = workspace.clone();
         let removed = self.context.removed.clone();
-        let mut passed = PassOutcome::default();
+        let events_before = self.outcome.events.len();
         let planned: Vec<PlannedWrite> = files.iter().filter_map(|file| planned_write(workspace, file)).collect();
         if !planned.is_empty() {
             self.ground.announce(&planned)?;
         }
         for file in files {
-            if let Err(failure) = self.step(workspace, file, &mut passed) {
-                passed.failed.push((file.seen.path.clone(), failure.to_string()));
+            if let Err(failure) = self.step(workspace, file, todo) {
+                todo.failed.insert(file.seen.path.clone(), failure.to_string());
             }
         }
         // Save this before the manifest, because a later pass can find the removed entries only by comparing with the
@@ -72,26 +47,26 @@ impl<G: Ground> Pass<'_, G> {
         if *workspace != before {
             self.ground.save(workspace)?;
         }
-        self.ground.log(&passed.events)?;
+        self.ground.log(&self.outcome.events[events_before..])?;
         for file in files {
             let path = &file.seen.path;
-            let is_open = passed.failed.iter().any(|(failed, _)| failed == path) || passed.lost.contains(path);
+            let is_open = todo.failed.contains_key(path) || todo.again.contains(path);
             let key = (workspace.id, path.clone());
             if !is_open && !matches!(file.decision.step, Step::Ask(_)) && self.context.intents.contains_key(&key) {
-                self.ground.fulfil(workspace, path)?;
+                self.ground.forget_intent(workspace, path)?;
                 self.context.intents.remove(&key);
             }
         }
-        Ok(passed)
+        Ok(())
     }
 
-    fn step(&mut self, workspace: &mut Workspace, file: &PlannedFile, passed: &mut PassOutcome) -> Result<()> {
+    fn step(&mut self, workspace: &mut Workspace, file: &PlannedFile, todo: &mut WorkspaceTodo) -> Result<()> {
         let (seen, step, path) = (&file.seen, &file.decision.step, &file.seen.path);
         if seen.left_alone.is_some() {
             workspace.held.remove(path);
             return Ok(());
         }
-        self.hold(workspace, file, passed)?;
+        self.hold(workspace, file);
         // An accept is for one text only. It is used up as soon as both sides have the same text.
         if matches!(step, Step::Nothing | Step::Adopt(_)) && file.decision.part.is_none() {
             workspace.accepted.remove(path);
@@ -101,7 +76,7 @@ impl<G: Ground> Pass<'_, G> {
         }
         match step {
             Step::Nothing | Step::Hold(..) | Step::Dispute(_) => {}
-            Step::Ask(question) => passed.questions.push((path.clone(), question.clone())),
+            Step::Ask(question) => drop(todo.questions.insert(path.clone(), question.clone())),
             Step::Adopt(bytes) => {
                 let sha256 = self.ground.keep(bytes)?;
                 let mode = seen.here.as_ref().map_or(0o600, |here| here.mode);
@@ -123,14 +98,20 @@ impl<G: Ground> Pass<'_, G> {
                 if let Some(here) = &seen.here {
                     self.ground.keep(&here.bytes)?;
                     if !self.ground.remove(workspace, path, here.sha256)? {
-                        passed.lost.insert(path.clone());
+                        todo.again.insert(path.clone());
                         return Ok(());
                     }
-                    passed.events.push(self.event(workspace, path, SyncRule::Pull, Some(here.sha256), None));
+                    let event = self.event(workspace, path, SyncRule::Pull);
+                    self.outcome.events.push(LogRecord { from: Some(here.sha256), ..event });
                 }
                 self.retire(workspace, path, None);
             }
-            Step::Write(write) => self.write(workspace, seen, write, passed)?,
+            Step::Write(write) => {
+                if !self.write(workspace, seen, write)? {
+                    // Somebody else was faster.
+                    todo.again.insert(path.clone());
+                }
+            }
         }
         Ok(())
     }
@@ -140,63 +121,57 @@ impl<G: Ground> Pass<'_, G> {
         workspace.deleted.remove(path);
         workspace.retired.remove(path);
         workspace.refilled.remove(path);
-        workspace.forget_arrivals(path);
+        // What arrived in a file that is no longer synced does not matter any more.
+        workspace.arrived.remove(path);
+        workspace.stale.remove(path);
         workspace.retired.extend(base.map(|base| (path.clone(), base)));
         self.context.removed.files.insert(path.clone());
     }
 
     /// Records that the whole file or a part of it waits, and removes that record when nothing waits any more.
-    fn hold(&self, workspace: &mut Workspace, file: &PlannedFile, passed: &mut PassOutcome) -> Result<()> {
+    fn hold(&mut self, workspace: &mut Workspace, file: &PlannedFile) {
         let path = &file.seen.path;
         let (why, text, part) = match (&file.decision.step, &file.decision.part) {
-            // Nothing waits in a file that is no longer managed.
-            (Step::Forget | Step::Retire | Step::Remove, _) => {
-                workspace.held.remove(path);
-                return Ok(());
-            }
             (Step::Hold(why, text), _) => (why, *text, false),
-            (_, Some(part)) => (&part.why, part.digest, true),
-            (Step::Ask(_), None) => return Ok(()),
-            _ => {
+            (Step::Ask(_), None) => return,
+            // Nothing waits in a file that is no longer managed.
+            (Step::Forget | Step::Retire | Step::Remove, _) | (_, None) => {
                 workspace.held.remove(path);
-                return Ok(());
+                return;
             }
+            (_, Some(part)) => (&part.why, part.digest, true),
         };
         let here = file.seen.here.as_ref().map(|here| here.sha256);
         let overlay = file.seen.overlay.as_ref().map(|overlay| overlay.sha256);
         let old = workspace.held.get(path);
         let is_new = old.is_none_or(|held| held.text != text);
-        let since = old.filter(|_| !is_new).map_or_else(|| self.now.clone(), |held| held.since.clone());
+        let since = old.filter(|_| !is_new).map_or_else(|| self.now.to_owned(), |held| held.since.clone());
         workspace.held.insert(path.clone(), HeldText { why: why.clone(), text, since, part, here, overlay });
         if is_new {
-            passed.events.push(self.event(workspace, path, SyncRule::Hold, here, None));
+            let event = self.event(workspace, path, SyncRule::Hold);
+            self.outcome.events.push(LogRecord { from: here, ..event });
         }
-        Ok(())
     }
 
-    fn write(
-        &mut self,
-        workspace: &mut Workspace,
-        seen: &SeenFile,
-        write: &WriteStep,
-        passed: &mut PassOutcome,
-    ) -> Result<()> {
+    /// Writes a file on both sides; `false` if one of its texts has changed since it was read.
+    fn write(&mut self, workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) -> Result<bool> {
         let path = &seen.path;
         let (overlay, here) = (seen.overlay.as_ref().map(|f| f.sha256), seen.here.as_ref().map(|f| f.sha256));
         let (base, result) = self.keep_displaced(seen, write)?;
         if let (false, Some(overlay), Some(here)) = (write.conflicts.is_empty(), overlay, here) {
             // Record the conflict before anything is displaced. Its id is derived from the contents, so if this run is
             // killed and a later run decides again, that run records the same conflict.
-            self.ground.record(&self.conflict(workspace, seen, write, overlay, here, result))?;
-            passed.conflicts += 1;
+            let (texts, rule) = ((seen.base, overlay, here), write.rule);
+            let is_overlays = write.conflicts.iter().all(|conflict| conflict.kept == Rule::Overlay);
+            let winner = if is_overlays { ConflictWinner::Overlay } else { ConflictWinner::Workspace };
+            let places = write.conflicts.iter().map(|conflict| conflict.place.clone()).collect();
+            let conflict = ConflictRecord::between(Some(workspace.id), &workspace.root, path, texts, self.now);
+            self.ground.record(&ConflictRecord { result, rule, winner, places, ..conflict })?;
+            self.outcome.conflicts += 1;
         }
-        passed.notes.extend(stale::record(self.ground, &self.now, workspace, seen, write)?);
-        self.intend(workspace, path, write)?;
-        let Some(mode) = self.put(workspace, seen, write, passed)? else {
-            // Somebody else was faster; the next pass looks at the file again.
-            passed.lost.insert(path.clone());
-            return Ok(());
-        };
+        self.record_stale(workspace, seen, write)?;
+        self.save_intent(workspace, path, write)?;
+        let Some(mode) = self.put(workspace, seen, write)? else { return Ok(false) };
         let now = write.overlay.as_deref().or(seen.overlay.as_ref().map(|f| &*f.bytes));
         self.remember(seen, now.unwrap_or(&write.base))?;
         match (seen.base, write.rule) {
@@ -209,13 +184,18 @@ impl<G: Ground> Pass<'_, G> {
             _ => drop(workspace.refilled.remove(path)),
         }
         workspace.set_base(path, BaseFile { sha256: base, mode });
-        stale::settle(self.ground, &self.now, workspace, seen, write)?;
+        self.settle_stale(workspace, seen, write)?;
         self.refresh_held(workspace, seen, write)?;
         let is_pull = write.rule == SyncRule::Pull;
         let rule = if is_pull && self.pushed.contains(path) { SyncRule::Propagate } else { write.rule };
-        let event = self.event(workspace, path, rule, if is_pull { here } else { overlay }, Some(result));
-        passed.events.push(LogRecord { kept: write.grown, what: what_changed(seen, write, is_pull), ..event });
-        Ok(())
+        self.outcome.events.push(LogRecord {
+            from: if is_pull { here } else { overlay },
+            to: Some(result),
+            kept: write.grown,
+            what: what_changed(seen, write, is_pull),
+            ..self.event(workspace, path, rule)
+        });
+        Ok(true)
     }
 
     /// Tells a part that waits which texts it waits in now. Where both sides have the same text, no part of it waits.
@@ -255,14 +235,14 @@ impl<G: Ground> Pass<'_, G> {
     }
 
     /// Saves the text that is about to be written, if a run after a kill might decide differently.
-    fn intend(&mut self, workspace: &Workspace, path: &RelPath, write: &WriteStep) -> Result<()> {
+    fn save_intent(&mut self, workspace: &Workspace, path: &RelPath, write: &WriteStep) -> Result<()> {
         let Some(((base, overlay, here), bytes)) = &write.intent else { return Ok(()) };
         let result = self.ground.keep(bytes)?;
         let (workspace, path, rule) = (workspace.id, path.clone(), write.rule);
         let intent = WriteIntent { v: 1, workspace, path, base: *base, overlay: *overlay, here: *here, result, rule };
         let key = (intent.workspace, intent.path.clone());
         if self.context.intents.get(&key).is_none_or(|(known, _)| *known != intent) {
-            self.ground.intend(&intent)?;
+            self.ground.save_intent(&intent)?;
             self.context.intents.insert(key, (intent, bytes.clone()));
         }
         Ok(())
@@ -270,30 +250,24 @@ impl<G: Ground> Pass<'_, G> {
 
     /// Replaces the overlay's text and then the workspace's text, and returns the mode of the workspace's file. Returns
     /// `None` if one of the texts has changed since it was read.
-    fn put(
-        &mut self,
-        workspace: &Workspace,
-        seen: &SeenFile,
-        write: &WriteStep,
-        passed: &mut PassOutcome,
-    ) -> Result<Option<u32>> {
-        let (path, ground) = (&seen.path, self.ground);
+    fn put(&mut self, workspace: &Workspace, seen: &SeenFile, write: &WriteStep) -> Result<Option<u32>> {
+        let path = &seen.path;
         let digest = |file: &Option<ReadFile>| file.as_ref().map(|file| file.sha256);
         let mode = |file: &Option<ReadFile>| file.as_ref().map(|file| file.mode);
         let (overlay_mode, here_mode) = (mode(&seen.overlay), mode(&seen.here));
         if let Some(bytes) = &write.overlay {
             let mode = narrowed(overlay_mode, here_mode);
-            if !ground.put(Side::Overlay, path, digest(&seen.overlay), bytes, mode)? {
+            if !self.ground.put(Side::Overlay, path, digest(&seen.overlay), bytes, mode)? {
                 return Ok(None);
             }
-            passed.pushed.insert(path.clone());
+            self.note_pushed(path);
             if workspace.accepted.contains_key(path) {
                 self.context.accepted.entry(path.clone()).or_default().insert(Digest::of(bytes));
             }
         }
         let Some(bytes) = &write.here else { return Ok(Some(here_mode.or(overlay_mode).unwrap_or(0o600))) };
         let mode = narrowed(here_mode, overlay_mode);
-        let is_put = ground.put(Side::Here(workspace), path, digest(&seen.here), bytes, mode)?;
+        let is_put = self.ground.put(Side::Here(workspace), path, digest(&seen.here), bytes, mode)?;
         Ok(is_put.then_some(mode))
     }
 
@@ -321,61 +295,13 @@ impl<G: Ground> Pass<'_, G> {
         Ok(())
     }
 
-    fn conflict(
-        &self,
-        workspace: &Workspace,
-        seen: &SeenFile,
-        write: &WriteStep,
-        overlay: Digest,
-        here: Digest,
-        result: Digest,
-    ) -> ConflictRecord {
-        let path = &seen.path;
-        ConflictRecord {
-            v: 1,
-            id: ConflictRecord::id_of(Some(workspace.id), path, seen.base, overlay, here),
-            time: self.now.clone(),
-            path: path.clone(),
-            workspace: workspace.root.to_string_lossy().into_owned(),
-            base: seen.base,
-            overlay,
-            here,
-            result,
-            rule: write.rule,
-            winner: match write.winner {
-                Rule::Workspace | Rule::Person => ConflictWinner::Workspace,
-                Rule::Overlay => ConflictWinner::Overlay,
-            },
-            state: ConflictState::Recorded,
-            places: write.conflicts.iter().map(|c| c.place.clone()).collect(),
-        }
-    }
-
-    fn event(
-        &self,
-        workspace: &Workspace,
-        path: &RelPath,
-        rule: SyncRule,
-        from: Option<Digest>,
-        to: Option<Digest>,
-    ) -> LogRecord {
-        let workspace = workspace.root.to_string_lossy().into_owned();
-        LogRecord {
-            v: 1,
-            time: self.now.clone(),
-            workspace,
-            path: path.clone(),
-            rule,
-            from,
-            to,
-            kept: 0,
-            what: Changes::default(),
-        }
+    fn event(&self, workspace: &Workspace, path: &RelPath, rule: SyncRule) -> LogRecord {
+        LogRecord::new(self.now, &workspace.root, path, rule)
     }
 }
 
 /// What a write does to the text that its record names first.
-fn what_changed(seen: &SeenFile, write: &WriteStep, is_pull: bool) -> Changes {
+pub fn what_changed(seen: &SeenFile, write: &WriteStep, is_pull: bool) -> Changes {
     let before = if is_pull { &seen.here } else { &seen.overlay };
     let before = before.as_ref().map_or(&[][..], |file| &file.bytes);
     let after = write.overlay.as_ref().or(write.here.as_ref()).unwrap_or(&write.base);

@@ -17,6 +17,8 @@ use crate::store::{RemovedEntries, WriteIntent};
 /// What a run knows besides the two sides, for all its workspaces.
 #[derive(Debug, Default)]
 pub struct RunContext {
+    /// The overlay's files, with the reason why one is left alone.
+    pub overlay: BTreeMap<RelPath, Option<LeftAlone>>,
     pub intents: BTreeMap<(Digest, RelPath), (WriteIntent, Vec<u8>)>,
     pub removed: RemovedEntries,
     /// Texts of the overlay that this run wrote because a person accepted them in a workspace.
@@ -27,7 +29,8 @@ pub struct RunContext {
 
 impl RunContext {
     pub fn read(ground: &impl Ground) -> Result<RunContext> {
-        let mut context = RunContext { removed: ground.removed()?, ..RunContext::default() };
+        let (overlay, removed) = (ground.overlay()?, ground.removed()?);
+        let mut context = RunContext { overlay, removed, ..RunContext::default() };
         for intent in ground.intents()? {
             // Without its result an intent cannot be resumed.
             if let Some(result) = ground.content(&intent.result)? {
@@ -75,10 +78,6 @@ impl PlannedFile {
     pub fn is_gone(&self) -> bool {
         self.seen.left_alone.is_none() && self.seen.here.is_none()
     }
-
-    fn is_idle(&self) -> bool {
-        self.decision == Decision::nothing()
-    }
 }
 
 /// Looks at the files of a workspace and decides about each.
@@ -86,24 +85,24 @@ pub fn plan_files(
     ground: &impl Ground,
     settings: &Settings,
     context: &RunContext,
-    overlay: &BTreeMap<RelPath, Option<LeftAlone>>,
     workspace: &Workspace,
     scope: Scope<'_>,
 ) -> Result<Vec<PlannedFile>> {
     let declared = ground.declared(workspace)?;
     let mut files = Vec::new();
-    for path in sides::paths(ground, overlay, workspace, &declared, scope)? {
-        let left_alone = overlay.get(&path).cloned().flatten();
+    for path in sides::paths(ground, &context.overlay, workspace, &declared, scope)? {
+        let left_alone = context.overlay.get(&path).cloned().flatten();
         let seen = sides::read(ground, settings, workspace, &path, left_alone)?;
         let decision = context.decide(workspace, &seen, declared.contains(&path));
         let is_on_both_sides = seen.overlay.is_some() && seen.here.is_some();
         if decision.step == Step::Nothing && is_on_both_sides && workspace.files.contains_key(&path) {
-            ground.is_quiet_now(workspace, &path);
+            ground.note_in_step(workspace, &path);
         }
         files.push(PlannedFile { seen, decision });
     }
+    let is_all = matches!(scope, Scope::All);
     let is_touched =
-        |file: &&PlannedFile| file.seen.left_alone.is_none() && (matches!(scope, Scope::All) || !file.is_idle());
+        |file: &&PlannedFile| file.seen.left_alone.is_none() && (is_all || file.decision != Decision::nothing());
     let touched: BTreeSet<RelPath> = files.iter().filter(is_touched).map(|file| file.seen.path.clone()).collect();
     let mut left_alone = ground.left_alone(workspace, &touched)?;
     for file in &mut files {

@@ -16,16 +16,32 @@ struct PartialAnswer {
     error: serde_json::Value,
 }
 
-/// Prints an outcome as the command's answer.
-pub fn print(ui: &Ui, outcome: &SyncOutcome) {
-    print_events(ui, outcome, Ui::line);
-    print_rest(ui, outcome);
-}
+impl SyncOutcome {
+    /// Prints it as the command's answer.
+    pub fn print(&self, ui: &Ui) {
+        print_events(ui, self, Ui::line);
+        print_rest(ui, self);
+    }
 
-/// Prints an outcome of which `-q` drops the events, for a command that answers something else.
-pub fn narrate(ui: &Ui, outcome: &SyncOutcome) {
-    print_events(ui, outcome, Ui::done);
-    print_rest(ui, outcome);
+    /// Prints it without the events under `-q`, for a command that answers something else.
+    pub fn narrate(&self, ui: &Ui) {
+        print_events(ui, self, Ui::done);
+        print_rest(ui, self);
+    }
+
+    /// The exit code of a command that syncs.
+    pub fn exit(&self) -> Exit {
+        if !self.failures.is_empty() {
+            return Exit::Failed;
+        }
+        if self.conflicts == 0 && self.open.is_empty() { Exit::Done } else { Exit::No }
+    }
+
+    /// The exit code of a command that is about one file.
+    pub fn exit_for(&self, path: &RelPath) -> Exit {
+        let is_decided = self.events.iter().any(|event| event.path == *path && event.rule == SyncRule::LastWrite);
+        if is_decided || self.open_paths.contains(path) { Exit::No } else { Exit::Done }
+    }
 }
 
 fn print_events(ui: &Ui, outcome: &SyncOutcome, print: impl Fn(&Ui, String)) {
@@ -59,18 +75,4 @@ fn print_rest(ui: &Ui, outcome: &SyncOutcome) {
             .hint("fix the cause and run `overlay-sync sync`; everything else was synced");
         ui.json(&PartialAnswer { error: failure.to_json() });
     }
-}
-
-/// The exit code of a command that syncs.
-pub fn exit(outcome: &SyncOutcome) -> Exit {
-    if !outcome.failures.is_empty() {
-        return Exit::Failed;
-    }
-    if outcome.conflicts == 0 && outcome.open.is_empty() { Exit::Done } else { Exit::No }
-}
-
-/// The exit code of a command that is about one file.
-pub fn exit_for(outcome: &SyncOutcome, path: &RelPath) -> Exit {
-    let is_decided = outcome.events.iter().any(|event| event.path == *path && event.rule == SyncRule::LastWrite);
-    if is_decided || outcome.open_paths.contains(path) { Exit::No } else { Exit::Done }
 }

@@ -1,83 +1,73 @@
 //! Texts that were written from an old view: what arrived is remembered, and the difference waits for a person.
 
 use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
+use super::converge::SyncRun;
 use super::edits;
 use crate::facts::sides::SeenFile;
 use crate::ground::{Ground, Side};
 use crate::manifest::{StalePart, Workspace};
 use crate::merge::{FileType, MergeInput, Rule, merge};
 use crate::plan::WriteStep;
-use shopfloor_core::hash::Digest;
 
-/// Records what a text shows of an old view, before the text is replaced: after a kill nobody could tell it any more. A
-/// later text that knows everything closes the part. Returns what a person should know of a new part.
-pub fn record(
-    ground: &impl Ground,
-    now: &str,
-    workspace: &mut Workspace,
-    seen: &SeenFile,
-    write: &WriteStep,
-) -> Result<Option<String>> {
-    let path = &seen.path;
-    let Some(stale) = &write.stale else {
-        if seen.here.as_ref().is_some_and(|here| Some(here.sha256) != seen.base) {
+impl<G: Ground> SyncRun<'_, G> {
+    /// Records what a text shows of an old view, before the text is replaced: after a kill nobody could tell it any
+    /// more. A later text that knows everything closes the part.
+    pub fn record_stale(&mut self, workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) -> Result<()> {
+        let path = &seen.path;
+        let Some(stale) = &write.stale else {
+            if seen.here.as_ref().is_some_and(|here| Some(here.sha256) != seen.base) {
+                workspace.stale.remove(path);
+            }
+            return Ok(());
+        };
+        let places: Vec<String> = stale.places.iter().map(ToString::to_string).collect();
+        let (here, fresh) = (self.ground.keep(&stale.here)?, self.ground.keep(&stale.fresh)?);
+        let mut contents: Vec<String> = stale.places.iter().map(|at| format!("{:?} {}", at.view, at.content)).collect();
+        contents.sort_unstable();
+        let content = Digest::of(contents.join("\n").as_bytes());
+        let known = workspace.stale.get(path).filter(|known| known.content == content);
+        let (is_new, since) = (known.is_none(), known.map_or(self.now, |known| &known.since).to_owned());
+        let part = StalePart { since, here, fresh, places, content };
+        if is_new {
+            self.outcome.notes.push(format!(
+                "{}: {path} was written from an old view: it {}; what arrived stays, and `overlay-sync accept {}` lets the difference through",
+                workspace.root.display(),
+                part.places.join(", "),
+                part.id(path)
+            ));
+        }
+        if workspace.stale.get(path) != Some(&part) {
+            workspace.stale.insert(path.clone(), part);
+            self.ground.save(workspace)?;
+        }
+        Ok(())
+    }
+
+    /// Remembers what a pass has written in place of another text, and closes a part that the new text makes pointless.
+    pub fn settle_stale(&self, workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) -> Result<()> {
+        let path = &seen.path;
+        let Some(after) = &write.here else { return Ok(()) };
+        // What the text only gets back has arrived before. A file that was gone is filled again in place of the text
+        // that was there last: a program that saves by removing and creating still writes from that.
+        let own = write.own.as_deref().map(Digest::of);
+        let Some(before) = own.or(seen.here.as_ref().map(|here| here.sha256)).or(seen.base) else { return Ok(()) };
+        if before != Digest::of(after) {
+            if let Some(own) = &write.own {
+                self.ground.keep(own)?;
+            }
+            workspace.note_arrival(path, self.now, before, Digest::of(after));
+        }
+        if write.stale.is_none()
+            && let Some(part) = workspace.stale.get(path)
+            && applied(self.ground, path, part, after)?.is_none_or(|bytes| bytes == *after)
+        {
             workspace.stale.remove(path);
         }
-        return Ok(None);
-    };
-    let places: Vec<String> = stale.places.iter().map(ToString::to_string).collect();
-    let (here, fresh) = (ground.keep(&stale.here)?, ground.keep(&stale.fresh)?);
-    let mut contents: Vec<String> = stale.places.iter().map(|at| format!("{:?} {}", at.view, at.content)).collect();
-    contents.sort_unstable();
-    let content = Digest::of(contents.join("\n").as_bytes());
-    let part = StalePart { since: now.to_owned(), here, fresh, places, content };
-    let id = part.id(path);
-    let known = workspace.stale.get(path).filter(|known| known.id(path) == id);
-    let since = known.map(|known| known.since.clone());
-    let note = since.is_none().then(|| {
-        format!(
-            "{}: {path} was written from an old view: it {}; what arrived stays, and `overlay-sync accept {id}` lets the difference through",
-            workspace.root.display(),
-            part.places.join(", ")
-        )
-    });
-    let part = StalePart { since: since.unwrap_or(part.since), ..part };
-    if workspace.stale.get(path) != Some(&part) {
-        workspace.stale.insert(path.clone(), part);
-        ground.save(workspace)?;
+        Ok(())
     }
-    Ok(note)
-}
-
-/// Remembers what a pass has written in place of another text, and closes a part that the new text makes pointless.
-pub fn settle(
-    ground: &impl Ground,
-    now: &str,
-    workspace: &mut Workspace,
-    seen: &SeenFile,
-    write: &WriteStep,
-) -> Result<()> {
-    let path = &seen.path;
-    let Some(after) = &write.here else { return Ok(()) };
-    // What the text only gets back has arrived before. A file that was gone is filled again in place of the text that
-    // was there last: a program that saves by removing and creating still writes from that.
-    let own = write.own.as_deref().map(Digest::of);
-    let Some(before) = own.or(seen.here.as_ref().map(|here| here.sha256)).or(seen.base) else { return Ok(()) };
-    if before != Digest::of(after) {
-        if let Some(own) = &write.own {
-            ground.keep(own)?;
-        }
-        workspace.note_arrival(path, now, before, Digest::of(after));
-    }
-    if write.stale.is_none()
-        && let Some(part) = workspace.stale.get(path)
-        && applied(ground, path, part, after)?.is_none_or(|bytes| bytes == *after)
-    {
-        workspace.stale.remove(path);
-    }
-    Ok(())
 }
 
 /// The overlay's text with a part let through; `None` when the store has lost the texts of the part.
@@ -97,7 +87,7 @@ pub fn accept(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath
         && bytes != *file.bytes
     {
         edits::edit(ground, path, &file, &bytes)?;
-        edits::accept_in_all(ground, workspaces, path, &bytes)?;
+        edits::accept_in_all(ground, workspaces, path, Digest::of(&bytes))?;
     }
     close(ground, workspaces, path, &part.id(path))
 }

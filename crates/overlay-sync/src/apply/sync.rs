@@ -1,6 +1,5 @@
-//! A whole sync of an overlay: passes until quiet, and the housekeeping around them.
+//! A whole sync of an overlay: passes until all is in step, and the housekeeping around them.
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::time;
 
@@ -13,18 +12,21 @@ use crate::facts::versions::{Origin, Waiting, waiting};
 use crate::ground::Ground;
 use crate::manifest::Workspace;
 
-/// Forgets workspaces that are gone, brings the others in step, and collects old contents. The disk holds the
-/// overlay's lock before and after.
-pub fn sync(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut Vec<Workspace>) -> Result<SyncOutcome> {
-    forget_gone(overlay, workspaces)?;
-    if workspaces.iter().any(|workspace| workspace.files.len() >= 2) && disk.overlay()?.is_empty() {
-        return Err(overlay.gone("was emptied"));
+impl Disk<'_> {
+    /// Forgets workspaces that are gone, brings the others in step, and collects old contents. The overlay's lock is
+    /// held before and after.
+    pub fn sync_workspaces(&mut self, workspaces: &mut Vec<Workspace>) -> Result<SyncOutcome> {
+        let overlay = self.overlay;
+        forget_gone(overlay, workspaces)?;
+        if workspaces.iter().any(|workspace| workspace.files.len() >= 2) && self.overlay()?.is_empty() {
+            return Err(overlay.gone("was emptied"));
+        }
+        self.git.expect(workspaces);
+        let outcome = converge(self, &overlay.settings, &time::render(overlay.env.now), workspaces)?;
+        self.save_fingerprint(if outcome.is_silent() { workspaces } else { &[] });
+        overlay.store.collect(&overlay.env, || Workspace::load_all(&overlay.store.workspaces()))?;
+        Ok(outcome)
     }
-    disk.expect(workspaces);
-    let outcome = converge(disk, &overlay.settings, &time::render(env.now), workspaces)?;
-    disk.finish(if outcome.is_silent() { workspaces } else { &[] });
-    overlay.store.collect(env, || Workspace::load_all(&overlay.store.workspaces()))?;
-    Ok(outcome)
 }
 
 /// Forgets the workspaces whose worktree git has removed. The caller holds the overlay's lock.

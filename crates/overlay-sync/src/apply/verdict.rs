@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
@@ -10,12 +9,10 @@ use shopfloor_core::time::render;
 use shopfloor_core::ui::Ui;
 
 use super::disk::Disk;
-use super::edits::{forget_accepted, take_back};
+use super::edits::{accept_in_all, forget_accepted, take_back};
 use super::outcome::SyncOutcome;
 use super::planned::{PlannedFile, RunContext, plan_files};
-use super::report::print;
 use super::stale;
-use super::sync::sync;
 use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
@@ -35,53 +32,38 @@ pub enum Verdict {
 }
 
 /// Carries out a verdict on what `id` names, and syncs. Prints what the sync before it did.
-pub fn carry_out(ui: &Ui, env: &Env, overlay: &Overlay, id: &str, verdict: Verdict) -> Result<(SyncOutcome, Version)> {
-    let mut disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
+pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Result<(SyncOutcome, Version)> {
+    let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
     let Version { id, path, .. } = find_waiting(&workspaces, id)?;
     // The text may have changed since a person looked at it, so it is looked at again first.
-    print(ui, &sync(env, overlay, &mut disk, &mut workspaces)?);
-    let gone = || changed(&path).hint("look at `overlay-sync conflicts`");
-    let version = find_waiting(&workspaces, &id).map_err(|_| gone())?;
-    let Origin::Waiting(workspace, waiting, _) = &version.origin else { return Err(gone()) };
+    disk.sync_workspaces(&mut workspaces)?.print(ui);
+    let version = find_waiting(&workspaces, &id).map_err(|_| changed(&path))?;
+    let Origin::Waiting(workspace, waiting, _) = &version.origin else { return Err(changed(&path)) };
     match (verdict, waiting) {
-        (Verdict::Accept, Waiting::Held(held)) => {
-            // A text is accepted in whatever workspace it turns up.
-            for workspace in &mut workspaces {
-                workspace.accepted.entry(path.clone()).or_default().insert(held.text);
-                disk.save(workspace)?;
-            }
-        }
+        (Verdict::Accept, Waiting::Held(held)) => accept_in_all(&disk, &mut workspaces, &path, held.text)?,
         (Verdict::Accept, Waiting::Stale(part)) => stale::accept(&disk, &mut workspaces, &path, part)?,
-        (Verdict::Reject, Waiting::Held(held)) => {
-            reject(overlay, &disk, &render(env.now), &mut workspaces, workspace, &path, held)?;
-        }
+        (Verdict::Reject, Waiting::Held(held)) => reject(&disk, &mut workspaces, workspace, &path, held)?,
         (Verdict::Reject, Waiting::Stale(_)) => stale::close(&disk, &mut workspaces, &path, &id)?,
     }
-    let outcome = sync(env, overlay, &mut disk, &mut workspaces)?;
+    let outcome = disk.sync_workspaces(&mut workspaces)?;
     forget_accepted(&disk, &path)?;
     Ok((outcome, version))
 }
 
 fn changed(path: &RelPath) -> Failure {
-    Refusal::Changed.failure(format!("{path} is no longer what was held"))
+    Refusal::Changed
+        .failure(format!("{path} is no longer what was held"))
+        .hint("run `overlay-sync sync`, then look at `overlay-sync conflicts`")
 }
 
 /// Gives a workspace the overlay's text in place of the one that is held, except for the workspace's own entries.
-fn reject(
-    overlay: &Overlay,
-    disk: &Disk<'_>,
-    now: &str,
-    workspaces: &mut [Workspace],
-    id: &Digest,
-    path: &RelPath,
-    held: &HeldText,
-) -> Result<()> {
-    let changed = || changed(path).hint("run `overlay-sync sync`, then look at `overlay-sync conflicts`");
-    let workspace = workspaces.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
+fn reject(disk: &Disk<'_>, all: &mut [Workspace], id: &Digest, path: &RelPath, held: &HeldText) -> Result<()> {
+    let overlay = disk.overlay;
+    let changed = || changed(path);
+    let workspace = all.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
     let only = BTreeSet::from([path.clone()]);
-    let (context, managed) = (RunContext::read(disk)?, disk.overlay()?);
-    let files = plan_files(disk, &overlay.settings, &context, &managed, workspace, Scope::Only(&only))?;
+    let files = plan_files(disk, &overlay.settings, &RunContext::read(disk)?, workspace, Scope::Only(&only))?;
     let file = files.iter().find(|file| file.seen.left_alone.is_none()).ok_or_else(changed)?;
     let Some(here) = &file.seen.here else { return Err(changed()) };
     if file.seen.overlay.is_none() {
@@ -111,7 +93,7 @@ fn reject(
     // Its id finds the workspace's text from now on as well.
     let rejected = ConflictRecord::from_held(workspace, path, held);
     disk.record(&ConflictRecord { state: ConflictState::Recorded, ..rejected })?;
-    if !take_back(disk, now, workspace, &file.seen, &text)? {
+    if !take_back(disk, &render(overlay.env.now), workspace, &file.seen, &text)? {
         return Err(changed());
     }
     disk.save(workspace)

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
 use shopfloor_core::hash::Digest;
@@ -12,12 +11,11 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
-use crate::apply::edits;
 use crate::facts::overlay::Overlay;
+use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, Workspace};
 use crate::merge::{FileType, strip};
 use crate::refusal::Refusal;
-use crate::settings::OverlayFlags;
 use crate::store::RESERVED;
 
 /// Copy files into the overlay and manage them from now on
@@ -37,19 +35,11 @@ struct AddAnswer<'a> {
     added: bool,
 }
 
-/// A file as it is in the workspace.
-struct FileToAdd {
-    path: RelPath,
-    bytes: Vec<u8>,
-    mode: u32,
-}
-
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let top = overlay.repo.require_worktree()?.to_path_buf();
-    let files = read(env, &overlay, &top, &args.files)?;
+    let files = read(overlay, &top, &args.files)?;
     if ui.is_dry() {
-        for FileToAdd { path, .. } in &files {
+        for (path, _) in &files {
             match ui.is_json() {
                 true => ui.json(&AddAnswer { path, added: false }),
                 false => ui.line(format!("would add {}", printable(&path.to_string()))),
@@ -58,18 +48,19 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         return Ok(Exit::Done);
     }
     let lock = overlay.create()?;
-    let disk = Disk::open(env, &overlay, Some(lock))?;
+    let disk = Disk::open(overlay, Some(lock))?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
-    for FileToAdd { path, bytes, mode } in files {
+    for (path, ReadFile { bytes, mode, .. }) in files {
         // The workspace's own entries do not enter the overlay.
         let (kind, local) = (FileType::from_path(path.as_path()), overlay.settings.policy(&path).local);
-        let shared = if local.is_empty() { Some(bytes) } else { strip(kind, &bytes, &local) };
+        let shared = if local.is_empty() { Some(bytes.to_vec()) } else { strip(kind, &bytes, &local) };
         let shared = shared.ok_or_else(|| {
             Failure::malformed(format!("{path}: its local entries cannot be told from the others"))
                 .hint("fix the file, or put the shared part into the overlay by hand")
         })?;
-        let added = edits::add(&disk, &path, &shared, mode)?;
+        disk.keep(&shared)?;
+        let added = disk.put(Side::Overlay, &path, None, &shared, mode)?;
         if let (true, Some(workspace)) = (added, &mut here) {
             // Both sides hold the file now, so later edits are merged with it as their base.
             workspace.set_base(&path, BaseFile { sha256: Digest::of(&shared), mode });
@@ -90,9 +81,9 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
 }
 
 /// Reads the files, all of which git must ignore.
-fn read(env: &Env, overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<FileToAdd>> {
+fn read(overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<(RelPath, ReadFile)>> {
     let worktree = Root::open(top)?;
-    let paths = files.iter().map(|file| path_below(env, top, file)).collect::<Result<Vec<_>>>()?;
+    let paths = files.iter().map(|file| path_below(overlay, top, file)).collect::<Result<Vec<_>>>()?;
     let list: Vec<PathBuf> = paths.iter().map(|path| path.as_path().to_path_buf()).collect();
     let ignored = overlay.git.ignored(top, &list, None)?;
     let mut read = Vec::new();
@@ -104,15 +95,15 @@ fn read(env: &Env, overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<V
                 .failure(format!("git does not ignore {path} here"))
                 .hint("an overlay is for untracked files; add the path to .gitignore or info/exclude"));
         }
-        read.push(FileToAdd { path, bytes, mode });
+        read.push((path, ReadFile::new(bytes, mode)));
     }
     Ok(read)
 }
 
 /// A file's path below the worktree's top.
-fn path_below(env: &Env, top: &Path, file: &Path) -> Result<RelPath> {
+fn path_below(overlay: &Overlay, top: &Path, file: &Path) -> Result<RelPath> {
     let refuse = |why: String| Failure::usage(format!("cannot add {}: {why}", file.display()));
-    let path = env.cwd.join(file);
+    let path = overlay.env.cwd.join(file);
     let dir = path.parent().unwrap_or(top).canonicalize().map_err(|e| refuse(e.to_string()))?;
     let path = dir.join(path.file_name().ok_or_else(|| refuse("it does not name a file".into()))?);
     let below = path.strip_prefix(top).map_err(|_| refuse(format!("it is not in {}", top.display())))?;

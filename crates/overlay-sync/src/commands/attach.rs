@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use super::workspaces::{WorkspaceArgs, tell};
+use super::workspaces::{WorkspaceArgs, print_membership};
 use crate::apply::attach::{Attached, attach};
-use crate::apply::report::{exit, narrate};
 use crate::facts::overlay::{Overlay, worktrees_at};
 use crate::manifest::Workspace;
-use crate::settings::OverlayFlags;
 
 /// Copy the overlay into workspaces and keep them in step from now on
 ///
@@ -29,14 +26,13 @@ pub struct Args {
 }
 
 /// Registers workspaces and brings them in step, also those that are attached already.
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
-    let mut paths = args.workspaces.read(ui, env)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
+    let mut paths = args.workspaces.read(ui, &overlay.env)?;
     if args.workspaces.paths.is_empty() {
         paths.push(overlay.repo.require_worktree()?.to_path_buf());
     }
     // Every path is checked before the first worktree is touched.
-    let worktrees = worktrees_at(env, &overlay, &paths)?;
+    let worktrees = worktrees_at(overlay, &paths)?;
     if ui.is_dry() {
         overlay.require()?;
         let known = Workspace::load_all(&overlay.store.workspaces())?;
@@ -44,21 +40,21 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
             known.iter().find(|w| w.git_dir == *git_dir).cloned().unwrap_or_else(|| Workspace::new(root, git_dir))
         };
         let workspaces: Vec<Workspace> = worktrees.iter().map(find).collect();
-        let exit = preview(ui, env, &overlay, &workspaces)?;
+        let exit = preview(ui, overlay, &workspaces)?;
         let is_new = |workspace: &&Workspace| ui.is_json() || !known.iter().any(|known| known.id == workspace.id);
-        workspaces.iter().filter(is_new).for_each(|workspace| tell(ui, workspace, true));
+        workspaces.iter().filter(is_new).for_each(|workspace| print_membership(ui, workspace, true));
         return Ok(exit);
     }
     let Attached { outcome, workspaces, new } = {
         let _spinner = ui.spinner(&format!("attaching {} workspaces", worktrees.len()));
-        attach(env, &overlay, worktrees)?
+        attach(overlay, worktrees)?
     };
-    narrate(ui, &outcome);
+    outcome.narrate(ui);
     for workspace in &workspaces {
         match ui.is_json() || new.contains(&workspace.id) {
-            true => tell(ui, workspace, true),
+            true => print_membership(ui, workspace, true),
             false => ui.detail(format!("{} is attached already", workspace.root.display())),
         }
     }
-    Ok(exit(&outcome))
+    Ok(outcome.exit())
 }

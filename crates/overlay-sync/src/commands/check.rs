@@ -1,13 +1,11 @@
 //! `check`: whether every file in every workspace is in step, for CI.
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::status;
 use super::workspaces::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
-use crate::settings::OverlayFlags;
 
 /// Check whether every file is in step: exit 0 yes, 1 no
 ///
@@ -19,16 +17,16 @@ pub struct Args {
     workspaces: WorkspaceArgs,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let mut is_in_step = true;
-    for workspace in Overlay::find(ui, env, flags)?.workspaces(&args.workspaces.read(ui, env)?)? {
+    for workspace in overlay.workspaces(&args.workspaces.read(ui, &overlay.env)?)? {
         if !workspace.is_gone() && !workspace.is_present()? && workspace.files.is_empty() {
             // `status` has no file of it to tell of.
             ui.warn(format!("{} is not there", workspace.root.display()));
             is_in_step = false;
         }
     }
-    status::look(ui, env, flags, &args.workspaces, &mut |answer| {
+    status::for_each_file(ui, overlay, &args.workspaces, &mut |answer| {
         if !answer.is_in_step() {
             is_in_step = false;
             status::print(ui, answer);

@@ -1,6 +1,5 @@
 //! `conflicts`: what was decided, and what is held.
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -8,15 +7,13 @@ use shopfloor_core::ui::Ui;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions;
 use crate::rule::word;
-use crate::settings::OverlayFlags;
 use crate::store::RecordAnswer;
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay) -> Result<Exit> {
     if !overlay.is_unmade() {
         overlay.require()?;
     }
-    for version in versions::conflicts(&overlay)? {
+    for version in versions::conflicts(overlay)? {
         let Some(conflict) = version.conflict() else { continue };
         if ui.is_json() {
             ui.json(&RecordAnswer { record: conflict, worktree: &conflict.workspace });

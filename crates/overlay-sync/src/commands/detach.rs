@@ -1,17 +1,13 @@
 //! `detach`: workspaces are synced a last time and then left alone.
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use super::workspaces::{WorkspaceArgs, tell};
+use super::workspaces::{WorkspaceArgs, print_membership};
 use crate::apply::disk::Disk;
-use crate::apply::report::{exit, print};
-use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::ground::Side;
-use crate::settings::OverlayFlags;
 
 /// Sync workspaces a last time, then leave them alone; without a path all of them
 ///
@@ -25,19 +21,18 @@ pub struct Args {
 }
 
 /// Syncs workspaces a last time and forgets them; their files stay.
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     if ui.is_dry() {
         overlay.require()?;
-        let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
-        let exit = preview(ui, env, &overlay, &workspaces)?;
-        workspaces.iter().for_each(|workspace| tell(ui, workspace, false));
+        let workspaces = overlay.workspaces(&args.workspaces.read(ui, &overlay.env)?)?;
+        let exit = preview(ui, overlay, &workspaces)?;
+        workspaces.iter().for_each(|workspace| print_membership(ui, workspace, false));
         return Ok(exit);
     }
-    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?.last();
-    let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
-    let outcome = sync(env, &overlay, &mut disk, &mut workspaces.clone())?;
-    print(ui, &outcome);
+    let mut disk = Disk::open(overlay, Some(overlay.lock()?))?.last();
+    let workspaces = overlay.workspaces(&args.workspaces.read(ui, &overlay.env)?)?;
+    let outcome = disk.sync_workspaces(&mut workspaces.clone())?;
+    outcome.print(ui);
     if workspaces.is_empty() {
         ui.nothing_to_do();
     }
@@ -53,7 +48,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
             ui.warn(format!("{name}: a program holds a replaced file open; what it writes from now on is not synced"));
         }
         workspace.forget(&overlay.store.workspaces())?;
-        tell(ui, workspace, false);
+        print_membership(ui, workspace, false);
     }
-    Ok(exit(&outcome))
+    Ok(outcome.exit())
 }

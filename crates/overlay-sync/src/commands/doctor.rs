@@ -1,15 +1,12 @@
 //! `doctor`: what is wrong with the overlay's state, and what mends it.
 
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
-use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::manifest::Workspace;
-use crate::settings::OverlayFlags;
 
 /// Show what is wrong with the overlay and its records, and how to repair it: exit 0 if nothing is, 1 if something is
 #[derive(clap::Args, Debug)]
@@ -22,24 +19,18 @@ pub struct Args {
 /// The repair: a sync forgets the workspaces that are gone and finishes what a killed run began.
 struct SyncAll;
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = match Overlay::find(ui, env, flags) {
+pub fn run(ui: &Ui, overlay: Result<Overlay>, args: &Args) -> Result<Exit> {
+    let overlay = match overlay {
         Err(failure) if failure.kind == "malformed" => {
             // What is damaged must be reported here, and not end the report.
-            let fix = failure.hints.join("; ");
-            return doctor::run(
-                ui,
-                &[Finding::<SyncAll>::bad("state", failure.to_string(), fix, None)],
-                args.doctor,
-                |SyncAll| Ok(()),
-            );
+            return doctor::run(ui, &[failed("state", &failure)], args.doctor, |SyncAll| Ok(()));
         }
         overlay => overlay?,
     };
     doctor::run(ui, &check(&overlay)?, args.doctor, |SyncAll| {
-        let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
+        let mut disk = Disk::open(&overlay, Some(overlay.lock()?))?;
         let mut workspaces = overlay.workspaces(&[])?;
-        let outcome = sync(env, &overlay, &mut disk, &mut workspaces)?;
+        let outcome = disk.sync_workspaces(&mut workspaces)?;
         match outcome.failures.as_slice() {
             [] => Ok(()),
             failures => Err(Failure::failed("not everything could be synced").details(failures.to_vec())),
@@ -53,12 +44,12 @@ fn check(overlay: &Overlay) -> Result<Vec<Finding<SyncAll>>> {
         return Ok(vec![Finding::good("overlay", format!("there is none yet; it would be {dir}"))]);
     }
     if let Err(failure) = overlay.require() {
-        return Ok(vec![Finding::bad("overlay", failure.message, failure.hints.join("; "), None)]);
+        return Ok(vec![failed("overlay", &failure)]);
     }
     let mut findings = vec![Finding::good("overlay", dir.to_string())];
     findings.extend(match overlay.workspaces(&[]) {
         Ok(workspaces) => check_workspaces(&workspaces)?,
-        Err(failure) => vec![Finding::bad("state", failure.message, failure.hints.join("; "), None)],
+        Err(failure) => vec![failed("state", &failure)],
     });
     findings.push(match overlay.store.announced()?.len() {
         0 => Finding::good("writes", "no run was killed while it wrote"),
@@ -70,6 +61,11 @@ fn check(overlay: &Overlay) -> Result<Vec<Finding<SyncAll>>> {
         ),
     });
     Ok(findings)
+}
+
+/// What a failed check found. No sync repairs that.
+fn failed(check: &'static str, failure: &Failure) -> Finding<SyncAll> {
+    Finding::bad(check, failure.to_string(), failure.hints.join("; "), None)
 }
 
 fn check_workspaces(workspaces: &[Workspace]) -> Result<Vec<Finding<SyncAll>>> {

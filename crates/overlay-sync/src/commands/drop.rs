@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
@@ -12,12 +11,10 @@ use shopfloor_core::ui::Ui;
 use crate::apply::change::{OverlayChange, change};
 use crate::apply::disk::Disk;
 use crate::apply::edits;
-use crate::apply::report::exit_for;
 use crate::facts::overlay::Overlay;
 use crate::ground::Ground;
 use crate::merge::{EntryPath, FileType, Grow, entries, strip};
 use crate::refusal::Refusal;
-use crate::settings::OverlayFlags;
 
 /// Remove an entry of a file everywhere: a key path, a variable, an item of a list, a whole line
 ///
@@ -41,8 +38,7 @@ struct DropAnswer<'a> {
     dropped: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let path = RelPath::parse_os(args.path.as_os_str()).map_err(|why| {
         Failure::usage(format!("{}: {why}", args.path.display()))
             .hint("write the path as `overlay-sync status` prints it")
@@ -51,7 +47,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         Failure::usage(format!("`{}` is not an entry", args.entry))
             .hint("write a key path such as permissions.allow.\"Bash(rm:*)\"")
     })?;
-    let (_, outcome) = change(ui, env, &overlay, |disk| {
+    let (_, outcome) = change(ui, overlay, |disk| {
         let change = without_entry(disk, &path, &entry)?;
         if !ui.is_dry() {
             remember(disk, &change)?;
@@ -64,7 +60,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         (false, None) => ui.line(format!("would drop {line}")),
         (false, Some(_)) => ui.line(format!("dropped {line}")),
     }
-    Ok(outcome.map_or(Exit::Done, |outcome| exit_for(&outcome, &path)))
+    Ok(outcome.map_or(Exit::Done, |outcome| outcome.exit_for(&path)))
 }
 
 /// The overlay's file without the entry, which must occur in it once.

@@ -7,7 +7,7 @@ use shopfloor_core::hook_command::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
 use super::leave;
-use crate::apply::attach::attach_here;
+use crate::apply::attach::attach;
 use crate::facts::overlay::Overlay;
 use crate::settings::OverlayFlags;
 use crate::tool::TOOL;
@@ -26,7 +26,8 @@ fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git) -> Result<Option<
         // This repository has no overlay.
         return Ok(None);
     }
-    let outcome = attach_here(env, &overlay)?;
+    let here = (overlay.repo.require_worktree()?.to_path_buf(), overlay.repo.git_dir.clone());
+    let outcome = attach(&overlay, vec![here])?.outcome;
     outcome.warnings.iter().for_each(|warning| ui.warn(warning));
     Ok((!outcome.open.is_empty()).then(|| Failure::failed("not everything is in step").details(outcome.open)))
 }

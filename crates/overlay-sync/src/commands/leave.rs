@@ -7,7 +7,6 @@ use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
-use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::manifest::{HeldText, Workspace};
 use crate::refusal::Refusal;
@@ -28,16 +27,14 @@ pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: 
             .hint(format!("if you attached it there, run `{detach}`; else remove it with `--force`")));
     }
     overlay.require()?;
-    let find = || -> Result<Option<Workspace>> {
-        let all = Workspace::load_all(&overlay.store.workspaces())?;
-        Ok(all.into_iter().find(|workspace| workspace.git_dir == repo.git_dir))
-    };
     if ui.is_dry() {
         return Ok(Vec::new());
     }
-    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?.last();
+    let mut disk = Disk::open(&overlay, Some(overlay.lock()?))?.last();
     let root = repo.require_worktree()?;
-    let mut leaving = find()?.ok_or_else(|| {
+    let all = Workspace::load_all(&overlay.store.workspaces())?;
+    let known = all.into_iter().find(|workspace| workspace.git_dir == repo.git_dir);
+    let mut leaving = known.ok_or_else(|| {
         Refusal::Unknown
             .failure(format!("the worktree was attached to {}, which does not know it", overlay.dir.display()))
             .hint(format!("attach it again: `overlay-sync -C {} attach`", shell_word(root)))
@@ -47,7 +44,7 @@ pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: 
         leaving.save(&overlay.store.workspaces())?;
     }
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
-    let outcome = sync(env, &overlay, &mut disk, &mut workspaces)?;
+    let outcome = disk.sync_workspaces(&mut workspaces)?;
     let held = workspaces.into_iter().find(|w| w.id == leaving.id).map(|w| w.held).unwrap_or_default();
     let (parts, whole): (Vec<_>, Vec<_>) = held.iter().partition(|(_, held)| held.part);
     if !whole.is_empty() || outcome.unread.contains(&leaving.id) {

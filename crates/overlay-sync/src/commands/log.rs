@@ -1,22 +1,18 @@
 //! `log`: what was synced, oldest first.
 
-use std::sync::mpsc;
 use std::time::Duration;
 
 use notify::{RecursiveMode, Watcher};
 use serde::Serialize;
 use shopfloor_core::args::Since;
-use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
-use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::facts::overlay::Overlay;
-use crate::settings::OverlayFlags;
 use crate::store::LogRecord;
-use crate::watch::{WakeReason, is_change};
+use crate::watch::{WakeReason, listen};
 
 /// How often the log is read where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
@@ -45,36 +41,25 @@ struct LogAnswer<'a> {
     id: String,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let since = args.since.as_deref().map(|text| Since::parse(text, env.now)).transpose()?;
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
+    let since = args.since.as_deref().map(|text| Since::parse(text, overlay.env.now)).transpose()?;
     if !overlay.is_unmade() {
         overlay.require()?;
     }
-    let mut log = LogReader { seq: 0 };
-    let mut records = log.more(&overlay, since.unwrap_or(Since::All))?;
-    if !args.follow {
+    let mut seq = 0;
+    let records = more(overlay, &mut seq, since.unwrap_or(Since::All))?;
+    // A script that follows and is started again should not act on old records.
+    if !args.follow || since.is_some() {
         records.iter().for_each(|(seq, record)| print(ui, *seq, record));
+    }
+    if !args.follow {
         return Ok(Exit::Done);
     }
-    if since.is_none() {
-        // A script that is started again should not act on old records.
-        records.clear();
-    }
-    records.iter().for_each(|(seq, record)| print(ui, *seq, record));
-    let (send, wakes) = mpsc::channel();
-    let signals = send.clone();
-    proc::handle_signals(move |signal| signals.send(WakeReason::Signal(signal)).is_ok());
-    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        if is_change(&event) {
-            let _ = send.send(WakeReason::Change { at: std::time::Instant::now(), gone: Vec::new() });
-        }
-    });
-    let mut watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
+    let (mut watcher, wakes) = listen()?;
     let path = overlay.store.log_path();
     let _ = watcher.watch(path.parent().unwrap_or(&path), RecursiveMode::NonRecursive);
     loop {
-        log.more(&overlay, Since::All)?.iter().for_each(|(seq, record)| print(ui, *seq, record));
+        more(overlay, &mut seq, Since::All)?.iter().for_each(|(seq, record)| print(ui, *seq, record));
         if ui.is_unheard() {
             return Ok(Exit::Done);
         }
@@ -84,22 +69,12 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     }
 }
 
-/// How far the log has been read.
-struct LogReader {
-    /// The number of the last line. Lines are numbered from 1.
-    seq: u64,
-}
-
-impl LogReader {
-    /// The records since the last call, with their numbers.
-    fn more(&mut self, overlay: &Overlay, since: Since) -> Result<Vec<(u64, LogRecord)>> {
-        let events = overlay.store.events(self.seq)?;
-        self.seq = events.last().map_or(self.seq, |(seq, _)| *seq);
-        let taken = |(seq, event): (u64, Option<LogRecord>)| {
-            event.filter(|event| since.takes(seq, &event.time)).map(|event| (seq, event))
-        };
-        Ok(events.into_iter().filter_map(taken).collect())
-    }
+/// The records behind the one with the number `seq`, which becomes that of the last one.
+fn more(overlay: &Overlay, seq: &mut u64, since: Since) -> Result<Vec<(u64, LogRecord)>> {
+    let events = overlay.store.events(*seq)?;
+    *seq = events.last().map_or(*seq, |(last, _)| *last);
+    let known = events.into_iter().filter_map(|(seq, record)| Some((seq, record?)));
+    Ok(known.filter(|(seq, record)| since.takes(*seq, &record.time)).collect())
 }
 
 fn print(ui: &Ui, seq: u64, record: &LogRecord) {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
@@ -13,7 +12,6 @@ use shopfloor_core::ui::Ui;
 use super::workspaces::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
 use crate::manifest::WorkspaceKeys;
-use crate::settings::OverlayFlags;
 
 /// Print the hashes of what a workspace and the overlay last had in common
 #[derive(clap::Args, Debug)]
@@ -30,13 +28,12 @@ struct ManifestAnswer<'a> {
     files: BTreeMap<String, Digest>,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let path = match &args.workspace {
         Some(path) => path.clone(),
         None => overlay.repo.require_worktree()?.to_path_buf(),
     };
-    let paths = WorkspaceArgs { paths: vec![path], nul: false }.read(ui, env)?;
+    let paths = WorkspaceArgs { paths: vec![path], nul: false }.read(ui, &overlay.env)?;
     let found = overlay.workspaces(&paths)?;
     let workspace = found.first().ok_or_else(|| Failure::not_found("the workspace is not attached"))?;
     let files: BTreeMap<String, Digest> = workspace.files.iter().map(|(p, b)| (p.to_string(), b.sha256)).collect();

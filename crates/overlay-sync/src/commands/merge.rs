@@ -37,16 +37,13 @@ pub struct Args {
     write: bool,
 }
 
-/// The answer with `--write`.
+/// The answer: the merged text, or with `--write` the file that has it.
 #[derive(Serialize)]
-struct WriteAnswer<'a> {
-    path: Cow<'a, str>,
-    conflicts: Vec<&'a str>,
-}
-
-#[derive(Serialize)]
-struct TextAnswer<'a> {
-    text: Cow<'a, str>,
+struct MergeAnswer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Cow<'a, str>>,
     conflicts: Vec<&'a str>,
 }
 
@@ -74,20 +71,18 @@ fn merge_files(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<
         rule: if flags.text("on_conflict").as_deref() == Some("overlay") { Rule::Overlay } else { Rule::Workspace },
     });
     let conflicts: Vec<&str> = merged.conflicts.iter().map(|conflict| conflict.place.as_str()).collect();
-    if args.write {
-        if merged.bytes != overlay && !ui.is_dry() {
-            fs::replace(&env.cwd.join(&args.overlay), &merged.bytes, None)?;
-        }
-        if ui.is_dry() && merged.bytes != overlay && !ui.is_json() {
-            ui.line(format!("would write {}", printable(&args.overlay.to_string_lossy())));
-        }
-        if ui.is_json() {
-            ui.json(&WriteAnswer { path: args.overlay.to_string_lossy(), conflicts });
-        }
-    } else if ui.is_json() {
-        ui.json(&TextAnswer { text: String::from_utf8_lossy(&merged.bytes), conflicts });
-    } else {
+    let is_written = args.write && merged.bytes != overlay;
+    if is_written && !ui.is_dry() {
+        fs::replace(&env.cwd.join(&args.overlay), &merged.bytes, None)?;
+    }
+    if ui.is_json() {
+        let path = args.write.then(|| args.overlay.to_string_lossy());
+        let text = (!args.write).then(|| String::from_utf8_lossy(&merged.bytes));
+        ui.json(&MergeAnswer { path, text, conflicts });
+    } else if !args.write {
         ui.answer(&merged.bytes);
+    } else if is_written && ui.is_dry() {
+        ui.line(format!("would write {}", printable(&args.overlay.to_string_lossy())));
     }
     for conflict in &merged.conflicts {
         ui.warn(format!("both sides changed {}", conflict.place));

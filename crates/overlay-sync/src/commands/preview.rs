@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
@@ -13,113 +11,92 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
 use crate::apply::late::{self, LateState};
+use crate::apply::pass::what_changed;
 use crate::apply::planned::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
 use crate::ground::{Ground, LeftAlone, Side};
-use crate::manifest::{Workspace, WorkspaceKeys};
+use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::rule::SyncRule;
-
-/// One thing that a sync would do about a file of a workspace, or of the overlay.
-#[derive(Serialize)]
-struct Foreseen<'a> {
-    time: String,
-    #[serde(flatten)]
-    workspace: WorkspaceKeys<'a>,
-    path: &'a RelPath,
-    rule: SyncRule,
-    from: Option<Digest>,
-    to: Option<Digest>,
-    /// In words.
-    #[serde(skip)]
-    what: String,
-}
+use crate::store::{LogRecord, RecordAnswer};
 
 /// Prints what a sync of these workspaces would do, attached or not.
-pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
-    let disk = Disk::open(env, overlay, None)?;
-    let (managed, context) = (disk.overlay()?, RunContext::read(&disk)?);
+pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
+    let disk = Disk::open(overlay, None)?;
+    let context = RunContext::read(&disk)?;
+    let managed = &context.overlay;
     if managed.is_empty() && workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0) >= 2 {
         return Err(overlay.gone("was emptied"));
     }
-    let (mut is_quiet, mut is_held) = (true, false);
-    let late = disk.displaced(Side::Overlay)?;
-    for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
-        is_quiet = false;
-        print(ui, &late_text(env, &overlay.dir, path, SyncRule::Pull));
-    }
+    let (now, mut is_in_step, mut is_held) = (time::render(overlay.env.now), true, false);
+    let print_late = |side, rule| -> Result<bool> {
+        let (late, root) = (disk.displaced(side)?, disk.root(side));
+        let is_written = |path: &&RelPath| late::state(&late, path) == Some(LateState::Written);
+        let written: Vec<&RelPath> = managed.keys().filter(is_written).collect();
+        let what = "would bring back what a program wrote late to";
+        written.iter().for_each(|path| print(ui, what, &LogRecord::new(&now, &root, path, rule)));
+        Ok(!written.is_empty())
+    };
+    is_in_step &= !print_late(Side::Overlay, SyncRule::Pull)?;
     for workspace in workspaces {
         if !workspace.is_present()? && workspace.is_known() {
             continue;
         }
-        let files = plan_files(&disk, &overlay.settings, &context, &managed, workspace, Scope::News)?;
+        let files = plan_files(&disk, &overlay.settings, &context, workspace, Scope::Changed)?;
         let name = workspace.root.display();
         if is_emptied(workspace, &files) {
             ui.warn(format!("all files are gone from {name}; it is left alone"));
-            (is_quiet, is_held) = (false, true);
+            (is_in_step, is_held) = (false, true);
             continue;
         }
-        let late = disk.displaced(Side::Here(workspace))?;
-        for path in managed.keys().filter(|path| late::state(&late, path) == Some(LateState::Written)) {
-            is_quiet = false;
-            print(ui, &late_text(env, &workspace.root, path, SyncRule::Push));
-        }
+        is_in_step &= !print_late(Side::Here(workspace), SyncRule::Push)?;
         for file in files {
             if let Some(LeftAlone::Unreadable(why)) = &file.seen.left_alone {
                 ui.warn(format!("{name}: {}: {why}", file.seen.path));
-                (is_quiet, is_held) = (false, true);
+                (is_in_step, is_held) = (false, true);
             }
-            for foreseen in foresee(env, &workspace.root, &file) {
-                is_quiet = false;
-                is_held |= foreseen.rule == SyncRule::Hold;
-                print(ui, &foreseen);
+            for (what, record) in foresee(&now, &workspace.root, &file) {
+                is_in_step = false;
+                is_held |= record.rule == SyncRule::Hold;
+                print(ui, &what, &record);
             }
         }
     }
-    if is_quiet {
+    if is_in_step {
         ui.note("everything is in step");
     }
     Ok(if is_held { Exit::No } else { Exit::Done })
 }
 
-fn late_text<'a>(env: &Env, root: &'a Path, path: &'a RelPath, rule: SyncRule) -> Foreseen<'a> {
-    let what = "would bring back what a program wrote late to".into();
-    let (time, workspace) = (time::render(env.now), WorkspaceKeys::of(root.to_string_lossy()));
-    Foreseen { time, workspace, path, rule, from: None, to: None, what }
-}
-
-fn print(ui: &Ui, foreseen: &Foreseen<'_>) {
+fn print(ui: &Ui, what: &str, record: &LogRecord) {
     if ui.is_json() {
-        return ui.json(foreseen);
+        return ui.json(&RecordAnswer { record, worktree: &record.workspace });
     }
-    let (path, workspace) = (printable(&foreseen.path.to_string()), printable(foreseen.workspace.path()));
-    ui.line(format!("{} {path} ({workspace})", foreseen.what));
+    ui.line(format!("{what} {} ({})", printable(&record.path.to_string()), printable(&record.workspace)));
 }
 
-/// What a pass would do about a file.
-fn foresee<'a>(env: &Env, root: &'a Path, file: &'a PlannedFile) -> Vec<Foreseen<'a>> {
+/// What a pass would do about a file: in words, and as the log would have it.
+fn foresee(now: &str, root: &Path, file: &PlannedFile) -> Vec<(String, LogRecord)> {
     let seen = &file.seen;
     let (here, overlay) = (seen.here.as_ref().map(|file| file.sha256), seen.overlay.as_ref().map(|file| file.sha256));
-    let foreseen = |rule, what: String, from, to: Option<&[u8]>| {
-        let (time, workspace) = (time::render(env.now), WorkspaceKeys::of(root.to_string_lossy()));
-        Foreseen { time, workspace, path: &seen.path, rule, from, to: to.map(Digest::of), what }
-    };
+    let record = |rule| LogRecord { from: here, ..LogRecord::new(now, root, &seen.path, rule) };
     let mut all = match &file.decision.step {
         Step::Write(write) => {
             let (from, to) = match &write.overlay {
                 Some(bytes) => (overlay, Some(bytes)),
                 None => (here, write.here.as_ref()),
             };
-            vec![foreseen(write.rule, format!("would {}", write.rule), from, to.map(Vec::as_slice))]
+            let (to, what) = (to.map(|to| Digest::of(to)), what_changed(seen, write, write.overlay.is_none()));
+            vec![(format!("would {}", write.rule), LogRecord { from, to, what, ..record(write.rule) })]
         }
-        Step::Ask(_) => vec![foreseen(SyncRule::Command, "would ask the merge command about".into(), here, None)],
-        Step::Hold(why, _) => vec![foreseen(SyncRule::Hold, format!("would hold ({why})"), here, None)],
-        Step::Remove => vec![foreseen(SyncRule::Pull, "would remove".into(), here, None)],
+        Step::Ask(_) => vec![("would ask the merge command about".into(), record(SyncRule::Command))],
+        Step::Hold(why, _) => vec![(format!("would hold ({why})"), record(SyncRule::Hold))],
+        Step::Remove => vec![("would remove".into(), record(SyncRule::Pull))],
         _ => Vec::new(),
     };
     if let Some(part) = &file.decision.part {
-        all.push(foreseen(SyncRule::Hold, format!("would hold a part of ({})", part.why), here, None));
+        all.push((format!("would hold a part of ({})", part.why), record(SyncRule::Hold)));
     }
     all
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::hash::Digest;
@@ -21,7 +20,6 @@ use crate::ground::{Ground, Side};
 use crate::manifest::Workspace;
 use crate::merge::{Changes, FileType, changes};
 use crate::refusal::Refusal;
-use crate::settings::OverlayFlags;
 use crate::tool::TOOL;
 
 /// Put a displaced text back, or write it to another file
@@ -50,12 +48,11 @@ struct RestoreAnswer<'a> {
     sha256: Digest,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
-    let (bytes, paths) = find_text(&overlay, &args.id)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
+    let (bytes, paths) = find_text(overlay, &args.id)?;
     let path = match &args.to {
-        Some(to) => restore_to(ui, &overlay, &env.cwd.join(to), &bytes)?,
-        None => put_back(ui, env, &overlay, args, &bytes, &paths)?,
+        Some(to) => restore_to(ui, overlay, &overlay.env.cwd.join(to), &bytes)?,
+        None => put_back(ui, overlay, args, &bytes, &paths)?,
     };
     let path = path.to_string_lossy();
     if ui.is_json() {
@@ -87,14 +84,7 @@ fn restore_to(ui: &Ui, overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<P
 }
 
 /// Puts a text back into the workspace of the current directory, at the one path that it is known to have had.
-fn put_back(
-    ui: &Ui,
-    env: &Env,
-    overlay: &Overlay,
-    args: &Args,
-    bytes: &[u8],
-    paths: &BTreeSet<RelPath>,
-) -> Result<PathBuf> {
+fn put_back(ui: &Ui, overlay: &Overlay, args: &Args, bytes: &[u8], paths: &BTreeSet<RelPath>) -> Result<PathBuf> {
     let top = overlay.repo.require_worktree()?;
     let unknown = |what: &str| Failure::not_found(what.to_owned()).hint("name a file with `--to`");
     let [path] = paths.iter().collect::<Vec<_>>()[..] else {
@@ -105,14 +95,14 @@ fn put_back(
         attached.ok_or_else(|| unknown("this workspace is not attached"))
     };
     // Nobody else has to wait for the answer.
-    let (disk, workspace) = (Disk::open(env, overlay, None)?, find()?);
+    let (disk, workspace) = (Disk::open(overlay, None)?, find()?);
     require_ignored(&disk, &workspace, path)?;
     confirm(ui, &disk, &workspace, path, args, bytes)?;
     let target = workspace.root.join(path.as_path());
     if ui.is_dry() {
         return Ok(target);
     }
-    let disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
+    let disk = Disk::open(overlay, Some(overlay.lock()?))?;
     let mut workspace = find()?;
     disk.sweep(&workspace)?;
     require_ignored(&disk, &workspace, path)?;

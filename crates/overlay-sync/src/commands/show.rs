@@ -3,14 +3,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_text;
-use crate::settings::OverlayFlags;
 
 /// Print a displaced text byte for byte; for a conflict's id the losing side
 ///
@@ -32,9 +30,8 @@ struct ShowAnswer {
     base64: Option<String>,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
-    let (bytes, _) = find_text(&overlay, &args.id)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
+    let (bytes, _) = find_text(overlay, &args.id)?;
     if ui.is_json() {
         let (text, base64) = match String::from_utf8(bytes.clone()) {
             Ok(text) => (Some(text), None),

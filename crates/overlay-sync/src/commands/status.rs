@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::DisplacedFile;
 use shopfloor_core::hash::Digest;
@@ -17,11 +16,10 @@ use crate::apply::late::{self, LateState};
 use crate::apply::planned::{PlannedFile, RunContext, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
-use crate::ground::{Ground, LeftAlone, ReadFile, Side};
+use crate::ground::{LeftAlone, ReadFile, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::rule::{SyncRule, word};
-use crate::settings::OverlayFlags;
 
 /// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree
 /// goes into the file of the main checkout.
@@ -85,49 +83,44 @@ fn late_state(here: Option<LateState>, overlay: Option<LateState>) -> Option<(Fi
         (Some(here), overlay) if overlay.is_none_or(|overlay| here >= overlay) => (here, ""),
         (_, overlay) => (overlay?, "overlay's "),
     };
-    Some(match late {
+    let (state, doing, rest) = match late {
         LateState::Open => {
-            let why = format!(
-                "a program holds the {side}replaced file open; what it writes is synced once it closes the file"
-            );
-            (FileState::Clean, why)
+            (FileState::Clean, "a program holds the", " open; what it writes is synced once it closes the file")
         }
         LateState::Untold => {
-            let why = format!(
-                "the system does not tell who writes to the {side}replaced file, so it is kept for a day and then synced"
-            );
-            (FileState::Degraded, why)
+            let doing = "the system does not tell who writes to the";
+            (FileState::Degraded, doing, ", so it is kept for a day and then synced")
         }
         LateState::Written => {
             let state = if side.is_empty() { FileState::Changed } else { FileState::Pulled };
-            (state, format!("a program wrote to the {side}replaced file; the next sync brings that back"))
+            (state, "a program wrote to the", "; the next sync brings that back")
         }
-    })
+    };
+    Some((state, format!("{doing} {side}replaced file{rest}")))
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    look(ui, env, flags, &args.workspaces, &mut |answer| print(ui, answer))?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
+    for_each_file(ui, overlay, &args.workspaces, &mut |answer| print(ui, answer))?;
     Ok(Exit::Done)
 }
 
-/// Calls `tell` with the state of every file in these workspaces, or in all.
-pub fn look(
+/// Calls `each` with the state of every file in these workspaces, or in all.
+pub fn for_each_file(
     ui: &Ui,
-    env: &Env,
-    flags: &OverlayFlags,
+    overlay: &Overlay,
     workspaces: &WorkspaceArgs,
-    tell: &mut dyn FnMut(&StatusAnswer<'_>),
+    each: &mut dyn FnMut(&StatusAnswer<'_>),
 ) -> Result<()> {
-    let overlay = Overlay::find(ui, env, flags)?;
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
         return Ok(());
     }
     overlay.require()?;
-    let disk = Disk::open(env, &overlay, None)?;
-    let (context, managed) = (RunContext::read(&disk)?, disk.overlay()?);
+    let disk = Disk::open(overlay, None)?;
+    let context = RunContext::read(&disk)?;
+    let managed = &context.overlay;
     let (polled, in_overlay) = (overlay.polled()?, disk.displaced(Side::Overlay)?);
-    let workspaces = overlay.workspaces(&workspaces.read(ui, env)?)?;
+    let workspaces = overlay.workspaces(&workspaces.read(ui, &overlay.env)?)?;
     if workspaces.is_empty() {
         ui.note("nothing is attached; run `overlay-sync attach`");
     }
@@ -146,19 +139,19 @@ pub fn look(
             for (path, base) in &workspace.files {
                 let why = "the workspace is not there".into();
                 let answer = StatusAnswer::of(&workspace, path, FileState::Unreachable, why);
-                tell(&StatusAnswer { base: Some(base.sha256), ..answer });
+                each(&StatusAnswer { base: Some(base.sha256), ..answer });
             }
             continue;
         }
         let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
-        for file in plan_files(&disk, &overlay.settings, &context, &managed, &workspace, Scope::All)? {
-            tell(&answer(&workspace, &file, &polled, &late));
+        for file in plan_files(&disk, &overlay.settings, &context, &workspace, Scope::All)? {
+            each(&answer(&workspace, &file, &polled, &late));
         }
         for path in disk.declared_files(&workspace)?.large.iter().filter(|path| !managed.contains_key(*path)) {
             let max = overlay.settings.paths_max;
             let why =
                 format!("it has more than {max} bytes (`paths_max_bytes`); `overlay-sync add` takes it all the same");
-            tell(&StatusAnswer::of(&workspace, path, FileState::TooLarge, why));
+            each(&StatusAnswer::of(&workspace, path, FileState::TooLarge, why));
         }
     }
     Ok(())

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::Found;
 use shopfloor_core::path::RelPath;
@@ -11,13 +10,10 @@ use shopfloor_core::ui::Ui;
 use super::preview::preview;
 use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
-use crate::apply::report::{exit, print};
-use crate::apply::sync::sync;
 use crate::facts::fingerprint::Fingerprint;
 use crate::facts::overlay::Overlay;
 use crate::ground::Ground;
 use crate::manifest::Workspace;
-use crate::settings::OverlayFlags;
 
 /// Sync the overlay and all attached workspaces: 0 all in step, 1 something is held or conflicted
 #[derive(clap::Args, Debug)]
@@ -30,43 +26,40 @@ pub struct Args {
     restore: Vec<PathBuf>,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    // A dry run leaves no file behind.
-    let find = if ui.is_dry() { Overlay::find } else { Overlay::find_again };
-    let overlay = find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
         return Ok(Exit::Done);
     }
     overlay.require()?;
     if ui.is_dry() {
-        let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
-        return preview(ui, env, &overlay, &workspaces);
+        let workspaces = overlay.workspaces(&args.workspaces.read(ui, &overlay.env)?)?;
+        return preview(ui, overlay, &workspaces);
     }
     let lock = overlay.lock()?;
-    let paths = args.workspaces.read(ui, env)?;
+    let paths = args.workspaces.read(ui, &overlay.env)?;
     let is_whole = paths.is_empty() && args.restore.is_empty();
     // What cannot be looked at is reported when it is synced.
-    if is_whole && Fingerprint::load(env, &overlay).is_same().unwrap_or(false) {
+    if is_whole && Fingerprint::load(overlay).is_same().unwrap_or(false) {
         ui.nothing_to_do();
         return Ok(Exit::Done);
     }
     let mut workspaces = overlay.workspaces(&paths)?;
-    let mut disk = Disk::open(env, &overlay, Some(lock))?;
+    let mut disk = Disk::open(overlay, Some(lock))?;
     if !args.restore.is_empty() {
-        let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, env)?;
+        let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, &overlay.env)?;
         let restored = overlay.workspaces(&paths)?;
         restore(&disk, &mut workspaces, restored)?;
     }
     let outcome = {
         let _spinner = ui.spinner(&format!("syncing {} workspaces", workspaces.len()));
-        sync(env, &overlay, &mut disk, &mut workspaces)?
+        disk.sync_workspaces(&mut workspaces)?
     };
-    print(ui, &outcome);
-    if outcome.events.is_empty() && exit(&outcome) == Exit::Done {
+    outcome.print(ui);
+    if outcome.events.is_empty() && outcome.exit() == Exit::Done {
         ui.nothing_to_do();
     }
-    Ok(exit(&outcome))
+    Ok(outcome.exit())
 }
 
 /// Makes the sync fill the files that are gone from these workspaces. Files that are there keep their base, so that

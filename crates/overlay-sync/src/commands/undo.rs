@@ -1,7 +1,6 @@
 //! `undo`: one change of the log is taken back, and nothing else.
 
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
@@ -10,13 +9,11 @@ use shopfloor_core::ui::Ui;
 use crate::apply::change::{OverlayChange, change};
 use crate::apply::disk::Disk;
 use crate::apply::edits;
-use crate::apply::report::exit_for;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_change;
 use crate::ground::Ground;
 use crate::merge::{Changes, FileType, MergeInput, Rule, by_rule, changes};
 use crate::refusal::Refusal;
-use crate::settings::OverlayFlags;
 use crate::store::LogRecord;
 
 /// Take back what one change did, in the overlay and in all workspaces
@@ -38,11 +35,10 @@ struct UndoAnswer<'a> {
     what: &'a Changes,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let mut id = String::new();
-    let (change, outcome) = change(ui, env, &overlay, |disk| {
-        let record = find_change(&overlay, &args.id)?;
+    let (change, outcome) = change(ui, overlay, |disk| {
+        let record = find_change(overlay, &args.id)?;
         let before = edits::require_in_overlay(disk, &record.path)?;
         let after = without(disk, &record, &before.bytes)?;
         id = record.id();
@@ -56,7 +52,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         (false, None) => ui.line(format!("would undo {line}")),
         (false, Some(_)) => ui.line(format!("undid {line}")),
     }
-    Ok(outcome.map_or(Exit::Done, |outcome| exit_for(&outcome, path)))
+    Ok(outcome.map_or(Exit::Done, |outcome| outcome.exit_for(path)))
 }
 
 /// The overlay's text with the version from before a change put back, and what was changed since. Exit 1 if there is

@@ -1,18 +1,15 @@
 //! `accept` and `reject`: a person's word on a text that waits.
 
 use serde::Serialize;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::report::{exit_for, print};
 use crate::apply::verdict::{Verdict, carry_out};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_waiting;
 use crate::manifest::Workspace;
-use crate::settings::OverlayFlags;
 
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -27,25 +24,23 @@ struct VerdictAnswer<'a> {
     accepted: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args, verdict: Verdict) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args, verdict: Verdict) -> Result<Exit> {
     overlay.require()?;
     let mut waiting = find_waiting(&Workspace::load_all(&overlay.store.workspaces())?, &args.id)?;
     let mut exit = Exit::Done;
     if !ui.is_dry() {
-        let (outcome, decided) = carry_out(ui, env, &overlay, &args.id, verdict)?;
-        print(ui, &outcome);
-        (exit, waiting) = (exit_for(&outcome, &decided.path), decided);
+        let (outcome, decided) = carry_out(ui, overlay, &args.id, verdict)?;
+        outcome.print(ui);
+        (exit, waiting) = (outcome.exit_for(&decided.path), decided);
     }
-    let path = printable(&waiting.path.to_string());
-    match (ui.is_json(), ui.is_dry(), verdict) {
-        (true, ..) => {
-            ui.json(&VerdictAnswer { id: &waiting.id, path: &waiting.path, accepted: verdict == Verdict::Accept });
-        }
-        (_, true, Verdict::Accept) => ui.line(format!("would accept {path}: {}", printable(&waiting.why()))),
-        (_, true, Verdict::Reject) => ui.line(format!("would reject {path}: {}", printable(&waiting.why()))),
-        (_, false, Verdict::Accept) => ui.line(format!("accepted {path}")),
-        (_, false, Verdict::Reject) => ui.line(format!("rejected {path}")),
+    let is_accepted = verdict == Verdict::Accept;
+    let (path, verb) = (printable(&waiting.path.to_string()), if is_accepted { "accept" } else { "reject" });
+    if ui.is_json() {
+        ui.json(&VerdictAnswer { id: &waiting.id, path: &waiting.path, accepted: is_accepted });
+    } else if ui.is_dry() {
+        ui.line(format!("would {verb} {path}: {}", printable(&waiting.why())));
+    } else {
+        ui.line(format!("{verb}ed {path}"));
     }
     Ok(exit)
 }

@@ -1,26 +1,21 @@
 //! `watch`: syncs whenever something changes, until it is told to end.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
 use crate::apply::disk::Disk;
-use crate::apply::report::print;
-use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::manifest::Workspace;
 use crate::refusal::Refusal;
-use crate::settings::OverlayFlags;
 use crate::store::RESERVED;
-use crate::watch::{Debounce, WakeReason, WatchedDirs, is_change, removed};
+use crate::watch::{Debounce, WakeReason, WatchedDirs, listen};
 
 /// A scan this often finds changes whose events were lost.
 const SAFETY: Duration = Duration::from_secs(60);
@@ -31,38 +26,23 @@ const RETRY: Duration = Duration::from_secs(10);
 /// Directories that cannot be watched are scanned this often.
 const POLL: Duration = Duration::from_secs(2);
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+pub fn run(ui: &Ui, overlay: &Overlay) -> Result<Exit> {
     if !overlay.settings.enabled {
         ui.note("`enabled` is false, so there is nothing to watch");
         return Ok(Exit::Done);
     }
     if ui.is_dry() {
         overlay.require()?;
-        return preview(ui, env, &overlay, &overlay.workspaces(&[])?);
+        return preview(ui, overlay, &overlay.workspaces(&[])?);
     }
     drop(overlay.create()?);
-    let _lock = only_one(&overlay)?;
-    let (watched, wakes) = listen()?;
+    let _lock = only_one(overlay)?;
+    let (watcher, wakes) = listen()?;
     // The directories that an earlier watch had to poll may be watched by this one.
     overlay.store.save_polled(&[])?;
     // A state that is damaged or cannot be read ends the watch before it begins.
     overlay.workspaces(&[])?;
-    WatchRun { ui, env, overlay: &overlay, watched, reported: Reported::default() }.run(&wakes)
-}
-
-/// A watcher without directories yet, and the reasons to wake up as they come.
-fn listen() -> Result<(WatchedDirs, Receiver<WakeReason>)> {
-    let (send, wakes) = mpsc::channel();
-    let signals = send.clone();
-    proc::handle_signals(move |signal| signals.send(WakeReason::Signal(signal)).is_ok());
-    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        if is_change(&event) {
-            let _ = send.send(WakeReason::Change { at: Instant::now(), gone: removed(&event) });
-        }
-    });
-    let watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
-    Ok((WatchedDirs::new(watcher), wakes))
+    WatchRun { ui, overlay, watched: WatchedDirs::new(watcher), reported: Vec::new(), has_failed: false }.run(&wakes)
 }
 
 /// The lock that a watch holds for life; when another one holds it, exit 75 at once with that one's process id.
@@ -79,19 +59,13 @@ fn only_one(overlay: &Overlay) -> Result<Lock> {
     Ok(lock)
 }
 
-/// What the last sync reported as open. It is not reported again until it changes.
-#[derive(Default)]
-struct Reported {
-    open: Vec<String>,
-    has_failed: bool,
-}
-
 struct WatchRun<'a> {
     ui: &'a Ui,
-    env: &'a Env,
     overlay: &'a Overlay,
     watched: WatchedDirs,
-    reported: Reported,
+    /// What the last sync reported as open. It is not reported again until it changes.
+    reported: Vec<String>,
+    has_failed: bool,
 }
 
 impl WatchRun<'_> {
@@ -147,7 +121,7 @@ impl WatchRun<'_> {
 
     /// How long to wait for the next scan when nothing changes.
     fn idle_time(&self) -> Duration {
-        match (self.watched.degraded.is_some(), self.reported.has_failed) {
+        match (self.watched.degraded.is_some(), self.has_failed) {
             (true, _) => POLL,
             (_, true) => RETRY,
             _ => SAFETY,
@@ -156,29 +130,29 @@ impl WatchRun<'_> {
 
     /// Syncs once. A failure is reported once and tried again later.
     fn scan(&mut self) {
-        let env = self.env.later();
+        let overlay = Overlay { env: self.overlay.env.later(), ..self.overlay.clone() };
         let scanned = || {
-            let mut disk = Disk::open(&env, self.overlay, Some(self.overlay.lock()?))?;
-            let mut workspaces = self.overlay.workspaces(&[])?;
-            sync(&env, self.overlay, &mut disk, &mut workspaces)
+            let mut disk = Disk::open(&overlay, Some(overlay.lock()?))?;
+            let mut workspaces = overlay.workspaces(&[])?;
+            disk.sync_workspaces(&mut workspaces)
         };
         match scanned() {
             Ok(mut outcome) => {
-                self.reported.has_failed = !outcome.failures.is_empty();
-                if outcome.open == self.reported.open {
+                self.has_failed = !outcome.failures.is_empty();
+                if outcome.open == self.reported {
                     outcome.open.clear();
                     outcome.failures.clear();
                 } else {
-                    self.reported.open.clone_from(&outcome.open);
+                    self.reported.clone_from(&outcome.open);
                 }
-                print(self.ui, &outcome);
+                outcome.print(self.ui);
             }
             Err(failure) => {
-                self.reported.has_failed = true;
+                self.has_failed = true;
                 let open = vec![failure.to_string()];
-                if open != self.reported.open {
+                if open != self.reported {
                     self.ui.warn(&failure);
-                    self.reported.open = open;
+                    self.reported = open;
                 }
             }
         }

@@ -24,7 +24,7 @@ struct MembershipAnswer<'a> {
 }
 
 /// Says that a workspace was attached or detached, or would be.
-pub fn tell(ui: &Ui, workspace: &Workspace, is_attached: bool) {
+pub fn print_membership(ui: &Ui, workspace: &Workspace, is_attached: bool) {
     let (root, is_done) = (workspace.root.to_string_lossy(), Some(!ui.is_dry()));
     if ui.is_json() {
         let [attached, detached] = if is_attached { [is_done, None] } else { [None, is_done] };

@@ -29,12 +29,12 @@ pub type OverlayStats = BTreeMap<RelPath, Option<Stat>>;
 struct SavedFingerprint {
     v: u32,
     #[serde(default)]
-    workspaces: BTreeMap<Digest, QuietWorkspace>,
+    workspaces: BTreeMap<Digest, KnownWorkspace>,
 }
 
 /// What is known of a workspace.
 #[derive(Default, Serialize, Deserialize)]
-struct QuietWorkspace {
+struct KnownWorkspace {
     root: PathBuf,
     git_dir: PathBuf,
     /// All but its files, if there was nothing at all to do: that it is at its place, its manifest, and that no displaced
@@ -46,10 +46,9 @@ struct QuietWorkspace {
     files: BTreeMap<RelPath, u64>,
 }
 
-/// What earlier runs found quiet, and what this one finds so. Every description is from before a closer look, and counts
-/// only if a later change would show in it.
+/// What earlier runs found in step, and what this one finds so. Every description is from before a closer look, and
+/// counts only if a later change would show in it.
 pub struct Fingerprint<'a> {
-    env: &'a Env,
     overlay: &'a Overlay,
     /// Under other settings the same files may have something to do.
     settings: u64,
@@ -60,19 +59,19 @@ pub struct Fingerprint<'a> {
 
 impl<'a> Fingerprint<'a> {
     /// Loads it; one that cannot be read knows nothing.
-    pub fn load(env: &'a Env, overlay: &'a Overlay) -> Fingerprint<'a> {
+    pub fn load(overlay: &'a Overlay) -> Fingerprint<'a> {
         let bytes = fs::read_no_follow(&path(overlay)).ok().flatten().unwrap_or_default();
         let saved = serde_json::from_slice(&bytes).ok().filter(|saved: &SavedFingerprint| saved.v == VERSION);
         let saved = SavedFingerprint { v: VERSION, ..saved.unwrap_or_default() };
         let settings = hash(&format!("{:?}", overlay.settings));
-        Fingerprint { env, overlay, settings, saved, places: HashMap::new(), files: HashMap::new() }
+        Fingerprint { overlay, settings, saved, places: HashMap::new(), files: HashMap::new() }
     }
 
     /// Saves it for the next run. Best effort.
     pub fn save(&mut self) {
         let path = path(self.overlay);
         let attached = fs::list(&self.overlay.store.workspaces()).unwrap_or_default();
-        self.saved.workspaces.retain(|id, _| attached.contains(&OsString::from(manifest_name(id))));
+        self.saved.workspaces.retain(|id, _| attached.contains(&OsString::from(Workspace::file_name(id))));
         if let (Some(dir), Ok(bytes)) = (path.parent(), serde_json::to_vec(&self.saved))
             && fs::read_no_follow(&path).ok().flatten().as_ref() != Some(&bytes)
         {
@@ -85,78 +84,78 @@ impl<'a> Fingerprint<'a> {
         let store = &self.overlay.store;
         let has_work = !store.announced()?.is_empty()
             || !store.intents()?.is_empty()
-            || store.is_collection_due(self.env)
+            || store.is_collection_due(&self.overlay.env)
             || !self.overlay.declared()?.is_empty()
             || !DisplacedFile::list(&store.staging())?.is_empty();
         let Some(root) = self.overlay.root()?.filter(|_| !has_work) else { return Ok(false) };
         let listing = root.files(&[RESERVED])?;
-        let names: Vec<OsString> = self.saved.workspaces.keys().map(|id| manifest_name(id).into()).collect();
+        let names: Vec<OsString> = self.saved.workspaces.keys().map(|id| Workspace::file_name(id).into()).collect();
         if !listing.odd.is_empty() || listing.files.is_empty() || fs::list(&store.workspaces())? != names {
             return Ok(false);
         }
         let stats = root.stats(listing.files.iter())?;
         let overlay: OverlayStats = listing.files.into_iter().zip(stats).collect();
         let known: Vec<_> = self.saved.workspaces.iter().collect();
-        let is_same = |(id, quiet): &(&Digest, &QuietWorkspace)| -> Result<bool> {
-            let place = self.place_of(id, &quiet.root, &quiet.git_dir);
-            let here = Root::open(&quiet.root)?.stats(overlay.keys())?;
+        let is_same = |(id, earlier): &(&Digest, &KnownWorkspace)| -> Result<bool> {
+            let place = self.place_of(id, &earlier.root, &earlier.git_dir);
+            let here = Root::open(&earlier.root)?.stats(overlay.keys())?;
             let mut files = overlay.iter().zip(here);
             let is_same = |((path, overlay), here): ((&RelPath, &Option<Stat>), Option<Stat>)| {
-                here.zip(*overlay).is_some_and(|sides| quiet.files.get(path) == Some(&self.file(sides)))
+                here.zip(*overlay).is_some_and(|sides| earlier.files.get(path) == Some(&self.file(sides)))
             };
             // A file that is gone from the overlay is still in the fingerprint.
-            let has_all = quiet.files.len() == overlay.len();
-            Ok(place.is_some() && place == quiet.place && has_all && files.all(is_same))
+            let has_all = earlier.files.len() == overlay.len();
+            Ok(place.is_some() && place == earlier.place && has_all && files.all(is_same))
         };
         let same = proc::map_parallel(&known, is_same).into_iter().collect::<Result<Vec<bool>>>()?;
         Ok(same.into_iter().all(|is_same| is_same))
     }
 
     /// The files of a workspace that may have changed on a side. `root` is the workspace.
-    pub fn news(&mut self, workspace: &Workspace, root: &Root, overlay: &OverlayStats) -> Result<Vec<RelPath>> {
+    pub fn changed(&mut self, workspace: &Workspace, root: &Root, overlay: &OverlayStats) -> Result<Vec<RelPath>> {
         let Workspace { id, root: at, git_dir, files, .. } = workspace;
         if !self.places.contains_key(id) {
             self.places.insert(*id, self.place_of(id, at, git_dir));
         }
-        let mut news = Vec::new();
+        let mut changed = Vec::new();
         for (path, here) in files.keys().zip(root.stats(files.keys())?) {
             let sides = here.zip(overlay.get(path).copied().flatten());
-            let print = sides.map(|sides| self.file(sides));
-            let known = self.saved.workspaces.get(id).and_then(|quiet| quiet.files.get(path));
-            if print.is_some() && known == print.as_ref() {
+            let fingerprint = sides.map(|sides| self.file(sides));
+            let known = self.saved.workspaces.get(id).and_then(|earlier| earlier.files.get(path));
+            if fingerprint.is_some() && known == fingerprint.as_ref() {
                 continue;
             }
-            news.push(path.clone());
+            changed.push(path.clone());
             let is_settled =
-                |(here, overlay): &(Stat, Stat)| [here, overlay].iter().all(|s| s.is_settled(self.env.now));
-            if let Some(print) = print.filter(|_| sides.as_ref().is_some_and(is_settled)) {
-                self.files.insert((*id, path.clone()), print);
+                |(here, overlay): &(Stat, Stat)| [here, overlay].iter().all(|s| s.is_settled(self.overlay.env.now));
+            if let Some(fingerprint) = fingerprint.filter(|_| sides.as_ref().is_some_and(is_settled)) {
+                self.files.insert((*id, path.clone()), fingerprint);
             }
         }
-        Ok(news)
+        Ok(changed)
     }
 
     /// Records that there is nothing to do about a file.
-    pub fn is_quiet_now(&mut self, workspace: &Workspace, path: &RelPath) {
-        if let Some(print) = self.files.remove(&(workspace.id, path.clone())) {
-            self.of(workspace).files.insert(path.clone(), print);
+    pub fn note_in_step(&mut self, workspace: &Workspace, path: &RelPath) {
+        if let Some(fingerprint) = self.files.remove(&(workspace.id, path.clone())) {
+            self.of(workspace).files.insert(path.clone(), fingerprint);
         }
     }
 
     /// Records that there was nothing at all to do in these workspaces.
-    pub fn all_are_quiet(&mut self, workspaces: &[Workspace]) {
+    pub fn note_all_in_step(&mut self, workspaces: &[Workspace]) {
         for workspace in workspaces {
             let place = self.places.get(&workspace.id).copied().flatten().filter(|_| is_clear(workspace));
-            let quiet = self.of(workspace);
-            quiet.place = place;
-            quiet.files.retain(|path, _| workspace.files.contains_key(path));
+            let earlier = self.of(workspace);
+            earlier.place = place;
+            earlier.files.retain(|path, _| workspace.files.contains_key(path));
         }
     }
 
     /// The fingerprint of everything by which git decides whether it ignores or tracks these files in a workspace, with
     /// its file of patterns for all worktrees. `None` where the worktree has a configuration of its own.
     pub fn git(&self, workspace: &Workspace, excludes: Option<&Path>, files: &BTreeSet<RelPath>) -> Option<u64> {
-        let (env, git_dir, common_dir) = (self.env, &workspace.git_dir, workspace.common_dir());
+        let (env, git_dir, common_dir) = (&self.overlay.env, &workspace.git_dir, workspace.common_dir());
         if git_dir.join("config.worktree").exists() {
             return None;
         }
@@ -177,18 +176,18 @@ impl<'a> Fingerprint<'a> {
 
     /// Whether git ignored all files of the overlay and tracked none when this was its fingerprint.
     pub fn knows_git(&self, workspace: &Workspace, git: Option<u64>) -> bool {
-        git.is_some() && self.saved.workspaces.get(&workspace.id).is_some_and(|quiet| quiet.git == git)
+        git.is_some() && self.saved.workspaces.get(&workspace.id).is_some_and(|earlier| earlier.git == git)
     }
 
     pub fn set_git(&mut self, workspace: &Workspace, git: Option<u64>) {
         self.of(workspace).git = git;
     }
 
-    fn of(&mut self, workspace: &Workspace) -> &mut QuietWorkspace {
-        let quiet = self.saved.workspaces.entry(workspace.id).or_default();
-        quiet.root.clone_from(&workspace.root);
-        quiet.git_dir.clone_from(&workspace.git_dir);
-        quiet
+    fn of(&mut self, workspace: &Workspace) -> &mut KnownWorkspace {
+        let earlier = self.saved.workspaces.entry(workspace.id).or_default();
+        earlier.root.clone_from(&workspace.root);
+        earlier.git_dir.clone_from(&workspace.git_dir);
+        earlier
     }
 
     fn file(&self, (here, overlay): (Stat, Stat)) -> u64 {
@@ -199,21 +198,17 @@ impl<'a> Fingerprint<'a> {
     }
 
     fn place_of(&self, id: &Digest, root: &Path, git_dir: &Path) -> Option<u64> {
-        let manifest = self.overlay.store.workspaces().join(manifest_name(id));
+        let manifest = self.overlay.store.workspaces().join(Workspace::file_name(id));
         let marks = [manifest, Workspace::mark_in(git_dir), root.join(".git")];
-        let marks = settled(self.env, &marks)?.into_iter().collect::<Option<Vec<Stat>>>()?;
+        let marks = settled(&self.overlay.env, &marks)?.into_iter().collect::<Option<Vec<Stat>>>()?;
         // A workspace without changes may never have had one.
-        let staging = settled(self.env, &[Workspace::staging_in(git_dir)])?;
+        let staging = settled(&self.overlay.env, &[Workspace::staging_in(git_dir)])?;
         Some(hash(&(self.settings, marks, staging)))
     }
 }
 
 fn path(overlay: &Overlay) -> PathBuf {
     overlay.repo.home.common_dir.join("shopfloor").join(TOOL).join("rest.json")
-}
-
-fn manifest_name(id: &Digest) -> String {
-    format!("{id}.json")
 }
 
 fn hash(what: &impl Hash) -> u64 {

@@ -80,20 +80,20 @@ impl<'a> GitAnswers<'a> {
         let answers = {
             let (fingerprint, overlay) = (&*fingerprint.borrow(), self.overlay);
             proc::map_parallel(&asked, |workspace| {
-                let print = fingerprint.git(workspace, excludes, files);
-                if fingerprint.knows_git(workspace, print) {
-                    return Ok((BTreeMap::new(), print));
+                let before = fingerprint.git(workspace, excludes, files);
+                if fingerprint.knows_git(workspace, before) {
+                    return Ok((BTreeMap::new(), before));
                 }
                 let left_alone = ask(overlay, workspace, files)?;
                 // Computed again after git looked: a change in between must not count as known.
-                let is_whole = left_alone.is_empty() && fingerprint.git(workspace, excludes, files) == print;
-                Ok((left_alone, print.filter(|_| is_whole)))
+                let is_whole = left_alone.is_empty() && fingerprint.git(workspace, excludes, files) == before;
+                Ok((left_alone, before.filter(|_| is_whole)))
             })
         };
         for (workspace, answer) in asked.into_iter().zip(answers) {
             match answer {
-                Ok((left_alone, print)) => {
-                    fingerprint.borrow_mut().set_git(workspace, print);
+                Ok((left_alone, before)) => {
+                    fingerprint.borrow_mut().set_git(workspace, before);
                     self.answers.borrow_mut().insert(workspace.id, left_alone);
                 }
                 Err(failure) if workspace.id == first.id => return Err(failure),

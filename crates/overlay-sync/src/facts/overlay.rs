@@ -20,7 +20,9 @@ use crate::store::{OverlayStore, RESERVED};
 use crate::tool::TOOL;
 
 /// The overlay of the current repository.
+#[derive(Clone, Debug)]
 pub struct Overlay {
+    pub env: Env,
     pub git: Git,
     pub repo: Repo,
     pub dir: PathBuf,
@@ -42,6 +44,10 @@ impl Overlay {
 
     /// The same for a command that mostly finds nothing to do: git is asked only if its answer may have changed.
     pub fn find_again(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Overlay> {
+        if ui.is_dry() {
+            // A dry run leaves no file behind.
+            return Overlay::find(ui, env, flags);
+        }
         let mut git = Git::find(env)?;
         let repo = git.discover_again(&format!("{TOOL}/repository"))?;
         Overlay::of(ui, env, flags, git, repo)
@@ -66,14 +72,13 @@ impl Overlay {
         let store = OverlayStore::in_overlay(&dir);
         fs::refuse_link(&dir.join(RESERVED))?;
         store.check_owner(&repo.home.common_dir)?;
-        Ok(Overlay { git, repo, dir, store, settings })
+        Ok(Overlay { env: env.clone(), git, repo, dir, store, settings })
     }
 
     /// The directories that a running watch polls.
     pub fn polled(&self) -> Result<Vec<PathBuf>> {
-        let polled = self.store.polled()?;
-        let is_watched = || Ok::<_, Failure>(Lock::try_take(&self.store.watch_lock_path())?.is_none());
-        Ok(if polled.is_empty() || !is_watched()? { Vec::new() } else { polled })
+        let is_watched = Lock::is_held(&self.store.watch_lock_path())?;
+        Ok(if is_watched { self.store.polled() } else { Vec::new() })
     }
 
     /// Takes the lock under which everything in the overlay is read and written. Exit 1 when the overlay is gone,
@@ -91,19 +96,23 @@ impl Overlay {
     /// Exit 1 when the overlay does not exist, or existed and is an empty directory now (a disk that is not mounted,
     /// for example). That is an accident and must not delete every workspace's files.
     pub fn require(&self) -> Result<()> {
-        let is_known = || Workspace::is_any_of(&self.repo.common_dir, &self.dir);
-        if !self.dir.is_dir() {
-            let none = || Failure::not_found("there is no overlay yet").hint("`overlay-sync add FILE` makes one");
-            return Err(if is_known() { self.gone("is not there") } else { none() });
+        match self.lost() {
+            Some(lost) => Err(lost),
+            None if self.dir.is_dir() => Ok(()),
+            None => Err(Failure::not_found("there is no overlay yet").hint("`overlay-sync add FILE` makes one")),
         }
-        if !self.store.is_claimed() && is_known() { Err(self.gone("has lost its state")) } else { Ok(()) }
+    }
+
+    /// The failure if worktrees are attached to the overlay, and it or its state is gone.
+    fn lost(&self) -> Option<Failure> {
+        let is_lost = !self.store.is_claimed() && Workspace::is_any_of(&self.repo.common_dir, &self.dir);
+        is_lost.then(|| self.gone(if self.dir.is_dir() { "has lost its state" } else { "is not there" }))
     }
 
     /// Creates the overlay if it has never existed, and locks it.
     pub fn create(&self) -> Result<Lock> {
-        let what = if self.dir.is_dir() { "has lost its state" } else { "is not there" };
-        if !self.store.is_claimed() && Workspace::is_any_of(&self.repo.common_dir, &self.dir) {
-            return Err(self.gone(what).hint(
+        if let Some(lost) = self.lost() {
+            return Err(lost.hint(
                 "or start again: remove `shopfloor/overlay-sync` from the git directories of the repository's worktrees",
             ));
         }
@@ -152,13 +161,11 @@ impl Overlay {
 /// A path with its links resolved, as far as it exists.
 fn real(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
-    found.map_or_else(
-        || path.to_path_buf(),
-        |(part, real)| {
-            let below = path.strip_prefix(part).unwrap_or(Path::new(""));
-            if below.as_os_str().is_empty() { real } else { real.join(below) }
-        },
-    )
+    let Some((part, real)) = found else { return path.to_path_buf() };
+    match path.strip_prefix(part) {
+        Ok(below) if !below.as_os_str().is_empty() => real.join(below),
+        _ => real,
+    }
 }
 
 /// `$XDG_DATA_HOME/shopfloor/overlays/<name of the main checkout's directory>`.
@@ -173,7 +180,7 @@ fn default_dir(env: &Env, repo: &Repo) -> Result<PathBuf> {
 
 /// The worktrees that contain these paths, each with its private git directory. Runs two git processes, however many
 /// paths there are. Exit 2 for a path that is in no worktree of this repository.
-pub fn worktrees_at(env: &Env, overlay: &Overlay, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf)>> {
+pub fn worktrees_at(overlay: &Overlay, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf)>> {
     let all = overlay.git.worktrees(&overlay.repo)?;
     let all: Vec<_> = all.into_iter().filter_map(|(root, git)| Some((root.canonicalize().ok()?, git))).collect();
     let find = |path: &PathBuf| {
@@ -182,7 +189,7 @@ pub fn worktrees_at(env: &Env, overlay: &Overlay, paths: &[PathBuf]) -> Result<V
         let around = all.iter().filter(|(root, _)| real.starts_with(root));
         match around.max_by_key(|(root, _)| root.components().count()) {
             Some((root, git_dir)) if real.is_dir() && is_of(root, &real) => Ok((root.clone(), git_dir.clone())),
-            _ => worktree_at(env, overlay, path),
+            _ => worktree_at(overlay, path),
         }
     };
     let mut found: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -201,12 +208,12 @@ fn is_of(root: &Path, path: &Path) -> bool {
 }
 
 /// The same for one path, with git's help: a worker's clone, a repository inside another one, or an error.
-fn worktree_at(env: &Env, overlay: &Overlay, path: &Path) -> Result<(PathBuf, PathBuf)> {
+fn worktree_at(overlay: &Overlay, path: &Path) -> Result<(PathBuf, PathBuf)> {
     if !path.is_dir() {
         return Err(Failure::not_found(format!("there is no directory {}", path.display()))
             .hint("`git worktree list` shows the worktrees"));
     }
-    let there = env.at(path)?;
+    let there = overlay.env.at(path)?;
     let repo = Git::find(&there)?.discover()?;
     let root = repo.require_worktree()?.to_path_buf();
     if repo.home.common_dir != overlay.repo.home.common_dir {

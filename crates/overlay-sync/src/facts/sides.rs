@@ -37,7 +37,7 @@ pub struct SeenFile {
 #[derive(Clone, Copy, Debug)]
 pub enum Scope<'s> {
     /// Those that may have changed.
-    News,
+    Changed,
     /// All of them.
     All,
     /// These.
@@ -48,7 +48,7 @@ impl Scope<'_> {
     /// Whether this file is looked at if it has changed.
     pub fn covers(&self, path: &RelPath) -> bool {
         match self {
-            Scope::News | Scope::All => true,
+            Scope::Changed | Scope::All => true,
             Scope::Only(these) => these.contains(path),
         }
     }
@@ -65,9 +65,9 @@ pub fn paths(
 ) -> Result<BTreeSet<RelPath>> {
     let waits = workspace.deleted.keys().chain(workspace.held.keys());
     let offered = overlay.keys().chain(declared);
-    if matches!(scope, Scope::News) {
+    if matches!(scope, Scope::Changed) {
         let new = offered.filter(|path| !workspace.files.contains_key(path));
-        return Ok(new.chain(waits).cloned().chain(ground.news(workspace)?).collect());
+        return Ok(new.chain(waits).cloned().chain(ground.changed_files(workspace)?).collect());
     }
     let all = offered.chain(waits).chain(workspace.files.keys()).chain(workspace.retired.keys());
     Ok(all.filter(|path| scope.covers(path)).cloned().collect())
@@ -95,41 +95,31 @@ pub fn read(
     if seen.left_alone.is_some() {
         return Ok(seen);
     }
-    let mut read = |side| {
-        ground.read(side, path).map(|lookup| {
-            lookup.unwrap_or_else(|why| {
-                seen.left_alone = Some(why);
-                None
-            })
-        })
-    };
-    let (here, overlay) = (read(Side::Here(workspace))?, read(Side::Overlay)?);
-    if seen.left_alone.is_some() {
-        return Ok(seen);
+    match (ground.read(Side::Here(workspace), path)?, ground.read(Side::Overlay, path)?) {
+        (Ok(here), Ok(overlay)) => (seen.here, seen.overlay) = (here, overlay),
+        (_, Err(why)) | (Err(why), _) => {
+            seen.left_alone = Some(why);
+            return Ok(seen);
+        }
     }
-    if let Some(old) = stale_base(ground, workspace, path, seen.base, here.as_ref(), overlay.as_ref())? {
-        seen.base = Some(old);
-    }
-    seen.policy.mode = [&here, &overlay].into_iter().flatten().fold(0, |mode, file| mode | file.mode);
-    let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
+    seen.base = stale_base(ground, workspace, &seen)?.or(seen.base);
+    seen.policy.mode = [&seen.here, &seen.overlay].into_iter().flatten().fold(0, |mode, file| mode | file.mode);
+    let [here, overlay] = [&seen.here, &seen.overlay].map(|side| side.as_ref().map(|file| file.sha256));
     seen.base_bytes = match seen.base {
-        Some(base) if digest(&overlay) != Some(base) || digest(&here) != Some(base) => ground.content(&base)?,
+        Some(base) if overlay != Some(base) || here != Some(base) => ground.content(&base)?,
         _ => None,
     };
     let is_known = overlay.is_some() || seen.base.is_some();
-    let is_edited = is_known && here.as_ref().is_some_and(|here| Some(here.sha256) != seen.base);
-    if is_edited && digest(&overlay) != digest(&here) {
+    if is_known && here.is_some() && here != seen.base && here != overlay {
         seen.arrivals = arrivals(ground, workspace, path)?;
     }
     let may_be_shown = settings.merge_command.is_some()
-        && [&overlay, &here]
+        && [&seen.overlay, &seen.here]
             .iter()
             .all(|side| side.as_ref().is_some_and(|file| may_be_shown(path, file, seen.policy.is_sent)));
     // The merge command was asked about these very texts before they were held.
-    let was_asked =
-        workspace.held.get(path).is_some_and(|held| (held.here, held.overlay) == (digest(&here), digest(&overlay)));
+    let was_asked = workspace.held.get(path).is_some_and(|held| (held.here, held.overlay) == (here, overlay));
     seen.may_ask = may_be_shown && !was_asked;
-    (seen.overlay, seen.here) = (overlay, here);
     Ok(seen)
 }
 
@@ -151,19 +141,14 @@ fn known_base(workspace: &Workspace, path: &RelPath) -> Option<Digest> {
 
 /// The base from before a file was gone and filled again, where the workspace's text was written from that one: some
 /// program still knows only the old text.
-fn stale_base(
-    ground: &impl Ground,
-    workspace: &Workspace,
-    path: &RelPath,
-    base: Option<Digest>,
-    here: Option<&ReadFile>,
-    overlay: Option<&ReadFile>,
-) -> Result<Option<Digest>> {
-    let (Some(old), Some(filled), Some(here)) = (workspace.refilled.get(path), base, here) else { return Ok(None) };
-    if here.sha256 == filled || overlay.is_some_and(|overlay| overlay.sha256 == here.sha256) {
+fn stale_base(ground: &impl Ground, workspace: &Workspace, seen: &SeenFile) -> Result<Option<Digest>> {
+    let (Some(old), Some(filled), Some(here)) = (workspace.refilled.get(&seen.path), seen.base, &seen.here) else {
+        return Ok(None);
+    };
+    if here.sha256 == filled || seen.overlay.as_ref().is_some_and(|overlay| overlay.sha256 == here.sha256) {
         return Ok(None);
     }
-    let kind = FileType::from_path(path.as_path());
+    let kind = FileType::from_path(seen.path.as_path());
     let is_stale = is_stale(kind, ground.content(old)?, ground.content(&filled)?, &here.bytes);
     Ok(is_stale.then_some(*old))
 }

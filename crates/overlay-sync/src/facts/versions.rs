@@ -73,7 +73,7 @@ impl Version {
 
     fn has(&self, text: &Digest) -> bool {
         match &self.origin {
-            Origin::Decided(record) | Origin::Waiting(_, _, record) => record.refers_to(text),
+            Origin::Decided(record) | Origin::Waiting(_, _, record) => record.texts().any(|other| other == *text),
             Origin::Change(record) => [record.from, record.to].contains(&Some(*text)),
         }
     }

@@ -23,9 +23,9 @@ pub struct Changes {
 impl std::fmt::Display for Changes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let all = [("removes", &self.removes), ("changes", &self.changes), ("adds", &self.adds)];
-        let told = all.iter().filter(|(_, places)| !places.is_empty());
-        let told: Vec<String> = told.map(|(verb, places)| format!("{verb} {}", places.join(", "))).collect();
-        f.write_str(&told.join("; "))
+        let parts = all.iter().filter(|(_, places)| !places.is_empty());
+        let parts: Vec<String> = parts.map(|(verb, places)| format!("{verb} {}", places.join(", "))).collect();
+        f.write_str(&parts.join("; "))
     }
 }
 
@@ -100,9 +100,9 @@ fn count_lines(kind: FileType, before: &[u8], after: &[u8], found: &mut Changes)
         }
     }
     let name = if kind == FileType::JsonLines { "record" } else { "line" };
-    let told = |count: usize| format!("{count} {name}{}", if count == 1 { "" } else { "s" });
-    found.removes.extend((gone > 0).then(|| told(gone)));
-    found.adds.extend((new > 0).then(|| told(new)));
+    let counted = |count: usize| format!("{count} {name}{}", if count == 1 { "" } else { "s" });
+    found.removes.extend((gone > 0).then(|| counted(gone)));
+    found.adds.extend((new > 0).then(|| counted(new)));
     if gone + new == 0 {
         found.changes.push("line endings".to_owned());
     }

@@ -1,6 +1,6 @@
 //! `KEY=value` lines. Variables are identified by their names, other lines by their text.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use indexmap::IndexMap;
 
@@ -65,10 +65,8 @@ fn is_closed(line: &[u8]) -> bool {
 }
 
 /// How often each variable is set.
-fn most_set(bytes: &[u8]) -> BTreeMap<&[u8], usize> {
-    let mut counts = BTreeMap::new();
-    lines::split(bytes).filter_map(variable).for_each(|name| *counts.entry(name).or_default() += 1);
-    counts
+fn most_set(bytes: &[u8]) -> HashMap<&[u8], usize> {
+    lines::counted(lines::split(bytes).filter_map(variable))
 }
 
 pub fn merge(input: &MergeInput<'_>) -> MergedText {

@@ -1,5 +1,8 @@
 //! Text by lines: a three-way merge in which the rule decides regions that both sides changed.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use similar::{Algorithm, DiffOp, MergeResolution, TextMerge, capture_diff_slices};
 
 use super::texts::{MergeConflict, MergeInput, MergedText, Rule};
@@ -21,6 +24,13 @@ pub fn ending(bytes: &[u8]) -> Option<&'static [u8]> {
 pub fn joined<'l>(lines: impl IntoIterator<Item = &'l [u8]>, like: [&[u8]; 2]) -> Vec<u8> {
     let end = like.into_iter().find_map(ending).unwrap_or(b"\n");
     lines.into_iter().flat_map(|line| [line, end].concat()).collect()
+}
+
+/// How often each of these occurs.
+pub fn counted<T: Eq + Hash>(items: impl IntoIterator<Item = T>) -> HashMap<T, usize> {
+    let mut counts = HashMap::new();
+    items.into_iter().for_each(|item| *counts.entry(item).or_default() += 1);
+    counts
 }
 
 /// What becomes of a region that both sides changed differently.

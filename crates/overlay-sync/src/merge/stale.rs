@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use super::comments::Comments;
 use super::file_type::{FileType, is_binary};
 use super::old_view::{Arrival, Freshness, OldView, StalePlace};
-use super::stale_lines;
 use super::tree::{Members, Tree, join};
+use super::{lines, stale_lines};
 
 /// Compares `here`, which was edited, with the base and with what has arrived in the workspace. `is_whole` says whether
 /// the two are whole texts, as those that arrived are.
@@ -155,8 +155,8 @@ fn refresh_items(
     };
     let (mut kept, mut found) = (Vec::new(), Vec::new());
     // An element may occur several times. Of those in the text, the first ones are the base's.
-    let (mut in_text, mut matched): (HashMap<&Tree, usize>, HashMap<&Tree, usize>) = Default::default();
-    now.iter().for_each(|item| *in_text.entry(item).or_default() += 1);
+    let in_text = lines::counted(now);
+    let mut matched: HashMap<&Tree, usize> = HashMap::new();
     for (at, item) in was.iter().enumerate() {
         let count = matched.entry(item).or_default();
         if *count < in_text.get(item).copied().unwrap_or(0) {

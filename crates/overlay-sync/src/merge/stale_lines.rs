@@ -30,7 +30,7 @@ impl<'l> LineChanges<'l> {
         let mut changes = LineChanges { came: vec![Came::Not; base.len()], went: HashMap::new() };
         for (before, after) in arrivals {
             let (before, after): (Vec<_>, Vec<_>) = (lines::split(before).collect(), lines::split(after).collect());
-            let (known, left) = (counted(&before), counted(&after));
+            let (known, left) = (lines::counted(before.iter().copied()), lines::counted(after.iter().copied()));
             for line in known.keys() {
                 *changes.went.entry(line).or_default() += count(&known, line).saturating_sub(count(&left, line));
             }
@@ -64,13 +64,6 @@ impl<'l> LineChanges<'l> {
     }
 }
 
-/// How often each line occurs.
-fn counted<'l>(lines: &[&'l [u8]]) -> HashMap<&'l [u8], usize> {
-    let mut counts = HashMap::new();
-    lines.iter().for_each(|line| *counts.entry(*line).or_default() += 1);
-    counts
-}
-
 fn count(counts: &HashMap<&[u8], usize>, line: &[u8]) -> usize {
     counts.get(line).copied().unwrap_or(0)
 }
@@ -94,12 +87,12 @@ pub fn freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival])
     let mut texts = arrivals.iter().flat_map(|(before, after)| [before.as_slice(), after]).chain([base, here]);
     let is_env = kind == FileType::Env && texts.all(env::is_plain);
     // Lines are compared by what they say, and written as they are spelled.
-    let said = |text: &[u8]| if is_env { env::canonical(text) } else { text.to_vec() };
-    let arrivals: Vec<Arrival> = arrivals.iter().map(|(before, after)| (said(before), said(after))).collect();
-    let (base_said, here_said) = (said(base), said(here));
-    let (was, now): (Vec<_>, Vec<_>) = (lines::split(&base_said).collect(), lines::split(&here_said).collect());
+    let compared = |text: &[u8]| if is_env { env::canonical(text) } else { text.to_vec() };
+    let arrivals: Vec<Arrival> = arrivals.iter().map(|(before, after)| (compared(before), compared(after))).collect();
+    let (base_compared, here_compared) = (compared(base), compared(here));
+    let (was, now): (Vec<_>, Vec<_>) = (lines::split(&base_compared).collect(), lines::split(&here_compared).collect());
     let (was_spelled, now_spelled): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(here).collect());
-    let (in_base, in_here) = (counted(&was), counted(&now));
+    let (in_base, in_here) = (lines::counted(was.iter().copied()), lines::counted(now.iter().copied()));
     let LineChanges { came, went } = LineChanges::of(&was, &arrivals);
     let ops = capture_diff_slices(Algorithm::Myers, &was, &now);
     let is_back =
@@ -137,8 +130,8 @@ pub fn freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival])
         let lacking: Vec<usize> = op.old_range().filter(is_lacking).collect();
         if lacking.iter().any(|at| !is_blank(was[*at])) {
             fresh.extend(lacking.iter().map(|at| was_spelled[*at]));
-            let told = lacking.iter().filter(|at| !is_blank(was[**at]));
-            places.extend(told.map(|at| place(OldView::Lacks, was[*at], *at)));
+            let named = lacking.iter().filter(|at| !is_blank(was[**at]));
+            places.extend(named.map(|at| place(OldView::Lacks, was[*at], *at)));
         }
         places.extend(back.iter().map(|at| place(OldView::BringsBack, now[*at], *at)));
         fresh.extend(new.iter().map(|at| now_spelled[*at]));
@@ -170,13 +163,13 @@ fn brought_back(
 /// A variable that lacks its new value and has its old one again shows a value that was replaced.
 fn reverts(places: &[StalePlace]) -> Vec<StalePlace> {
     let twice = |place: &str| places.iter().filter(|other| other.place == place).count() > 1;
-    let mut told: Vec<StalePlace> = Vec::new();
+    let mut merged: Vec<StalePlace> = Vec::new();
     for found in places {
         let is_reverted = !found.place.starts_with("line ") && twice(&found.place);
         let view = if is_reverted { OldView::Reverts } else { found.view };
-        if !is_reverted || told.iter().all(|known| known.place != found.place) {
-            told.push(StalePlace { view, ..found.clone() });
+        if !is_reverted || merged.iter().all(|known| known.place != found.place) {
+            merged.push(StalePlace { view, ..found.clone() });
         }
     }
-    told
+    merged
 }

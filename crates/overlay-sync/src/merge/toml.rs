@@ -94,12 +94,12 @@ fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
 /// The same for `[[tables]]`.
 fn set_tables(tables: &mut ArrayOfTables, theirs: Option<&ArrayOfTables>, to: &[Tree]) -> Option<()> {
     let ours = tables.clone();
-    let find_table = |tree: &Tree| {
+    let table_of = |tree: &Tree| {
         let theirs = theirs.into_iter().flat_map(|tables| tables.iter());
         ours.iter().chain(theirs).find(|table| table_tree(*table) == *tree).cloned()
     };
-    tables.clear();
-    to.iter().try_for_each(|tree| find_table(tree).map(|table| tables.push(table)))
+    *tables = to.iter().map(table_of).collect::<Option<_>>()?;
+    Some(())
 }
 
 /// Makes an array hold `to` in this order, each element as one of the sides wrote it. Elements that keep their order

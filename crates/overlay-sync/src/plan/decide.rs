@@ -156,7 +156,7 @@ fn merge_both(file: &FileView<'_>, overlay: &[u8], here: &[u8]) -> Step {
             Err(step) => return *step,
         },
     };
-    let SideMerge { bytes, rule, winner, conflicts } = merged;
+    let SideMerge { bytes, rule, conflicts } = merged;
     // Two reasonable edits can leave nothing when they are merged.
     if let (false, Some(why)) = (is_accepted, gate(file, &bytes)) {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
@@ -171,7 +171,6 @@ fn merge_both(file: &FileView<'_>, overlay: &[u8], here: &[u8]) -> Step {
         here: (bytes != here).then(|| bytes.clone()),
         base: if file.policy.is_down { overlay.to_vec() } else { bytes.clone() },
         rule: if is_push { SyncRule::Push } else { rule },
-        winner,
         conflicts,
         grown,
         stale,
@@ -184,7 +183,6 @@ fn merge_both(file: &FileView<'_>, overlay: &[u8], here: &[u8]) -> Step {
 struct SideMerge {
     bytes: Vec<u8>,
     rule: SyncRule,
-    winner: Rule,
     conflicts: Vec<MergeConflict>,
 }
 
@@ -195,7 +193,7 @@ fn resume(file: &FileView<'_>, (base, overlay, side): &QuestionId) -> Option<Sid
     let is_half_done = intent.result == *overlay;
     let is_answered = intent.rule == SyncRule::Command && (intent.base, intent.overlay) == (*base, *overlay);
     let rule = if is_half_done { intent.rule } else { SyncRule::Command };
-    let resumed = SideMerge { bytes: result.to_vec(), rule, winner: Rule::Overlay, conflicts: Vec::new() };
+    let resumed = SideMerge { bytes: result.to_vec(), rule, conflicts: Vec::new() };
     (is_half_done || is_answered).then_some(resumed)
 }
 
@@ -219,11 +217,13 @@ fn merge_sides(
         merge::Grow::All => merge::merge_growing(&input),
         _ => merge::merge(&input),
     };
+    // If the merge took one side as a whole, there are no single entries to ask about.
+    let is_whole = merged.conflicts.iter().any(|conflict| conflict.place == merge::WHOLE);
     match file.command {
         _ if merged.conflicts.is_empty() => {
-            Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::Merge, winner: rule, conflicts: Vec::new() })
+            Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::Merge, conflicts: Vec::new() })
         }
-        Some(refused) if !refused.contains(id) && !is_whole(&merged.conflicts) => Err(Box::new(Step::Ask(Question {
+        Some(refused) if !refused.contains(id) && !is_whole => Err(Box::new(Step::Ask(Question {
             base: base.map(<[u8]>::to_vec),
             overlay: overlay.to_vec(),
             here: side.to_vec(),
@@ -233,17 +233,8 @@ fn merge_sides(
             let places = merged.conflicts.into_iter().map(|conflict| conflict.place).collect();
             Err(Box::new(Step::Dispute(places)))
         }
-        _ => {
-            let is_overlays = merged.conflicts.iter().all(|conflict| conflict.kept == Rule::Overlay);
-            let winner = if is_overlays { Rule::Overlay } else { Rule::Workspace };
-            Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::LastWrite, winner, conflicts: merged.conflicts })
-        }
+        _ => Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::LastWrite, conflicts: merged.conflicts }),
     }
-}
-
-/// Whether the merge took one side as a whole. Then there are no single entries to ask about.
-fn is_whole(conflicts: &[MergeConflict]) -> bool {
-    conflicts.iter().any(|conflict| conflict.place == merge::WHOLE)
 }
 
 /// Why a declared file must not enter the overlay yet: it may be half written, or it runs code.

@@ -88,8 +88,6 @@ pub struct WriteStep {
     /// What both sides hold afterwards.
     pub base: Vec<u8>,
     pub rule: SyncRule,
-    /// Whose side was taken where both sides changed the same thing.
-    pub winner: Rule,
     pub conflicts: Vec<MergeConflict>,
     /// How many entries the workspace had removed and gets back.
     pub grown: usize,
@@ -104,8 +102,8 @@ pub struct WriteStep {
 impl WriteStep {
     /// Writes these texts, and nothing is particular about it.
     pub fn plain(overlay: Option<Vec<u8>>, here: Option<Vec<u8>>, base: Vec<u8>, rule: SyncRule) -> WriteStep {
-        let (winner, conflicts, grown) = (Rule::Overlay, Vec::new(), 0);
-        WriteStep { overlay, here, base, rule, winner, conflicts, grown, stale: None, own: None, intent: None }
+        let (conflicts, grown) = (Vec::new(), 0);
+        WriteStep { overlay, here, base, rule, conflicts, grown, stale: None, own: None, intent: None }
     }
 }
 

@@ -143,7 +143,7 @@ impl Ground for MemoryGround {
         Ok(())
     }
 
-    fn late(&self, side: Side<'_>) -> Result<Vec<LateText>> {
+    fn late_texts(&self, side: Side<'_>) -> Result<Vec<LateText>> {
         let state = self.0.borrow();
         let is_released = |late: &&(Option<Digest>, LateText)| late.0 == whose(side) && !late.1.is_open;
         // What the overlay has given up may be known to workspaces.
@@ -159,7 +159,7 @@ impl Ground for MemoryGround {
         Ok(state.late.iter().filter(is_released).map(|(_, late)| known(late)).collect())
     }
 
-    fn is_taken(&self, late: &LateText) -> Result<()> {
+    fn forget_late_text(&self, late: &LateText) -> Result<()> {
         self.with(|state| state.late.retain(|(_, other)| other.file != late.file))
     }
 
@@ -174,7 +174,7 @@ impl Ground for MemoryGround {
         Ok(BTreeMap::new())
     }
 
-    fn news(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
+    fn changed_files(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
         Ok(workspace.files.keys().cloned().collect())
     }
 
@@ -184,7 +184,7 @@ impl Ground for MemoryGround {
         (Digest::of(bytes) != base).then_some(0)
     }
 
-    fn is_quiet_now(&self, _: &Workspace, _: &RelPath) {}
+    fn note_in_step(&self, _: &Workspace, _: &RelPath) {}
 
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         let mut state = self.0.borrow_mut();
@@ -252,10 +252,6 @@ impl Ground for MemoryGround {
         self.with(|state| drop(state.manifests.insert(workspace.id, workspace.clone())))
     }
 
-    fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>> {
-        Ok(self.0.borrow().manifests.get(&workspace.id).cloned())
-    }
-
     fn record(&self, conflict: &ConflictRecord) -> Result<()> {
         self.with(|state| drop(state.conflicts.insert(conflict.id.clone(), conflict.clone())))
     }
@@ -271,11 +267,11 @@ impl Ground for MemoryGround {
         Ok(self.0.borrow().intents.values().cloned().collect())
     }
 
-    fn intend(&self, intent: &WriteIntent) -> Result<()> {
+    fn save_intent(&self, intent: &WriteIntent) -> Result<()> {
         self.with(|state| drop(state.intents.insert((intent.workspace, intent.path.clone()), intent.clone())))
     }
 
-    fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()> {
+    fn forget_intent(&self, workspace: &Workspace, path: &RelPath) -> Result<()> {
         self.with(|state| drop(state.intents.remove(&(workspace.id, path.clone()))))
     }
 
@@ -294,7 +290,7 @@ impl Ground for MemoryGround {
         Ok(self.0.borrow().announced.clone())
     }
 
-    fn is_done(&self) -> Result<()> {
+    fn forget_announced(&self) -> Result<()> {
         self.with(|state| state.announced.clear())
     }
 

@@ -127,6 +127,19 @@ fn links_are_not_followed_on_either_side() {
 }
 
 #[test]
+fn a_dry_run_names_the_places_that_would_change() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.write(".env", "A=2\nB=1\n");
+    let records = s.app.overlay(&["sync", "-n", "--json"]).exit(0).json_lines();
+    let of = |key: &str| text(&records[0], key);
+    assert_eq!((of("/rule"), of("/changes/0"), of("/adds/0")), ("push", "A", "B"));
+    assert_eq!(s.text(".env"), "A=1\n");
+}
+
+#[test]
 fn a_dry_run_of_any_command_changes_nothing() {
     let w = World::new();
     let s = scene(&w);
