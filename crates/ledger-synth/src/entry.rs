@@ -43,6 +43,15 @@ impl Entry {
         }
     }
 
+    /// What it says, piece by piece.
+    pub fn texts(&self) -> Vec<&str> {
+        match self {
+            Entry::Text { text, .. } | Entry::Item { text, .. } => vec![text],
+            Entry::Pair { key, value, .. } => vec![key, value.as_deref().unwrap_or("null")],
+            Entry::Checkpoint(Checkpoint { phase, status, updated, more }) => vec![phase, status, updated, more],
+        }
+    }
+
     /// The event that this entry retracts.
     pub fn retracted(&self) -> Option<Digest> {
         match self {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
-use crate::body::{self, Grammar};
+use crate::body;
 use crate::entry::Entry;
 use crate::scalar;
 use crate::section::{Section, SectionName, Shape};
@@ -38,7 +38,7 @@ pub fn of_event(front: &str) -> Vec<Entry> {
 
 /// What a frontmatter says besides who, when and what about.
 fn all(front: &str, fields: &[(String, Value)]) -> Vec<Entry> {
-    let own = |text: String| body::parse(&text, Grammar::Event);
+    let own = |text: String| body::parse(&text);
     let mut entries = Vec::new();
     for (key, value) in fields.iter().filter(|(key, _)| !is_meta(key)) {
         let name = SectionName::from_spelling(key.into());

@@ -1,4 +1,4 @@
-//! The sections of a text that is one YAML map, as handoff files have them: lists, maps, and lists of maps.
+//! The sections of a YAML map, as handoff files have them: lists, maps, and lists of maps.
 
 use std::collections::{HashMap, HashSet, hash_map};
 
@@ -6,39 +6,26 @@ use serde_yaml::{Mapping, Value};
 
 use crate::body::NOTES;
 use crate::entry::{Checkpoint, Entry};
-use crate::front_sections::{as_written, fields, map_of};
+use crate::scalar;
 use crate::section::{Section, SectionName, meant};
-use crate::{markdown, scalar};
+use crate::shaped::shaped;
 
 /// Keys that name what a map is about, and keys that say it.
 const NAMES: [&str; 4] = ["topic", "name", "title", "key"];
 const TEXTS: [&str; 6] = ["task", "decision", "choice", "what", "text", "value"];
 /// Keys that number maps. Other files have the same numbers.
 const NUMBERS: [&str; 2] = ["id", "phase"];
+/// Keys of a checkpoint that have a place in it.
+const STATUS: [&str; 2] = ["status", "state"];
+const REACHED: [&str; 4] = ["updated", "time", "ts", "date"];
 
-/// How many marks of comments in one line are looked at.
-const MARKS: usize = 8;
-
-/// The entries of a YAML map, its comments included. None: the text is not one.
-pub fn entries(text: &str) -> Option<Vec<Entry>> {
-    let map = map_of(text).filter(|map| !map.is_empty())?;
-    let fields = fields(&as_written(text));
-    (fields.len() == map.len()).then(|| of_fields(text, &fields))
-}
-
-/// The entries of some fields of a YAML map, and its comments.
-pub fn of_fields<'f>(text: &str, fields: impl IntoIterator<Item = &'f (String, Value)>) -> Vec<Entry> {
+/// The entries of a YAML map, given as its text and its fields. `said` is what of it is told elsewhere, and `is_label`
+/// is true for the keys of that.
+pub fn entries(text: &str, fields: &[(String, Value)], said: &[&str], is_label: impl Fn(&str) -> bool) -> Vec<Entry> {
     let nulls = nulls(text);
-    let mut all = Vec::new();
-    for (key, value) in fields {
-        all.extend(section(key, value, &nulls));
-    }
-    // Empty text says nothing.
-    all.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.trim().is_empty()));
-    let mut all = joined_keys(all);
-    let comments = comments(text, &all);
-    all.extend(comments);
-    all
+    let entries = joined_keys(fields.iter().flat_map(|(key, value)| section(key, value, &nulls)).collect());
+    let notes = unread(text, &entries, said, is_label);
+    [entries, notes].concat()
 }
 
 /// The keys whose value is written as null. An empty value is null for YAML too, but removes nothing.
@@ -52,30 +39,69 @@ fn nulls(text: &str) -> HashSet<&str> {
         .collect()
 }
 
-/// The comments of a text as notes, at the ends of lines too, unless an entry has the same words with their `#`.
-fn comments(text: &str, entries: &[Entry]) -> Vec<Entry> {
-    let bare = |text: &'_ str| text.trim().trim_end_matches(['"', '\'']).len();
-    let said = entries.iter().flat_map(texts).flat_map(str::lines);
-    let marked = said.flat_map(|line| line.match_indices('#').take(MARKS).map(|(at, _)| &line[at..]));
-    let said: HashSet<&str> = marked.map(|text| &text[..bare(text)]).collect();
-    let comment = |line: &str| {
-        let line = line.trim();
-        let own = Some(line).filter(|line| line.starts_with('#'));
-        let marked = own.or_else(|| line.find(" #").or(line.find("\t#")).map(|at| &line[at + 1..]))?;
-        let marked = &marked[..bare(marked)];
-        let comment = marked.trim_start_matches('#').trim();
-        (!comment.is_empty() && !said.contains(marked)).then(|| item(NOTES.into(), comment.to_owned()))
+/// What of a text no entry says, as notes: comments, and lines that YAML reads in other words.
+fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) -> bool) -> Vec<Entry> {
+    let pieces = entries.iter().flat_map(|entry| {
+        let phase = matches!(entry, Entry::Checkpoint(_)).then_some("Phase");
+        [entry.section().as_str()].into_iter().chain(phase).chain(entry.texts())
+    });
+    let held = pieces.chain(said.iter().copied()).collect::<Vec<_>>().join("\n");
+    let held_words = words(&held);
+    let mut last = 0;
+    // Entries are in the order of the lines, mostly.
+    let mut is_held = |text: &str| {
+        let wanted = words(text);
+        let at = held_words[last..].find(&wanted).map(|at| last + at).or_else(|| held_words.find(&wanted));
+        last = at.unwrap_or(last);
+        at.is_some()
     };
-    text.lines().filter_map(comment).collect()
+    let mut is_told = |pair: &str| {
+        let pair = pair.trim();
+        let value = scalar::value_of(pair);
+        let key = pair.strip_suffix(value).unwrap_or_default().trim_matches(['-', ' ', ':', '"', '\'']);
+        let is_one_of = |names: &&[&str]| names.contains(&&*key.to_lowercase());
+        let is_name = || is_label(key) || LABELS.iter().any(is_one_of) || named(key).section().is_some();
+        is_held(value) && (is_held(key) || is_name())
+    };
+    let mut notes = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let (line, comment) = without_comment(line);
+        let value = scalar::value_of(line);
+        let pieces = match value.starts_with(['[', '{']) {
+            true => value.split([',', '[', ']', '{', '}']).chain(line.strip_suffix(value)).collect(),
+            false => vec![line],
+        };
+        if !pieces.into_iter().all(&mut is_told) {
+            notes.push(note(line));
+        }
+        if !held.contains(comment.trim_end_matches(['"', '\''])) {
+            notes.push(note(comment.trim_start_matches('#').trim()));
+        }
+    }
+    notes.retain(|note| !note.texts().concat().is_empty());
+    notes
 }
 
-/// What an entry says.
-fn texts(entry: &Entry) -> Vec<&str> {
-    match entry {
-        Entry::Text { text, .. } | Entry::Item { text, .. } => vec![text],
-        Entry::Pair { key, value, .. } => vec![key, value.as_deref().unwrap_or_default()],
-        Entry::Checkpoint(Checkpoint { phase, status, updated, more }) => vec![phase, status, updated, more],
+/// A line of YAML, and the comment behind it.
+fn without_comment(line: &str) -> (&str, &str) {
+    let value = scalar::value_of(line);
+    // A quote may have ` #` in it.
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let from = line.len() - value.len() + quote.and_then(|quote| value.rfind(quote)).unwrap_or(0);
+    match line[from..].find(" #").or_else(|| line[from..].find("\t#")) {
+        _ if line.starts_with('#') => ("", line),
+        Some(at) => (&line[..from + at], &line[from + at + 1..]),
+        None => (line, ""),
     }
+}
+
+/// Keys that an entry may not repeat.
+const LABELS: [&[&str]; 5] = [&NAMES, &TEXTS, &NUMBERS, &STATUS, &REACHED];
+
+/// The words of a text with one blank around each. Marks and quotes are not words.
+fn words(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(String::from(" "), |all, word| all + word + " ")
 }
 
 /// Joins the values that one key has several times, because only one of them would be shown.
@@ -104,39 +130,47 @@ pub fn joined_keys(entries: Vec<Entry>) -> Vec<Entry> {
     joined
 }
 
-fn item(section: SectionName, text: String) -> Entry {
-    Entry::Item { section, text }
+fn note(text: &str) -> Entry {
+    Entry::Item { section: NOTES.into(), text: text.to_owned() }
+}
+
+fn named(key: &str) -> SectionName {
+    meant(SectionName::from_spelling(key.to_owned()))
 }
 
 fn section(key: &str, value: &Value, nulls: &HashSet<&str>) -> Vec<Entry> {
-    let name = SectionName::from_spelling(key.to_owned());
-    let known = meant(name.clone()).section();
+    let name = named(key);
+    let known = name.section();
     let entry = |value: &Value| match (known, value) {
-        (_, Value::Null) => None,
         (Some(Section::Decisions), Value::Mapping(map)) => {
             let (key, value) = decision(map);
             Some(Entry::Pair { section: name.clone(), key, value: Some(value) })
         }
         (Some(Section::Checkpoints), Value::Mapping(map)) => Some(checkpoint(map)),
-        (Some(Section::Decisions), value) => markdown::decision(name.clone(), &text(value)),
-        (Some(Section::Checkpoints), value) => markdown::checkpoint(&text(value)),
-        (_, value) => Some(item(name.clone(), text(value))),
+        (_, Value::Null) => None,
+        (_, value) => Some(text(value)).filter(|text| !text.trim().is_empty()).map(|text| shaped(&name, text)),
     };
     let pair = |(key, value): (&Value, &Value)| {
         let key = scalar::plain(key);
-        let value = match value {
-            Value::Null => (!nulls.contains(&*key)).then(String::new),
-            value => Some(text(value)),
-        };
-        Entry::Pair { section: name.clone(), key, value }
+        let is_null = value.is_null() && nulls.contains(&*key);
+        let value = if value.is_null() && !is_null { String::new() } else { text(value) };
+        match known {
+            Some(Section::Decisions) => {
+                Entry::Pair { section: name.clone(), key, value: Some(value).filter(|_| !is_null) }
+            }
+            _ => shaped(&name, format!("{key}: {value}")),
+        }
     };
-    match value {
+    let entries: Vec<Entry> = match value {
         Value::Sequence(items) => items.iter().filter_map(entry).collect(),
         Value::Mapping(map) if known == Some(Section::Checkpoints) => map.iter().map(phase).collect(),
         Value::Mapping(map) => map.iter().map(pair).collect(),
-        Value::Null => Vec::new(),
-        value if matches!(known, Some(Section::Decisions | Section::Checkpoints)) => entry(value).into_iter().collect(),
-        value => vec![Entry::Text { section: name.clone(), text: text(value) }],
+        value => entry(value).into_iter().collect(),
+    };
+    match entries.is_empty() && known.is_none() {
+        // It may be all that somebody wrote.
+        true => vec![note(key)],
+        false => entries,
     }
 }
 
@@ -189,8 +223,8 @@ fn checkpoint(map: &Mapping) -> Entry {
         let key = rest.keys().find(is_it).cloned();
         key.and_then(|key| rest.shift_remove(&key)).map(|value| text(&value)).unwrap_or_default()
     };
-    let (phase, status) = (take(&["phase", "name", "id", "title"]), take(&["status", "state"]));
-    let updated = take(&["updated", "time", "ts", "date"]);
+    let (phase, status) = (take(&["phase", "name", "id", "title"]), take(&STATUS));
+    let updated = take(&REACHED);
     // As the grammar of events has it.
     let more = |(key, value): (&Value, &Value)| {
         format!("{}: {}", scalar::written(&scalar::plain(key)), scalar::written(&text(value).replace('\n', "; ")))
