@@ -1,7 +1,7 @@
 //! Handoff files: what people and programs wrote for the next session before there were events. A YAML map and headings
 //! are read, and everything else stays word for word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use serde_yaml::Value;
@@ -9,7 +9,7 @@ use serde_yaml::Value;
 use crate::body::NOTES;
 use crate::entry::Entry;
 use crate::front::Meta;
-use crate::front_sections::{as_written, fields, is_map, line_field, map_of};
+use crate::front_sections::{as_written, fields, is_map, map_of};
 use crate::instant::{self, EventTime};
 use crate::markdown::{self, MarkdownPage};
 use crate::section::{Section, SectionName};
@@ -80,7 +80,7 @@ impl Handoff {
             Err(_) if is_yaml(&text) => (&*text, ""),
             Err(_) => ("", &*text),
         };
-        let FrontSections { mut about, entries: front } = FrontSections::read(front);
+        let (mut about, front) = read_front(front);
         let body = without_head(body, &mut about);
         let MarkdownPage { title, entries } = read_body(&body);
 
@@ -97,7 +97,7 @@ impl Handoff {
         let is_branch = |name: &&str| !name.contains(char::is_whitespace);
         let given = one(&["title"]);
         let second = title.clone().filter(|title| given.as_ref().is_some_and(|given| title != given));
-        let sections = merged_registers(second.map(note).into_iter().chain(entries).chain(front));
+        let sections = joined(second.map(note).into_iter().chain(entries).chain(front));
         Handoff {
             ts: ts.or_else(|| named_time(path).filter(is_of_day)),
             day,
@@ -106,7 +106,7 @@ impl Handoff {
             kind: one(&["type"]),
             reason: one(&["reason"]),
             title: given.or(title),
-            entries: yaml_sections::joined_keys([shown_answers(&sections), sections].concat()),
+            entries: [shown_answers(&sections), sections].concat(),
             about,
         }
     }
@@ -145,27 +145,17 @@ fn is_yaml(text: &str) -> bool {
     map_of(text).is_some_and(|map| map.keys().all(is_key)) && !markdown::names_a_section(text)
 }
 
-/// What a frontmatter says.
-struct FrontSections {
-    about: Vec<(String, String)>,
-    entries: Vec<Entry>,
-}
-
-impl FrontSections {
-    fn read(front: &str) -> FrontSections {
-        let text = |(key, value): (String, Value)| (key, scalar::plain(&value));
-        let has_text = |(_, value): &(String, String)| !value.trim().is_empty();
-        if !is_map(front) {
-            let about = front.lines().filter_map(line_field).map(text).filter(has_text).collect();
-            return FrontSections { about, entries: vec![note(front.trim_end().to_owned())] };
-        }
-        let (about, other): (Vec<_>, Vec<_>) =
-            fields(&as_written(front)).into_iter().partition(|(key, _)| is_about(key));
-        let about: Vec<(String, String)> = about.into_iter().map(text).filter(has_text).collect();
-        let said: Vec<&str> = about.iter().map(|(_, value)| value.as_str()).collect();
-        let entries = yaml_sections::entries(front, &other, &said, is_about);
-        FrontSections { about, entries }
-    }
+/// Reads a frontmatter: its fields that tell who, when and what about, and what else it says.
+fn read_front(front: &str) -> (Vec<(String, String)>, Vec<Entry>) {
+    let (about, other): (Vec<_>, Vec<_>) = fields(&as_written(front)).into_iter().partition(|(key, _)| is_about(key));
+    let about = about.into_iter().map(|(key, value)| (key, scalar::plain(&value)));
+    let about: Vec<(String, String)> = about.filter(|(_, value)| !value.trim().is_empty()).collect();
+    let said: Vec<&str> = about.iter().map(|(_, value)| value.as_str()).collect();
+    let entries = match is_map(front) {
+        true => yaml_sections::entries(front, &other, &said, is_about),
+        false => vec![note(front.trim_end().to_owned())],
+    };
+    (about, entries)
 }
 
 /// What a body says, and its title.
@@ -180,7 +170,7 @@ fn read_body(body: &str) -> MarkdownPage {
 /// Parses everything that a page says which a person wrote.
 pub fn page_entries(page: &str) -> Vec<Entry> {
     let MarkdownPage { title, entries } = read_body(page);
-    yaml_sections::joined_keys(merged_registers(title.map(note).into_iter().chain(entries)))
+    joined(title.map(note).into_iter().chain(entries))
 }
 
 /// The maps of a file that is a list of maps, each a text of its own, if each tells when.
@@ -268,20 +258,31 @@ fn shown_answers(entries: &[Entry]) -> Vec<Entry> {
     shown.map(|text| Entry::Item { section: "Answered Questions".into(), text: text.clone() }).collect()
 }
 
-/// Several texts of one register as one, because only one of them would be shown.
-fn merged_registers(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
-    let mut all: Vec<Entry> = Vec::new();
+/// Several texts of one register, and several values of one key, as one, because only one of them would be shown.
+fn joined(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
+    let mut joined: Vec<Entry> = Vec::new();
+    let mut places: HashMap<(SectionName, Option<String>), usize> = HashMap::new();
     for entry in entries {
-        let held = all.iter_mut().find_map(|held| match (held, &entry) {
-            (Entry::Text { section: a, text }, Entry::Text { section: b, .. }) if a == b => Some(text),
-            _ => None,
-        });
-        match (held, entry) {
-            (Some(text), Entry::Text { text: more, .. }) => *text = format!("{text}\n{more}"),
-            (_, entry) => all.push(entry),
+        let key = match &entry {
+            Entry::Text { .. } => None,
+            Entry::Pair { key, value: Some(_), .. } => Some(key.clone()),
+            _ => {
+                joined.push(entry);
+                continue;
+            }
+        };
+        let place = *places.entry((entry.section().clone(), key)).or_insert(joined.len());
+        match (joined.get_mut(place), entry) {
+            (Some(Entry::Text { text, .. }), Entry::Text { text: more, .. })
+            | (Some(Entry::Pair { value: Some(text), .. }), Entry::Pair { value: Some(more), .. }) => {
+                if *text != more {
+                    text.push_str(&format!("\n{more}"));
+                }
+            }
+            (_, entry) => joined.push(entry),
         }
     }
-    all
+    joined
 }
 
 #[cfg(test)]

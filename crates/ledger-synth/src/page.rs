@@ -53,15 +53,15 @@ pub fn without_frame(page: &str) -> Cow<'_, str> {
 
 /// Parses the time of a page, from a line such as `Updated: 2026-01-10T13:00:00Z`.
 pub fn updated(text: &str) -> Option<EventTime> {
-    told(text).find_map(instant::parse_note)
+    updated_values(text).find_map(instant::parse_note)
 }
 
 /// The beginning of the day that such a line tells.
 pub fn updated_day(text: &str) -> Option<EventTime> {
-    told(text).find_map(instant::parse_day)
+    updated_values(text).find_map(instant::parse_day)
 }
 
-fn told(text: &str) -> impl Iterator<Item = &str> {
+fn updated_values(text: &str) -> impl Iterator<Item = &str> {
     let is_it = |key: &str| matches!(key, "updated" | "last updated" | "last_updated");
     // An indented line is about a part of the page.
     let lines = text.lines().take(40).filter(|line| !line.starts_with([' ', '\t']));

@@ -249,7 +249,7 @@ pub fn render(join: &Join<'_>) -> (Digest, String) {
 }
 
 /// Everything that a join says, however it was folded.
-pub fn said(join: &Join<'_>) -> String {
+pub fn statements(join: &Join<'_>) -> String {
     lines(join, std::iter::empty())
 }
 

@@ -1,6 +1,6 @@
 //! The sections of a YAML map, as handoff files have them: lists, maps, and lists of maps.
 
-use std::collections::{HashMap, HashSet, hash_map};
+use std::collections::HashSet;
 
 use serde_yaml::{Mapping, Value};
 
@@ -23,20 +23,15 @@ const REACHED: [&str; 4] = ["updated", "time", "ts", "date"];
 /// is true for the keys of that.
 pub fn entries(text: &str, fields: &[(String, Value)], said: &[&str], is_label: impl Fn(&str) -> bool) -> Vec<Entry> {
     let nulls = nulls(text);
-    let entries = joined_keys(fields.iter().flat_map(|(key, value)| section(key, value, &nulls)).collect());
+    let entries: Vec<Entry> = fields.iter().flat_map(|(key, value)| section(key, value, &nulls)).collect();
     let notes = unread(text, &entries, said, is_label);
     [entries, notes].concat()
 }
 
 /// The keys whose value is written as null. An empty value is null for YAML too, but removes nothing.
-fn nulls(text: &str) -> HashSet<&str> {
-    let null = |line: &str| scalar::pair(line).is_some_and(|(_, value)| matches!(value, "null" | "~"));
-    let key = |line: &'_ str| line.split_once(':').map_or("", |(key, _)| key).len();
-    text.lines()
-        .map(str::trim)
-        .filter(|line| null(line))
-        .map(|line| line[..key(line)].trim_matches(['"', '\'']))
-        .collect()
+fn nulls(text: &str) -> HashSet<String> {
+    let null = text.lines().filter_map(scalar::pair).filter(|(_, value)| matches!(*value, "null" | "~"));
+    null.map(|(key, _)| key.into_owned()).collect()
 }
 
 /// What of a text no entry says, as notes: comments, and lines that YAML reads in other words.
@@ -66,10 +61,10 @@ fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) 
     let mut notes = Vec::new();
     for line in text.lines().map(str::trim) {
         let (line, comment) = without_comment(line);
-        let value = scalar::value_of(line);
-        let pieces = match value.starts_with(['[', '{']) {
-            true => value.split([',', '[', ']', '{', '}']).chain(line.strip_suffix(value)).collect(),
-            false => vec![line],
+        let begins = [line.trim_start_matches(['-', ' ']), scalar::value_of(line)];
+        let pieces = match begins.into_iter().find(|text| text.starts_with(['[', '{'])) {
+            Some(flow) => flow.split([',', '[', ']', '{', '}']).chain(line.strip_suffix(flow)).collect(),
+            None => vec![line],
         };
         if !pieces.into_iter().all(&mut is_told) {
             notes.push(note(line));
@@ -104,32 +99,6 @@ fn words(text: &str) -> String {
     words.fold(String::from(" "), |all, word| all + word + " ")
 }
 
-/// Joins the values that one key has several times, because only one of them would be shown.
-pub fn joined_keys(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut joined: Vec<Entry> = Vec::new();
-    let mut places: HashMap<(SectionName, String), usize> = HashMap::new();
-    for entry in entries {
-        let Entry::Pair { section, key, value: Some(more) } = &entry else {
-            joined.push(entry);
-            continue;
-        };
-        match places.entry((section.clone(), key.clone())) {
-            hash_map::Entry::Occupied(at) => {
-                if let Entry::Pair { value: Some(value), .. } = &mut joined[*at.get()]
-                    && value != more
-                {
-                    value.push_str(&format!("\n{more}"));
-                }
-            }
-            hash_map::Entry::Vacant(place) => {
-                place.insert(joined.len());
-                joined.push(entry);
-            }
-        }
-    }
-    joined
-}
-
 fn note(text: &str) -> Entry {
     Entry::Item { section: NOTES.into(), text: text.to_owned() }
 }
@@ -138,7 +107,7 @@ fn named(key: &str) -> SectionName {
     meant(SectionName::from_spelling(key.to_owned()))
 }
 
-fn section(key: &str, value: &Value, nulls: &HashSet<&str>) -> Vec<Entry> {
+fn section(key: &str, value: &Value, nulls: &HashSet<String>) -> Vec<Entry> {
     let name = named(key);
     let known = name.section();
     let entry = |value: &Value| match (known, value) {
@@ -152,7 +121,7 @@ fn section(key: &str, value: &Value, nulls: &HashSet<&str>) -> Vec<Entry> {
     };
     let pair = |(key, value): (&Value, &Value)| {
         let key = scalar::plain(key);
-        let is_null = value.is_null() && nulls.contains(&*key);
+        let is_null = value.is_null() && nulls.contains(&key);
         let value = if value.is_null() && !is_null { String::new() } else { text(value) };
         match known {
             Some(Section::Decisions) => {
@@ -181,7 +150,7 @@ fn text(value: &Value) -> String {
             format!("[{}]", items.iter().map(text).collect::<Vec<_>>().join(", "))
         }
         Value::Sequence(items) => items.iter().map(text).collect::<Vec<_>>().join("\n"),
-        Value::Mapping(map) => said(map, &TEXTS[..1]),
+        Value::Mapping(map) => in_lines(map, &TEXTS[..1]),
         Value::Null => "null".to_owned(),
         Value::Tagged(tagged) => text(&tagged.value),
         value => scalar::plain(value),
@@ -189,42 +158,44 @@ fn text(value: &Value) -> String {
 }
 
 /// The fields of a map in lines, the first that is in `bare` without its name.
-fn said(map: &Mapping, bare: &[&str]) -> String {
-    let is_bare = |key: &&Value| bare.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name));
-    let first = map.keys().find(is_bare);
+fn in_lines(map: &Mapping, bare: &[&str]) -> String {
+    let first = key_of(map, bare);
     let field = |(key, value): (&Value, &Value)| format!("{}: {}", scalar::plain(key), text(value));
     let rest = map.iter().filter(|(key, _)| Some(*key) != first).map(field);
     first.and_then(|key| map.get(key)).map(text).into_iter().chain(rest).collect::<Vec<_>>().join("\n")
 }
 
+/// The first key that has one of these names.
+fn key_of<'m>(map: &'m Mapping, names: &[&str]) -> Option<&'m Value> {
+    map.keys().find(|key| names.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name)))
+}
+
+/// Takes the value of the first key that has one of these names, in words.
+fn take(map: &mut Mapping, names: &[&str]) -> Option<String> {
+    let key = key_of(map, names)?.clone();
+    map.shift_remove(&key).map(|value| text(&value))
+}
+
 /// The key and the value of a decision: what the map is about, and the rest of it.
 fn decision(map: &Mapping) -> (String, String) {
-    let has =
-        |names: &[&str]| map.keys().find(|key| names.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name)));
-    let named = has(&NAMES).filter(|_| map.len() > 1).or_else(|| has(&TEXTS));
-    let named = named.or_else(|| has(&NUMBERS).filter(|_| map.len() > 1));
-    let rest = |key: &Value| map.iter().filter(|(own, _)| *own != key).map(|(k, v)| (k.clone(), v.clone())).collect();
-    match (named, map.iter().next()) {
-        (Some(key), _) => (map.get(key).map(text).unwrap_or_default(), said(&rest(key), &TEXTS)),
-        (None, Some((key, value))) => {
-            let more = said(&rest(key), &[]);
-            let gap = if more.is_empty() { "" } else { "\n" };
-            (scalar::plain(key), format!("{}{gap}{more}", text(value)))
+    let mut rest = map.clone();
+    let is_more = map.len() > 1;
+    let named = if is_more { take(&mut rest, &NAMES) } else { None }.or_else(|| take(&mut rest, &TEXTS));
+    match named.or_else(|| if is_more { take(&mut rest, &NUMBERS) } else { None }) {
+        Some(key) => (key, in_lines(&rest, &TEXTS)),
+        None => {
+            let first = map.keys().next().map(scalar::plain).unwrap_or_default();
+            let value = in_lines(map, &[&first]);
+            (first, value)
         }
-        (None, None) => (String::new(), String::new()),
     }
 }
 
 /// A checkpoint from its fields. What has no place in a checkpoint stands below it.
 fn checkpoint(map: &Mapping) -> Entry {
     let mut rest = map.clone();
-    let mut take = |names: &[&str]| {
-        let is_it = |key: &&Value| names.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name));
-        let key = rest.keys().find(is_it).cloned();
-        key.and_then(|key| rest.shift_remove(&key)).map(|value| text(&value)).unwrap_or_default()
-    };
-    let (phase, status) = (take(&["phase", "name", "id", "title"]), take(&STATUS));
-    let updated = take(&REACHED);
+    let mut part = |names: &[&str]| take(&mut rest, names).unwrap_or_default();
+    let (phase, status, updated) = (part(&["phase", "name", "id", "title"]), part(&STATUS), part(&REACHED));
     // As the grammar of events has it.
     let more = |(key, value): (&Value, &Value)| {
         format!("{}: {}", scalar::written(&scalar::plain(key)), scalar::written(&text(value).replace('\n', "; ")))

@@ -176,7 +176,7 @@ fn newest_of_each(mut earlier: Vec<Entry>, later: Vec<Entry>) -> Vec<Entry> {
 fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let flags = entries(args)?;
     let text = if flags.is_empty() { input(ui)? } else { String::new() };
-    let Given { meta, mut entries } = Given::parse(&text)?;
+    let (meta, mut entries) = given(&text)?;
     entries.extend(flags);
     misspelt(&entries).iter().for_each(|why| ui.warn(printable(why)));
     if entries.is_empty() {
@@ -328,22 +328,15 @@ fn follow_up(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
 }
 
 /// What stdin holds: a whole event with its frontmatter, or only a body.
-struct Given {
-    meta: Option<Meta>,
-    entries: Vec<Entry>,
-}
-
-impl Given {
-    fn parse(text: &str) -> Result<Given> {
-        if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
-            event_file::refuse_conflict_markers(text)
-                .map_err(|problem| malformed_input(&problem).hint("resolve the conflict first"))?;
-            return Ok(Given { meta: None, entries: body::parse(text) });
-        }
-        let event = LedgerEvent::parse(text)
-            .map_err(|problem| malformed_input(&problem).hint("leave the frontmatter out: `add` writes it"))?;
-        Ok(Given { meta: Some(event.meta), entries: event.entries })
+fn given(text: &str) -> Result<(Option<Meta>, Vec<Entry>)> {
+    if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
+        event_file::refuse_conflict_markers(text)
+            .map_err(|problem| malformed_input(&problem).hint("resolve the conflict first"))?;
+        return Ok((None, body::parse(text)));
     }
+    let event = LedgerEvent::parse(text)
+        .map_err(|problem| malformed_input(&problem).hint("leave the frontmatter out: `add` writes it"))?;
+    Ok((Some(event.meta), event.entries))
 }
 
 fn malformed_input(problem: &Malformed) -> Failure {

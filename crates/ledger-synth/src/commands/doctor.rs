@@ -176,7 +176,7 @@ fn look_at_drafts(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
     }
     let finding = |left: LeftDraft| {
         let why = match &left.because {
-            LeftBecause::Quiet => "nobody changed it for a day".to_owned(),
+            LeftBecause::Untouched => "nobody changed it for a day".to_owned(),
             LeftBecause::Removed(worktree) => format!("the worktree {worktree} is removed"),
         };
         let detail = format!("{} was never written as an event: {why}", left.path.display());

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::written;
 use crate::apply::event::{render_proven, write_event};
 use crate::body::NOTES;
 use crate::canonical;
@@ -51,25 +51,6 @@ pub struct Args {
     agent: Option<String>,
 }
 
-/// A text that no event holds.
-#[derive(Serialize)]
-struct MissingTextAnswer<'a> {
-    path: &'a str,
-    line: usize,
-    text: &'a str,
-}
-
-/// A file that became an event.
-#[derive(Serialize)]
-struct MigrateAnswer<'a> {
-    from: &'a str,
-    path: &'a str,
-    id: Digest,
-    ts: String,
-    time: String,
-    agent: &'a str,
-}
-
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     if args.check {
         return check(ui, env, ledger_args, args);
@@ -99,12 +80,12 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             continue;
         }
         let written = write_event(&ledger, event, ui.is_dry())?;
-        let to = written.path.to_string_lossy().into_owned();
         if ui.is_json() {
-            let (id, ts, agent) = (written.record.id, written.record.ts().to_string(), written.record.agent());
-            ui.json(&MigrateAnswer { from: &from, path: &to, id, ts, time: written.record.ts().render(), agent });
+            let mut answer = written::answer(&written);
+            answer["from"] = json!(from);
+            ui.json(&answer);
         } else {
-            ui.line(printable(&to));
+            written::print_event(ui, &written);
         }
     }
     Ok(Exit::Done)
@@ -153,7 +134,7 @@ fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Ex
         for (line, text) in lines {
             exit = Exit::No;
             if ui.is_json() {
-                ui.json(&MissingTextAnswer { path: &path, line, text });
+                ui.json(&json!({ "path": path, "line": line, "text": text }));
             } else {
                 ui.line(printable(&format!("{path}:{line}: {text}")));
             }

@@ -83,7 +83,8 @@ fn fold(records: &[&EventRecord], snapshots: &[&Snapshot]) -> Result<SnapshotPla
     let whole = join_all(records.iter().copied(), snapshots, &Filter::default());
     let (content, text) = snapshot::render(&whole);
     let read = snapshot::parse(text.as_bytes()).map_err(|problem| wrong(problem.why))?;
-    if snapshot::said(&join_all(std::iter::empty(), &[&read], &Filter::default())) != snapshot::said(&whole) {
+    if snapshot::statements(&join_all(std::iter::empty(), &[&read], &Filter::default())) != snapshot::statements(&whole)
+    {
         return Err(wrong("it says something else".into()));
     }
     Ok(SnapshotPlan { name: snapshot::name(&content), text })

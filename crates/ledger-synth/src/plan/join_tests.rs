@@ -102,7 +102,7 @@ fn parsed(snapshots: &[String]) -> Vec<Snapshot> {
 /// The page, everything that it does not show, and the banner's lines of a join.
 fn seen(join: &Join<'_>) -> String {
     let lines: Vec<_> = join.events.values().map(|event| crate::view::event_line(event)).collect();
-    format!("{}{}{lines:?}", page(join), snapshot::said(join))
+    format!("{}{}{lines:?}", page(join), snapshot::statements(join))
 }
 
 fn page(join: &Join<'_>) -> String {
