@@ -92,7 +92,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
             pairs.into_iter().map(|(key, value)| (key.trim().to_owned(), value)).collect();
         entries.extend(pairs.into_iter().map(|(key, value)| Entry::Pair { section: "decisions".into(), key, value }));
         entries.extend(checkpoints.into_iter().map(|(phase, status)| {
-            Entry::Checkpoint(Checkpoint {
+            Entry::from(Checkpoint {
                 phase: phase.trim().to_owned(),
                 status: status.trim().to_owned(),
                 ..Checkpoint::default()

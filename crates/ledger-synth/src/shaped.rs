@@ -46,5 +46,5 @@ fn checkpoint(text: &str) -> Entry {
     if !below.is_empty() {
         checkpoint.status = format!("{}\n{below}", checkpoint.status);
     }
-    Entry::Checkpoint(checkpoint)
+    checkpoint.into()
 }

@@ -229,7 +229,7 @@ impl SnapshotLine<'_> {
             }
             SnapshotLine::Checkpoint { of, phase, status, updated, more } => {
                 let [phase, status, updated, more] = [phase, status, updated, more].map(Cow::into_owned);
-                (of, Entry::Checkpoint(Checkpoint { phase, status, updated, more }))
+                (of, Checkpoint { phase, status, updated, more }.into())
             }
         };
         events.get_mut(of)?.event.entries.push(entry);

@@ -200,7 +200,7 @@ fn checkpoint(map: &Mapping) -> Entry {
     let more = |(key, value): (&Value, &Value)| {
         format!("{}: {}", scalar::written(&scalar::plain(key)), scalar::written(&text(value).replace('\n', "; ")))
     };
-    Entry::Checkpoint(Checkpoint { phase, status, updated, more: rest.iter().map(more).collect::<Vec<_>>().join("\n") })
+    Checkpoint { phase, status, updated, more: rest.iter().map(more).collect::<Vec<_>>().join("\n") }.into()
 }
 
 /// A checkpoint from its phase and the rest.

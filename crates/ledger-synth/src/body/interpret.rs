@@ -42,7 +42,7 @@ fn interpret(section: WrittenSection, entries: &mut Vec<Entry>) {
 }
 
 fn checkpoints(pieces: Vec<Piece>, entries: &mut Vec<Entry>) {
-    let shown = |text: &str| (!text.is_empty()).then(|| Entry::Checkpoint(shown_checkpoint(text)));
+    let shown = |text: &str| (!text.is_empty()).then(|| shown_checkpoint(text).into());
     if let Some(all) = whole_map(&pieces) {
         return entries.extend(checkpoint(&all));
     }
@@ -130,7 +130,7 @@ fn checkpoint(fields: &[Field]) -> Option<Entry> {
         updated: value("updated").unwrap_or_default(),
         more: more.collect::<Vec<_>>().join("\n"),
     };
-    (!fields.is_empty()).then_some(Entry::Checkpoint(checkpoint))
+    (!fields.is_empty()).then(|| checkpoint.into())
 }
 
 /// Parses a checkpoint in the form of `current.md`, `Phase 5: validated (2026-01-10T13:00:00Z, toast)`, or any text.

@@ -92,11 +92,9 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 }
 
 /// Fails if files cannot become events, and names all of them.
-fn refuse_all(refused: Vec<Failure>) -> Result<()> {
-    match refused.len() {
-        0 => return Ok(()),
-        1 => return refused.into_iter().next().map_or(Ok(()), Err),
-        _ => {}
+fn refuse_all(mut refused: Vec<Failure>) -> Result<()> {
+    if refused.len() < 2 {
+        return refused.pop().map_or(Ok(()), Err);
     }
     Err(Failure::malformed(format!("{} files cannot become events, so nothing was written", refused.len()))
         .details(refused.iter().map(|failure| failure.message.clone()))

@@ -52,7 +52,7 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> Result
     let is_due = |ts: EventTime| limit.is_some_and(|limit| ts <= limit);
     let (mut plan, mut folded) = (ArchivePlan::default(), Vec::new());
     for file in &events.files {
-        let record = &file.record;
+        let record: &EventRecord = &file.record;
         let is_covered = all.folded.contains(&record.id);
         // A retracted event is never part of a snapshot.
         if is_covered || is_due(record.ts()) && !all.retracted.contains(&record.id) {
