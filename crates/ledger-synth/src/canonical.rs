@@ -33,13 +33,8 @@ fn encode(event: &LedgerEvent, out: &mut Vec<u8>) {
     }
     for entry in &event.entries {
         match entry {
-            Entry::Text { section, text: value } => {
-                out.push(0);
-                text(out, section.as_str());
-                text(out, value);
-            }
-            Entry::Item { section, text: value } => {
-                out.push(1);
+            Entry::Text { section, text: value } | Entry::Item { section, text: value } => {
+                out.push(u8::from(matches!(entry, Entry::Item { .. })));
                 text(out, section.as_str());
                 text(out, value);
             }

@@ -154,7 +154,7 @@ const LINKED: &str = "worktrees";
 
 /// How long a session may leave its draft as it is before it is taken for one that ended without a word, as a killed
 /// program does.
-const QUIET: Duration = Duration::from_secs(24 * 60 * 60);
+const UNTOUCHED: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl DraftDirs {
     pub fn new(all: &Path, common_dir: &Path, git_dir: &Path) -> DraftDirs {
@@ -166,8 +166,8 @@ impl DraftDirs {
     /// a day.
     pub fn left(&self, env: &Env) -> Result<Vec<LeftDraft>> {
         let mut left = LeftDraft::find(&self.own, |path| {
-            let is_quiet = fs::age(path, env.now).is_some_and(|age| age > QUIET);
-            is_quiet.then_some(LeftBecause::Quiet)
+            let is_untouched = fs::age(path, env.now).is_some_and(|age| age > UNTOUCHED);
+            is_untouched.then_some(LeftBecause::Untouched)
         })?;
         // Listed first, so that a worktree that is added now does not count as removed.
         let dirs = fs::list(&self.all.join(LINKED))?;
@@ -204,7 +204,7 @@ pub struct LeftDraft {
 #[derive(Clone)]
 pub enum LeftBecause {
     /// Nobody changed it for a day.
-    Quiet,
+    Untouched,
     /// This worktree, which it is of, is removed.
     Removed(String),
 }
@@ -228,7 +228,7 @@ impl LeftDraft {
             let by_name = || stem.strip_prefix("agent-").map(from_safe);
             let by_worktree = || match &because {
                 LeftBecause::Removed(worktree) => Some(worktree.clone()),
-                LeftBecause::Quiet => None,
+                LeftBecause::Untouched => None,
             };
             let agent = by_session.or_else(by_name).or_else(by_worktree);
             Some(LeftDraft { path, agent, because })

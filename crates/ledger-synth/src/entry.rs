@@ -19,8 +19,14 @@ pub enum Entry {
     Item { section: SectionName, text: String },
     /// An entry of a map, the newest per key. Without a value it removes the key.
     Pair { section: SectionName, key: String, value: Option<String> },
-    /// A checkpoint: all are kept.
-    Checkpoint(Checkpoint),
+    /// A checkpoint: all are kept. In a box, because it is larger than the others.
+    Checkpoint(Box<Checkpoint>),
+}
+
+impl From<Checkpoint> for Entry {
+    fn from(checkpoint: Checkpoint) -> Entry {
+        Entry::Checkpoint(Box::new(checkpoint))
+    }
 }
 
 /// How far a phase of the work was at a time.
@@ -40,6 +46,18 @@ impl Entry {
         match self {
             Entry::Text { section, .. } | Entry::Item { section, .. } | Entry::Pair { section, .. } => section,
             Entry::Checkpoint(_) => &CHECKPOINTS,
+        }
+    }
+
+    /// What it says, piece by piece.
+    pub fn texts(&self) -> Vec<&str> {
+        match self {
+            Entry::Text { text, .. } | Entry::Item { text, .. } => vec![text],
+            Entry::Pair { key, value, .. } => vec![key, value.as_deref().unwrap_or("null")],
+            Entry::Checkpoint(checkpoint) => {
+                let Checkpoint { phase, status, updated, more } = &**checkpoint;
+                vec![phase, status, updated, more]
+            }
         }
     }
 

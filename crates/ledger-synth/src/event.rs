@@ -1,6 +1,5 @@
 //! Events: what an agent writes for the others.
 
-use crate::body::Grammar;
 use crate::entry::Entry;
 use crate::event_file::{self, FileParts, Malformed};
 use crate::front::Meta;
@@ -20,7 +19,7 @@ impl LedgerEvent {
         event_file::refuse_conflict_markers(text)?;
         let FileParts { front, body } = event_file::split(text)?;
         let meta = Meta::parse(front)?;
-        let mut entries = body::parse(body, Grammar::Event);
+        let mut entries = body::parse(body);
         entries.extend(front_sections::of_event(front));
         Ok(LedgerEvent::new(meta, entries))
     }

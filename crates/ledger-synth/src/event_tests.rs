@@ -92,7 +92,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
             pairs.into_iter().map(|(key, value)| (key.trim().to_owned(), value)).collect();
         entries.extend(pairs.into_iter().map(|(key, value)| Entry::Pair { section: "decisions".into(), key, value }));
         entries.extend(checkpoints.into_iter().map(|(phase, status)| {
-            Entry::Checkpoint(Checkpoint {
+            Entry::from(Checkpoint {
                 phase: phase.trim().to_owned(),
                 status: status.trim().to_owned(),
                 ..Checkpoint::default()
@@ -148,7 +148,7 @@ proptest! {
         let body = pieces.concat();
         let ts = instant::parse("2026-01-10T13:00:00Z").expect("an instant");
         let meta = Meta { ts, agent: "a".into(), branch: None, kind: None, reason: None, title: None };
-        let event = LedgerEvent::new(meta, crate::body::parse(&body, Grammar::Event));
+        let event = LedgerEvent::new(meta, crate::body::parse(&body));
         let file = event.render();
         if file.contains("<<<<<<<") || file.contains(">>>>>>>") {
             return Ok(());
@@ -188,7 +188,7 @@ proptest! {
             return Ok(());
         }
         let mut want: Vec<String> = texts.into_iter().map(str::to_owned).collect();
-        let mut found: Vec<String> = crate::body::parse(&source, Grammar::Event).into_iter().filter_map(|entry| match entry {
+        let mut found: Vec<String> = crate::body::parse(&source).into_iter().filter_map(|entry| match entry {
             Entry::Item { text, .. } => Some(text),
             _ => None,
         }).collect();

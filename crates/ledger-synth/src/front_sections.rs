@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
-use crate::body::{self, Grammar};
+use crate::body;
 use crate::entry::Entry;
 use crate::scalar;
 use crate::section::{Section, SectionName, Shape};
@@ -33,21 +33,14 @@ pub fn of_event(front: &str) -> Vec<Entry> {
     if is_flow && !fields.iter().any(|(key, _)| is_section(key)) {
         return Vec::new();
     }
-    all(front, &fields)
-}
-
-/// What a frontmatter says besides who, when and what about.
-fn all(front: &str, fields: &[(String, Value)]) -> Vec<Entry> {
-    let own = |text: String| body::parse(&text, Grammar::Event);
-    let mut entries = Vec::new();
-    for (key, value) in fields.iter().filter(|(key, _)| !is_meta(key)) {
-        let name = SectionName::from_spelling(key.into());
-        entries.extend(own(section(&name, value)));
-    }
+    let others = fields.iter().filter(|(key, _)| !is_meta(key));
+    let mut entries: Vec<Entry> =
+        others.flat_map(|(key, value)| body::parse(&section(&SectionName::from_spelling(key.into()), value))).collect();
     // A frontmatter that is not a YAML map is read line by line, as bodies are.
     if !is_map(front) {
-        let is_meta = |line: &&str| line.split_once(':').is_some_and(|(key, _)| is_meta(key.trim()));
-        entries.extend(own(front.lines().filter(|line| !is_meta(line)).map(|line| format!("{line}\n")).collect()));
+        let is_other = |line: &&str| line.split_once(':').is_none_or(|(key, _)| !is_meta(key.trim()));
+        entries
+            .extend(body::parse(&front.lines().filter(is_other).map(|line| format!("{line}\n")).collect::<String>()));
     }
     entries
 }
@@ -105,20 +98,19 @@ pub fn map_of(text: &str) -> Option<Mapping> {
 
 /// Whether a frontmatter is a YAML map or empty.
 pub fn is_map(front: &str) -> bool {
-    front.trim().is_empty() || matches!(serde_yaml::from_str(shallow(front)), Ok(Value::Mapping(_)))
+    front.trim().is_empty() || map_of(front).is_some()
 }
 
 /// The fields of a frontmatter. If it is not a YAML map, only the fields that take one line each.
 pub fn fields(front: &str) -> Vec<(String, Value)> {
-    if !is_map(front) {
-        return front.lines().filter_map(line_field).collect();
+    match map_of(front) {
+        Some(map) => map.into_iter().map(|(key, value)| (scalar::plain(&key), value)).collect(),
+        None => front.lines().filter_map(line_field).collect(),
     }
-    let Ok(Value::Mapping(map)) = serde_yaml::from_str(shallow(front)) else { return Vec::new() };
-    map.into_iter().map(|(key, value)| (scalar::plain(&key), value)).collect()
 }
 
 /// The field of one line, if it tells who, when or where.
-pub fn line_field(line: &str) -> Option<(String, Value)> {
+fn line_field(line: &str) -> Option<(String, Value)> {
     let (key, value) = line.split_once(": ").filter(|_| !line.starts_with([' ', '\t', '-', '#']))?;
     let is_prose = PROSE_KEYS.contains(&&*key.trim().to_lowercase());
     let value = Value::String(value.trim().trim_matches(['"', '\'']).to_owned());

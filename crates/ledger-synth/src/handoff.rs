@@ -1,20 +1,22 @@
-//! Handoff files: what people and programs wrote for the next session before there were events.
+//! Handoff files: what people and programs wrote for the next session before there were events. A YAML map and headings
+//! are read, and everything else stays word for word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use serde_yaml::Value;
 
-use crate::body::{self, Grammar, NOTES};
+use crate::body::NOTES;
 use crate::entry::Entry;
-use crate::front_sections::{self, fields, map_of};
+use crate::front::Meta;
+use crate::front_sections::{as_written, fields, is_map, map_of};
 use crate::instant::{self, EventTime};
 use crate::markdown::{self, MarkdownPage};
-use crate::section::{Section, SectionName, Shape, meant};
+use crate::section::{Section, SectionName};
 use crate::{event_file, page, scalar, view, yaml_sections};
 
 /// What a handoff file says.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Handoff {
     /// When it was written: by its frontmatter, its text or its name.
     pub ts: Option<EventTime>,
@@ -25,12 +27,9 @@ pub struct Handoff {
     pub kind: Option<String>,
     pub reason: Option<String>,
     pub title: Option<String>,
+    /// Its keys that tell who, when and what about, with their values.
+    pub about: Vec<(String, String)>,
     pub entries: Vec<Entry>,
-}
-
-/// Whether a key tells who or when.
-pub fn is_head_key(key: &str) -> bool {
-    is_one(&TIMES, key) || is_one(&AGENTS, key)
 }
 
 /// The keys that tell when, the surest first: what a file says is as old as its last change.
@@ -51,6 +50,18 @@ const AGENTS: [&str; 10] = [
     "session_id",
 ];
 
+/// The other keys that an event has a place for.
+const OTHERS: [&str; 4] = ["branch", "type", "reason", "title"];
+
+/// Whether a key tells who, when or what about.
+fn is_about(key: &str) -> bool {
+    is_one(&TIMES, key) || is_one(&AGENTS, key) || is_one(&OTHERS, key)
+}
+
+fn is_one(keys: &[&str], key: &str) -> bool {
+    keys.iter().any(|known| known.eq_ignore_ascii_case(key))
+}
+
 impl Handoff {
     /// What a file says: several handoffs if it is a list of maps with a time each.
     pub fn parse_all(path: &Path, text: &str) -> Vec<Handoff> {
@@ -63,84 +74,103 @@ impl Handoff {
     fn parse(path: &Path, text: &str) -> Handoff {
         // The footer of a generated page says nothing.
         let text = view::without_footer(text);
-        let text = text.as_ref();
-        let (front, rest) = match event_file::split(text) {
+        let (front, body) = match event_file::split(&text) {
             Ok(parts) => (parts.front, parts.body),
             // A file that is a YAML map from its first line on says all in its keys.
-            Err(_) if map_of(text).is_some() && !markdown::names_a_section(text) => (text, ""),
-            Err(_) => ("", text),
+            Err(_) if is_yaml(&text) => (&*text, ""),
+            Err(_) => ("", &*text),
         };
-        let front = front_sections::as_written(front);
-        let fields = fields(&front);
-        let field = |keys: &'static [&str]| {
-            keys.iter().flat_map(|key| named(&fields, key)).find(|text| !text.trim().is_empty())
+        let (mut about, front) = read_front(front);
+        let body = without_head(body, &mut about);
+        let MarkdownPage { title, entries } = read_body(&body);
+
+        let of = |keys: &'static [&str]| {
+            let values = |key: &'static str| about.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(key));
+            keys.iter().flat_map(move |key| values(key)).map(|(_, value)| value.as_str())
         };
-        let head = head(rest);
-        let told = |key: &'static str| head.iter().filter(move |line| line.key == key).map(|line| line.value);
-        let times: Vec<String> =
-            TIMES.iter().flat_map(|key| named(&fields, key).chain(told(key).map(str::to_owned))).collect();
-        let ts = times.iter().find_map(|text| instant::parse_note(text)).or_else(|| page::updated(text));
-        let day = times.iter().find_map(|text| instant::parse_day(text)).or_else(|| page::updated_day(text));
-        let day =
-            day.or_else(|| titles(rest).next().and_then(time_in).and_then(|at| instant::parse_day(&at.to_string())));
-        let agent =
-            field(&AGENTS).or_else(|| AGENTS.iter().flat_map(|key| told(key)).find_map(name).map(str::to_owned));
-        let is_branch = |name: &&str| !name.contains(char::is_whitespace);
-        let branch = field(&["branch"]).or_else(|| told("branch").filter_map(name).find(is_branch).map(str::to_owned));
-        // A line that says no more than the event does is not a text of its own.
-        let is_said = |line: &HeadLine<'_>| {
-            let value = Some(line.value);
-            let is_time = || ts.is_some() && instant::parse_note(line.value) == ts;
-            match line.key.as_str() {
-                "branch" => branch.as_deref() == value,
-                key if AGENTS.contains(&key) => agent.as_deref() == value,
-                key => TIMES.contains(&key) && is_time(),
-            }
-        };
-        let said: BTreeSet<usize> = head.iter().filter(|line| is_said(line)).map(|line| line.at).collect();
-        let lines = rest.lines().enumerate().filter(|(at, _)| !said.contains(at));
-        let rest: String = lines.map(|(_, line)| format!("{line}\n")).collect();
+        let one = |key: &'static [&str]| of(key).next().map(str::to_owned);
+        let ts = of(&TIMES).find_map(instant::parse_note).or_else(|| page::updated(&text));
+        let day = of(&TIMES).find_map(instant::parse_day).or_else(|| page::updated_day(&text));
+        let day_of_title = || title.as_deref().and_then(time_in).and_then(|at| instant::parse_day(&at.to_string()));
+        let day = day.or_else(day_of_title);
         let is_of_day = |at: &EventTime| day.is_none_or(|day: EventTime| day.day() == at.day());
-        let BodySections { title, entries } = BodySections::read(&rest);
-        let given = field(&["title"]);
-        let is_other = given.as_ref().is_some_and(|given| title.as_ref().is_some_and(|title| title != given));
-        let second = title.clone().filter(|_| is_other).map(|text| Entry::Item { section: NOTES.into(), text });
-        let is_meta = |key: &str| {
-            is_one(&TIMES, key) || is_one(&AGENTS, key) || is_one(&["branch", "type", "reason", "title"], key)
-        };
-        let front = front_entries(&front, &fields, is_meta);
-        let sections = merged_registers(second.into_iter().chain(entries).chain(front).filter_map(renamed));
-        let sections = [shown_answers(&sections), sections].concat();
+        let is_branch = |name: &&str| !name.contains(char::is_whitespace);
+        let given = one(&["title"]);
+        let second = title.clone().filter(|title| given.as_ref().is_some_and(|given| title != given));
+        let sections = joined(second.map(note).into_iter().chain(entries).chain(front));
         Handoff {
             ts: ts.or_else(|| named_time(path).filter(is_of_day)),
             day,
-            kind: field(&["type"]),
-            reason: field(&["reason"]),
+            agent: of(&AGENTS).find_map(name).map(str::to_owned),
+            branch: of(&["branch"]).filter_map(name).find(is_branch).map(str::to_owned),
+            kind: one(&["type"]),
+            reason: one(&["reason"]),
             title: given.or(title),
-            entries: yaml_sections::joined_keys([sections, unsaid(&fields, agent.as_deref(), ts, day)].concat()),
-            agent,
-            branch,
+            entries: [shown_answers(&sections), sections].concat(),
+            about,
         }
     }
-}
 
-fn is_one(keys: &[&str], key: &str) -> bool {
-    keys.iter().any(|known| known.eq_ignore_ascii_case(key))
-}
-
-/// What the frontmatter of a handoff file says besides, where `is_meta` is true for the keys that tell who, when and
-/// what about.
-fn front_entries(front: &str, fields: &[(String, Value)], is_meta: impl Fn(&str) -> bool) -> Vec<Entry> {
-    if front_sections::is_map(front) {
-        return yaml_sections::of_fields(front, fields.iter().filter(|(key, _)| !is_meta(key)));
+    /// All that it says, piece by piece.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let about = self.about.iter().map(|(_, value)| value.as_str()).chain(self.title.as_deref());
+        about.chain(self.entries.iter().flat_map(Entry::texts)).filter(|text| !text.trim().is_empty())
     }
-    let lines = front.lines().filter(|line| front_sections::line_field(line).is_none()).map(|line| format!("{line}\n"));
-    body::parse(&lines.collect::<String>(), Grammar::Whole)
+
+    /// Its fields that an event with this frontmatter does not say.
+    pub fn left_over(&self, meta: &Meta) -> Vec<Entry> {
+        let left = self.about.iter().filter(|(_, value)| !says(meta, value));
+        let entry = |(key, value): &(String, String)| Entry::Item {
+            section: SectionName::from_spelling(key.clone()),
+            text: value.clone(),
+        };
+        left.map(entry).collect()
+    }
 }
 
-/// The values of the fields with this key.
-fn named<'f>(fields: &'f [(String, Value)], key: &'f str) -> impl Iterator<Item = String> + 'f {
-    fields.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(key)).map(|(_, value)| scalar::plain(value))
+/// Whether the frontmatter of an event says this value of a field.
+pub fn says(meta: &Meta, value: &str) -> bool {
+    let others = [&meta.branch, &meta.kind, &meta.reason, &meta.title];
+    let is_said = meta.agent == value || others.into_iter().flatten().any(|text| text == value);
+    is_said || instant::parse_note(value) == Some(meta.ts) || value.trim() == meta.ts.day().to_string()
+}
+
+fn note(text: String) -> Entry {
+    Entry::Item { section: NOTES.into(), text }
+}
+
+/// Whether a text is one YAML map. YAML takes headings for comments, and may take prose for keys.
+fn is_yaml(text: &str) -> bool {
+    let is_key = |key: &Value| key.as_str().is_none_or(|key| key.split_whitespace().count() <= 3 && !key.contains('`'));
+    map_of(text).is_some_and(|map| map.keys().all(is_key)) && !markdown::names_a_section(text)
+}
+
+/// Reads a frontmatter: its fields that tell who, when and what about, and what else it says.
+fn read_front(front: &str) -> (Vec<(String, String)>, Vec<Entry>) {
+    let (about, other): (Vec<_>, Vec<_>) = fields(&as_written(front)).into_iter().partition(|(key, _)| is_about(key));
+    let about = about.into_iter().map(|(key, value)| (key, scalar::plain(&value)));
+    let about: Vec<(String, String)> = about.filter(|(_, value)| !value.trim().is_empty()).collect();
+    let said: Vec<&str> = about.iter().map(|(_, value)| value.as_str()).collect();
+    let entries = match is_map(front) {
+        true => yaml_sections::entries(front, &other, &said, is_about),
+        false => vec![note(front.trim_end().to_owned())],
+    };
+    (about, entries)
+}
+
+/// What a body says, and its title.
+fn read_body(body: &str) -> MarkdownPage {
+    let fields = if is_yaml(body) { fields(&as_written(body)) } else { Vec::new() };
+    match fields.is_empty() {
+        true => markdown::read(&page::without_frame(body)),
+        false => MarkdownPage { title: None, entries: yaml_sections::entries(body, &fields, &[], |_| false) },
+    }
+}
+
+/// Parses everything that a page says which a person wrote.
+pub fn page_entries(page: &str) -> Vec<Entry> {
+    let MarkdownPage { title, entries } = read_body(page);
+    joined(title.map(note).into_iter().chain(entries))
 }
 
 /// The maps of a file that is a list of maps, each a text of its own, if each tells when.
@@ -154,132 +184,48 @@ fn listed_maps(text: &str) -> Option<Vec<String>> {
             (None, None) => return None,
         }
     }
+    let is_time = |text: &str| instant::parse_note(text).or_else(|| instant::parse_day(text)).is_some();
     let tells_when = |map: &String| {
-        let is_time = |text: String| instant::parse_note(&text).or_else(|| instant::parse_day(&text)).is_some();
-        map_of(map).is_some() && TIMES.iter().any(|key| named(&fields(map), key).any(is_time))
+        let told = |(key, value): &(String, Value)| is_one(&TIMES, key) && is_time(&scalar::plain(value));
+        map_of(map).is_some() && fields(map).iter().any(told)
     };
     (!maps.is_empty() && maps.iter().all(tells_when)).then_some(maps)
 }
 
-/// A line such as `**Branch:** main` in the head of a page.
-struct HeadLine<'p> {
-    /// Its number, from 0.
-    at: usize,
-    /// In lower case.
-    key: String,
-    value: &'p str,
+/// Takes the lines that say who, when and where, between a page's title and its first text. Returns the page with blank
+/// lines in their place.
+fn without_head(page: &str, about: &mut Vec<(String, String)>) -> String {
+    let mut rest = String::with_capacity(page.len());
+    let (mut is_head, mut has_title) = (true, false);
+    for line in page.lines() {
+        let bare = line.trim_start_matches(['>', ' ']);
+        let is_title = !has_title && line.strip_prefix("# ").is_some_and(|title| !markdown::is_known(title));
+        has_title |= is_title;
+        let field = head_field(line, bare).filter(|_| is_head);
+        is_head &= bare.is_empty() || is_title || field.is_some();
+        match field.filter(|(key, _)| is_one(&TIMES, key) || is_one(&AGENTS, key) || key == "branch") {
+            Some((key, value)) => about.push((key, value.to_owned())),
+            None => rest.push_str(line),
+        }
+        rest.push('\n');
+    }
+    rest
 }
 
-/// The lines that say who, when and where, between a page's title and its first text.
-fn head(page: &str) -> Vec<HeadLine<'_>> {
-    let mut head = Vec::new();
-    for (at, line) in page.lines().enumerate() {
-        let bare = line.trim_start_matches(['>', ' ']);
-        let is_title = line.starts_with("# ") && titles(line).next().is_some() && head.is_empty();
-        if bare.is_empty() || is_title {
-            continue;
-        }
-        // A bullet without bold words is an item, not a line of the head, unless it tells when.
-        let is_time = |text: &str| page::field(text).is_some_and(|(key, _)| TIMES.contains(&&*key));
-        let is_item = scalar::bullet(bare).is_some_and(|text| !text.starts_with("**") && !is_time(text));
-        let is_other = line.starts_with([' ', '\t', '#', '`', '~']) || is_item;
-        let Some((key, value)) = page::field(bare).filter(|_| !is_other) else { break };
-        if value.is_empty() || key.split_whitespace().count() > 2 {
-            break;
-        }
-        head.push(HeadLine { at, key, value });
-    }
-    head
+/// The field of a line such as `**Branch:** main` in the head of a page.
+fn head_field<'l>(line: &str, bare: &'l str) -> Option<(String, &'l str)> {
+    let (key, value) = page::field(bare)?;
+    // A bullet without bold words is an item, not a line of the head, unless it tells when.
+    let is_item = scalar::bullet(bare).is_some_and(|text| !text.starts_with("**")) && !is_one(&TIMES, &key);
+    let is_other = line.starts_with([' ', '\t', '#', '`', '~']) || is_item;
+    let is_field = !is_other && !value.is_empty() && key.split_whitespace().count() <= 2;
+    is_field.then_some((key, value))
 }
 
 /// The name that a value says: its first code span, or a few words.
 fn name(value: &str) -> Option<&str> {
     let name = value.split('`').find(|part| !part.trim().is_empty())?.trim();
     (name.split_whitespace().count() <= 3).then_some(name)
-}
-
-/// What the fields that tell who and when say besides: those that name another agent, and those that are neither the
-/// time `ts` nor its day, or `day` if there is no time.
-fn unsaid(
-    fields: &[(String, Value)],
-    agent: Option<&str>,
-    ts: Option<EventTime>,
-    day: Option<EventTime>,
-) -> Vec<Entry> {
-    let is_said = |value: &Value| {
-        let text = scalar::plain(value);
-        let said = ts.or(day).map(|at| at.day().to_string());
-        Some(text.trim()) == said.as_deref() || ts.is_some() && instant::parse_note(&text) == ts
-    };
-    let agents = fields.iter().filter(|(key, value)| is_one(&AGENTS, key) && Some(&*scalar::plain(value)) != agent);
-    let times = fields.iter().filter(|(key, value)| is_one(&TIMES, key) && !is_said(value));
-    let entry = |(key, value): &(String, Value)| {
-        let (section, text) = (SectionName::from_spelling(key.clone()), scalar::plain(value));
-        renamed(Entry::Text { section, text })
-    };
-    agents.chain(times).filter(|(_, value)| !scalar::plain(value).is_empty()).filter_map(entry).collect()
-}
-
-/// What a body says, and its title.
-pub struct BodySections {
-    title: Option<String>,
-    entries: Vec<Entry>,
-}
-
-impl BodySections {
-    fn read(body: &str) -> BodySections {
-        // YAML takes headings for comments, and may take prose for keys.
-        let is_key =
-            |key: &Value| key.as_str().is_none_or(|key| key.split_whitespace().count() <= 3 && !key.contains('`'));
-        let is_yaml = map_of(body).is_some_and(|map| map.keys().all(is_key));
-        let is_page = if is_yaml { markdown::names_a_section(body) } else { markdown::has_sections(body) };
-        if is_page {
-            let MarkdownPage { title, entries } = markdown::read(&page::without_frame(body));
-            return BodySections { title, entries };
-        }
-        let title = titles(body).next().map(str::to_owned);
-        if let Some(entries) = yaml_sections::entries(body) {
-            return BodySections { title, entries };
-        }
-        let mut entries = page::adopted(body, Grammar::Whole);
-        entries.extend(empty_keys(body, &entries));
-        BodySections { title, entries }
-    }
-}
-
-/// Parses everything that a page says which a person wrote.
-pub fn page_entries(page: &str) -> Vec<Entry> {
-    let BodySections { title, entries } = BodySections::read(page);
-    let title = title.map(|text| Entry::Item { section: NOTES.into(), text });
-    yaml_sections::joined_keys(merged_registers(title.into_iter().chain(entries).filter_map(renamed)))
-}
-
-/// The keys of a text below which there is nothing, as notes: they may be all that somebody wrote.
-fn empty_keys(page: &str, entries: &[Entry]) -> Vec<Entry> {
-    let key = |line: &str| {
-        let is_key = !line.starts_with(['-', '*', '+', '#', ' ', '\t']);
-        line.trim_end().strip_suffix(':').filter(|_| is_key).map(|name| name.trim().to_owned())
-    };
-    let is_empty = |name: &String| {
-        let section = SectionName::from_spelling(name.clone());
-        let is_said = |entry: &Entry| match entry {
-            Entry::Text { text, .. } | Entry::Item { text, .. } => {
-                text.lines().any(|line| line.trim_matches([':', '*', '_', '`', '#', ' ']) == name)
-            }
-            _ => false,
-        };
-        let is_filled = entries.iter().any(|entry| *entry.section() == section || is_said(entry));
-        !name.is_empty() && !is_filled && meant(section).section().is_none()
-    };
-    let names = page.lines().filter_map(key).filter(is_empty);
-    names.map(|text| Entry::Item { section: NOTES.into(), text }).collect()
-}
-
-/// The lines `# text` that name no section, which YAML takes for comments and Markdown for titles.
-fn titles(text: &str) -> impl Iterator<Item = &str> {
-    let titles = text.lines().filter_map(|line| line.strip_prefix("# ")).map(str::trim);
-    let is_section = |title: &str| meant(SectionName::from_spelling(title.to_owned())).section().is_some();
-    titles.filter(move |title| !title.is_empty() && !is_section(title))
 }
 
 /// Parses the time in a file's name, or in that of its directory. A day alone means its beginning.
@@ -298,34 +244,6 @@ fn time_in(name: &str) -> Option<EventTime> {
     at(format!("{}:{}:{}", part(4), part(5), part(6))).or_else(|| at("00:00:00".to_owned()))
 }
 
-/// The entry under the section that its name means, in the shape of that section.
-fn renamed(entry: Entry) -> Option<Entry> {
-    let checkpoint @ Entry::Checkpoint(_) = entry else {
-        let section = meant(entry.section().clone());
-        return in_shape(section, entry);
-    };
-    Some(checkpoint)
-}
-
-fn in_shape(section: SectionName, entry: Entry) -> Option<Entry> {
-    let shape = section.shape();
-    let text = match entry {
-        Entry::Pair { key, value, .. } if shape == Some(Shape::Map) => {
-            return Some(Entry::Pair { section, key, value });
-        }
-        Entry::Pair { key, value, .. } => format!("{key}: {}", value.as_deref().unwrap_or("null")),
-        Entry::Text { text, .. } | Entry::Item { text, .. } => text,
-        checkpoint @ Entry::Checkpoint(_) => return Some(checkpoint),
-    };
-    match shape {
-        Some(Shape::Register) => Some(Entry::Text { section, text }),
-        Some(Shape::Map) => markdown::decision(section, &text),
-        Some(Shape::Checkpoints) => markdown::checkpoint(&text),
-        // Of several texts under a name without rules only the newest would count.
-        Some(Shape::List) | None => Some(Entry::Item { section, text }),
-    }
-}
-
 /// What a file has as resolved, unless it has it as a question too, under a name that is shown: nobody would find it
 /// otherwise.
 fn shown_answers(entries: &[Entry]) -> Vec<Entry> {
@@ -340,18 +258,33 @@ fn shown_answers(entries: &[Entry]) -> Vec<Entry> {
     shown.map(|text| Entry::Item { section: "Answered Questions".into(), text: text.clone() }).collect()
 }
 
-/// Several texts of one register as one, because only one of them would be shown.
-fn merged_registers(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
-    let mut all: Vec<Entry> = Vec::new();
+/// Several texts of one register, and several values of one key, as one, because only one of them would be shown.
+fn joined(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
+    let mut joined: Vec<Entry> = Vec::new();
+    let mut places: HashMap<(SectionName, Option<String>), usize> = HashMap::new();
     for entry in entries {
-        let held = all.iter_mut().find_map(|held| match (held, &entry) {
-            (Entry::Text { section: a, text }, Entry::Text { section: b, .. }) if a == b => Some(text),
-            _ => None,
-        });
-        match (held, entry) {
-            (Some(text), Entry::Text { text: more, .. }) => *text = format!("{text}\n{more}"),
-            (_, entry) => all.push(entry),
+        let key = match &entry {
+            Entry::Text { .. } => None,
+            Entry::Pair { key, value: Some(_), .. } => Some(key.clone()),
+            _ => {
+                joined.push(entry);
+                continue;
+            }
+        };
+        let place = *places.entry((entry.section().clone(), key)).or_insert(joined.len());
+        match (joined.get_mut(place), entry) {
+            (Some(Entry::Text { text, .. }), Entry::Text { text: more, .. })
+            | (Some(Entry::Pair { value: Some(text), .. }), Entry::Pair { value: Some(more), .. }) => {
+                if *text != more {
+                    text.push_str(&format!("\n{more}"));
+                }
+            }
+            (_, entry) => joined.push(entry),
         }
     }
-    all
+    joined
 }
+
+#[cfg(test)]
+#[path = "handoff_tests.rs"]
+mod proofs;

@@ -34,6 +34,7 @@ mod scalar;
 mod section;
 mod session_log;
 mod settings;
+mod shaped;
 mod short_id;
 mod snapshot;
 mod tool;

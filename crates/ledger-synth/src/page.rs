@@ -2,29 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::body::{self, Grammar, bold};
-use crate::entry::Entry;
 use crate::instant::{self, EventTime};
-use crate::scalar;
 use crate::short_id::ShortId;
 
 /// What the ids of a page are for.
 pub const IDS: &str =
     "`ledger-synth explain ID` tells what an entry replaced, and `ledger-synth add --resolve ID` closes a question";
-
-/// Parses everything that a page says.
-pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry> {
-    let page = without_frame(page);
-    let key = |line: &str| bold(line).map(|(key, rest)| format!("{}: {rest}", scalar::written(key)));
-    // Any bold words with a colon are a key.
-    let lines = page.lines().map(|line| match (key(line), line.strip_prefix("- ").and_then(key)) {
-        (Some(pair), _) => pair,
-        (None, Some(pair)) if !pair.ends_with(": ") => format!("- {pair}"),
-        _ => line.to_owned(),
-    });
-    let text = lines.collect::<Vec<_>>().join("\n");
-    body::parse(&text, grammar)
-}
 
 /// A page that ledger-synth wrote, without what it added: its title, days, folds, agents, counts, and who said what.
 pub fn without_frame(page: &str) -> Cow<'_, str> {
@@ -70,15 +53,15 @@ pub fn without_frame(page: &str) -> Cow<'_, str> {
 
 /// Parses the time of a page, from a line such as `Updated: 2026-01-10T13:00:00Z`.
 pub fn updated(text: &str) -> Option<EventTime> {
-    told(text).find_map(instant::parse_note)
+    updated_values(text).find_map(instant::parse_note)
 }
 
 /// The beginning of the day that such a line tells.
 pub fn updated_day(text: &str) -> Option<EventTime> {
-    told(text).find_map(instant::parse_day)
+    updated_values(text).find_map(instant::parse_day)
 }
 
-fn told(text: &str) -> impl Iterator<Item = &str> {
+fn updated_values(text: &str) -> impl Iterator<Item = &str> {
     let is_it = |key: &str| matches!(key, "updated" | "last updated" | "last_updated");
     // An indented line is about a part of the page.
     let lines = text.lines().take(40).filter(|line| !line.starts_with([' ', '\t']));

@@ -122,7 +122,7 @@ impl Section {
 pub enum SectionName {
     Known(Section),
     /// Never the word of a [`Section`].
-    Other(String),
+    Other(Box<str>),
 }
 
 /// The section of checkpoints.
@@ -131,7 +131,7 @@ pub static CHECKPOINTS: SectionName = SectionName::Known(Section::Checkpoints);
 impl SectionName {
     /// The name that a person's spelling means. A name without rules stays as it is written.
     pub fn from_spelling(key: String) -> SectionName {
-        Section::from_spelling(&key).map_or(SectionName::Other(key), SectionName::Known)
+        Section::from_spelling(&key).map_or_else(|| SectionName::Other(key.into()), SectionName::Known)
     }
 
     /// The section, if it has rules of its own.
@@ -186,7 +186,7 @@ impl From<Section> for SectionName {
 
 impl From<&str> for SectionName {
     fn from(word: &str) -> Self {
-        Section::from_word(word).map_or_else(|| SectionName::Other(word.to_owned()), SectionName::Known)
+        Section::from_word(word).map_or_else(|| SectionName::Other(word.into()), SectionName::Known)
     }
 }
 

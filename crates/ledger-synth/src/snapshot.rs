@@ -229,7 +229,7 @@ impl SnapshotLine<'_> {
             }
             SnapshotLine::Checkpoint { of, phase, status, updated, more } => {
                 let [phase, status, updated, more] = [phase, status, updated, more].map(Cow::into_owned);
-                (of, Entry::Checkpoint(Checkpoint { phase, status, updated, more }))
+                (of, Checkpoint { phase, status, updated, more }.into())
             }
         };
         events.get_mut(of)?.event.entries.push(entry);
@@ -249,7 +249,7 @@ pub fn render(join: &Join<'_>) -> (Digest, String) {
 }
 
 /// Everything that a join says, however it was folded.
-pub fn said(join: &Join<'_>) -> String {
+pub fn statements(join: &Join<'_>) -> String {
     lines(join, std::iter::empty())
 }
 

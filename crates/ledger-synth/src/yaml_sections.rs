@@ -1,142 +1,145 @@
-//! The sections of a text that is one YAML map, as handoff files have them: lists, maps, and lists of maps.
+//! The sections of a YAML map, as handoff files have them: lists, maps, and lists of maps.
 
-use std::collections::{HashMap, HashSet, hash_map};
+use std::collections::HashSet;
 
 use serde_yaml::{Mapping, Value};
 
 use crate::body::NOTES;
 use crate::entry::{Checkpoint, Entry};
-use crate::front_sections::{as_written, fields, map_of};
+use crate::scalar;
 use crate::section::{Section, SectionName, meant};
-use crate::{markdown, scalar};
+use crate::shaped::shaped;
 
 /// Keys that name what a map is about, and keys that say it.
 const NAMES: [&str; 4] = ["topic", "name", "title", "key"];
 const TEXTS: [&str; 6] = ["task", "decision", "choice", "what", "text", "value"];
 /// Keys that number maps. Other files have the same numbers.
 const NUMBERS: [&str; 2] = ["id", "phase"];
+/// Keys of a checkpoint that have a place in it.
+const STATUS: [&str; 2] = ["status", "state"];
+const REACHED: [&str; 4] = ["updated", "time", "ts", "date"];
 
-/// How many marks of comments in one line are looked at.
-const MARKS: usize = 8;
-
-/// The entries of a YAML map, its comments included. None: the text is not one.
-pub fn entries(text: &str) -> Option<Vec<Entry>> {
-    let map = map_of(text).filter(|map| !map.is_empty())?;
-    let fields = fields(&as_written(text));
-    (fields.len() == map.len()).then(|| of_fields(text, &fields))
-}
-
-/// The entries of some fields of a YAML map, and its comments.
-pub fn of_fields<'f>(text: &str, fields: impl IntoIterator<Item = &'f (String, Value)>) -> Vec<Entry> {
+/// The entries of a YAML map, given as its text and its fields. `said` is what of it is told elsewhere, and `is_label`
+/// is true for the keys of that.
+pub fn entries(text: &str, fields: &[(String, Value)], said: &[&str], is_label: impl Fn(&str) -> bool) -> Vec<Entry> {
     let nulls = nulls(text);
-    let mut all = Vec::new();
-    for (key, value) in fields {
-        all.extend(section(key, value, &nulls));
-    }
-    // Empty text says nothing.
-    all.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.trim().is_empty()));
-    let mut all = joined_keys(all);
-    let comments = comments(text, &all);
-    all.extend(comments);
-    all
+    let entries: Vec<Entry> = fields.iter().flat_map(|(key, value)| section(key, value, &nulls)).collect();
+    let notes = unread(text, &entries, said, is_label);
+    [entries, notes].concat()
 }
 
 /// The keys whose value is written as null. An empty value is null for YAML too, but removes nothing.
-fn nulls(text: &str) -> HashSet<&str> {
-    let null = |line: &str| scalar::pair(line).is_some_and(|(_, value)| matches!(value, "null" | "~"));
-    let key = |line: &'_ str| line.split_once(':').map_or("", |(key, _)| key).len();
-    text.lines()
-        .map(str::trim)
-        .filter(|line| null(line))
-        .map(|line| line[..key(line)].trim_matches(['"', '\'']))
-        .collect()
+fn nulls(text: &str) -> HashSet<String> {
+    let null = text.lines().filter_map(scalar::pair).filter(|(_, value)| matches!(*value, "null" | "~"));
+    null.map(|(key, _)| key.into_owned()).collect()
 }
 
-/// The comments of a text as notes, at the ends of lines too, unless an entry has the same words with their `#`.
-fn comments(text: &str, entries: &[Entry]) -> Vec<Entry> {
-    let bare = |text: &'_ str| text.trim().trim_end_matches(['"', '\'']).len();
-    let said = entries.iter().flat_map(texts).flat_map(str::lines);
-    let marked = said.flat_map(|line| line.match_indices('#').take(MARKS).map(|(at, _)| &line[at..]));
-    let said: HashSet<&str> = marked.map(|text| &text[..bare(text)]).collect();
-    let comment = |line: &str| {
-        let line = line.trim();
-        let own = Some(line).filter(|line| line.starts_with('#'));
-        let marked = own.or_else(|| line.find(" #").or(line.find("\t#")).map(|at| &line[at + 1..]))?;
-        let marked = &marked[..bare(marked)];
-        let comment = marked.trim_start_matches('#').trim();
-        (!comment.is_empty() && !said.contains(marked)).then(|| item(NOTES.into(), comment.to_owned()))
+/// What of a text no entry says, as notes: comments, and lines that YAML reads in other words.
+fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) -> bool) -> Vec<Entry> {
+    let pieces = entries.iter().flat_map(|entry| {
+        let phase = matches!(entry, Entry::Checkpoint(_)).then_some("Phase");
+        [entry.section().as_str()].into_iter().chain(phase).chain(entry.texts())
+    });
+    let held = pieces.chain(said.iter().copied()).collect::<Vec<_>>().join("\n");
+    let held_words = words(&held);
+    let mut last = 0;
+    // Entries are in the order of the lines, mostly.
+    let mut is_held = |text: &str| {
+        let wanted = words(text);
+        let at = held_words[last..].find(&wanted).map(|at| last + at).or_else(|| held_words.find(&wanted));
+        last = at.unwrap_or(last);
+        at.is_some()
     };
-    text.lines().filter_map(comment).collect()
-}
-
-/// What an entry says.
-fn texts(entry: &Entry) -> Vec<&str> {
-    match entry {
-        Entry::Text { text, .. } | Entry::Item { text, .. } => vec![text],
-        Entry::Pair { key, value, .. } => vec![key, value.as_deref().unwrap_or_default()],
-        Entry::Checkpoint(Checkpoint { phase, status, updated, more }) => vec![phase, status, updated, more],
-    }
-}
-
-/// Joins the values that one key has several times, because only one of them would be shown.
-pub fn joined_keys(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut joined: Vec<Entry> = Vec::new();
-    let mut places: HashMap<(SectionName, String), usize> = HashMap::new();
-    for entry in entries {
-        let Entry::Pair { section, key, value: Some(more) } = &entry else {
-            joined.push(entry);
-            continue;
+    let mut is_told = |pair: &str| {
+        let pair = pair.trim();
+        let value = scalar::value_of(pair);
+        let key = pair.strip_suffix(value).unwrap_or_default().trim_matches(['-', ' ', ':', '"', '\'']);
+        let is_one_of = |names: &&[&str]| names.contains(&&*key.to_lowercase());
+        let is_name = || is_label(key) || LABELS.iter().any(is_one_of) || named(key).section().is_some();
+        is_held(value) && (is_held(key) || is_name())
+    };
+    let mut notes = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let (line, comment) = without_comment(line);
+        let begins = [line.trim_start_matches(['-', ' ']), scalar::value_of(line)];
+        let pieces = match begins.into_iter().find(|text| text.starts_with(['[', '{'])) {
+            Some(flow) => flow.split([',', '[', ']', '{', '}']).chain(line.strip_suffix(flow)).collect(),
+            None => vec![line],
         };
-        match places.entry((section.clone(), key.clone())) {
-            hash_map::Entry::Occupied(at) => {
-                if let Entry::Pair { value: Some(value), .. } = &mut joined[*at.get()]
-                    && value != more
-                {
-                    value.push_str(&format!("\n{more}"));
-                }
-            }
-            hash_map::Entry::Vacant(place) => {
-                place.insert(joined.len());
-                joined.push(entry);
-            }
+        if !pieces.into_iter().all(&mut is_told) {
+            notes.push(note(line));
+        }
+        if !held.contains(comment.trim_end_matches(['"', '\''])) {
+            notes.push(note(comment.trim_start_matches('#').trim()));
         }
     }
-    joined
+    notes.retain(|note| !note.texts().concat().is_empty());
+    notes
 }
 
-fn item(section: SectionName, text: String) -> Entry {
-    Entry::Item { section, text }
+/// A line of YAML, and the comment behind it.
+fn without_comment(line: &str) -> (&str, &str) {
+    let value = scalar::value_of(line);
+    // A quote may have ` #` in it.
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let from = line.len() - value.len() + quote.and_then(|quote| value.rfind(quote)).unwrap_or(0);
+    match line[from..].find(" #").or_else(|| line[from..].find("\t#")) {
+        _ if line.starts_with('#') => ("", line),
+        Some(at) => (&line[..from + at], &line[from + at + 1..]),
+        None => (line, ""),
+    }
 }
 
-fn section(key: &str, value: &Value, nulls: &HashSet<&str>) -> Vec<Entry> {
-    let name = SectionName::from_spelling(key.to_owned());
-    let known = meant(name.clone()).section();
+/// Keys that an entry may not repeat.
+const LABELS: [&[&str]; 5] = [&NAMES, &TEXTS, &NUMBERS, &STATUS, &REACHED];
+
+/// The words of a text with one blank around each. Marks and quotes are not words.
+fn words(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(String::from(" "), |all, word| all + word + " ")
+}
+
+fn note(text: &str) -> Entry {
+    Entry::Item { section: NOTES.into(), text: text.to_owned() }
+}
+
+fn named(key: &str) -> SectionName {
+    meant(SectionName::from_spelling(key.to_owned()))
+}
+
+fn section(key: &str, value: &Value, nulls: &HashSet<String>) -> Vec<Entry> {
+    let name = named(key);
+    let known = name.section();
     let entry = |value: &Value| match (known, value) {
-        (_, Value::Null) => None,
         (Some(Section::Decisions), Value::Mapping(map)) => {
             let (key, value) = decision(map);
             Some(Entry::Pair { section: name.clone(), key, value: Some(value) })
         }
         (Some(Section::Checkpoints), Value::Mapping(map)) => Some(checkpoint(map)),
-        (Some(Section::Decisions), value) => markdown::decision(name.clone(), &text(value)),
-        (Some(Section::Checkpoints), value) => markdown::checkpoint(&text(value)),
-        (_, value) => Some(item(name.clone(), text(value))),
+        (_, Value::Null) => None,
+        (_, value) => Some(text(value)).filter(|text| !text.trim().is_empty()).map(|text| shaped(&name, text)),
     };
     let pair = |(key, value): (&Value, &Value)| {
         let key = scalar::plain(key);
-        let value = match value {
-            Value::Null => (!nulls.contains(&*key)).then(String::new),
-            value => Some(text(value)),
-        };
-        Entry::Pair { section: name.clone(), key, value }
+        let is_null = value.is_null() && nulls.contains(&key);
+        let value = if value.is_null() && !is_null { String::new() } else { text(value) };
+        match known {
+            Some(Section::Decisions) => {
+                Entry::Pair { section: name.clone(), key, value: Some(value).filter(|_| !is_null) }
+            }
+            _ => shaped(&name, format!("{key}: {value}")),
+        }
     };
-    match value {
+    let entries: Vec<Entry> = match value {
         Value::Sequence(items) => items.iter().filter_map(entry).collect(),
         Value::Mapping(map) if known == Some(Section::Checkpoints) => map.iter().map(phase).collect(),
         Value::Mapping(map) => map.iter().map(pair).collect(),
-        Value::Null => Vec::new(),
-        value if matches!(known, Some(Section::Decisions | Section::Checkpoints)) => entry(value).into_iter().collect(),
-        value => vec![Entry::Text { section: name.clone(), text: text(value) }],
+        value => entry(value).into_iter().collect(),
+    };
+    match entries.is_empty() && known.is_none() {
+        // It may be all that somebody wrote.
+        true => vec![note(key)],
+        false => entries,
     }
 }
 
@@ -147,7 +150,7 @@ fn text(value: &Value) -> String {
             format!("[{}]", items.iter().map(text).collect::<Vec<_>>().join(", "))
         }
         Value::Sequence(items) => items.iter().map(text).collect::<Vec<_>>().join("\n"),
-        Value::Mapping(map) => said(map, &TEXTS[..1]),
+        Value::Mapping(map) => in_lines(map, &TEXTS[..1]),
         Value::Null => "null".to_owned(),
         Value::Tagged(tagged) => text(&tagged.value),
         value => scalar::plain(value),
@@ -155,47 +158,49 @@ fn text(value: &Value) -> String {
 }
 
 /// The fields of a map in lines, the first that is in `bare` without its name.
-fn said(map: &Mapping, bare: &[&str]) -> String {
-    let is_bare = |key: &&Value| bare.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name));
-    let first = map.keys().find(is_bare);
+fn in_lines(map: &Mapping, bare: &[&str]) -> String {
+    let first = key_of(map, bare);
     let field = |(key, value): (&Value, &Value)| format!("{}: {}", scalar::plain(key), text(value));
     let rest = map.iter().filter(|(key, _)| Some(*key) != first).map(field);
     first.and_then(|key| map.get(key)).map(text).into_iter().chain(rest).collect::<Vec<_>>().join("\n")
 }
 
+/// The first key that has one of these names.
+fn key_of<'m>(map: &'m Mapping, names: &[&str]) -> Option<&'m Value> {
+    map.keys().find(|key| names.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name)))
+}
+
+/// Takes the value of the first key that has one of these names, in words.
+fn take(map: &mut Mapping, names: &[&str]) -> Option<String> {
+    let key = key_of(map, names)?.clone();
+    map.shift_remove(&key).map(|value| text(&value))
+}
+
 /// The key and the value of a decision: what the map is about, and the rest of it.
 fn decision(map: &Mapping) -> (String, String) {
-    let has =
-        |names: &[&str]| map.keys().find(|key| names.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name)));
-    let named = has(&NAMES).filter(|_| map.len() > 1).or_else(|| has(&TEXTS));
-    let named = named.or_else(|| has(&NUMBERS).filter(|_| map.len() > 1));
-    let rest = |key: &Value| map.iter().filter(|(own, _)| *own != key).map(|(k, v)| (k.clone(), v.clone())).collect();
-    match (named, map.iter().next()) {
-        (Some(key), _) => (map.get(key).map(text).unwrap_or_default(), said(&rest(key), &TEXTS)),
-        (None, Some((key, value))) => {
-            let more = said(&rest(key), &[]);
-            let gap = if more.is_empty() { "" } else { "\n" };
-            (scalar::plain(key), format!("{}{gap}{more}", text(value)))
+    let mut rest = map.clone();
+    let is_more = map.len() > 1;
+    let named = if is_more { take(&mut rest, &NAMES) } else { None }.or_else(|| take(&mut rest, &TEXTS));
+    match named.or_else(|| if is_more { take(&mut rest, &NUMBERS) } else { None }) {
+        Some(key) => (key, in_lines(&rest, &TEXTS)),
+        None => {
+            let first = map.keys().next().map(scalar::plain).unwrap_or_default();
+            let value = in_lines(map, &[&first]);
+            (first, value)
         }
-        (None, None) => (String::new(), String::new()),
     }
 }
 
 /// A checkpoint from its fields. What has no place in a checkpoint stands below it.
 fn checkpoint(map: &Mapping) -> Entry {
     let mut rest = map.clone();
-    let mut take = |names: &[&str]| {
-        let is_it = |key: &&Value| names.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name));
-        let key = rest.keys().find(is_it).cloned();
-        key.and_then(|key| rest.shift_remove(&key)).map(|value| text(&value)).unwrap_or_default()
-    };
-    let (phase, status) = (take(&["phase", "name", "id", "title"]), take(&["status", "state"]));
-    let updated = take(&["updated", "time", "ts", "date"]);
+    let mut part = |names: &[&str]| take(&mut rest, names).unwrap_or_default();
+    let (phase, status, updated) = (part(&["phase", "name", "id", "title"]), part(&STATUS), part(&REACHED));
     // As the grammar of events has it.
     let more = |(key, value): (&Value, &Value)| {
         format!("{}: {}", scalar::written(&scalar::plain(key)), scalar::written(&text(value).replace('\n', "; ")))
     };
-    Entry::Checkpoint(Checkpoint { phase, status, updated, more: rest.iter().map(more).collect::<Vec<_>>().join("\n") })
+    Checkpoint { phase, status, updated, more: rest.iter().map(more).collect::<Vec<_>>().join("\n") }.into()
 }
 
 /// A checkpoint from its phase and the rest.

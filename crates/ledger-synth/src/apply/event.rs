@@ -2,12 +2,17 @@
 
 use std::path::PathBuf;
 
+use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::ui::Ui;
 
 use super::files;
+use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::event_file::LIMIT;
+use crate::facts::author::{next_time, speaker_name};
 use crate::facts::{EVENTS, Ledger};
+use crate::front::Meta;
 use crate::record::EventRecord;
 
 /// A written event.
@@ -29,6 +34,26 @@ pub fn render_proven(event: &LedgerEvent) -> Result<String> {
         Err(problem) => Err(Failure::malformed(format!("the event would be skipped: {}", problem.why))
             .hint("change the text, or indent that line")),
     }
+}
+
+/// Writes an event of the agent that calls, with the time of now.
+pub fn write_new_event(
+    ui: &Ui,
+    env: &Env,
+    ledger: &Ledger,
+    agent: Option<&str>,
+    [kind, title]: [&str; 2],
+    entries: Vec<Entry>,
+) -> Result<WrittenEvent> {
+    let meta = Meta {
+        ts: next_time(ui, env, ledger)?,
+        agent: speaker_name(env, ledger, agent)?,
+        branch: ledger.git.branch(&ledger.repo)?,
+        kind: Some(kind.into()),
+        reason: None,
+        title: Some(title.into()),
+    };
+    write_event(ledger, LedgerEvent::new(meta, entries), ui.is_dry())
 }
 
 /// Writes an event.

@@ -6,21 +6,11 @@ use crate::instant;
 use crate::scalar;
 use crate::section::{SectionName, Shape};
 
-/// How a body is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grammar {
-    /// As that of an event.
-    Event,
-    /// The same, and an item with a `task` keeps its other fields in the lines after it: nothing of a file that is taken
-    /// over is lost.
-    Whole,
-}
-
 /// Parses everything a body says.
-pub fn parse(body: &str, grammar: Grammar) -> Vec<Entry> {
+pub fn parse(body: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
     for section in sections(&lines(body)) {
-        interpret(section, grammar, &mut entries);
+        interpret(section, &mut entries);
     }
     // Empty text says nothing.
     entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
@@ -28,8 +18,7 @@ pub fn parse(body: &str, grammar: Grammar) -> Vec<Entry> {
 }
 
 /// Turns a section into entries, by its name or the shape of its pieces.
-fn interpret(section: WrittenSection, grammar: Grammar, entries: &mut Vec<Entry>) {
-    let one_text = |piece: Piece| one_text(piece, grammar);
+fn interpret(section: WrittenSection, entries: &mut Vec<Entry>) {
     let WrittenSection { name, pieces, .. } = section;
     match name.shape() {
         Some(Shape::Register) => {
@@ -53,7 +42,7 @@ fn interpret(section: WrittenSection, grammar: Grammar, entries: &mut Vec<Entry>
 }
 
 fn checkpoints(pieces: Vec<Piece>, entries: &mut Vec<Entry>) {
-    let shown = |text: &str| (!text.is_empty()).then(|| Entry::Checkpoint(shown_checkpoint(text)));
+    let shown = |text: &str| (!text.is_empty()).then(|| shown_checkpoint(text).into());
     if let Some(all) = whole_map(&pieces) {
         return entries.extend(checkpoint(&all));
     }
@@ -69,17 +58,14 @@ fn checkpoints(pieces: Vec<Piece>, entries: &mut Vec<Entry>) {
 }
 
 /// The text of a piece. An item with a `task` has that as its text.
-fn one_text(piece: Piece, grammar: Grammar) -> String {
+fn one_text(piece: Piece) -> String {
     match piece {
         Piece::Text(text) => text,
         Piece::Item(fields, text) => {
-            let is_task = |(key, value): &&Field| key == "task" && value.as_ref().is_some_and(|task| !task.is_empty());
-            let Some((_, Some(task))) = fields.iter().find(is_task) else { return text };
-            let mut whole = task.clone();
-            for (key, value) in fields.iter().filter(|field| grammar == Grammar::Whole && !is_task(field)) {
-                whole.push_str(&format!("\n{key}: {}", value.as_deref().unwrap_or("null")));
-            }
-            whole
+            let task = fields
+                .into_iter()
+                .find(|(key, value)| key == "task" && value.as_ref().is_some_and(|task| !task.is_empty()));
+            task.and_then(|(_, task)| task).unwrap_or(text)
         }
         Piece::Pair(key, Some(value)) if !value.is_empty() => format!("{key}: {value}"),
         Piece::Pair(key, _) => format!("{key}:"),
@@ -144,7 +130,7 @@ fn checkpoint(fields: &[Field]) -> Option<Entry> {
         updated: value("updated").unwrap_or_default(),
         more: more.collect::<Vec<_>>().join("\n"),
     };
-    (!fields.is_empty()).then_some(Entry::Checkpoint(checkpoint))
+    (!fields.is_empty()).then(|| checkpoint.into())
 }
 
 /// Parses a checkpoint in the form of `current.md`, `Phase 5: validated (2026-01-10T13:00:00Z, toast)`, or any text.

@@ -5,6 +5,6 @@ mod interpret;
 mod read;
 mod render;
 
-pub use interpret::{Grammar, parse, shown_checkpoint};
+pub use interpret::{parse, shown_checkpoint};
 pub use read::{NOTES, bold};
 pub use render::render;

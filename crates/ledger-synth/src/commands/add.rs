@@ -13,7 +13,7 @@ use crate::agent_hooks::{self, SessionEnd};
 use crate::apply::commit::{self, Committed};
 use crate::apply::event::{WrittenEvent, write_event};
 use crate::apply::synthesis::refresh;
-use crate::body::{self, Grammar};
+use crate::body;
 use crate::draft::{self, SessionDraft};
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
@@ -118,8 +118,7 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     // Nobody typed this, and the agent says where it was.
     ledger.git = ledger.git.unattended(&ledger.repo)?;
     let drafts = SessionDraft::open_all(&env, &ledger.drafts(), &session, ui.is_dry())?;
-    let kept =
-        drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text, Grammar::Event)));
+    let kept = drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text)));
     let entries = newest_of_each(kept, entries(&args)?);
     if entries.is_empty() {
         drop(drafts);
@@ -177,7 +176,7 @@ fn newest_of_each(mut earlier: Vec<Entry>, later: Vec<Entry>) -> Vec<Entry> {
 fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let flags = entries(args)?;
     let text = if flags.is_empty() { input(ui)? } else { String::new() };
-    let Given { meta, mut entries } = Given::parse(&text)?;
+    let (meta, mut entries) = given(&text)?;
     entries.extend(flags);
     misspelt(&entries).iter().for_each(|why| ui.warn(printable(why)));
     if entries.is_empty() {
@@ -187,7 +186,7 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
     let ledger = Ledger::find(ui, env, ledger_args)?;
     if meta.is_none() {
         let kept = SessionDraft::read(&SessionDraft::path(env, &ledger.drafts()))?;
-        name_questions(&ledger, &mut entries, &body::parse(&kept, Grammar::Event))?;
+        name_questions(&ledger, &mut entries, &body::parse(&kept))?;
     }
     if args.draft {
         return keep_draft(ui, env, &ledger, entries);
@@ -209,7 +208,7 @@ fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry>) -> Resul
             true => failure.hint("write an event instead: the same command without `--draft`"),
             false => failure,
         })?;
-        let all = newest_of_each(body::parse(&draft.text, Grammar::Event), entries);
+        let all = newest_of_each(body::parse(&draft.text), entries);
         // An event, so that each checkpoint has the time of its draft.
         let meta =
             Meta { ts: env.now.into(), agent: String::new(), branch: None, kind: None, reason: None, title: None };
@@ -329,22 +328,15 @@ fn follow_up(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
 }
 
 /// What stdin holds: a whole event with its frontmatter, or only a body.
-struct Given {
-    meta: Option<Meta>,
-    entries: Vec<Entry>,
-}
-
-impl Given {
-    fn parse(text: &str) -> Result<Given> {
-        if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
-            event_file::refuse_conflict_markers(text)
-                .map_err(|problem| malformed_input(&problem).hint("resolve the conflict first"))?;
-            return Ok(Given { meta: None, entries: body::parse(text, Grammar::Event) });
-        }
-        let event = LedgerEvent::parse(text)
-            .map_err(|problem| malformed_input(&problem).hint("leave the frontmatter out: `add` writes it"))?;
-        Ok(Given { meta: Some(event.meta), entries: event.entries })
+fn given(text: &str) -> Result<(Option<Meta>, Vec<Entry>)> {
+    if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
+        event_file::refuse_conflict_markers(text)
+            .map_err(|problem| malformed_input(&problem).hint("resolve the conflict first"))?;
+        return Ok((None, body::parse(text)));
     }
+    let event = LedgerEvent::parse(text)
+        .map_err(|problem| malformed_input(&problem).hint("leave the frontmatter out: `add` writes it"))?;
+    Ok((Some(event.meta), event.entries))
 }
 
 fn malformed_input(problem: &Malformed) -> Failure {

@@ -6,13 +6,10 @@ use shopfloor_core::ui::Ui;
 
 use super::statement;
 use super::written::print_event;
-use crate::apply::event::write_event;
+use crate::apply::event::write_new_event;
 use crate::entry::{CLOSED, Entry};
-use crate::event::LedgerEvent;
 use crate::facts::Ledger;
-use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::{load_archive, load_events};
-use crate::front::Meta;
 use crate::plan::history::{History, Statement};
 use crate::plan::join;
 use crate::settings::LedgerArgs;
@@ -69,15 +66,8 @@ fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement<'_>
         };
         entries.push(Entry::Item { section: CLOSED.into(), text: name.clone() });
     }
-    let meta = Meta {
-        ts: next_time(ui, env, ledger)?,
-        agent: speaker_name(env, ledger, args.agent.as_deref())?,
-        branch: ledger.git.branch(&ledger.repo)?,
-        kind: Some("conflicts".into()),
-        reason: None,
-        title: Some("closed conflicts".into()),
-    };
-    let written = write_event(ledger, LedgerEvent::new(meta, entries), ui.is_dry())?;
+    let about = ["conflicts", "closed conflicts"];
+    let written = write_new_event(ui, env, ledger, args.agent.as_deref(), about, entries)?;
     print_event(ui, &written);
     Ok(Exit::Done)
 }

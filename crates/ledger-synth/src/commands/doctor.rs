@@ -13,7 +13,7 @@ use super::install;
 use crate::apply::event::write_event;
 use crate::apply::files;
 use crate::apply::synthesis::refresh;
-use crate::body::{self, Grammar};
+use crate::body;
 use crate::canonical;
 use crate::counted::counted;
 use crate::draft::{LeftBecause, LeftDraft, SessionDraft};
@@ -176,7 +176,7 @@ fn look_at_drafts(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
     }
     let finding = |left: LeftDraft| {
         let why = match &left.because {
-            LeftBecause::Quiet => "nobody changed it for a day".to_owned(),
+            LeftBecause::Untouched => "nobody changed it for a day".to_owned(),
             LeftBecause::Removed(worktree) => format!("the worktree {worktree} is removed"),
         };
         let detail = format!("{} was never written as an event: {why}", left.path.display());
@@ -189,7 +189,7 @@ fn look_at_drafts(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
 /// others said later stays newer, and a second try writes the same event.
 fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<()> {
     let draft = SessionDraft::open(left.path.clone(), false)?;
-    let entries = body::parse(&draft.text, Grammar::Event);
+    let entries = body::parse(&draft.text);
     let bytes = SessionDraft::bytes(&left.path)?;
     if entries.is_empty() && !bytes.is_empty() || draft.text.as_bytes() != bytes {
         let kept = files::keep_edited(&ledger.repo, &bytes)?;

@@ -167,16 +167,15 @@ fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
     for path in paths {
         let (b, o, t) = (base.get(&path), ours.get(&path), theirs.get(&path));
         match (o, t) {
-            _ if o == t => drop(o.map(|sha| result.insert(path, sha.clone()))),
-            _ if o == b => drop(t.map(|sha| result.insert(path, sha.clone()))),
-            _ if t == b => drop(o.map(|sha| result.insert(path, sha.clone()))),
+            _ if o == t || t == b => result.extend(o.map(|sha| (path, sha.clone()))),
+            _ if o == b => result.extend(t.map(|sha| (path, sha.clone()))),
             _ if path == Path::new(CURRENT) => {}
             _ => {
                 // Both are events, whose names mean nothing.
                 let other =
                     path.with_file_name(format!("theirs-{}", path.file_name().unwrap_or_default().to_string_lossy()));
-                o.map(|sha| result.insert(path, sha.clone()));
-                t.map(|sha| result.insert(other, sha.clone()));
+                result.extend(o.map(|sha| (path, sha.clone())));
+                result.extend(t.map(|sha| (other, sha.clone())));
             }
         }
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::written;
 use crate::apply::event::{render_proven, write_event};
 use crate::body::NOTES;
 use crate::canonical;
@@ -24,7 +24,7 @@ use crate::front::Meta;
 use crate::handoff::Handoff;
 use crate::instant::{self, EventTime};
 use crate::plan::join;
-use crate::plan::migration::{MissingText, Proof, SourceEvent, SourceFile, unsaid};
+use crate::plan::migration::{SourceHandoff, missing};
 use crate::record::EventRecord;
 use crate::settings::LedgerArgs;
 
@@ -51,34 +51,11 @@ pub struct Args {
     agent: Option<String>,
 }
 
-/// A text that no event holds.
-#[derive(Serialize)]
-struct MissingTextAnswer<'a> {
-    path: &'a str,
-    line: usize,
-    text: &'a str,
-}
-
-/// A file that became an event.
-#[derive(Serialize)]
-struct MigrateAnswer<'a> {
-    from: &'a str,
-    path: &'a str,
-    id: Digest,
-    ts: String,
-    time: String,
-    agent: &'a str,
-}
-
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     if args.check {
         return check(ui, env, ledger_args, args);
     }
-    let ts = args.ts.as_deref().map(|text| {
-        instant::parse(text)
-            .ok_or_else(|| Failure::usage(format!("--ts must be an RFC 3339 time with an offset, not `{text}`")))
-    });
-    let ts = ts.transpose()?;
+    args.ts.as_deref().map(given_time).transpose()?;
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let mut known: BTreeSet<_> = load_events(&ledger)?.records().map(|record| record.id).collect();
     // All files are read before the first event is written.
@@ -86,7 +63,11 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let mut refused = Vec::new();
     for file in &args.files {
         let path = env.cwd.join(file);
-        match read(&path).and_then(|text| migrated(env, &ledger, args, ts, &path, &text)) {
+        let all = read(&path).and_then(|text| {
+            let handoffs = Handoff::parse_all(&path, &text);
+            handoffs.iter().map(|handoff| migrated(env, &ledger, args, &path, handoff)).collect::<Result<Vec<_>>>()
+        });
+        match all {
             Ok(all) => events.extend(all.into_iter().map(|event| (path.clone(), event))),
             Err(failure) => refused.push(failure),
         }
@@ -99,23 +80,21 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             continue;
         }
         let written = write_event(&ledger, event, ui.is_dry())?;
-        let to = written.path.to_string_lossy().into_owned();
         if ui.is_json() {
-            let (id, ts, agent) = (written.record.id, written.record.ts().to_string(), written.record.agent());
-            ui.json(&MigrateAnswer { from: &from, path: &to, id, ts, time: written.record.ts().render(), agent });
+            let mut answer = written::answer(&written);
+            answer["from"] = json!(from);
+            ui.json(&answer);
         } else {
-            ui.line(printable(&to));
+            written::print_event(ui, &written);
         }
     }
     Ok(Exit::Done)
 }
 
 /// Fails if files cannot become events, and names all of them.
-fn refuse_all(refused: Vec<Failure>) -> Result<()> {
-    match refused.len() {
-        0 => return Ok(()),
-        1 => return refused.into_iter().next().map_or(Ok(()), Err),
-        _ => {}
+fn refuse_all(mut refused: Vec<Failure>) -> Result<()> {
+    if refused.len() < 2 {
+        return refused.pop().map_or(Ok(()), Err);
     }
     Err(Failure::malformed(format!("{} files cannot become events, so nothing was written", refused.len()))
         .details(refused.iter().map(|failure| failure.message.clone()))
@@ -126,39 +105,47 @@ fn refuse_all(refused: Vec<Failure>) -> Result<()> {
 fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events(&ledger)?;
-    let paths: Vec<PathBuf> = args.files.iter().map(|file| env.cwd.join(file)).collect();
-    let source = |path: &PathBuf| {
-        let text = read(path)?;
-        let events = migrated(env, &ledger, args, None, path, &text).unwrap_or_default();
-        let event =
-            |event: LedgerEvent| SourceEvent { id: canonical::id(&event), ts: event.meta.ts, agent: event.meta.agent };
-        Ok(SourceFile { text, events: events.into_iter().map(event).collect() })
-    };
-    let files = paths.iter().map(source).collect::<Result<Vec<_>>>()?;
     let join = join(&events)?;
     let archived = load_archive(&ledger)?;
     let snapshots = [events.snapshots()?, archived.snapshots()?].concat();
-    let counted = |pass_on: &mut dyn FnMut(&EventRecord)| {
-        let counts = |id: &Digest| !join.retracted.contains(id) || join.folded.contains(id);
-        events.records().filter(|record| counts(&record.id)).for_each(&mut *pass_on);
-        // Other archived events do not count.
-        archived.records().filter(|record| join.folded.contains(&record.id)).for_each(&mut *pass_on);
-        Ok(())
-    };
-    let proof = Proof::new(&files, &counted, &snapshots)?;
+    let folded: Vec<_> = snapshots.iter().flat_map(|snapshot| &snapshot.events).collect();
+    let counts = |record: &&EventRecord| !join.retracted.contains(&record.id) || join.folded.contains(&record.id);
+    // Other archived events do not count.
+    let of_archive = archived.records().filter(|record| join.folded.contains(&record.id));
+    let records: Vec<&EventRecord> = events.records().filter(counts).chain(of_archive).collect();
+
+    let (mut files, mut sources) = (Vec::new(), Vec::new());
+    for file in &args.files {
+        let path = env.cwd.join(file);
+        let text = read(&path)?;
+        for handoff in Handoff::parse_all(&path, &text) {
+            let event = migrated(env, &ledger, args, &path, &handoff).ok().map(EventRecord::new);
+            sources.push(SourceHandoff { handoff, event });
+            files.push((path.clone(), text.clone()));
+        }
+    }
     let mut exit = Exit::Done;
-    for (path, missing) in paths.iter().zip(proof.missing()) {
-        let shown = path.to_string_lossy();
-        for MissingText { line, text } in missing {
+    for ((path, file), missing) in files.iter().zip(missing(&sources, &records, &folded)) {
+        let path = path.to_string_lossy();
+        let lines = missing.into_iter().flat_map(str::lines).filter(|text| !text.trim().is_empty());
+        let lines: BTreeSet<(usize, &str)> = lines.map(|text| (line_of(file, text), text)).collect();
+        for (line, text) in lines {
             exit = Exit::No;
             if ui.is_json() {
-                ui.json(&MissingTextAnswer { path: &shown, line, text: &text });
+                ui.json(&json!({ "path": path, "line": line, "text": text }));
             } else {
-                ui.line(printable(&format!("{shown}:{line}: {text}")));
+                ui.line(printable(&format!("{path}:{line}: {text}")));
             }
         }
     }
     Ok(exit)
+}
+
+/// The line of a file in which a text begins, counted from 1.
+fn line_of(file: &str, text: &str) -> usize {
+    let find = |words: &str| file.lines().position(|line| line.contains(words));
+    // It may go on in the next line.
+    find(text).or_else(|| find(text.split_whitespace().next()?)).map_or(1, |at| at + 1)
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -169,54 +156,41 @@ fn read(path: &Path) -> Result<String> {
     Ok(text.into_owned())
 }
 
-/// The events that a handoff file becomes.
-fn migrated(
-    env: &Env,
-    ledger: &Ledger,
-    args: &Args,
-    given: Option<EventTime>,
-    path: &Path,
-    text: &str,
-) -> Result<Vec<LedgerEvent>> {
-    let event = |handoff: Handoff| {
-        let ts = handoff.ts.or(given).or(handoff.day).ok_or_else(|| {
-            Failure::malformed(format!("{}: its time is unknown", path.display()))
-                .hint("give its time with `--ts 2026-01-10T13:00:00Z`")
-        })?;
-        let mut handoff = handoff;
-        if handoff.entries.is_empty() {
-            // A title may be all that somebody wrote.
-            let about = [&handoff.title, &handoff.reason].into_iter().flatten();
-            let note = |text: &String| Entry::Item { section: NOTES.into(), text: text.clone() };
-            handoff.entries = about.map(note).collect();
-        }
-        if handoff.entries.is_empty() {
-            return Err(Failure::malformed(format!("{}: it has no text for an event", path.display())));
-        }
-        let agent = match handoff.agent {
-            Some(agent) if args.agent.is_none() => agent,
-            _ => agent_name(env, ledger, args.agent.as_deref())?,
-        };
-        let meta = Meta {
-            ts,
-            agent,
-            branch: handoff.branch,
-            kind: handoff.kind.or(Some("handoff".into())),
-            reason: handoff.reason,
-            title: handoff.title,
-        };
-        Ok(LedgerEvent::new(meta, handoff.entries))
+/// The event that a handoff becomes.
+fn migrated(env: &Env, ledger: &Ledger, args: &Args, path: &Path, handoff: &Handoff) -> Result<LedgerEvent> {
+    let given = args.ts.as_deref().map(given_time).transpose()?;
+    let ts = handoff.ts.or(given).or(handoff.day).ok_or_else(|| {
+        Failure::malformed(format!("{}: its time is unknown", path.display()))
+            .hint("give its time with `--ts 2026-01-10T13:00:00Z`")
+    })?;
+    let agent = match &handoff.agent {
+        Some(agent) if args.agent.is_none() => agent.clone(),
+        _ => agent_name(env, ledger, args.agent.as_deref())?,
     };
-    let mut events = Handoff::parse_all(path, text).into_iter().map(event).collect::<Result<Vec<_>>>()?;
-    // What was not understood is kept as notes.
-    let notes = unsaid(text, &events).into_iter();
-    let notes: Vec<_> = notes.map(|MissingText { text, .. }| Entry::Item { section: NOTES.into(), text }).collect();
-    if let Some(last) = events.pop() {
-        events.push(LedgerEvent::new(last.meta, [last.entries, notes].concat()));
+    let meta = Meta {
+        ts,
+        agent,
+        branch: handoff.branch.clone(),
+        kind: handoff.kind.clone().or(Some("handoff".into())),
+        reason: handoff.reason.clone(),
+        title: handoff.title.clone(),
+    };
+    let mut entries = [handoff.entries.clone(), handoff.left_over(&meta)].concat();
+    if entries.is_empty() {
+        // A title may be all that somebody wrote.
+        let about = [&handoff.title, &handoff.reason].into_iter().flatten();
+        entries.extend(about.map(|text| Entry::Item { section: NOTES.into(), text: text.clone() }));
     }
-    for event in &events {
-        render_proven(event)
-            .map_err(|failure| Failure { message: format!("{}: {}", path.display(), failure.message), ..failure })?;
+    if entries.is_empty() {
+        return Err(Failure::malformed(format!("{}: it has no text for an event", path.display())));
     }
-    Ok(events)
+    let event = LedgerEvent::new(meta, entries);
+    render_proven(&event)
+        .map_err(|failure| Failure { message: format!("{}: {}", path.display(), failure.message), ..failure })?;
+    Ok(event)
+}
+
+fn given_time(text: &str) -> Result<EventTime> {
+    instant::parse(text)
+        .ok_or_else(|| Failure::usage(format!("--ts must be an RFC 3339 time with an offset, not `{text}`")))
 }

@@ -10,14 +10,11 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
 use super::written;
-use crate::apply::event::write_event;
+use crate::apply::event::write_new_event;
 use crate::entry::{Entry, RETRACT};
-use crate::event::LedgerEvent;
-use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::load_events;
 use crate::facts::{Events, Ledger};
 use crate::failure::LedgerFailure;
-use crate::front::Meta;
 use crate::plan::join;
 use crate::settings::LedgerArgs;
 use crate::short_id::ShortId;
@@ -59,16 +56,9 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
         return Ok(Exit::Done);
     }
-    let meta = Meta {
-        ts: next_time(ui, env, &ledger)?,
-        agent: speaker_name(env, &ledger, args.agent.as_deref())?,
-        branch: ledger.git.branch(&ledger.repo)?,
-        kind: Some(RETRACT.into()),
-        reason: None,
-        title: Some(format!("retracted event {short}")),
-    };
+    let title = format!("retracted event {short}");
     let entries = vec![Entry::Item { section: RETRACT.into(), text: id.to_string() }];
-    let written = write_event(&ledger, LedgerEvent::new(meta, entries), ui.is_dry())?;
+    let written = write_new_event(ui, env, &ledger, args.agent.as_deref(), [RETRACT, &title], entries)?;
     if ui.is_json() {
         let mut answer = written::answer(&written);
         answer["retracted"] = json!(id);

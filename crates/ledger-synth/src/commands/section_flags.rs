@@ -70,7 +70,7 @@ impl SectionFlags {
                         .hint("for example `--checkpoint 5:validated`")
                 })?;
             let (phase, status) = (phase.trim().to_owned(), status.trim().to_owned());
-            entries.push(Entry::Checkpoint(Checkpoint { phase, status, ..Checkpoint::default() }));
+            entries.push(Checkpoint { phase, status, ..Checkpoint::default() }.into());
         }
         Ok(entries)
     }

@@ -37,7 +37,7 @@ pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
         return EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"));
     }
     let event = event_file::decode(bytes).and_then(|text| LedgerEvent::parse(&text));
-    event.map_or_else(EventFileContent::Malformed, |event| EventFileContent::Event(EventRecord::new(event)))
+    event.map_or_else(EventFileContent::Malformed, |event| EventFileContent::Event(Box::new(EventRecord::new(event))))
 }
 
 /// What loading a file came to.

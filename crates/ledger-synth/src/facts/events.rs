@@ -15,7 +15,8 @@ use crate::snapshot::Snapshot;
 #[derive(Debug)]
 pub struct EventFile {
     pub path: PathBuf,
-    pub record: EventRecord,
+    /// In a box, because lists of many thousands grow while others still hold the same events.
+    pub record: Box<EventRecord>,
 }
 
 /// A file that is not an event.
@@ -40,7 +41,7 @@ pub struct SnapshotFile {
 
 /// What a file of events is.
 pub enum EventFileContent {
-    Event(EventRecord),
+    Event(Box<EventRecord>),
     Snapshot(Result<Snapshot, Malformed>),
     Malformed(Malformed),
 }
@@ -55,7 +56,7 @@ pub struct Events {
 
 impl Events {
     pub fn records(&self) -> impl Iterator<Item = &EventRecord> + Clone {
-        self.files.iter().map(|file| &file.record)
+        self.files.iter().map(|file| &*file.record)
     }
 
     /// The snapshots. Exit 2 if one is damaged, because it may be the only copy of its events.

@@ -71,17 +71,19 @@ impl<'g> Objects<'g> {
 
     /// The object that a name means, if there is one.
     fn object(&self, name: &str) -> Result<Option<String>> {
-        let cmd = self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", name]);
-        let output = cmd.capture()?;
-        let object = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        Ok((output.status.success() && !object.is_empty()).then_some(object))
+        self.answer(&["rev-parse", "--quiet", "--verify", "--end-of-options", name])
+    }
+
+    /// What a git command answers, if it does.
+    fn answer(&self, args: &[&str]) -> Result<Option<String>> {
+        let output = self.git.cmd(self.dir).args(args).capture()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok((output.status.success() && !text.is_empty()).then_some(text))
     }
 
     /// The best common ancestor of two commits, if they have one.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>> {
-        let output = self.git.cmd(self.dir).args(["merge-base", one, other]).capture()?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        Ok((output.status.success() && !text.is_empty()).then_some(text))
+        self.answer(&["merge-base", one, other])
     }
 
     /// The regular files of the ledger in a commit: `current.md` and what is in `events/`.

@@ -52,7 +52,7 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> Result
     let is_due = |ts: EventTime| limit.is_some_and(|limit| ts <= limit);
     let (mut plan, mut folded) = (ArchivePlan::default(), Vec::new());
     for file in &events.files {
-        let record = &file.record;
+        let record: &EventRecord = &file.record;
         let is_covered = all.folded.contains(&record.id);
         // A retracted event is never part of a snapshot.
         if is_covered || is_due(record.ts()) && !all.retracted.contains(&record.id) {
@@ -83,7 +83,8 @@ fn fold(records: &[&EventRecord], snapshots: &[&Snapshot]) -> Result<SnapshotPla
     let whole = join_all(records.iter().copied(), snapshots, &Filter::default());
     let (content, text) = snapshot::render(&whole);
     let read = snapshot::parse(text.as_bytes()).map_err(|problem| wrong(problem.why))?;
-    if snapshot::said(&join_all(std::iter::empty(), &[&read], &Filter::default())) != snapshot::said(&whole) {
+    if snapshot::statements(&join_all(std::iter::empty(), &[&read], &Filter::default())) != snapshot::statements(&whole)
+    {
         return Err(wrong("it says something else".into()));
     }
     Ok(SnapshotPlan { name: snapshot::name(&content), text })

@@ -53,7 +53,7 @@ pub fn entry() -> impl Strategy<Value = Entry> {
         (prop::sample::select(&["decisions", "env"][..]), key(), prop::option::weighted(0.8, text()))
             .prop_map(|(section, key, value)| Entry::Pair { section: section.into(), key, value }),
         (prop::sample::select(&["1", "2", "10", "1a"][..]), prop::sample::select(&["x", "y"][..]), at).prop_map(
-            |(phase, status, updated)| Entry::Checkpoint(Checkpoint {
+            |(phase, status, updated)| Entry::from(Checkpoint {
                 phase: phase.into(),
                 status: status.into(),
                 updated: updated.into(),
@@ -102,7 +102,7 @@ fn parsed(snapshots: &[String]) -> Vec<Snapshot> {
 /// The page, everything that it does not show, and the banner's lines of a join.
 fn seen(join: &Join<'_>) -> String {
     let lines: Vec<_> = join.events.values().map(|event| crate::view::event_line(event)).collect();
-    format!("{}{}{lines:?}", page(join), snapshot::said(join))
+    format!("{}{}{lines:?}", page(join), snapshot::statements(join))
 }
 
 fn page(join: &Join<'_>) -> String {
@@ -242,7 +242,7 @@ proptest! {
                             || value.is_none()
                     }
                     Entry::Checkpoint(c) => {
-                        view.checkpoints.iter().any(|reached| reached.checkpoint == c && reached.by.agent() == event.meta.agent)
+                        view.checkpoints.iter().any(|reached| reached.checkpoint == &**c && reached.by.agent() == event.meta.agent)
                     }
                 };
                 prop_assert!(is_there, "{entry:?} of {event:?}");

@@ -7,7 +7,6 @@ mod join;
 pub mod migration;
 mod problems;
 pub mod questions;
-mod source_texts;
 
 pub use join::{Filter, join, join_all, join_filtered};
 pub use problems::{Level, Problem, doubts, errors, misspelt, summary};

@@ -120,31 +120,32 @@ pub fn attribution(by: &EventRecord, id: Option<ShortId>) -> String {
     format!(" ({}, {}{id})", by.ts().day(), escaped(by.agent(), "(,<`"))
 }
 
-/// Renders a decision with who made it.
-pub fn decision(key: &str, quote: &Quote<'_>) -> String {
+/// Renders a decision, with who made it unless all of the page is from one agent.
+pub fn decision(key: &str, quote: &Quote<'_>, style: TextStyle) -> String {
     let mut out = String::new();
     let id = ShortId::of_key(Section::Decisions.word(), key);
-    pair(&mut out, key, quote.text, TextStyle::Marked, &attribution(quote.by, Some(id)));
+    pair(&mut out, key, quote.text, style, &end(quote, id, style));
     out
 }
 
-/// Renders a question with who asked it.
-pub fn question(quote: &Quote<'_>) -> String {
+/// Renders a question, with who asked it unless all of the page is from one agent.
+pub fn question(quote: &Quote<'_>, style: TextStyle) -> String {
     let mut out = String::new();
-    let end = attribution(quote.by, Some(ShortId::of_question(quote.text)));
-    bullet(&mut out, quote.text, LinePosition::Inline, TextStyle::Marked, &end);
+    let end = end(quote, ShortId::of_question(quote.text), style);
+    bullet(&mut out, quote.text, LinePosition::Inline, style, &end);
     out
+}
+
+fn end(quote: &Quote<'_>, id: ShortId, style: TextStyle) -> String {
+    match style {
+        TextStyle::AsIs => String::new(),
+        TextStyle::Marked => attribution(quote.by, Some(id)),
+    }
 }
 
 fn decisions(view: &View<'_>) -> PageSection {
-    let entry = |(key, quote): &(&str, Quote<'_>)| {
-        let mut text = String::new();
-        match view.is_of_one {
-            true => pair(&mut text, key, quote.text, TextStyle::AsIs, ""),
-            false => text = decision(key, quote),
-        }
-        PageEntry { text, at: quote.by.ts() }
-    };
+    let style = TextStyle::of_page(view.is_of_one);
+    let entry = |(key, quote): &(&str, Quote<'_>)| PageEntry { text: decision(key, quote, style), at: quote.by.ts() };
     let (mut shown, left) = newest(&view.decisions, |(_, quote)| *quote, PAGE);
     if !view.is_of_one {
         // What is new is seen first, and everything else is found by its key.
@@ -155,14 +156,8 @@ fn decisions(view: &View<'_>) -> PageSection {
 }
 
 fn questions(view: &View<'_>) -> PageSection {
-    let entry = |quote: &Quote<'_>| {
-        let mut text = String::new();
-        match view.is_of_one {
-            true => bullet(&mut text, quote.text, LinePosition::Inline, TextStyle::AsIs, ""),
-            false => text = question(quote),
-        }
-        PageEntry { text, at: quote.by.ts() }
-    };
+    let style = TextStyle::of_page(view.is_of_one);
+    let entry = |quote: &Quote<'_>| PageEntry { text: question(quote, style), at: quote.by.ts() };
     let (mut shown, left) = newest(&view.open_questions, |quote| *quote, PAGE);
     if !view.is_of_one {
         shown.sort_by_key(|quote| Reverse(quote.by.ts().day()));

@@ -37,34 +37,32 @@ impl<'v> Notes<'v> {
 
     /// The notes under a title.
     pub fn render(&self, title: &str) -> String {
+        let style = TextStyle::Marked;
         let mut out = format!("## {title}\n");
-        if !self.decisions.is_empty() {
-            heading(&mut out, Section::Decisions.title());
-        }
-        self.decisions.iter().for_each(|(key, quote)| out.push_str(&decision(key, quote)));
-        if !self.done.is_empty() {
-            heading(&mut out, "Done");
-        }
-        let mut day = None;
-        for group in &self.done {
-            if day != Some(group.day) {
-                out.push_str(&format!("\n#### {}\n", group.day));
-                day = Some(group.day);
+        let mut section = |title: &str, entries: Vec<String>| {
+            if !entries.is_empty() {
+                heading(&mut out, title);
+                out.extend(entries);
             }
-            out.push_str(&group.line());
-            group
-                .quotes
-                .iter()
-                .for_each(|quote| bullet(&mut out, quote.text, LinePosition::Inline, TextStyle::Marked, ""));
-        }
-        if !self.checkpoints.is_empty() {
-            heading(&mut out, Section::Checkpoints.title());
-        }
-        self.checkpoints.iter().for_each(|one| reached(&mut out, one, TextStyle::Marked));
-        if !self.questions.is_empty() {
-            heading(&mut out, Section::OpenQuestions.title());
-        }
-        self.questions.iter().for_each(|quote| out.push_str(&question(quote)));
+        };
+        let decisions = self.decisions.iter().map(|(key, quote)| decision(key, quote, style));
+        section(Section::Decisions.title(), decisions.collect());
+        let mut day = None;
+        let done = self.done.iter().map(|group| {
+            let is_same_day = day.replace(group.day) == Some(group.day);
+            let day = if is_same_day { String::new() } else { format!("\n#### {}\n", group.day) };
+            let mut text = day + &group.line();
+            group.quotes.iter().for_each(|quote| bullet(&mut text, quote.text, LinePosition::Inline, style, ""));
+            text
+        });
+        section("Done", done.collect());
+        let checkpoints = self.checkpoints.iter().map(|one| {
+            let mut text = String::new();
+            reached(&mut text, one, style);
+            text
+        });
+        section(Section::Checkpoints.title(), checkpoints.collect());
+        section(Section::OpenQuestions.title(), self.questions.iter().map(|quote| question(quote, style)).collect());
         out
     }
 }

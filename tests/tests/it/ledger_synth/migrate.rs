@@ -55,17 +55,53 @@ fn migrate_keeps_the_shape_of_sections_in_a_frontmatter() {
     assert!(shown.contains("a.rs") && shown.contains("b.rs"), "{shown}");
 }
 
+/// Only its time and its agent are read.
 #[test]
-fn migrate_reads_a_frontmatter_that_is_not_yaml_line_by_line() {
+fn a_frontmatter_that_is_not_yaml_stays_word_for_word() {
     let w = World::new();
     let app = w.app();
-    app.write("m.md", "---\ndate: 2026-01-02T03:04:05Z\nagent: z\nnow: do it: now\nopen_questions:\n  - Why?\n---\n# H\n\n## Done\n- x\n");
+    let front = "date: 2026-01-02T03:04:05Z\nagent: z\nnow: do it: now\nopen_questions:\n  - Why?";
+    app.write("m.md", &format!("---\n{front}\n---\n# H\n\n## Done\n- x\n"));
     let out = app.ledger(&["migrate", "m.md", "--json"]).exit(0).json();
     assert_eq!((text(&out, "/agent"), text(&out, "/ts")), ("z", "2026-01-02T03:04:05Z"));
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
-    assert_eq!(text(&json, "/now"), "do it: now");
-    assert_eq!(json["open_questions"], serde_json::json!(["Why?"]));
+    assert_eq!((&json["now"], &json["open_questions"]), (&serde_json::Value::Null, &serde_json::json!([])));
+    assert_eq!(json["other"]["notes"], serde_json::json!([front]));
     assert_eq!(json["this_session"], serde_json::json!(["x"]));
+    app.ledger(&["migrate", "--check", "m.md"]).exit(0);
+}
+
+/// A key may be all that somebody wrote.
+#[test]
+fn the_name_of_an_empty_key_is_kept() {
+    let w = World::new();
+    let app = w.app();
+    app.write("front.md", "---\ndate: 2026-01-02\nagent: z\nsecurity review: []\nrollout: {}\nlater:\n---\n");
+    app.write("map.yaml", "date: 2026-01-03\nagent: z\nblockers: []\nfiles:\n  renamed: []\n");
+    app.ledger(&["migrate", "front.md", "map.yaml"]).succeeds();
+    app.ledger(&["migrate", "--check", "front.md", "map.yaml"]).exit(0);
+    let other = &app.ledger(&["--json"]).exit(0).any_err().json()["other"];
+    assert_eq!(other["notes"], serde_json::json!(["blockers", "later", "rollout", "security review"]));
+    assert_eq!(other["files"], serde_json::json!(["renamed: []"]));
+}
+
+/// The check does not know the time and the agent that `migrate` was given, and finds the event all the same.
+#[test]
+fn an_event_with_a_given_time_is_no_loss() {
+    let w = World::new();
+    let app = w.app();
+    for (file, done) in [("1.md", "one"), ("2.md", "two")] {
+        app.write(file, &format!("---\ndate: 2026-01-10\nagent: z\n---\n## Done\n- {done}\n"));
+    }
+    app.write("3.md", "just a line\n");
+    app.ledger(&["migrate", "1.md"]).succeeds();
+    let given = ["--ts", "2026-02-01T00:00:00Z", "--agent", "me"];
+    app.ledger(&[&["migrate", "2.md", "3.md"][..], &given].concat()).succeeds();
+    app.ledger(&["migrate", "--check", "2.md"]).exit(0);
+    app.ledger(&["migrate", "--check", "1.md", "2.md", "3.md"]).exit(0);
+    // What the file says instead is kept.
+    let other = &app.ledger(&["--json"]).exit(0).any_err().json()["other"];
+    assert_eq!((&other["date"], &other["agent"]), (&serde_json::json!(["2026-01-10"]), &serde_json::json!(["z"])));
 }
 
 /// Nothing of a file is lost, and what is not there is listed.
