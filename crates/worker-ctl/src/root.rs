@@ -47,22 +47,11 @@ impl WorkerRoot {
         if !shopfloor_core::roots::load(env)?.contains_key(&path) {
             return Err(roots::unlisted(&path));
         }
-        WorkerRoot::load(env, path, flags)
-    }
-
-    /// Loads the configuration of the root at `path`, which must be known to be a root.
-    pub fn load(env: &Env, path: PathBuf, flags: &[(&str, Option<&Path>)]) -> Result<WorkerRoot> {
-        let config = RootConfig::load(env, &path, flags)?;
-        Ok(WorkerRoot { path, config })
+        Ok(WorkerRoot { config: RootConfig::load(env, &path, flags)?, path })
     }
 
     pub fn worker(&self, name: &str) -> WorkerTable {
         self.config.workers.get(name).cloned().unwrap_or_default()
-    }
-
-    /// A worker's `role_prompt`, empty when there is none.
-    pub fn role_of(&self, name: &str) -> &str {
-        self.config.workers.get(name).map(|table| table.role_prompt.as_str()).unwrap_or_default()
     }
 
     /// The table of the agent with this name. Exit 2 when no command is configured for it.
@@ -76,24 +65,28 @@ impl WorkerRoot {
         Ok(agent)
     }
 
-    /// The table of a worker's agent: as `config.toml` says now, else as it was when the worker was created.
+    /// The name of a worker's agent: as `config.toml` says now, else as it was when the worker was created.
+    pub fn agent_name(&self, worker: &Worker) -> String {
+        self.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone())
+    }
+
+    /// The table of a worker's agent.
     pub fn agent_of(&self, worker: &Worker) -> Result<AgentTable> {
-        self.agent(self.worker(&worker.name).agent.as_ref().unwrap_or(&worker.agent))
+        self.agent(&self.agent_name(worker))
     }
 
     /// The program that a worker runs, if it runs a preset.
     pub fn preset_of(&self, worker: &Worker) -> Option<&'static AgentProgram> {
-        let name = self.worker(&worker.name).agent.as_ref().unwrap_or(&worker.agent).clone();
+        let name = self.agent_name(worker);
         agents::find(&name).filter(|_| !self.config.agents.contains_key(&name))
     }
 
     /// The argv of a worker's agent. `hooks` are the words that `{hooks}` stands for.
     pub fn command(&self, worker: &Worker, agent: &AgentTable, hooks: &[String]) -> Vec<String> {
-        let own = self.worker(&worker.name);
         // The default model is one of the default agent.
-        let is_default = own.agent.as_ref().unwrap_or(&worker.agent) == self.config.text("agent");
+        let is_default = self.agent_name(worker) == self.config.text("agent");
         let default = self.config.given("model").map(str::to_owned).filter(|_| is_default);
-        let model = own.model.or(default).or(agent.model.clone());
+        let model = self.worker(&worker.name).model.or(default).or(agent.model.clone());
         let common_dir = self.path.join(".git");
         // Not what the worktree says of itself, because its agent can write that.
         let recorded = recorded_dir(&common_dir, Path::new(&worker.worktree_path)).ok().flatten();

@@ -14,6 +14,7 @@ use shopfloor_core::ui::Ui;
 use crate::clone::SourceClone;
 use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
+use crate::settings::RootConfig;
 use crate::store::{self, State};
 use crate::tmux::Tmux;
 use crate::worker::Worker;
@@ -43,16 +44,24 @@ impl<'a> Site<'a> {
     pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: SettingFlagValues) -> Result<Site<'a>> {
         let root = WorkerRoot::find(env, named, &borrowed(&flags))?;
         root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
+        Site::at(ui, env, root, (Arc::default(), flags))
+    }
+
+    fn at(
+        ui: &'a Ui,
+        env: &'a Env,
+        root: WorkerRoot,
+        (ending, flags): (Arc<AtomicBool>, SettingFlagValues),
+    ) -> Result<Site<'a>> {
         let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), ui.is_dry())?;
-        Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry: ui.is_dry(), flags })
+        Ok(Site { ui, env, root, clone, ending, is_dry: ui.is_dry(), flags })
     }
 
     /// The same site with the configuration loaded again.
     pub fn reload(&self) -> Result<Site<'a>> {
-        let root = WorkerRoot::load(self.env, self.root.path.clone(), &borrowed(&self.flags))?;
-        let clone = SourceClone::new(&Git::find(self.env)?, &root, &root.source(self.env), self.is_dry)?;
-        let (ending, flags) = (self.ending.clone(), self.flags.clone());
-        Ok(Site { ui: self.ui, env: self.env, root, clone, ending, is_dry: self.is_dry, flags })
+        let path = self.root.path.clone();
+        let root = WorkerRoot { config: RootConfig::load(self.env, &path, &borrowed(&self.flags))?, path };
+        Site::at(self.ui, self.env, root, (self.ending.clone(), self.flags.clone()))
     }
 
     /// The setting flags as arguments, for starting another command with the same settings.

@@ -421,6 +421,11 @@ pub fn failed(command: &str, output: &Output) -> Failure {
         .because(anyhow::anyhow!(git_said(output)))
 }
 
+/// The text that a git command printed; fails if git failed.
+pub fn answer(command: &str, output: &Output) -> Result<String> {
+    if output.status.success() { Ok(output.text()) } else { Err(failed(command, output)) }
+}
+
 fn git_said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let said = text.trim();

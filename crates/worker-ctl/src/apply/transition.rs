@@ -54,20 +54,20 @@ fn follow_up(site: &Site<'_>, step: &Step, input: &Input, revision: u64) -> Resu
     let root = &site.root.path;
     let pin = format!("refs/shopfloor/review/{}", after.name);
     let kept = format!("refs/shopfloor/pre/{}", after.name);
+    let mut dropped = Vec::new();
     for effect in effects {
         match effect {
             SideEffect::Pin(sha) => drop(site.clone.ask(root, &["update-ref", &pin, sha])?),
-            SideEffect::Unpin if before.work.reviewed_sha.is_some() => {
-                site.clone.run(root, &["update-ref", "-d", &pin])?;
-            }
+            SideEffect::Unpin if before.work.reviewed_sha.is_some() => dropped.push(pin.clone()),
             SideEffect::Keep(sha) => drop(site.clone.ask(root, &["update-ref", &kept, sha])?),
             SideEffect::Unpin | SideEffect::Deliver => {}
         }
     }
     if after.task == Task::Idle && before.task != Task::Idle {
-        site.clone.run(root, &["update-ref", "-d", &kept])?;
+        dropped.push(kept);
         site.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
+    site.clone.drop_refs(&dropped)?;
     if matches!(input, Input::Typing { .. } | Input::Restarting) || before == after && *input != Input::Sent {
         return Ok(());
     }
@@ -112,7 +112,6 @@ fn publish_event(site: &Site<'_>, record: &Value) -> Result<()> {
 
 /// Deletes the refs that keep a worker's reviewed commit and its commit from before a rebase.
 pub fn unpin(site: &Site<'_>, name: &str) -> Result<()> {
-    ["review", "pre"].iter().try_for_each(|kind| {
-        site.clone.run(&site.root.path, &["update-ref", "-d", &format!("refs/shopfloor/{kind}/{name}")]).map(drop)
-    })
+    let mut refs = ["review", "pre"].map(|kind| format!("refs/shopfloor/{kind}/{name}")).into_iter();
+    refs.try_for_each(|name| site.clone.drop_refs(&[name]))
 }

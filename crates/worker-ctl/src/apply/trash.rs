@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::farewell::{self, Farewell};
 use shopfloor_core::fs;
-use shopfloor_core::git::failed;
+use shopfloor_core::git::answer;
 
 use crate::facts::losses::{Losses, admin_dir};
 use crate::failure::{Kind, fail};
@@ -13,19 +13,18 @@ use crate::layout;
 use crate::site::Site;
 use crate::worker::Worker;
 
-/// Keeps the work that would be lost with a worker's worktree, except ignored files. Returns where it is kept. Exit 1
-/// when the worktree changes meanwhile; then nothing must be removed.
-pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let losses = Losses::read(&site.clone, worker)?;
+/// Keeps the work that would be lost with a worker's worktree, as was read just now, except ignored files. Returns where
+/// it is kept. Exit 1 when the worktree changes meanwhile; then nothing must be removed.
+pub fn keep(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<String>> {
     if losses.is_empty() {
         return Ok(Vec::new());
     }
-    let (commit, files) = snapshot(site, worker, &losses)?;
+    let (commit, files) = snapshot(site, worker, losses)?;
     let name = format!("refs/shopfloor/trash/{}/{}", worker.name, site.stamp());
     site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
     // The stashes are kept now, and stay in git's list.
     let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&site.clone, worker)? };
-    if again != losses || write_tree(site, worker, &losses)? != files {
+    if again != *losses || write_tree(site, worker, losses)? != files {
         return Err(fail(Kind::Moved, format!("the worktree of {} is still changing", worker.name))
             .hint(format!("run the same command again; the work up to now is kept as {name}")));
     }
@@ -62,8 +61,7 @@ fn snapshot(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<(String
     }
     let files = write_tree(site, worker, losses)?;
     // An index with conflicts cannot be written as a tree. Then the files have everything.
-    let staged = site.clone.run(tree, &["write-tree"])?;
-    let staged = String::from_utf8_lossy(&staged.stdout).trim().to_owned();
+    let staged = site.clone.run(tree, &["write-tree"])?.text();
     let committed = site.clone.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
     if !staged.is_empty() && staged != files && staged != committed {
         parents.push(make(&staged, &[head], &format!("staged work of {}", worker.name))?);
@@ -85,11 +83,8 @@ fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Strin
         fs::replace(&index, &bytes, Some(fs::PRIVATE))?;
     }
     let with_index = |args: &[&str]| -> Result<String> {
-        let output = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture()?;
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-            false => Err(failed(args[0], &output)),
-        }
+        let cmd = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", &index).args(args.iter().copied());
+        answer(args[0], &cmd.capture()?)
     };
     // git must not enter nested repositories. They are moved aside as a whole, or stay with the worktree.
     let inner = site.clone.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());

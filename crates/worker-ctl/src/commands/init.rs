@@ -1,5 +1,6 @@
 //! `init`: creates a root for a repository. In the source it writes only the record of the root.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -8,7 +9,7 @@ use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo, failed};
+use shopfloor_core::git::{Git, Repo, answer};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
@@ -65,8 +66,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<E
     }
     fs::create_private_dir(&new.root)?;
     new.root = new.root.canonicalize().unwrap_or(new.root);
-    make_clone(env, &git, &new)?;
-    install_hooks(ui, env, &git, &new.repo, &new.root)?;
+    let theirs = settings(&git, &new.repo.common_dir)?;
+    make_clone(env, &git, &new, &theirs)?;
+    install_hooks(ui, env, &git, &new, &theirs)?;
     record_root(env, &new)?;
     let root = new.root.as_path();
     if let Some(before) = &new.recorded {
@@ -121,14 +123,19 @@ fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot
     Ok((git, NewRoot { root, repo, source, branch, recorded }))
 }
 
+/// The source's whole configuration, from one process.
+fn settings(git: &Git, common_dir: &Path) -> Result<BTreeMap<String, String>> {
+    let text = git.cmd(common_dir).args(["config", "-z", "--list"]).capture()?.text();
+    let pairs = text.split('\0').filter_map(|entry| entry.split_once('\n'));
+    Ok(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+}
+
 /// Creates the clone, without a checkout. Every step may be repeated, so that a killed `init` can be run again.
-fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
+fn make_clone(env: &Env, git: &Git, new: &NewRoot, theirs: &BTreeMap<String, String>) -> Result<()> {
     let NewRoot { root, source, branch, .. } = new;
     let run = |dir: &Path, args: &[&str]| -> Result<String> {
         let cmd = git.cmd(dir).var("GIT_DEFAULT_REF_FORMAT", "files");
-        let output = cmd.args(args.iter().copied()).capture()?;
-        let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        if output.status.success() { Ok(answer) } else { Err(failed(args[0], &output)) }
+        answer(args[0], &cmd.args(args.iter().copied()).capture()?)
     };
     let format = format!("--object-format={}", run(source, &["rev-parse", "--show-object-format"])?);
     run(root, &["init", "--quiet", "--template=", "--initial-branch", NO_BRANCH, &format])?;
@@ -141,8 +148,8 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     );
     // Some agents run git without the user's own configuration, and a commit needs an identity.
     for key in ["name", "email"] {
-        if let Ok(value) = run(source, &["config", "--get", &format!("user.{key}")]) {
-            settings.push_str(&format!("[user]\n\t{key} = {}\n", quoted(&value)));
+        if let Some(value) = theirs.get(&format!("user.{key}")) {
+            settings.push_str(&format!("[user]\n\t{key} = {}\n", quoted(value)));
         }
     }
     let file = root.join(".git/config");
@@ -152,10 +159,7 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     }
     let fetch =
         ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
-    let fetched = git.fetching(root).args(fetch).arg("origin").capture()?;
-    if !fetched.status.success() {
-        return Err(failed("fetch", &fetched));
-    }
+    answer("fetch", &git.fetching(root).args(fetch).arg("origin").capture()?)?;
     run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
     if proc::find(env, "git-lfs").is_some() {
         // This may fail: then the pointer files are checked out, and nothing is lost.
@@ -215,10 +219,7 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     if root.join(".git").symlink_metadata().is_err() {
         return Ok(());
     }
-    let ask = |args: &[&str]| -> Result<String> {
-        let output = git.cmd(root).args(args.iter().copied()).capture()?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
+    let ask = |args: &[&str]| -> Result<String> { Ok(git.cmd(root).args(args.iter().copied()).capture()?.text()) };
     let is_of_source = ask(&["config", "--local", "--get", "shopfloor.source"])? == source.to_string_lossy();
     let is_new =
         ask(&["symbolic-ref", "HEAD"])? == format!("refs/heads/{NO_BRANCH}") && ask(&["for-each-ref"])?.is_empty();
@@ -230,31 +231,35 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
 
 /// Installs the shopfloor hooks and the ledger's merge driver if the source has them, so that workers' worktrees are
 /// set up and merged like the source's own.
-fn install_hooks(ui: &Ui, env: &Env, source_git: &Git, source: &Repo, root: &Path) -> Result<()> {
-    let there = env.at(root)?;
-    let mut git = Git::find(&there)?;
-    let repo = git.discover()?;
+fn install_hooks(
+    ui: &Ui,
+    env: &Env,
+    source_git: &Git,
+    NewRoot { repo: source, root, .. }: &NewRoot,
+    theirs: &BTreeMap<String, String>,
+) -> Result<()> {
+    let mut wanted = Vec::new();
     for (name, tools) in hook::HOOKS {
         let status = hook::status(source, name)?;
         for tool in *tools {
             // What manages the hooks of the source does not manage those of its clone.
-            let has = status.tools.iter().any(|has| has == tool);
-            if !has && hook::run_by(source_git, source, name, tool)?.is_none() {
-                continue;
+            if status.tools.iter().any(|has| has == tool) || hook::run_by(source_git, source, name, tool)?.is_some() {
+                wanted.push((*name, *tool));
             }
+        }
+    }
+    if !wanted.is_empty() {
+        let mut git = Git::find(&env.at(root)?)?;
+        let repo = git.discover()?;
+        for (name, tool) in wanted {
             if let Err(failure) = hook::install(&git, &repo, name, tool, false) {
                 ui.warn(format!("the hook {name} of {tool} is not installed: {failure}"));
             }
         }
     }
     for key in ["merge.ledger-synth.name", "merge.ledger-synth.driver"] {
-        let asked = git.cmd(&source.common_dir).args(["config", "--get", key]).capture()?;
-        if asked.status.success() {
-            let value = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
-            let set = git.cmd(root).args(["config", key, &value]).capture()?;
-            if !set.status.success() {
-                return Err(failed("config", &set));
-            }
+        if let Some(value) = theirs.get(key) {
+            answer("config", &source_git.cmd(root).args(["config", key, value]).capture()?)?;
         }
     }
     Ok(())
@@ -263,9 +268,7 @@ fn install_hooks(ui: &Ui, env: &Env, source_git: &Git, source: &Repo, root: &Pat
 /// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them
 /// exists. It does not depend on the branch that is checked out.
 fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
-    let ask = |args: &[&str]| -> Result<String> {
-        Ok(String::from_utf8_lossy(&git.cmd(source).args(args.iter().copied()).capture()?.stdout).into_owned())
-    };
+    let ask = |args: &[&str]| -> Result<String> { Ok(git.cmd(source).args(args.iter().copied()).capture()?.text()) };
     let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"])?;
     let exists = |name: &str| listed.lines().any(|branch| branch == name);
     if let Some(name) = named.filter(|name| !exists(name)) {

@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 
-use crate::apply::patrol::{self, PatrolScope};
+use crate::apply::patrol::{self, News, PatrolScope};
 use crate::apply::recover;
 use crate::commands;
 use crate::layout::RootLock;
@@ -30,7 +30,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
     if site.is_dry {
         let mut would = Vec::new();
-        for (worker, input) in patrol::look(site, scope)? {
+        for News { worker, input, .. } in patrol::look(site, scope)? {
             let (name, detail) = input.describe();
             would.push(format!("record for {}: {name} {detail}", worker.name));
         }

@@ -212,7 +212,7 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
         session,
         exit,
         fault: worker.program.fault.as_ref().map(Fault::to_string),
-        agent: site.root.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone()),
+        agent: site.root.agent_name(worker),
         branch: &worker.branch,
         worktree_path: &worker.worktree_path,
         worktree: &worker.worktree_path,

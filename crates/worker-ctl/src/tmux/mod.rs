@@ -121,7 +121,7 @@ impl Tmux {
             return Err(fail(Kind::Tmux, format!("tmux {} failed with {}", args[0], output.status))
                 .because(std::io::Error::other(stderr)));
         }
-        Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+        Ok(output.text().trim_end().to_owned())
     }
 
     /// Starts the server if it does not run. It starts without a session, so that no worker's variables stay in its
@@ -211,8 +211,7 @@ impl Tmux {
             // at that moment, so try again.
             let has_no_session = || self.must(&["list-sessions"]).is_ok_and(|sessions| sessions.is_empty());
             if output.status.success() || !self.is_running() || has_no_session() {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                return Ok(text.lines().filter_map(parse).collect());
+                return Ok(output.text().lines().filter_map(parse).collect());
             }
         }
         Err(fail(Kind::Tmux, "tmux cannot list its panes"))
@@ -231,7 +230,7 @@ impl Tmux {
         let clients = ["list-clients", "-F", "#{client_activity}\t#{pane_id}\t#{client_readonly}\t#{client_name}", ";"];
         let clock = ["display-message", "-p", "-t", pane, "%s"].map(str::to_owned);
         let output = self.cmd().args(clients.map(str::to_owned).into_iter().chain(clock)).capture()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = output.text();
         let mut lines: Vec<&str> = text.lines().collect();
         let Some(now) = lines.pop().and_then(|line| line.parse::<i64>().ok()) else { return Ok(None) };
         let typists = lines.into_iter().filter_map(|line| {
