@@ -1,7 +1,7 @@
 //! The command line. Doc comments are the help text.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
@@ -13,6 +13,7 @@ use crate::commands::{
     review, root, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
+use crate::site::SettingFlagValues;
 use crate::store;
 
 /// Run coding agents in tmux, one per git worktree, from task to reviewed commit
@@ -87,21 +88,22 @@ pub struct SettingFlags {
 
 impl SettingFlags {
     /// Every flag's value, with the name of its setting.
-    pub fn all(&self) -> [(&'static str, Option<&Path>); 13] {
-        [
-            ("agent", self.agent.as_deref()),
-            ("model", self.model.as_deref()),
-            ("skip_permissions", self.skip_permissions.as_deref()),
-            ("allowed_tools", self.allowed_tools.as_deref()),
-            ("patrol_interval_secs", self.patrol_interval_secs.as_deref()),
-            ("sound_on_review", self.sound_on_review.as_deref()),
-            ("branch_prefix", self.branch_prefix.as_deref()),
-            ("on_event", self.on_event.as_deref()),
-            ("before_attach", self.before_attach.as_deref()),
-            ("after_attach", self.after_attach.as_deref()),
-            ("source", self.source.as_deref()),
-            ("branch", self.branch.as_deref()),
-            ("validate", self.validate.as_deref()),
+    pub fn all(&self) -> SettingFlagValues {
+        let flags = self.clone();
+        vec![
+            ("agent", flags.agent),
+            ("model", flags.model),
+            ("skip_permissions", flags.skip_permissions),
+            ("allowed_tools", flags.allowed_tools),
+            ("patrol_interval_secs", flags.patrol_interval_secs),
+            ("sound_on_review", flags.sound_on_review),
+            ("branch_prefix", flags.branch_prefix),
+            ("on_event", flags.on_event),
+            ("before_attach", flags.before_attach),
+            ("after_attach", flags.after_attach),
+            ("source", flags.source),
+            ("branch", flags.branch),
+            ("validate", flags.validate),
         ]
     }
 }

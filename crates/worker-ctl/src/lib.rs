@@ -40,7 +40,6 @@ pub use store::State;
 pub use tmux::typing::cleaned;
 
 use crate::cli::Command;
-use crate::commands::init::CommonFlags;
 use crate::site::Site;
 
 /// Runs the program.
@@ -51,17 +50,11 @@ pub fn main() -> std::process::ExitCode {
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.settings;
-    let find = || {
-        let values = flags.all().map(|(name, value)| (name, value.map(std::path::Path::to_path_buf)));
-        Site::find(ui, env, cli.root.as_deref(), values.into())
-    };
+    let find = || Site::find(ui, env, cli.root.as_deref(), flags.all());
     let site = || find().or_else(|failure| commands::root::offer(ui, env, failure).and_then(|()| find()));
     let text = |flag: &Option<std::path::PathBuf>| flag.as_ref().map(|value| value.to_string_lossy().into_owned());
     match &cli.command {
-        Command::Init(args) => {
-            let (source, branch) = (flags.source.as_deref(), flags.branch.as_deref());
-            commands::init::run(ui, env, args, &CommonFlags { root: cli.root.as_deref(), source, branch })
-        }
+        Command::Init(args) => commands::init::run(ui, env, args, (cli.root.as_deref(), &flags.all())),
         Command::Deinit(args) => commands::deinit::run(&site()?, args),
         Command::Add(args) => commands::add::run(&site()?, args, text(&flags.agent), text(&flags.model)),
         Command::Up(args) => commands::up::run(&site()?, args),

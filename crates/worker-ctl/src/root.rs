@@ -145,13 +145,9 @@ pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
 /// The source of a root. Exit 2 unless the directory is one.
 pub fn require_root(env: &Env, dir: &Path) -> Result<PathBuf> {
     prove(env, dir)?.map_err(|why| {
-        no_root(format!("{} is not a root of worker-ctl: {why}", dir.display()))
+        fail(Kind::NotInitialised, format!("{} is not a root of worker-ctl: {why}", dir.display()))
             .hint("create a root with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")
     })
-}
-
-fn no_root(message: String) -> Failure {
-    fail(Kind::NotInitialised, message)
 }
 
 fn search(env: &Env) -> Result<PathBuf> {
@@ -191,15 +187,18 @@ fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
 fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let here = repo.home.checkout.display();
     let Some(root) = read_record(&repo.home.common_dir)? else {
-        let failure = no_root(format!("no root of worker-ctl is recorded in the repository {here}"));
+        let why = format!("no root of worker-ctl is recorded in the repository {here}");
         let other = prove(env, default)?.ok();
         let other = other.map(|source| format!("{} is the root of {}", default.display(), source.display()));
-        return Err(failure.details(other).hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
+        return Err(fail(Kind::NotInitialised, why)
+            .details(other)
+            .hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
     };
     let root = real(&root);
     let shown = root.display();
     let source = prove(env, &root)?.map_err(|why| {
-        no_root(format!("{shown}, the root recorded in the repository {here}, is not a root: {why}"))
+        let why = format!("{shown}, the root recorded in the repository {here}, is not a root: {why}");
+        fail(Kind::NotInitialised, why)
             .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`")
     })?;
     let (own, all) = (real(&repo.home.common_dir), shopfloor_core::roots::load(env)?);
@@ -209,7 +208,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         let source = source.display();
         let why = format!("{shown}, the root recorded in the repository {here}, is the root of {source}");
         let hint = "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`";
-        return Err(no_root(why).hint(hint));
+        return Err(fail(Kind::NotInitialised, why).hint(hint));
     }
     match all.contains_key(&root) || all.values().any(|common| real(common) == own) {
         true => Ok(root),

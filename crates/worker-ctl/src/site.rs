@@ -44,24 +44,17 @@ impl<'a> Site<'a> {
     pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: SettingFlagValues) -> Result<Site<'a>> {
         let root = WorkerRoot::find(env, named, &borrowed(&flags))?;
         root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
-        Site::at(ui, env, root, (Arc::default(), flags))
-    }
-
-    fn at(
-        ui: &'a Ui,
-        env: &'a Env,
-        root: WorkerRoot,
-        (ending, flags): (Arc<AtomicBool>, SettingFlagValues),
-    ) -> Result<Site<'a>> {
         let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), ui.is_dry())?;
-        Ok(Site { ui, env, root, clone, ending, is_dry: ui.is_dry(), flags })
+        Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry: ui.is_dry(), flags })
     }
 
     /// The same site with the configuration loaded again.
     pub fn reload(&self) -> Result<Site<'a>> {
-        let path = self.root.path.clone();
-        let root = WorkerRoot { config: RootConfig::load(self.env, &path, &borrowed(&self.flags))?, path };
-        Site::at(self.ui, self.env, root, (self.ending.clone(), self.flags.clone()))
+        let Site { ui, env, is_dry, .. } = *self;
+        let (path, ending, flags) = (self.root.path.clone(), self.ending.clone(), self.flags.clone());
+        let root = WorkerRoot { config: RootConfig::load(env, &path, &borrowed(&flags))?, path };
+        let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), is_dry)?;
+        Ok(Site { ui, env, root, clone, ending, is_dry, flags })
     }
 
     /// The setting flags as arguments, for starting another command with the same settings.

@@ -27,6 +27,7 @@ pub use self::guard::{leads_back, recorded_dir, recorded_path};
 pub use self::own_index::OwnIndex;
 pub use self::plain::{clean, refuse_linked_state, require_sound};
 pub use self::proven::WorktreeDir;
+pub use self::stand_in::{LFS, Setting, written};
 pub use self::worktrees::ListedWorktree;
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.

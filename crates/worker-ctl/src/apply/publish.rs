@@ -162,12 +162,10 @@ fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
 
 /// The changed files that a step from `old` to `new` would overwrite, by an index of our own: an agent of the source can
 /// write in git's that they are unchanged.
-fn overwritten(clone: &SourceClone, git: &Git, at: &Path, old: &str, new: &str) -> Result<Vec<u8>> {
-    let index = clone.root.join("locks/landing-index");
-    fs::create_private_dir(&clone.root.join("locks"))?;
-    [&index, &index.with_extension("lock")].into_iter().try_for_each(|file| fs::remove(file))?;
+fn overwritten(git: &Git, at: &Path, old: &str, new: &str) -> Result<Vec<u8>> {
+    let index = git.own_index()?;
     let ask = |args: &[&str], input: Vec<u8>| {
-        let cmd = git.cmd_alone(at).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).input(input);
+        let cmd = git.cmd_alone(at).var("GIT_INDEX_FILE", index.path()).args(args.iter().copied()).input(input);
         let output = cmd.capture()?;
         if output.status.success() { Ok(output.stdout) } else { Err(failed(args[0], &output)) }
     };
@@ -184,8 +182,7 @@ fn overwritten(clone: &SourceClone, git: &Git, at: &Path, old: &str, new: &str) 
     }
     ask(&["update-index", "-z", "--index-info"], before)?;
     // A file that is not there cannot be overwritten.
-    let changed = ask(&["diff", "--name-only", "-z", "--no-ext-diff", "--diff-filter=d"], Vec::new())?;
-    fs::remove(&index).map(|()| changed)
+    ask(&["diff", "--name-only", "-z", "--no-ext-diff", "--diff-filter=d"], Vec::new())
 }
 
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
@@ -213,7 +210,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
                 "--no-verify-signatures",
                 "--no-verify",
             ];
-            let changed = overwritten(clone, &clone.git_in_source(source, &at, is_linked)?, &at, old, new)?;
+            let changed = overwritten(&clone.git_in_source(source, &at, is_linked)?, &at, old, new)?;
             if !changed.is_empty() {
                 return in_the_way(&at, &changed.split(|byte| *byte == 0).collect::<Vec<_>>().join(&b' '));
             }

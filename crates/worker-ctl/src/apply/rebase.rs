@@ -77,7 +77,6 @@ pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: 
                 undo(site, worker)?;
                 return Ok(Rebased::LeftAsItIs);
             }
-            fs::remove(&mark_file(site, Path::new(&worker.worktree_path))?)?;
             record_done(site, worker, base, &work.sha)
         }
     }
@@ -142,7 +141,9 @@ fn remember_tried(site: &Site<'_>, worker: &Worker, base: Option<&str>) -> Resul
 
 /// Records that a rebase has succeeded, and whether the work is still the same.
 fn record_done(site: &Site<'_>, worker: &Worker, base: &str, before: &str) -> Result<Rebased> {
-    let sha = site.clone.ask(Path::new(&worker.worktree_path), &["rev-parse", "HEAD"])?;
+    let tree = Path::new(&worker.worktree_path);
+    fs::remove(&mark_file(site, tree)?)?;
+    let sha = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
     let patch = site.clone.work_digest(&sha)?;
     let is_same = worker.task != Task::NeedsReview || site.clone.is_same_work(before, &sha, base)?;
     let onto = Some(base.to_owned());
@@ -160,7 +161,6 @@ pub fn ask_to_resolve(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, i
     let tree = Path::new(&worker.worktree_path);
     let rebased = run(site, worker, base, sha)?;
     if rebased.status.success() {
-        fs::remove(&mark_file(site, tree)?)?;
         return record_done(site, worker, base, sha);
     }
     let files = read_conflicts(&site.clone, tree)?;

@@ -90,21 +90,14 @@ fn publish_event(site: &Site<'_>, record: &Value) -> Result<()> {
     let log = layout::on_event_log(root);
     log::rotate(&log)?;
     // The command runs in the background: nothing waits for it, and its exit status is ignored.
-    let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
     let line = format!("{{ {}\n}} >> {} 2>&1 < /dev/null &", command.shell(), shell_word(&log));
-    let started = proc::shell(site.env, &line)?
-        .dir(root)
-        .var("WORKER_CTL_ROOT", root.as_os_str())
-        // With this variable the command would count as the worker's process, and would be ended with the worker.
-        .without_vars(&["WORKER_CTL_WORKER"])
-        .var("WORKER_CTL_EVENT", text("event"))
-        .var("WORKER_CTL_NAME", text("worker"))
-        .var("WORKER_CTL_FROM", text("from"))
-        .var("WORKER_CTL_TO", text("to"))
-        .var("WORKER_CTL_DETAIL", text("detail"))
-        .var("WORKER_CTL_ACTIVITY", text("activity"))
-        .capture()?;
-    if !started.status.success() {
+    let cmd = proc::shell(site.env, &line)?.dir(root).var("WORKER_CTL_ROOT", root.as_os_str());
+    let cmd = ["event", "from", "to", "detail", "activity"].iter().fold(cmd, |cmd, key| {
+        cmd.var(format!("WORKER_CTL_{}", key.to_uppercase()), record[*key].as_str().unwrap_or_default())
+    });
+    // With `WORKER_CTL_WORKER` the command would count as the worker's process, and would be ended with the worker.
+    let cmd = cmd.var("WORKER_CTL_NAME", record["worker"].as_str().unwrap_or_default());
+    if !cmd.without_vars(&["WORKER_CTL_WORKER"]).capture()?.status.success() {
         site.ui.warn("`on_event` cannot be run");
     }
     Ok(())

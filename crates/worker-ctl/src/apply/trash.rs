@@ -75,15 +75,13 @@ fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Strin
     let tree = Path::new(&worker.worktree_path);
     let Some(private) = admin_dir(&site.clone, tree)?.filter(|_| tree.is_dir()) else { return Ok(String::new()) };
     // Use an index of our own. It starts as a copy of the real one, so that git need not read unchanged files.
-    let index = private.join("worker-ctl-trash-index");
-    fs::remove(&index)?;
-    fs::remove(&index.with_extension("lock"))?;
+    let index = site.clone.git.own_index()?;
     // It would say not to look at hidden files; without a copy git reads all files.
-    if let Some(bytes) = fs::read(&private.join("index"))?.filter(|_| losses.hidden.is_empty()) {
-        fs::replace(&index, &bytes, Some(fs::PRIVATE))?;
+    if let Some(bytes) = fs::read_own(&private.join("index"))?.filter(|_| losses.hidden.is_empty()) {
+        fs::replace(index.path(), &bytes, Some(fs::PRIVATE))?;
     }
     let with_index = |args: &[&str]| -> Result<String> {
-        let cmd = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", &index).args(args.iter().copied());
+        let cmd = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", index.path()).args(args.iter().copied());
         answer(args[0], &cmd.capture()?)
     };
     // git must not enter nested repositories. They are moved aside as a whole, or stay with the worktree.
@@ -92,9 +90,7 @@ fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Strin
     let excluded: Vec<String> = excluded.map(|path| format!(":(top,exclude,literal){path}")).collect();
     let add = ["add", "--all", "--", ":/"].into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>();
     with_index(&add)?;
-    let files = with_index(&["write-tree"])?;
-    fs::remove(&index)?;
-    Ok(files)
+    with_index(&["write-tree"])
 }
 
 /// Creates a directory for files of a worker that git cannot keep.

@@ -52,9 +52,6 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
     if site.is_dry {
         let (plan, _) = land::plan(site, &name, args.force)?;
-        if !plan.is_reviewed {
-            site.ui.note(format!("{name} was not reviewed"));
-        }
         let branch = site.clone.branch.as_str();
         let would = plan.describe(branch, &site.source());
         let (worker, sha) = (WorkerKeys::of(&name), plan.sha.as_str());

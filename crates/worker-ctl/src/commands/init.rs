@@ -1,6 +1,6 @@
 //! `init`: creates a root for a repository. In the source it writes only the record of the root.
 
-use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -9,7 +9,7 @@ use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo, answer};
+use shopfloor_core::git::{Git, LFS, Repo, Setting, answer, written};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
@@ -20,6 +20,7 @@ use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::root::{DEFAULT, prove, read_record, record_file};
 use crate::roots;
+use crate::site::SettingFlagValues;
 use crate::store::{self, State};
 
 #[derive(Debug, ClapArgs)]
@@ -29,12 +30,8 @@ pub struct Args {
     pub target: Option<PathBuf>,
 }
 
-/// The global flags that `init` reads in its own way.
-pub struct CommonFlags<'a> {
-    pub root: Option<&'a Path>,
-    pub source: Option<&'a Path>,
-    pub branch: Option<&'a Path>,
-}
+/// The global flags, which `init` reads in its own way: `--root`, and those of settings.
+type CommonFlags<'a> = (Option<&'a Path>, &'a SettingFlagValues);
 
 /// The answer with `--json`.
 #[derive(Serialize)]
@@ -57,7 +54,7 @@ struct NewRoot {
     recorded: Option<PathBuf>,
 }
 
-pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Exit> {
     let (git, mut new) = plan(env, args, flags)?;
     if ui.is_dry() {
         let would = format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display());
@@ -66,9 +63,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<E
     }
     fs::create_private_dir(&new.root)?;
     new.root = new.root.canonicalize().unwrap_or(new.root);
-    let theirs = settings(&git, &new.repo.common_dir)?;
-    make_clone(env, &git, &new, &theirs)?;
-    install_hooks(ui, env, &git, &new, &theirs)?;
+    make_clone(env, &git, &new)?;
+    install_hooks(ui, env, &git, &new.repo, &new.root)?;
     record_root(env, &new)?;
     let root = new.root.as_path();
     if let Some(before) = &new.recorded {
@@ -84,12 +80,13 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<E
 }
 
 /// Finds the repository, its branch, and a directory for the root. Nothing is written.
-fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot)> {
+fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, NewRoot)> {
     let absolute = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
     let given =
         |flag: Option<&Path>, name: &str| flag.map(Path::to_path_buf).or_else(|| env.var(name).map(PathBuf::from));
-    let (source, branch) = (given(flags.source, "WORKER_CTL_SOURCE"), given(flags.branch, "WORKER_CTL_BRANCH"));
-    let target = given(args.target.as_deref().or(flags.root), "WORKER_CTL_ROOT");
+    let flag = |name: &str| flags.iter().find(|(flag, _)| *flag == name).and_then(|(_, value)| value.as_deref());
+    let (source, branch) = (given(flag("source"), "WORKER_CTL_SOURCE"), given(flag("branch"), "WORKER_CTL_BRANCH"));
+    let target = given(args.target.as_deref().or(root), "WORKER_CTL_ROOT");
     if let Some(source) = source.as_deref().map(absolute).filter(|source| !source.is_dir()) {
         return Err(Failure::usage(format!("the source {} is not a directory", source.display()))
             .hint("name a repository on this machine with `--source`"));
@@ -123,49 +120,52 @@ fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot
     Ok((git, NewRoot { root, repo, source, branch, recorded }))
 }
 
-/// The source's whole configuration, from one process.
-fn settings(git: &Git, common_dir: &Path) -> Result<BTreeMap<String, String>> {
-    let text = git.cmd(common_dir).args(["config", "-z", "--list"]).capture()?.text();
-    let pairs = text.split('\0').filter_map(|entry| entry.split_once('\n'));
-    Ok(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
-}
-
 /// Creates the clone, without a checkout. Every step may be repeated, so that a killed `init` can be run again.
-fn make_clone(env: &Env, git: &Git, new: &NewRoot, theirs: &BTreeMap<String, String>) -> Result<()> {
-    let NewRoot { root, source, branch, .. } = new;
+fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
+    let NewRoot { root, branch, .. } = new;
     let run = |dir: &Path, args: &[&str]| -> Result<String> {
         let cmd = git.cmd(dir).var("GIT_DEFAULT_REF_FORMAT", "files");
         answer(args[0], &cmd.args(args.iter().copied()).capture()?)
     };
-    let format = format!("--object-format={}", run(source, &["rev-parse", "--show-object-format"])?);
+    let format = format!("--object-format={}", run(&new.source, &["rev-parse", "--show-object-format"])?);
     run(root, &["init", "--quiet", "--template=", "--initial-branch", NO_BRANCH, &format])?;
-    let quoted = |value: &str| format!("\"{}\"", value.replace('\\', r"\\").replace('"', "\\\""));
-    let url = quoted(&source.to_string_lossy());
-    // No agent pushes.
-    let mut settings = format!(
-        "[remote \"origin\"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\tpushurl = {PUSH_URL}\n\
-         [rerere]\n\tenabled = true\n[gc]\n\tauto = 0\n[core]\n\tlogAllRefUpdates = true\n[shopfloor]\n\tsource = {url}\n"
-    );
-    // Some agents run git without the user's own configuration, and a commit needs an identity.
-    for key in ["name", "email"] {
-        if let Some(value) = theirs.get(&format!("user.{key}")) {
-            settings.push_str(&format!("[user]\n\t{key} = {}\n", quoted(value)));
-        }
-    }
+    let settings = written(&settings(env, git, new)?);
     let file = root.join(".git/config");
     let own = fs::read_text(&file)?.unwrap_or_default();
-    if !own.ends_with(settings.as_bytes()) {
-        fs::replace(&file, &[own, settings.into_bytes()].concat(), None)?;
+    if !own.ends_with(&settings) {
+        fs::replace(&file, &[own, settings].concat(), None)?;
     }
     let fetch =
         ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
     answer("fetch", &git.fetching(root).args(fetch).arg("origin").capture()?)?;
-    run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
+    run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")]).map(drop)
+}
+
+/// The settings of the source that its clone gets too. Some agents run git without the user's own configuration, and a
+/// commit needs an identity.
+const KEPT: [&str; 4] = ["user.name", "user.email", "merge.ledger-synth.name", "merge.ledger-synth.driver"];
+
+/// The settings of the clone.
+fn settings(env: &Env, git: &Git, new: &NewRoot) -> Result<Vec<Setting>> {
+    let source = new.source.as_os_str();
+    let own = |key: &str, value: &OsStr| (key.to_owned(), Some(value.to_owned()));
+    let mut settings = vec![
+        own("remote.origin.url", source),
+        own("remote.origin.fetch", OsStr::new("+refs/heads/*:refs/remotes/origin/*")),
+        // No agent pushes.
+        own("remote.origin.pushurl", OsStr::new(PUSH_URL)),
+        own("rerere.enabled", OsStr::new("true")),
+        own("gc.auto", OsStr::new("0")),
+        own("core.logAllRefUpdates", OsStr::new("true")),
+        own("shopfloor.source", source),
+    ];
+    let theirs = git.settings_in(&new.repo.common_dir)?;
+    settings.extend(theirs.into_iter().filter(|(key, _)| KEPT.contains(&key.as_str())));
+    // As `git lfs install` writes them. Without git-lfs, its pointer files are checked out.
     if proc::find(env, "git-lfs").is_some() {
-        // This may fail: then the pointer files are checked out, and nothing is lost.
-        let _ = git.cmd(root).args(["lfs", "install", "--local", "--skip-repo"]).capture()?;
+        settings.extend(LFS.map(|(key, value)| own(key, OsStr::new(value))));
     }
-    Ok(())
+    Ok(settings)
 }
 
 /// Writes the state, the repository's record of the root, the line of the user's list, and the configuration. The
@@ -229,15 +229,8 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     }
 }
 
-/// Installs the shopfloor hooks and the ledger's merge driver if the source has them, so that workers' worktrees are
-/// set up and merged like the source's own.
-fn install_hooks(
-    ui: &Ui,
-    env: &Env,
-    source_git: &Git,
-    NewRoot { repo: source, root, .. }: &NewRoot,
-    theirs: &BTreeMap<String, String>,
-) -> Result<()> {
+/// Installs the shopfloor hooks if the source has them, so that workers' worktrees are set up like the source's own.
+fn install_hooks(ui: &Ui, env: &Env, source_git: &Git, source: &Repo, root: &Path) -> Result<()> {
     let mut wanted = Vec::new();
     for (name, tools) in hook::HOOKS {
         let status = hook::status(source, name)?;
@@ -255,11 +248,6 @@ fn install_hooks(
             if let Err(failure) = hook::install(&git, &repo, name, tool, false) {
                 ui.warn(format!("the hook {name} of {tool} is not installed: {failure}"));
             }
-        }
-    }
-    for key in ["merge.ledger-synth.name", "merge.ledger-synth.driver"] {
-        if let Some(value) = theirs.get(key) {
-            answer("config", &source_git.cmd(root).args(["config", key, value]).capture()?)?;
         }
     }
     Ok(())

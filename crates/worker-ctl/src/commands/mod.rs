@@ -133,10 +133,9 @@ pub fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
 /// this only warns, because then more counts as lost, not less.
 pub fn renew_base(site: &Site<'_>) {
     // A dry run judges by the commits that the root has.
-    if site.is_dry {
-        return;
-    }
-    if let Err(failure) = site.clone.fetched(&site.source()) {
+    if !site.is_dry
+        && let Err(failure) = site.clone.fetched(&site.source())
+    {
         site.ui.warn(failure);
     }
 }

@@ -87,10 +87,8 @@ impl WorktreeFacts {
         let (branch, head) = clone.head(tree)?;
         let mut has_unmerged = false;
         if worker.task == Task::Idle {
-            let own = match branch.as_ref() == Some(&worker.branch) {
-                true => None,
-                false => clone.commit(tree, &format!("refs/heads/{}", worker.branch))?,
-            };
+            let (is_home, own) = (branch.as_ref() == Some(&worker.branch), format!("refs/heads/{}", worker.branch));
+            let own = if is_home { None } else { clone.commit(tree, &own)? };
             for sha in head.iter().chain(&own) {
                 has_unmerged |= clone.ahead(sha)? > 0 && !clone.was_base(sha)?;
             }

@@ -13,7 +13,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::{self, Cmd, Output};
+use shopfloor_core::proc::{self, Cmd, Output, Status};
 use shopfloor_core::text::{escape_format, shell_word};
 
 use crate::failure::{Kind, fail};
@@ -340,11 +340,9 @@ impl Tmux {
         Ok(shown[shown.len().saturating_sub(max)..].to_vec())
     }
 
-    /// The command line that attaches a terminal to a pane.
-    pub fn attach_line(&self, pane: &str) -> (PathBuf, Vec<String>) {
-        let socket = self.socket.to_string_lossy().into_owned();
-        let args = ["-S", &socket, "-u", "attach-session", "-t", pane].map(str::to_owned);
-        (self.program.clone(), args.into())
+    /// Attaches the terminal to a pane until a person detaches it, also from inside another tmux.
+    pub fn attach(&self, pane: &str) -> Result<Status> {
+        self.cmd().args(["attach-session", "-t", pane]).foreground()
     }
 }
 
