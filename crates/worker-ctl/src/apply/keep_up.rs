@@ -23,7 +23,7 @@ use crate::layout::{self, RootLock};
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::store::State;
-use crate::tmux::{self, Pane};
+use crate::tmux::{self, is_begun};
 use crate::worker::{Session, Worker};
 
 /// How often to check for new commits, new workers and signals. Each check costs a few `stat` calls.
@@ -228,11 +228,6 @@ fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<Str
     let state = site.state()?;
     let panes = site.tmux()?.panes()?;
     // Sessions that an earlier `up` left are adopted as they are, unless the program never got ready for input.
-    let is_begun = |worker: &Worker, pane: &Pane| {
-        worker.program.session == Session::Down
-            && worker.program.pane_id.as_ref() == Some(&pane.id)
-            && pane.end.is_none()
-    };
     for worker in
         state.workers.values().filter(|worker| worker.program.session != Session::Up && worker.program.fault.is_none())
     {

@@ -20,7 +20,7 @@ use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::plan::menu;
 use crate::site::Site;
-use crate::tmux::{Pane, Tmux, typing};
+use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Session, Work, Worker};
 
 /// How many seconds a program may take until it takes input, unless `timeout_secs` is set.
@@ -101,9 +101,8 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     let (pane, is_ready) = match existing {
         Some(pane) if pane.end.is_none() => {
             // A killed command may have left the program waiting for an answer.
-            let has_begun =
-                worker.program.session == Session::Down && worker.program.pane_id.as_ref() == Some(&pane.id);
-            (pane, !has_begun && worker.program.fault != Some(Fault::NotReady))
+            let is_ready = !is_begun(worker, &pane) && worker.program.fault != Some(Fault::NotReady);
+            (pane, is_ready)
         }
         ended => {
             let words = continuing(worker, &agent);

@@ -72,8 +72,7 @@ fn follow_up(site: &Site<'_>, step: &Step, input: &Input, revision: u64) -> Resu
         return Ok(());
     }
     let activity = |worker: &Worker| (worker.reported.activity, worker.reported.activity_text.clone());
-    let is_same = activity(before) == activity(after);
-    if matches!(input, Input::Reported(_)) && is_same {
+    if matches!(input, Input::Reported(_)) && activity(before) == activity(after) {
         return Ok(());
     }
     // The input is applied already, so a failure to log it is only a warning.

@@ -18,7 +18,7 @@ use shopfloor_core::text::{escape_format, shell_word};
 
 use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
-use crate::worker::{Session, Worker};
+use crate::worker::{Program, Session, Worker};
 
 /// The server's configuration. A pane stays when its program ends, so that its exit status can be read.
 const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -g exit-empty off\nset -g history-limit 20000\n\
@@ -392,6 +392,12 @@ pub fn find<'p>(panes: &'p [Pane], worker: &Worker) -> Option<&'p Pane> {
     let mut own = panes.iter().filter(|pane| pane.worker == worker.name);
     let recorded = own.clone().find(|pane| Some(&pane.id) == worker.program.pane_id.as_ref());
     recorded.or_else(|| own.next())
+}
+
+/// Whether a worker's program was started in this pane, and has not got ready for input yet.
+pub fn is_begun(worker: &Worker, pane: &Pane) -> bool {
+    let Program { session, pane_id, .. } = &worker.program;
+    *session == Session::Down && pane_id.as_ref() == Some(&pane.id) && pane.end.is_none()
 }
 
 fn parse(line: &str) -> Option<Pane> {
