@@ -25,7 +25,7 @@ pub fn run_with(kills: Kills, args: &[String]) -> Result<()> {
     build(Build::Debug)?;
     let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
     let skipped = dir.path().join("skipped");
-    let threads = threads();
+    let (threads, places) = (threads(), places());
     // Go on after the first failure.
     let mut line = match find("cargo-nextest") {
         Some(_) => vec!["nextest", "run", "--workspace", "--exclude", "reference", "--no-fail-fast"],
@@ -39,7 +39,7 @@ pub fn run_with(kills: Kills, args: &[String]) -> Result<()> {
         ("PATH", path.as_os_str()),
         (SKIPPED, skipped.as_os_str()),
         (name, &value),
-        ("NEXTEST_TEST_THREADS", &threads),
+        ("NEXTEST_TEST_THREADS", &places),
         ("RUST_TEST_THREADS", &threads),
     ];
     let done = cargo_with(&line, &variables);
@@ -52,6 +52,12 @@ pub fn run_with(kills: Kills, args: &[String]) -> Result<()> {
 pub fn threads() -> OsString {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     (processors * 2 + 4).to_string().into()
+}
+
+/// The places of nextest, of which `.config/nextest.toml` gives one or two to a test.
+fn places() -> OsString {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    (processors * 4 + 4).to_string().into()
 }
 
 /// Fails once, with what to install, instead of in every test that needs a program.

@@ -52,6 +52,13 @@ pub struct Output {
     pub stderr: Vec<u8>,
 }
 
+impl Output {
+    /// What it wrote to stdout as text, without the line ends at its end.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
+    }
+}
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {

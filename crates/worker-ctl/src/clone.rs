@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, ListedWorktree, common_dir_of, failed, private_dir, recorded_dir};
+use shopfloor_core::git::{Git, ListedWorktree, answer, common_dir_of, failed, private_dir, recorded_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
@@ -90,10 +90,8 @@ impl SourceClone {
     /// and never files of its own.
     pub fn cmd_in_source(&self, source: &Path, at: &Path, is_linked: bool) -> Result<Cmd> {
         let git = self.git_in_source(source, at, is_linked)?;
-        let ask = |args: &[&str]| -> Result<PathBuf> {
-            let asked = git.cmd(at).args(args.iter().copied()).capture()?;
-            Ok(String::from_utf8_lossy(&asked.stdout).trim_end_matches('\n').into())
-        };
+        let ask =
+            |args: &[&str]| -> Result<PathBuf> { Ok(git.cmd(at).args(args.iter().copied()).capture()?.text().into()) };
         let used = ask(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
         let usual = common_dir(source).join("hooks");
         let hooks = match () {
@@ -118,26 +116,26 @@ impl SourceClone {
             Some(at) => cmd.args(["--no-track", "-b", branch]).arg(path).arg(at),
             None => cmd.arg(path).arg(branch),
         };
-        let made = cmd.capture()?;
-        if made.status.success() { self.git.look_again() } else { Err(failed("worktree add", &made)) }
+        answer("worktree add", &cmd.capture()?)?;
+        self.git.look_again()
     }
 
     /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed; returns what a
     /// person should know about that.
     pub fn fill_worktree(&self, path: &Path) -> Result<Option<String>> {
-        let written = self.git_for(path)?.fetching(path).args(["reset", "--quiet", "--hard"]).capture()?;
-        if !written.status.success() {
-            return Err(failed("reset", &written));
-        }
+        answer("reset", &self.git_for(path)?.fetching(path).args(["reset", "--quiet", "--hard"]).capture()?)?;
         // A person's own hooks directory counts, and none that the clone names.
-        let asked = self.git.cmd(&self.root).args(["config", "--type=path", "--get", "core.hooksPath"]).capture()?;
-        let named = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
+        let asked = ["config", "--type=path", "--get", "core.hooksPath"];
+        let named = self.git.cmd(&self.root).args(asked).capture()?.text();
         let own = self.root.join(".git/hooks/post-checkout");
         let hook = if named.is_empty() { own } else { path.join(&named).join("post-checkout") };
         if named.is_empty()
             && let Err(failure) = hook::refuse_foreign("post-checkout", &hook)
         {
             return Ok(Some(format!("left out the hook: {failure}; {}", failure.hints.join("; "))));
+        }
+        if !hook.is_file() {
+            return Ok(None);
         }
         let sha = self.ask(path, &["rev-parse", "HEAD"])?;
         let scratch = fs::scratch(&self.root.join("locks"))?;
@@ -156,11 +154,7 @@ impl SourceClone {
 
     /// The output of a command; fails when git fails.
     pub fn ask(&self, dir: &Path, args: &[&str]) -> Result<String> {
-        let output = self.run(dir, args)?;
-        if !output.status.success() {
-            return Err(failed(args[0], &output));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
+        answer(args[0], &self.run(dir, args)?)
     }
 
     /// Fetches the source's branches, one process at a time.
@@ -170,15 +164,14 @@ impl SourceClone {
             ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
         // Where the source is, the root says, and not the clone, in which agents can write.
         let cmd = self.git.fetching(&self.root).arg("fetch").args(options).arg("--no-auto-maintenance");
-        let fetched = cmd.arg(source).arg("+refs/heads/*:refs/remotes/origin/*").capture()?;
-        if fetched.status.success() { Ok(()) } else { Err(failed("fetch", &fetched)) }
+        answer("fetch", &cmd.arg(source).arg("+refs/heads/*:refs/remotes/origin/*").capture()?).map(drop)
     }
 
     /// The default branch's commit. Fetches only when the source has moved on, so an unchanged source is cheap.
     pub fn fetched(&self, source: &Path) -> Result<String> {
         require_source(source)?;
         let there = self.commit(source, &format!("refs/heads/{}", self.branch))?;
-        let here = self.commit(&self.root, &self.base())?;
+        let here = self.base_commit()?;
         // A dry run judges by the commits that the root has.
         match there.is_some() && there == here || self.is_dry && here.is_some() {
             true => Ok(here.unwrap_or_default()),
@@ -189,25 +182,38 @@ impl SourceClone {
     /// The commit that a name resolves to, if it does.
     pub fn commit(&self, dir: &Path, name: &str) -> Result<Option<String>> {
         let asked = self.run(dir, &["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")])?;
-        let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
-        Ok((asked.status.success() && !sha.is_empty()).then_some(sha))
+        Ok(Some(asked.text()).filter(|sha| asked.status.success() && !sha.is_empty()))
     }
 
-    /// The commits that these names resolve to, from one process.
-    pub fn commits(&self, names: &[String]) -> Result<Vec<String>> {
+    /// The commit that each of these names resolves to, if it does, from one process.
+    pub fn commits(&self, names: &[String]) -> Result<Vec<Option<String>>> {
         let asked: String = names.iter().map(|name| format!("{name}^{{commit}}\n")).collect();
         let cmd = self.cmd(&self.root)?.args(["cat-file", "--batch-check=%(objectname)"]);
-        let listed = cmd.input(asked.into_bytes()).capture()?;
-        if !listed.status.success() {
-            return Err(failed("cat-file", &listed));
-        }
+        let text = answer("cat-file", &cmd.input(asked.into_bytes()).capture()?)?;
         // A name that resolves to nothing is told with a reason.
-        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-        Ok(text.lines().filter(|line| !line.contains(' ')).map(str::to_owned).collect())
+        Ok(text.lines().map(|line| Some(line.to_owned()).filter(|line| !line.contains(' '))).collect())
+    }
+
+    /// Deletes refs of ours, in one process. One that stays only keeps a commit alive, so that is no failure.
+    pub fn drop_refs(&self, names: &[String]) -> Result<()> {
+        let lines: String = names.iter().map(|name| format!("delete {name}\n")).collect();
+        match names {
+            [] => Ok(()),
+            _ => self.cmd(&self.root)?.args(["update-ref", "--stdin"]).input(lines.into()).capture().map(drop),
+        }
+    }
+
+    /// The default branch's commit as of the last fetch, from the file that the fetch has written: `init` makes the clone
+    /// with files for refs.
+    fn base_commit(&self) -> Result<Option<String>> {
+        let file = fs::read_no_follow(&self.root.join(".git").join(self.base()))?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&file).trim().to_owned();
+        let is_sha = [40, 64].contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
+        if is_sha { Ok(Some(text)) } else { self.commit(&self.root, &self.base()) }
     }
 
     pub fn require_base(&self) -> Result<String> {
-        self.commit(&self.root, &self.base())?.ok_or_else(|| {
+        self.base_commit()?.ok_or_else(|| {
             Failure::failed(format!("the source has no branch {}", self.branch))
                 .hint("set `branch` in `[repo]` of config.toml to the branch that work goes to")
         })
@@ -232,8 +238,8 @@ impl SourceClone {
     pub fn fork(&self, worker: &Worker, sha: &str) -> Result<String> {
         let now = self.merge_base(&self.base(), sha)?;
         let recorded = match &worker.work.onto_sha {
-            Some(onto) => self.merge_base(onto, sha)?,
-            None => None,
+            Some(onto) if now.as_ref() != Some(onto) => self.merge_base(onto, sha)?,
+            _ => None,
         };
         match (now, recorded) {
             (Some(now), Some(recorded)) => Ok(if self.has(&now, &recorded)? { now } else { recorded }),
@@ -250,9 +256,8 @@ impl SourceClone {
     /// The best common ancestor of two commits, if they have one.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>> {
         let asked = self.run(&self.root, &["merge-base", one, other])?;
-        let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
         match asked.status.code() {
-            0 => Ok(Some(sha)),
+            0 => Ok(Some(asked.text())),
             1 => Ok(None),
             _ => Err(failed("merge-base", &asked)),
         }
@@ -266,14 +271,18 @@ impl SourceClone {
     /// Whether the default branch was ever at this commit. A source's branch may have been moved back since.
     pub fn was_base(&self, sha: &str) -> Result<bool> {
         let past = self.run(&self.root, &["reflog", "show", "--format=%H", &self.base()])?;
-        Ok(String::from_utf8_lossy(&past.stdout).lines().any(|was| was == sha))
+        Ok(past.text().lines().any(|was| was == sha))
     }
 
     /// A digest of the work on `sha`: its patch, byte for byte, and its messages. It does not depend on the base.
     pub fn work_digest(&self, sha: &str) -> Result<String> {
         let base = self.base();
-        let merge_base = self.merge_base(sha, &base)?.unwrap_or(base);
-        let diff = self.run(&self.root, &[&["diff"], &PLAIN[..], &[&merge_base, sha]].concat())?;
+        self.work_digest_from(&self.merge_base(sha, &base)?.unwrap_or(base), sha)
+    }
+
+    /// Like [`work_digest`](Self::work_digest), of work that is known to branch off at `merge_base`.
+    pub fn work_digest_from(&self, merge_base: &str, sha: &str) -> Result<String> {
+        let diff = self.run(&self.root, &[&["diff"], &PLAIN[..], &[merge_base, sha]].concat())?;
         if !diff.status.success() {
             return Err(failed("diff", &diff));
         }
@@ -295,18 +304,32 @@ impl SourceClone {
         if self.work_digest(before)? != self.work_digest(after)? {
             return Ok(false);
         }
-        let tree = |name: &str| self.ask(&self.root, &["rev-parse", &format!("{name}^{{tree}}")]);
-        match self.merge(base, before)? {
-            MergeResult::Nothing => Ok(tree(after)? == tree(base)?),
-            MergeResult::Tree(merged) => Ok(tree(after)? == merged),
-            MergeResult::Conflict => Ok(false),
-        }
+        let (after, base_tree) = self.tree_ids(after, base)?;
+        Ok(match self.merge(base, before)? {
+            MergeResult::Nothing => after == base_tree,
+            MergeResult::Tree(merged) => after == merged,
+            MergeResult::Conflict => false,
+        })
+    }
+
+    /// The trees of two commits.
+    fn tree_ids(&self, one: &str, other: &str) -> Result<(String, String)> {
+        let names = [one, other].map(|name| format!("{name}^{{tree}}"));
+        let trees = self.ask(&self.root, &["rev-parse", &names[0], &names[1]])?;
+        let (one, other) = trees.split_once('\n').unwrap_or_default();
+        Ok((one.to_owned(), other.to_owned()))
+    }
+
+    /// The result of merging a commit into the default branch, which it has in its history.
+    pub fn merge_ahead(&self, base: &str, sha: &str) -> Result<MergeResult> {
+        let (before, after) = self.tree_ids(base, sha)?;
+        Ok(if before == after { MergeResult::Nothing } else { MergeResult::Tree(after) })
     }
 
     /// The result of merging a commit into the default branch.
     pub fn merge(&self, base: &str, sha: &str) -> Result<MergeResult> {
         let merged = self.run(&self.root, &["merge-tree", "--write-tree", "--no-messages", base, sha])?;
-        let tree = String::from_utf8_lossy(&merged.stdout).lines().next().unwrap_or_default().to_owned();
+        let tree = merged.text().lines().next().unwrap_or_default().to_owned();
         match merged.status.code() {
             0 if tree == self.ask(&self.root, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),
             0 => Ok(MergeResult::Tree(tree)),
@@ -325,26 +348,25 @@ impl SourceClone {
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
         // git must not enter nested repositories, whose configuration an agent can write. They are kept as a whole.
         let options = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
-        let asked = self.cmd(worktree)?.arg("status").args(options).within(LOOK_LIMIT).capture()?;
-        if !asked.status.success() {
-            return Err(failed("status", &asked));
-        }
-        let text = String::from_utf8_lossy(&asked.stdout);
+        let text = answer("status", &self.cmd(worktree)?.arg("status").args(options).within(LOOK_LIMIT).capture()?)?;
         Ok(text.split('\0').filter(|line| line.len() > 3).filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
 
     /// Whether the worktree is on the worker's branch, at this commit, with no rebase under way.
     pub fn is_at(&self, Checkout { branch, tree, .. }: Checkout<'_>, sha: &str) -> Result<bool> {
-        Ok(!is_rebasing(tree)
-            && self.branch_of(tree)?.as_deref() == Some(branch)
-            && self.ask(tree, &["rev-parse", "HEAD"])? == sha)
+        let (on, head) = self.head(tree)?;
+        Ok(!is_rebasing(tree) && on.as_deref() == Some(branch) && head.as_deref() == Some(sha))
     }
 
-    /// The branch that is checked out, if any.
-    pub fn branch_of(&self, worktree: &Path) -> Result<Option<String>> {
-        let asked = self.run(worktree, &["symbolic-ref", "--quiet", "HEAD"])?;
-        let name = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
-        Ok(name.strip_prefix("refs/heads/").filter(|_| asked.status.success()).map(str::to_owned))
+    /// The branch that is checked out, if any, and its commit, if it has one.
+    pub fn head(&self, worktree: &Path) -> Result<(Option<String>, Option<String>)> {
+        let asked = self.run(worktree, &["rev-parse", "--quiet", "HEAD", "--symbolic-full-name", "HEAD"])?;
+        let (name, sha) = match (asked.status.success(), asked.text().split_once('\n')) {
+            (true, Some((sha, name))) => (name.to_owned(), Some(sha.to_owned())),
+            // The branch has no commit, or another ref is called HEAD too.
+            _ => (self.run(worktree, &["symbolic-ref", "--quiet", "HEAD"])?.text(), self.commit(worktree, "HEAD")?),
+        };
+        Ok((name.strip_prefix("refs/heads/").map(str::to_owned), sha))
     }
 
     /// Whether one commit is in the history of another.
@@ -438,8 +460,7 @@ pub fn left_markers(clone: &SourceClone, sha: &str, files: &[String]) -> Result<
     if grep.status.code() > 1 {
         return Err(failed("grep", &grep));
     }
-    let text = String::from_utf8_lossy(&grep.stdout).into_owned();
-    let prefix = format!("{sha}:");
+    let (text, prefix) = (grep.text(), format!("{sha}:"));
     Ok(text.split('\0').filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect())
 }
 

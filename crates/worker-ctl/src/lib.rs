@@ -40,7 +40,6 @@ pub use store::State;
 pub use tmux::typing::cleaned;
 
 use crate::cli::Command;
-use crate::commands::init::CommonFlags;
 use crate::site::Site;
 
 /// Runs the program.
@@ -54,10 +53,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let find = || Site::find(ui, env, cli.root.as_deref(), flags.clone());
     let site = || find().or_else(|failure| commands::root::offer(ui, env, failure).and_then(|()| find()));
     match &cli.command {
-        Command::Init(args) => {
-            let (source, branch) = (flags.value("source"), flags.value("branch"));
-            commands::init::run(ui, env, args, &CommonFlags { root: cli.root.as_deref(), source, branch })
-        }
+        Command::Init(args) => commands::init::run(ui, env, args, (cli.root.as_deref(), flags)),
         Command::Deinit(args) => commands::deinit::run(&site()?, args),
         Command::Add(args) => commands::add::run(&site()?, args, flags.text("agent"), flags.text("model")),
         Command::Up(args) => commands::up::run(&site()?, args),

@@ -47,22 +47,11 @@ impl WorkerRoot {
         if !shopfloor_core::roots::load(env)?.contains_key(&path) {
             return Err(roots::unlisted(&path));
         }
-        WorkerRoot::load(env, path, flags)
-    }
-
-    /// Loads the configuration of the root at `path`, which must be known to be a root.
-    pub fn load(env: &Env, path: PathBuf, flags: &[(&str, Option<&Path>)]) -> Result<WorkerRoot> {
-        let config = RootConfig::load(env, &path, flags)?;
-        Ok(WorkerRoot { path, config })
+        Ok(WorkerRoot { config: RootConfig::load(env, &path, flags)?, path })
     }
 
     pub fn worker(&self, name: &str) -> WorkerTable {
         self.config.workers.get(name).cloned().unwrap_or_default()
-    }
-
-    /// A worker's `role_prompt`, empty when there is none.
-    pub fn role_of(&self, name: &str) -> &str {
-        self.config.workers.get(name).map(|table| table.role_prompt.as_str()).unwrap_or_default()
     }
 
     /// The table of the agent with this name. Exit 2 when no command is configured for it.
@@ -76,24 +65,28 @@ impl WorkerRoot {
         Ok(agent)
     }
 
-    /// The table of a worker's agent: as `config.toml` says now, else as it was when the worker was created.
+    /// The name of a worker's agent: as `config.toml` says now, else as it was when the worker was created.
+    pub fn agent_name(&self, worker: &Worker) -> String {
+        self.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone())
+    }
+
+    /// The table of a worker's agent.
     pub fn agent_of(&self, worker: &Worker) -> Result<AgentTable> {
-        self.agent(self.worker(&worker.name).agent.as_ref().unwrap_or(&worker.agent))
+        self.agent(&self.agent_name(worker))
     }
 
     /// The program that a worker runs, if it runs a preset.
     pub fn preset_of(&self, worker: &Worker) -> Option<&'static AgentProgram> {
-        let name = self.worker(&worker.name).agent.as_ref().unwrap_or(&worker.agent).clone();
+        let name = self.agent_name(worker);
         agents::find(&name).filter(|_| !self.config.agents.contains_key(&name))
     }
 
     /// The argv of a worker's agent. `hooks` are the words that `{hooks}` stands for.
     pub fn command(&self, worker: &Worker, agent: &AgentTable, hooks: &[String]) -> Vec<String> {
-        let own = self.worker(&worker.name);
         // The default model is one of the default agent.
-        let is_default = own.agent.as_ref().unwrap_or(&worker.agent) == self.config.text("agent");
+        let is_default = self.agent_name(worker) == self.config.text("agent");
         let default = self.config.given("model").map(str::to_owned).filter(|_| is_default);
-        let model = own.model.or(default).or(agent.model.clone());
+        let model = self.worker(&worker.name).model.or(default).or(agent.model.clone());
         let common_dir = self.path.join(".git");
         // Not what the worktree says of itself, because its agent can write that.
         let recorded = recorded_dir(&common_dir, Path::new(&worker.worktree_path)).ok().flatten();
@@ -152,13 +145,9 @@ pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
 /// The source of a root. Exit 2 unless the directory is one.
 pub fn require_root(env: &Env, dir: &Path) -> Result<PathBuf> {
     prove(env, dir)?.map_err(|why| {
-        no_root(format!("{} is not a root of worker-ctl: {why}", dir.display()))
+        fail(Kind::NotInitialised, format!("{} is not a root of worker-ctl: {why}", dir.display()))
             .hint("create a root with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")
     })
-}
-
-fn no_root(message: String) -> Failure {
-    fail(Kind::NotInitialised, message)
 }
 
 fn search(env: &Env) -> Result<PathBuf> {
@@ -198,15 +187,18 @@ fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
 fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let here = repo.home.checkout.display();
     let Some(root) = read_record(&repo.home.common_dir)? else {
-        let failure = no_root(format!("no root of worker-ctl is recorded in the repository {here}"));
+        let why = format!("no root of worker-ctl is recorded in the repository {here}");
         let other = prove(env, default)?.ok();
         let other = other.map(|source| format!("{} is the root of {}", default.display(), source.display()));
-        return Err(failure.details(other).hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
+        return Err(fail(Kind::NotInitialised, why)
+            .details(other)
+            .hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
     };
     let root = real(&root);
     let shown = root.display();
     let source = prove(env, &root)?.map_err(|why| {
-        no_root(format!("{shown}, the root recorded in the repository {here}, is not a root: {why}"))
+        let why = format!("{shown}, the root recorded in the repository {here}, is not a root: {why}");
+        fail(Kind::NotInitialised, why)
             .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`")
     })?;
     let (own, all) = (real(&repo.home.common_dir), shopfloor_core::roots::load(env)?);
@@ -216,7 +208,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         let source = source.display();
         let why = format!("{shown}, the root recorded in the repository {here}, is the root of {source}");
         let hint = "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`";
-        return Err(no_root(why).hint(hint));
+        return Err(fail(Kind::NotInitialised, why).hint(hint));
     }
     match all.contains_key(&root) || all.values().any(|common| real(common) == own) {
         true => Ok(root),

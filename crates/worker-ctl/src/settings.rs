@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use serde::Deserialize;
 use shopfloor_core::args::SettingTable;
@@ -223,10 +222,6 @@ impl RootConfig {
     /// The command that a setting holds.
     pub fn command(&self, name: &str) -> Option<Line> {
         self.settings.value(name).filter(|value| !value.text.trim().is_empty()).map(Line::of)
-    }
-
-    pub fn patrol_interval(&self) -> Duration {
-        self.settings.duration("patrol_interval_secs", Unit::Seconds)
     }
 
     /// The branch of the worker with this name, when it is added.

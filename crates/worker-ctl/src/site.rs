@@ -15,7 +15,7 @@ use shopfloor_core::ui::Ui;
 use crate::clone::SourceClone;
 use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
-use crate::settings::RootSettings;
+use crate::settings::{RootConfig, RootSettings};
 use crate::store::{self, State};
 use crate::tmux::Tmux;
 use crate::worker::Worker;
@@ -51,10 +51,11 @@ impl<'a> Site<'a> {
 
     /// The same site with the configuration loaded again.
     pub fn reload(&self) -> Result<Site<'a>> {
-        let root = WorkerRoot::load(self.env, self.root.path.clone(), &self.flags.all())?;
-        let clone = SourceClone::new(&Git::find(self.env)?, &root, &root.source(self.env), self.is_dry)?;
-        let (ending, flags) = (self.ending.clone(), self.flags.clone());
-        Ok(Site { ui: self.ui, env: self.env, root, clone, ending, is_dry: self.is_dry, flags })
+        let Site { ui, env, is_dry, .. } = *self;
+        let (path, ending, flags) = (self.root.path.clone(), self.ending.clone(), self.flags.clone());
+        let root = WorkerRoot { config: RootConfig::load(env, &path, &flags.all())?, path };
+        let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), is_dry)?;
+        Ok(Site { ui, env, root, clone, ending, is_dry, flags })
     }
 
     /// The setting flags as arguments, for starting another command with the same settings.

@@ -27,6 +27,7 @@ pub use self::guard::{leads_back, recorded_dir, recorded_path};
 pub use self::own_index::OwnIndex;
 pub use self::plain::{clean, refuse_linked_state, require_sound};
 pub use self::proven::WorktreeDir;
+pub use self::stand_in::{LFS, Setting, written};
 pub use self::worktrees::ListedWorktree;
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.
@@ -419,6 +420,11 @@ fn nul_paths(bytes: &[u8]) -> Vec<PathBuf> {
 pub fn failed(command: &str, output: &Output) -> Failure {
     Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
         .because(anyhow::anyhow!(git_said(output)))
+}
+
+/// The text that a git command printed; fails if git failed.
+pub fn answer(command: &str, output: &Output) -> Result<String> {
+    if output.status.success() { Ok(output.text()) } else { Err(failed(command, output)) }
 }
 
 fn git_said(output: &Output) -> String {

@@ -35,7 +35,7 @@ const HARMLESS: &str = "advice.* color.* index.* status.* branch.*.description b
     submodule.recurse";
 
 /// What `git lfs install` writes: it names the program and no other.
-const LFS: [(&str, &str); 4] = [
+pub const LFS: [(&str, &str); 4] = [
     ("filter.lfs.clean", "git-lfs clean -- %f"),
     ("filter.lfs.smudge", "git-lfs smudge -- %f"),
     ("filter.lfs.process", "git-lfs filter-process"),
@@ -53,7 +53,7 @@ pub(super) enum Owner {
 }
 
 /// A setting as git lists it; without a value it is true.
-type Setting = (String, Option<OsString>);
+pub type Setting = (String, Option<OsString>);
 
 impl Git {
     /// Makes the stand-in for a common directory, or brings it up to date.
@@ -181,7 +181,7 @@ impl Git {
     }
 
     /// What git's configuration says in this directory, all files together.
-    fn settings_in(&self, dir: &Path) -> Result<Vec<Setting>> {
+    pub fn settings_in(&self, dir: &Path) -> Result<Vec<Setting>> {
         Ok(parse(&self.cmd(dir).args(["config", "-z", "--list"]).capture()?.stdout))
     }
 }
@@ -259,7 +259,7 @@ fn own_config(settings: &[Setting], real: &Path) -> Vec<u8> {
 }
 
 /// Settings as a file of configuration.
-fn written(settings: &[Setting]) -> Vec<u8> {
+pub fn written(settings: &[Setting]) -> Vec<u8> {
     let mut text = Vec::new();
     for (key, value) in settings {
         let (Some((section, _)), Some((rest, name))) = (key.split_once('.'), key.rsplit_once('.')) else { continue };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
-use shopfloor_core::git::{failed, private_dir};
+use shopfloor_core::git::{answer, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
@@ -73,11 +73,7 @@ fn refuse_lone(site: &Site<'_>, place: Checkout<'_>, path: &str, sha: &str) -> R
         Ok(output.status.success() && !output.stdout.is_empty())
     };
     let asked = clone.git.fetching(&clone.root).args(["ls-remote", "--quiet"]).arg(&own).arg("refs/remotes/*");
-    let listed = asked.capture()?;
-    if !listed.status.success() {
-        return Err(failed("ls-remote", &listed));
-    }
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let listed = answer("ls-remote", &asked.capture()?)?;
     let tips: Vec<&str> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.0)).collect();
     let there = site.source().join(path);
     let is_sha = sha.bytes().all(|b| b.is_ascii_hexdigit());

@@ -101,12 +101,14 @@ pub fn make_missing(site: &Site<'_>, names: Option<&[String]>) -> Vec<String> {
 
 fn make_if_missing(site: &Site<'_>, name: &str) -> Result<()> {
     checked_name(name)?;
+    // What the source has by now is no work of this name.
+    site.clone.fetched(&site.source())?;
     let _lock = site.lock(name)?;
     // Its table may have been removed, or another process may have created the worker.
     let now = site.reload()?;
     let exists = site.state()?.workers.contains_key(name);
     match now.root.config.workers.contains_key(name) && !exists {
-        true => make::make(&now, name, &WorkerOptions::default()).map(drop),
+        true => make::make(&now, make::check(&now, name, &WorkerOptions::default())?).map(drop),
         false => Ok(()),
     }
 }

@@ -98,8 +98,7 @@ pub fn exclude_patterns(site: &Site<'_>, patterns: &[String]) -> Result<()> {
     if patterns.is_empty() {
         return Ok(());
     }
-    let env = site.env.at(&site.root.path)?;
-    let repo = Git::find(&env)?.discover()?;
+    let repo = Git::find(&site.env.at(&site.root.path)?)?.discover()?;
     repo.rewrite_exclude(|before| {
         let mut text = before.to_vec();
         for line in patterns {

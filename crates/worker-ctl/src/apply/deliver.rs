@@ -46,7 +46,7 @@ fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, tex
     };
     match resume.filter(|_| agent.delivery == Delivery::Argv) {
         Some(resume) => restart_with(site, worker, text, resume).map(|()| DeliveryVerdict::Delivered),
-        None => type_text(site, worker, agent, text, matches!(input, Input::Start { .. }), input.is_forced()),
+        None => type_text(site, worker, agent, input, text),
     }
 }
 
@@ -54,16 +54,15 @@ fn type_text(
     site: &Site<'_>,
     worker: &Worker,
     agent: &AgentTable,
+    input: &Input,
     text: &str,
-    is_fresh: bool,
-    force: bool,
 ) -> Result<DeliveryVerdict> {
-    let (root, name) = (&site.root.path, worker.name.as_str());
+    let (root, name, force) = (&site.root.path, worker.name.as_str(), input.is_forced());
     let not_delivered = |failure| typing::not_delivered(name, failure);
     // From now on the text may have arrived.
     let is_typing = || transition::record(site, name, &Input::Typing { force }).map(drop).map_err(not_delivered);
     let tmux = site.tmux().map_err(not_delivered)?;
-    let clears = is_fresh && agent.clear.is_some();
+    let clears = matches!(input, Input::Start { .. }) && agent.clear.is_some();
     if clears {
         // The command that clears the context is typed too.
         is_typing()?;

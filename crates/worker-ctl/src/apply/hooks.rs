@@ -26,14 +26,12 @@ const OPENCODE: &str = include_str!("opencode_hooks.js");
 /// Variables, each with its value.
 pub type Variables = Vec<(String, String)>;
 
+/// What a program is started with: words of its command line, and variables.
+pub type Launch = (Vec<String>, Variables);
+
 /// Makes an agent's program call our hooks, if it goes on with the conversation `continued`. Returns the words that
-/// `{hooks}` stands for, and variables for the program.
-pub fn wire(
-    site: &Site<'_>,
-    worker: &Worker,
-    agent: &AgentTable,
-    continued: Option<&str>,
-) -> Result<(Vec<String>, Variables)> {
+/// `{hooks}` stands for.
+pub fn wire(site: &Site<'_>, worker: &Worker, agent: &AgentTable, continued: Option<&str>) -> Result<Launch> {
     let nothing = || Ok((Vec::new(), Vec::new()));
     let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return nothing() };
     // Without our own program there is nothing to call.

@@ -10,6 +10,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
+use shopfloor_core::time::Unit;
 
 use crate::apply::bring_up::{bring_up, locked, make_missing};
 use crate::apply::patrol::{self, PatrolScope};
@@ -22,7 +23,7 @@ use crate::layout::{self, RootLock};
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::store::State;
-use crate::tmux::{self, Pane};
+use crate::tmux::{self, is_begun};
 use crate::worker::{Session, Worker};
 
 /// How often to check for new commits, new workers and signals. Each check costs a few `stat` calls.
@@ -117,7 +118,8 @@ struct Rounds {
 impl Rounds {
     /// Whether a round is due, and the state can be read.
     fn is_due(&mut self, site: &Site<'_>, shared: &Shared) -> bool {
-        let interval = site.root.config.patrol_interval().max(Duration::from_secs(1));
+        let interval = site.root.config.settings.duration("patrol_interval_secs", Unit::Seconds);
+        let interval = interval.max(Duration::from_secs(1));
         let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
         let now = read_mtimes(site);
         // tmux 3.3 misses some ends, so its hook does not tell of every one. Each end counts once, whatever comes of it.
@@ -137,7 +139,9 @@ impl Rounds {
 
     /// Patrols, and rings for work that has come to need a review.
     fn look(&mut self, site: &Site<'_>, shared: &Shared) {
-        self.patrol(site, shared);
+        if self.patrols {
+            self.patrol(site, shared);
+        }
         if let Ok(state) = site.state() {
             self.bell.look(site, &state);
             let up = state.workers.values().filter(|worker| worker.program.session == Session::Up);
@@ -162,8 +166,15 @@ impl Rounds {
         }
     }
 
+    /// Records what happened and rebases reviews.
     fn patrol(&mut self, site: &Site<'_>, shared: &Shared) {
-        match patrol_once(site, self.patrols) {
+        let patrol = || {
+            let _tick = site.lock_root(RootLock::Patrol)?;
+            recover::finish_all(site)?;
+            patrol::tick(site, PatrolScope::All)?;
+            patrol::refresh(site)
+        };
+        match patrol() {
             Ok(waits) => {
                 self.is_waiting = !waits.is_empty();
                 shared.warn(site, "patrol", None);
@@ -217,11 +228,6 @@ fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<Str
     let state = site.state()?;
     let panes = site.tmux()?.panes()?;
     // Sessions that an earlier `up` left are adopted as they are, unless the program never got ready for input.
-    let is_begun = |worker: &Worker, pane: &Pane| {
-        worker.program.session == Session::Down
-            && worker.program.pane_id.as_ref() == Some(&pane.id)
-            && pane.end.is_none()
-    };
     for worker in
         state.workers.values().filter(|worker| worker.program.session != Session::Up && worker.program.fault.is_none())
     {
@@ -245,17 +251,6 @@ fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<Str
     };
     let names = state.workers.values().filter(is_missing).filter(is_free).map(|worker| worker.name.clone()).collect();
     Ok((failures, names))
-}
-
-/// Records what happened and rebases reviews. Returns a message for each text that waits for a person to stop typing.
-fn patrol_once(site: &Site<'_>, patrols: bool) -> Result<Vec<String>> {
-    if !patrols {
-        return Ok(Vec::new());
-    }
-    let _tick = site.lock_root(RootLock::Patrol)?;
-    recover::finish_all(site)?;
-    patrol::tick(site, PatrolScope::All)?;
-    patrol::refresh(site)
 }
 
 /// The modification times of the files that change when somebody commits, adds a worker or gives a task.

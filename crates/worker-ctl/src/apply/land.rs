@@ -3,7 +3,8 @@
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 
-use crate::apply::{attached, publish, rebase, transition};
+use crate::apply::rebase::{self, Rebased};
+use crate::apply::{attached, publish, transition};
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::standing::Standing;
 use crate::failure::{Kind, fail};
@@ -34,6 +35,9 @@ pub fn plan(site: &Site<'_>, name: &str, is_forced: bool) -> Result<(Accept, Vec
         Landing::Commit { tree } => attached::read(site, worker.checkout(), &plan.base, tree)?,
         Landing::Nothing | Landing::Conflict => Vec::new(),
     };
+    if !plan.is_reviewed {
+        site.ui.note(format!("{name} was not reviewed"));
+    }
     Ok((plan, objects))
 }
 
@@ -44,14 +48,13 @@ pub fn land(site: &Site<'_>, name: &str, is_forced: bool, message: Option<&str>)
     // A worker without work is refused at once, whoever is publishing.
     require_review(site.state()?.require(name)?)?;
     let _publishing = site.lock_root(RootLock::Publish)?;
-    for attempt in 0..2 {
+    for _ in 0..2 {
         let (plan, objects) = plan(site, name, is_forced)?;
-        if attempt == 0 && !plan.is_reviewed {
-            site.ui.note(format!("{name} was not reviewed"));
-        }
         match &plan.landing {
             Landing::Commit { tree } => {
-                if let Some(new) = publish_commit(site, &plan, tree, &objects, message)? {
+                // A checkout of the branch needs the objects as soon as the branch moves.
+                attached::copy(site, &objects)?;
+                if let Some(new) = publish_commit(site, &plan, tree, message)? {
                     return Ok(Landed::Accepted(new));
                 }
             }
@@ -65,15 +68,7 @@ pub fn land(site: &Site<'_>, name: &str, is_forced: bool, message: Option<&str>)
 }
 
 /// Publishes the work as one commit. Returns the commit, or nothing if the branch has moved meanwhile.
-fn publish_commit(
-    site: &Site<'_>,
-    plan: &Accept,
-    tree: &str,
-    objects: &[Digest],
-    message: Option<&str>,
-) -> Result<Option<String>> {
-    // A checkout of the branch needs the objects as soon as the branch moves.
-    attached::copy(site, objects)?;
+fn publish_commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<Option<String>> {
     let new = publish::commit(site, plan, tree, message)?;
     if !publish::publish(&site.clone, &site.source(), plan, &new)? {
         return Ok(None);
@@ -93,7 +88,7 @@ fn close_without_commit(site: &Site<'_>, plan: Accept) -> Result<Landed> {
 fn ask_to_resolve(site: &Site<'_>, plan: &Accept, is_forced: bool) -> Result<Landed> {
     let worker = site.worker(&plan.name)?;
     match rebase::ask_to_resolve(site, &worker, &plan.base, &plan.sha, is_forced)? {
-        rebase::Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(ConflictedFile::describe).collect())),
+        Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(ConflictedFile::describe).collect())),
         _ => {
             Err(fail(Kind::Moved, format!("{} was rebased and merges now", plan.name))
                 .hint("run the same command again"))

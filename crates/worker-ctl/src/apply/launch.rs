@@ -3,18 +3,13 @@
 use shopfloor_core::error::Result;
 
 use crate::agent::AgentTable;
-use crate::apply::hooks::{self, Variables};
+use crate::apply::hooks::{self, Launch, Variables};
 use crate::site::Site;
 use crate::worker::Worker;
 
 /// Wires the program's hooks, and returns the argv and the variables to start it with. `resume` are the words that make
 /// it continue a conversation.
-pub fn launch(
-    site: &Site<'_>,
-    worker: &Worker,
-    agent: &AgentTable,
-    resume: Vec<String>,
-) -> Result<(Vec<String>, Variables)> {
+pub fn launch(site: &Site<'_>, worker: &Worker, agent: &AgentTable, resume: Vec<String>) -> Result<Launch> {
     let continued = worker.work.conversation.as_deref().filter(|_| !resume.is_empty());
     let (words, wired) = hooks::wire(site, worker, agent, continued)?;
     let mut argv = site.root.command(worker, agent, &words);

@@ -22,8 +22,17 @@ pub struct WorkerOptions {
     pub role_prompt: Option<String>,
 }
 
-/// Checks that a worker can be created. Returns its agent and its branch.
-pub fn check(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<(String, String)> {
+/// A worker that can be created.
+pub struct NewWorker {
+    name: String,
+    agent: String,
+    branch: String,
+    /// The commit of the branch, if a branch of this name is left. The default branch has it.
+    tip: Option<String>,
+}
+
+/// Checks that a worker can be created.
+pub fn check(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<NewWorker> {
     let agent = options
         .agent
         .clone()
@@ -35,21 +44,21 @@ pub fn check(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<(St
         return Err(exists(format!("the worker {name} exists already")).hint("choose another name"));
     }
     let branch = site.root.config.branch_of(name);
-    if let Some(tip) = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?
-        && site.clone.ahead(&tip)? > 0
+    let tip = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?;
+    if let Some(tip) = &tip
+        && site.clone.ahead(tip)? > 0
     {
         return Err(exists(format!("the branch {branch} has commits that are not merged"))
             .hint("look at them, then delete or rename the branch in the root"));
     }
-    Ok((agent, branch))
+    Ok(NewWorker { name: name.to_owned(), agent, branch, tip })
 }
 
-/// Creates the branch, the worktree and the record. The caller holds the worker's lock.
-pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Worker> {
+/// Creates the branch, the worktree and the record. The caller holds the worker's lock since the check.
+pub fn make(site: &Site<'_>, new: NewWorker) -> Result<Worker> {
+    let NewWorker { name, agent, branch, tip } = new;
     let base = site.clone.fetched(&site.source())?;
-    let (agent, branch) = check(site, name, options)?;
-    let worktree = layout::worktree(&site.root.path, name);
-    let dir = &site.root.path;
+    let worktree = layout::worktree(&site.root.path, &name);
     let path = worktree.to_string_lossy().into_owned();
     // A worktree that a killed command left is adopted, unless something in it has changed.
     let tree = site.clone.trees()?.remove(&worktree);
@@ -65,12 +74,13 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
                 .hint("move that directory away, or choose another name"));
         }
     };
-    let worker = Worker::new(name, &agent, &path, &branch, site.now());
+    let worker = Worker::new(&name, &agent, &path, &branch, site.now());
     let prepare = || -> Result<()> {
         if is_new {
-            if let Some(tip) = site.clone.commit(dir, &format!("refs/heads/{branch}"))? {
+            if let Some(tip) = &tip {
                 // Delete the branch only if it is still at this commit.
-                site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
+                let branch = format!("refs/heads/{branch}");
+                site.clone.ask(&site.root.path, &["update-ref", "-d", &branch, tip])?;
             }
             site.clone.add_worktree(&worktree, &branch, Some(&base))?;
         }
@@ -81,7 +91,7 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
         let leaves = agents::find(&agent).map(|program| program.leaves).unwrap_or_default();
         copies::exclude_patterns(site, &leaves.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>())?;
         site.update(|state| {
-            state.workers.insert(name.to_owned(), worker.clone());
+            state.workers.insert(name, worker.clone());
             Ok(())
         })
     };
@@ -102,30 +112,38 @@ fn undo(site: &Site<'_>, worktree: &Path, branch: &str, base: &str) -> Result<()
     site.clone.run(&site.root.path, &["update-ref", "-d", &format!("refs/heads/{branch}"), base]).map(drop)
 }
 
-/// Writes the worker's table in `config.toml`. The rest of the file stays, with its comments. Returns the file's text
-/// before and after.
+/// Writes the worker's table in `config.toml`. Returns the file's text before and after.
 pub fn configure(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<(String, String)> {
+    edit_config(site, |document| {
+        let workers = document["workers"].or_insert(toml_edit::table());
+        // An inline table cannot hold another table.
+        if let Some(inline) = workers.as_inline_table() {
+            *workers = toml_edit::Item::Table(inline.clone().into_table());
+        }
+        if let Some(table) = workers.as_table_mut() {
+            table.set_implicit(true);
+        }
+        let worker = workers[name].or_insert(toml_edit::table());
+        let given = [("agent", &options.agent), ("model", &options.model), ("role_prompt", &options.role_prompt)];
+        for (key, value) in given.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
+            worker[key] = toml_edit::value(value);
+        }
+    })
+}
+
+/// Edits `config.toml`. The rest of the file stays, with its comments. Returns the file's text before and after.
+pub fn edit_config(site: &Site<'_>, edit: impl FnOnce(&mut DocumentMut)) -> Result<(String, String)> {
     let _lock = site.lock_root(RootLock::Config)?;
     let path = layout::config(&site.root.path);
     let before = String::from_utf8(fs::read(&path)?.unwrap_or_default())
         .map_err(|_| Failure::malformed(format!("{}: not UTF-8", path.display())))?;
     let mut document: DocumentMut =
         before.parse().map_err(|e| Failure::malformed(format!("{}: {e}", path.display())))?;
-    let workers = document["workers"].or_insert(toml_edit::table());
-    // An inline table cannot hold another table.
-    if let Some(inline) = workers.as_inline_table() {
-        *workers = toml_edit::Item::Table(inline.clone().into_table());
-    }
-    if let Some(table) = workers.as_table_mut() {
-        table.set_implicit(true);
-    }
-    let worker = workers[name].or_insert(toml_edit::table());
-    let given = [("agent", &options.agent), ("model", &options.model), ("role_prompt", &options.role_prompt)];
-    for (key, value) in given.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
-        worker[key] = toml_edit::value(value);
-    }
+    edit(&mut document);
     let after = document.to_string();
-    fs::replace(&path, after.as_bytes(), None)?;
+    if after != before {
+        fs::replace(&path, after.as_bytes(), None)?;
+    }
     Ok((before, after))
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::ListedWorktree;
 
-use crate::apply::{rebase, transition};
+use crate::apply::{rebase, session, transition};
 use crate::clone::{ListedWorktrees, is_rebasing, left_markers, new_commit};
 use crate::facts::conflicts::read_conflicts;
 use crate::failure::Kind;
@@ -32,9 +32,9 @@ pub enum PatrolScope {
 /// Records what has happened since the last patrol. If nothing has happened, this has no effect.
 pub fn tick(site: &Site<'_>, scope: PatrolScope) -> Result<()> {
     let mut locks = Vec::new();
-    for (worker, _) in look(site, scope)? {
+    for News { worker, input, tree } in look(site, scope)? {
         // A process that holds a worker's lock is working on it, and records what happens itself.
-        locks.extend(site.try_lock(&worker.name)?.map(|lock| (worker.name, lock)));
+        locks.extend(site.try_lock(&worker.name)?.map(|lock| (News { worker, input, tree }, lock)));
     }
     if locks.is_empty() {
         return Ok(());
@@ -43,18 +43,24 @@ pub fn tick(site: &Site<'_>, scope: PatrolScope) -> Result<()> {
     let state = site.state()?;
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
-    for (name, _lock) in locks {
+    for (news, _lock) in locks {
         site.check_ending()?;
-        let Some(worker) = state.workers.get(&name) else { continue };
-        site.warn_on_failure(&name, || {
+        let Some(worker) = state.workers.get(&news.worker.name) else { continue };
+        site.warn_on_failure(&worker.name, || {
             let pane = tmux::find(&panes, worker);
             let mut now = worker.clone();
-            while let Some(input) = next_input(site, &now, pane, &trees, scope)? {
+            let is_same = news.worker == now && news.tree.as_ref() == trees.get(Path::new(&now.worktree_path));
+            let is_of_work = matches!(news.input, Input::Commit { .. } | Input::Rebased { .. });
+            let again = |now: &Worker| next_input(site, now, pane, &trees, scope);
+            // What the first look found in git still holds.
+            let mut next = if is_same && is_of_work { Some(news.input) } else { again(&now)? };
+            while let Some(input) = next {
                 match transition::observe(site, &now, &input)? {
                     Some(after) if after != now => now = after,
                     // Another process changed the record. The next patrol looks at it again.
                     _ => break,
                 }
+                next = again(&now)?;
             }
             Ok(())
         });
@@ -62,8 +68,17 @@ pub fn tick(site: &Site<'_>, scope: PatrolScope) -> Result<()> {
     Ok(())
 }
 
-/// The workers that something has happened to, each with the first input that is not recorded yet.
-pub fn look(site: &Site<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)>> {
+/// What has happened to a worker.
+pub struct News {
+    pub worker: Worker,
+    /// The first input that is not recorded yet.
+    pub input: Input,
+    /// The worktree as it was at that look.
+    tree: Option<ListedWorktree>,
+}
+
+/// The workers that something has happened to.
+pub fn look(site: &Site<'_>, scope: PatrolScope) -> Result<Vec<News>> {
     let state = site.state()?;
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
@@ -72,7 +87,10 @@ pub fn look(site: &Site<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)>>
         let pane = tmux::find(&panes, &worker);
         site.warn_on_failure(&worker.name, || rotate_log(site, &worker, pane));
         match next_input(site, &worker, pane, &trees, scope) {
-            Ok(input) => inputs.extend(input.map(|input| (worker, input))),
+            Ok(input) => inputs.extend(input.map(|input| {
+                let tree = trees.get(Path::new(&worker.worktree_path)).cloned();
+                News { worker, input, tree }
+            })),
             Err(failure) => site.ui.warn(format!("{}: {failure}", worker.name)),
         }
     }
@@ -124,11 +142,6 @@ fn next_input(
     }
 }
 
-/// The default branch's commit that the work sits on. It is recorded now, because the branch may be moved back later.
-fn find_fork(site: &Site<'_>, worker: &Worker, sha: &str) -> Option<String> {
-    site.clone.fork(worker, sha).ok()
-}
-
 /// Whether the worktree has left the worker's branch or has come back to it. During a rebase it is on no branch.
 fn find_strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
     let recorded = worker.notes.iter().find(|note| note.is_of_branch());
@@ -148,6 +161,8 @@ fn find_strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWork
 
 /// Whether the worker has committed, or has finished a rebase.
 fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
+    // Where the work branches off is recorded now, because the default branch may be moved back later.
+    let commit = |sha: String| Some(Input::Commit { onto: site.clone.fork(worker, &sha).ok(), sha });
     match &worker.task {
         Task::Idle => Ok(None),
         Task::Working | Task::Rejected => {
@@ -156,7 +171,7 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
                 Some(baseline) => *baseline == site.clone.work_digest(&sha)?,
                 None => false,
             };
-            Ok(if is_same { None } else { Some(Input::Commit { onto: find_fork(site, worker, &sha), sha }) })
+            Ok(if is_same { None } else { commit(sha) })
         }
         Task::NeedsReview => {
             let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
@@ -164,12 +179,11 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
             let base = site.clone.merge_base(&site.clone.base(), &sha)?.unwrap_or_else(|| sha.clone());
             // The same work on another commit was rebased.
             match site.clone.is_same_work(&before, &sha, &base)? {
-                true => Ok(Some(Input::Rebased {
-                    patch: site.clone.work_digest(&sha)?,
-                    onto: find_fork(site, worker, &sha),
-                    sha,
-                })),
-                false => Ok(Some(Input::Commit { onto: find_fork(site, worker, &sha), sha })),
+                true => {
+                    let (patch, onto) = (site.clone.work_digest(&sha)?, site.clone.fork(worker, &sha).ok());
+                    Ok(Some(Input::Rebased { patch, onto, sha }))
+                }
+                false => Ok(commit(sha)),
             }
         }
         // On another branch the worker is doing something else.
@@ -223,12 +237,6 @@ fn find_end(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Opt
     match pane.end {
         // The program runs, or tmux does not know yet how it ended.
         None | Some(Session::Down) => Ok(None),
-        Some(end) => {
-            let is_ok = match end {
-                Session::Code(code) => site.root.agent_of(worker)?.is_ok_exit(code),
-                _ => false,
-            };
-            Ok(Some(Input::Exited { pane: pane.id.clone(), end, is_ok }))
-        }
+        Some(end) => Ok(Some(session::exited(&site.root.agent_of(worker)?, &pane.id, end))),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, ListedWorktree, failed, private_dir};
+use shopfloor_core::git::{Git, ListedWorktree, answer, failed, private_dir};
 
 use crate::agent::regex;
 use crate::clone::{LOGGED, SourceClone, require_source};
@@ -14,7 +14,6 @@ use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::plan::accept::Accept;
 use crate::site::Site;
-use crate::store;
 
 /// The record of an accept that is under way. After a kill, the accept is finished if the source has `new`, else
 /// undone.
@@ -37,18 +36,17 @@ fn pin(worker: &str) -> String {
 pub fn commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
     let Site { clone, root, .. } = site;
     let Accept { name, base, sha, .. } = plan;
-    let state = store::load(&root.path)?;
-    let worker = state.require(name)?;
-    let dir = &clone.root;
+    let worker = site.worker(name)?;
     let range = format!("{base}..{sha}");
-    let listed = clone.ask(dir, &["rev-list", "--reverse", "--topo-order", &range])?;
-    let first = listed.lines().next().unwrap_or(sha).to_owned();
+    let log = ["log", "--reverse", "--format=%an%x00%ae%x00%aI%x00%B%x00"];
+    let listed = clone.ask(&clone.root, &[&log[..], &LOGGED, &[&range]].concat())?;
+    // Four fields for each commit, the oldest first, and a line end between commits.
+    let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
     let text = match message {
         Some(message) => message.to_owned(),
         None => {
-            let read = |sha| clone.ask(dir, &[&["log", "-1", "--format=%B"], &LOGGED[..], &[sha]].concat());
-            let messages: Vec<String> = listed.lines().map(read).collect::<Result<_>>()?;
-            let strip = root.agent_of(worker)?.strip;
+            let messages: Vec<String> = fields.chunks_exact(4).map(|commit| commit[3].to_owned()).collect();
+            let strip = root.agent_of(&worker)?.strip;
             let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
             squash_messages(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)))
         }
@@ -56,21 +54,10 @@ pub fn commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&str>)
     let text = text.trim();
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let text = if text.is_empty() { format!("worker {name}: {prompt}") } else { text.to_owned() };
-    let about = clone.ask(dir, &[&["log", "-1", "--format=%an%x00%ae%x00%aI"], &LOGGED[..], &[&first]].concat())?;
-    let mut about = about.split('\0');
-    let mut next = || about.next().unwrap_or_default().to_owned();
-    let cmd = clone
-        .git
-        .cmd(dir)
-        .var("GIT_AUTHOR_NAME", next())
-        .var("GIT_AUTHOR_EMAIL", next())
-        .var("GIT_AUTHOR_DATE", next());
-    let made =
-        cmd.args(["commit-tree", tree, "-p", base, "-F", "-"]).input(format!("{text}\n").into_bytes()).capture()?;
-    if !made.status.success() {
-        return Err(failed("commit-tree", &made));
-    }
-    Ok(String::from_utf8_lossy(&made.stdout).trim().to_owned())
+    let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(&fields);
+    let cmd = variables.fold(clone.git.cmd(&clone.root), |cmd, (name, value)| cmd.var(name, *value));
+    let cmd = cmd.args(["commit-tree", tree, "-p", base, "-F", "-"]).input(format!("{text}\n").into_bytes());
+    answer("commit-tree", &cmd.capture()?)
 }
 
 /// Joins several messages into one: the oldest message, the subjects of the others, and everybody's sign-offs, without
@@ -119,15 +106,9 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
     let refspec = format!("+{name}:{name}");
     let root = clone.root.to_string_lossy().into_owned();
     let options = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
-    let fetched = clone
-        .git_in_source(source, source, false)?
-        .fetching(source)
-        .arg("fetch")
-        .args(options)
-        .args([&root, &refspec])
-        .capture()?;
-    let fetched = if fetched.status.success() { Ok(()) } else { Err(failed("fetch", &fetched)) };
-    let published = fetched.and_then(|()| advance(clone, source, &plan.base, new));
+    let fetch = clone.git_in_source(source, source, false)?.fetching(source).arg("fetch");
+    let fetched = answer("fetch", &fetch.args(options).args([&root, &refspec]).capture()?);
+    let published = fetched.and_then(|_| advance(clone, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
     clone.run(source, &["update-ref", "-d", &name])?;
     if !matches!(published, Ok(true)) {
@@ -152,21 +133,21 @@ fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Opt
             return refuse(why, "keep it checked out in one worktree only");
         }
     }
-    let Some((mut at, is_linked)) = checkout else { return Ok(None) };
+    let Some((at, is_linked)) = checkout else { return Ok(None) };
     let is_there = |at: &Path| -> Result<bool> {
         let cmd = clone.git_in_source(source, at, is_linked).map(|git| git.cmd_alone(at));
         Ok(private_dir(at).is_some()
             && cmd?.args(["symbolic-ref", "--quiet", "HEAD"]).capture()?.stdout.trim_ascii_end() == branch.as_bytes())
     };
-    // With a separate git directory, git lists that directory instead of the checkout.
-    if !is_linked && !is_there(&at)? && is_there(source)? {
-        at = source.to_owned();
+    if is_there(&at)? {
+        return Ok(Some((at, is_linked)));
     }
-    if !is_there(&at)? {
+    // With a separate git directory, git lists that directory instead of the checkout.
+    if is_linked || !is_there(source)? {
         let why = format!("{} is checked out at {}, which cannot be reached", clone.branch, at.display());
         return refuse(why, "restore that worktree, or run `git worktree prune` in the source");
     }
-    Ok(Some((at, is_linked)))
+    Ok(Some((source.to_owned(), false)))
 }
 
 /// Whether a rebase or bisection of this branch is under way in a worktree.
@@ -181,12 +162,10 @@ fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
 
 /// The changed files that a step from `old` to `new` would overwrite, by an index of our own: an agent of the source can
 /// write in git's that they are unchanged.
-fn overwritten(clone: &SourceClone, git: &Git, at: &Path, old: &str, new: &str) -> Result<Vec<u8>> {
-    let index = clone.root.join("locks/landing-index");
-    fs::create_private_dir(&clone.root.join("locks"))?;
-    [&index, &index.with_extension("lock")].into_iter().try_for_each(|file| fs::remove(file))?;
+fn overwritten(git: &Git, at: &Path, old: &str, new: &str) -> Result<Vec<u8>> {
+    let index = git.own_index()?;
     let ask = |args: &[&str], input: Vec<u8>| {
-        let cmd = git.cmd_alone(at).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).input(input);
+        let cmd = git.cmd_alone(at).var("GIT_INDEX_FILE", index.path()).args(args.iter().copied()).input(input);
         let output = cmd.capture()?;
         if output.status.success() { Ok(output.stdout) } else { Err(failed(args[0], &output)) }
     };
@@ -203,8 +182,7 @@ fn overwritten(clone: &SourceClone, git: &Git, at: &Path, old: &str, new: &str) 
     }
     ask(&["update-index", "-z", "--index-info"], before)?;
     // A file that is not there cannot be overwritten.
-    let changed = ask(&["diff", "--name-only", "-z", "--no-ext-diff", "--diff-filter=d"], Vec::new())?;
-    fs::remove(&index).map(|()| changed)
+    ask(&["diff", "--name-only", "-z", "--no-ext-diff", "--diff-filter=d"], Vec::new())
 }
 
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
@@ -232,7 +210,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
                 "--no-verify-signatures",
                 "--no-verify",
             ];
-            let changed = overwritten(clone, &clone.git_in_source(source, &at, is_linked)?, &at, old, new)?;
+            let changed = overwritten(&clone.git_in_source(source, &at, is_linked)?, &at, old, new)?;
             if !changed.is_empty() {
                 return in_the_way(&at, &changed.split(|byte| *byte == 0).collect::<Vec<_>>().join(&b' '));
             }
@@ -246,7 +224,8 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
     };
     // A hook of the source may have moved the branch further.
     let now = now()?;
-    let has_it = now.is_some() && clone.run(source, &["merge-base", "--is-ancestor", new, &branch])?.status.success();
+    let has_it = now.as_deref() == Some(new)
+        || now.is_some() && clone.run(source, &["merge-base", "--is-ancestor", new, &branch])?.status.success();
     match checkout {
         _ if has_it => Ok(true),
         _ if now.as_deref() != Some(old) => Ok(false),

@@ -12,6 +12,7 @@ use shopfloor_core::proc::Output;
 use crate::apply::{deliver, transition, trash};
 use crate::clone::{MergeResult, is_rebasing, require_own_rebase};
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
+use crate::facts::losses::Losses;
 use crate::facts::standing::Standing;
 use crate::failure::Kind;
 use crate::layout;
@@ -48,22 +49,20 @@ impl Rebased {
     }
 }
 
-/// Options that turn off everything in a person's setup that affects a rebase: hooks, signatures, other branches,
-/// stashes.
-const ISOLATED: [&str; 12] = [
-    "-c",
+/// Settings that turn off everything in a person's setup that affects a rebase: signatures, other branches, stashes.
+const ISOLATED: [&str; 6] = [
     "advice.mergeConflict=false",
-    "-c",
     "commit.gpgSign=false",
-    "-c",
     "rebase.updateRefs=false",
-    "-c",
     "rebase.autoStash=false",
-    "-c",
     "rebase.autoSquash=false",
-    "-c",
     "rebase.backend=merge",
 ];
+
+/// The arguments of a `git rebase` with these settings.
+fn isolated<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    ISOLATED.iter().flat_map(|setting| ["-c", *setting]).chain(["rebase"]).chain(args.iter().copied()).collect()
+}
 
 /// Carries out a plan. The caller holds the worker's lock.
 pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: bool) -> Result<Rebased> {
@@ -78,7 +77,6 @@ pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: 
                 undo(site, worker)?;
                 return Ok(Rebased::LeftAsItIs);
             }
-            fs::remove(&mark_file(site, Path::new(&worker.worktree_path))?)?;
             record_done(site, worker, base, &work.sha)
         }
     }
@@ -90,8 +88,13 @@ pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: 
 /// and the next patrol tries again.
 pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
-    if !is_behind(worker, base) || worker.work.commit_sha.is_none() || is_rebasing(tree) || !tree.is_dir() {
+    let Some(sha) = worker.work.commit_sha.as_deref().filter(|_| is_behind(worker, base)) else { return Ok(()) };
+    if is_rebasing(tree) || !tree.is_dir() {
         return Ok(());
+    }
+    // Most work sits on the branch as it is, which one question tells.
+    if worker.work.onto_sha.as_deref() == Some(base) && site.clone.has(sha, base)? {
+        return remember_tried(site, worker, Some(base));
     }
     let standing = match Standing::read_on(site, worker, base) {
         // The next patrol would wait as long for it.
@@ -138,7 +141,9 @@ fn remember_tried(site: &Site<'_>, worker: &Worker, base: Option<&str>) -> Resul
 
 /// Records that a rebase has succeeded, and whether the work is still the same.
 fn record_done(site: &Site<'_>, worker: &Worker, base: &str, before: &str) -> Result<Rebased> {
-    let sha = site.clone.ask(Path::new(&worker.worktree_path), &["rev-parse", "HEAD"])?;
+    let tree = Path::new(&worker.worktree_path);
+    fs::remove(&mark_file(site, tree)?)?;
+    let sha = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
     let patch = site.clone.work_digest(&sha)?;
     let is_same = worker.task != Task::NeedsReview || site.clone.is_same_work(before, &sha, base)?;
     let onto = Some(base.to_owned());
@@ -156,7 +161,6 @@ pub fn ask_to_resolve(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, i
     let tree = Path::new(&worker.worktree_path);
     let rebased = run(site, worker, base, sha)?;
     if rebased.status.success() {
-        fs::remove(&mark_file(site, tree)?)?;
         return record_done(site, worker, base, sha);
     }
     let files = read_conflicts(&site.clone, tree)?;
@@ -189,7 +193,7 @@ fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output
     let mark = mark_file(site, tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;
     fs::replace(&mark, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
-    site.clone.run(tree, &[&ISOLATED[..], &["rebase", "--quiet", "--onto", base, &fork]].concat())
+    site.clone.run(tree, &isolated(&["--quiet", "--onto", base, &fork]))
 }
 
 /// Aborts the rebase in a worktree, if one of the worker's own branch is under way. Returns where its work is kept.
@@ -198,9 +202,9 @@ pub fn undo(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     let mut kept = Vec::new();
     if is_rebasing(tree) {
         require_own_rebase(worker.checkout())?;
-        kept = trash::keep(site, worker)?;
+        kept = trash::keep(site, worker, &Losses::read(&site.clone, worker)?)?;
         kept.iter().for_each(|place| site.ui.detail(format!("kept {place}")));
-        site.clone.ask(tree, &[&ISOLATED[..], &["rebase", "--abort"]].concat())?;
+        site.clone.ask(tree, &isolated(&["--abort"]))?;
     }
     fs::remove(&mark_file(site, tree)?).map(|()| kept)
 }
@@ -243,13 +247,12 @@ pub fn is_open(site: &Site<'_>, worker: &Worker) -> bool {
 /// somewhere else or something is in the way.
 pub fn move_worktree(site: &Site<'_>, place: Checkout<'_>, landed: &str, at: &str) -> Result<bool> {
     let tree = place.tree;
-    let is_at = |sha: &str| tree.is_dir() && site.clone.is_at(place, sha).is_ok_and(|is_at| is_at);
+    let (branch, head) = if tree.is_dir() { site.clone.head(tree).unwrap_or_default() } else { (None, None) };
+    let is_at = |sha: &str| head.as_deref() == Some(sha);
+    let is_at_home = !is_rebasing(tree) && branch.as_deref() == Some(place.branch);
     // A killed command may have moved it already.
-    if is_at(at) {
-        return Ok(true);
-    }
-    if !is_at(landed) {
-        return Ok(false);
+    if !is_at_home || !is_at(landed) || landed == at {
+        return Ok(is_at_home && is_at(at));
     }
     // `--keep` refuses when a change is in the way.
     if !site.clone.run(tree, &["reset", "--quiet", "--keep", at])?.status.success() {

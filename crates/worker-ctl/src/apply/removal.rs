@@ -6,10 +6,9 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::farewell;
 use shopfloor_core::fs;
 
-use crate::apply::{publish, session, transition, trash};
+use crate::apply::{make, publish, session, transition, trash};
 use crate::clone::{is_rebasing, require_own_rebase};
 use crate::facts::losses::Losses;
-use crate::layout::{self, RootLock};
 use crate::plan::machine::Input;
 use crate::plan::removal::refuse_loss;
 use crate::site::Site;
@@ -45,14 +44,14 @@ fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
-    check_losses(site, worker, is_forced)?;
     let saved = trash::run_pre_remove(site, worker, farewell::TOOLS)?;
     saved.require(tree, is_forced)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| site.ui.note(note));
+    let losses = check_losses(site, worker, is_forced)?;
     let dir = &site.root.path;
     let branch = format!("refs/heads/{}", worker.branch);
     let tip = site.clone.commit(dir, &branch)?;
-    let mut kept = trash::keep(site, worker)?;
+    let mut kept = trash::keep(site, worker, &losses)?;
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(site, worker, !kept.is_empty())?;
         if let Some(tip) = tip {
@@ -62,7 +61,10 @@ fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>
         publish::drop_journal(&site.clone, &worker.name)?;
         transition::unpin(site, &worker.name)?;
         typing::remove_text_files(dir, &worker.name)?;
-        remove_table(site, &worker.name)?;
+        make::edit_config(site, |document| {
+            let workers = document.get_mut("workers").and_then(|workers| workers.as_table_like_mut());
+            workers.into_iter().for_each(|workers| drop(workers.remove(&worker.name)));
+        })?;
         store::update(dir, |state| {
             state.workers.remove(&worker.name);
             state.last_reviewed.take_if(|last| *last == worker.name);
@@ -86,13 +88,14 @@ pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> R
     }
     let is_up = worker.program.session == Session::Up;
     if is_up {
+        check_losses(site, worker, is_forced)?;
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
-    check_losses(site, worker, is_forced)?;
     // Ignored files stay in the worktree, so nothing is lost when this fails.
     let saved = trash::run_pre_remove(site, worker, &["overlay-sync"])?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| site.ui.note(note));
-    let mut kept = trash::keep(site, worker)?;
+    let losses = check_losses(site, worker, is_forced)?;
+    let mut kept = trash::keep(site, worker, &losses)?;
     let aside = with_kept(&kept, clean_worktree(site, worker, base))?;
     kept.extend(aside);
     transition::record(site, name, &Input::Reset)?;
@@ -128,20 +131,4 @@ fn clean_worktree(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<St
     kept.extend(trash::move_nested(site, worker)?);
     site.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
     Ok(kept)
-}
-
-/// Removes a worker's table from `config.toml`. The rest of the file stays.
-fn remove_table(site: &Site<'_>, name: &str) -> Result<()> {
-    let _lock = site.lock_root(RootLock::Config)?;
-    let path = layout::config(&site.root.path);
-    let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
-    let Ok(mut document) = text.parse::<toml_edit::DocumentMut>() else { return Ok(()) };
-    let removed = document
-        .get_mut("workers")
-        .and_then(|workers| workers.as_table_like_mut())
-        .and_then(|table| table.remove(name));
-    match removed {
-        Some(_) => fs::replace(&path, document.to_string().as_bytes(), None),
-        None => Ok(()),
-    }
 }

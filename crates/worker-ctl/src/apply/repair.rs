@@ -8,6 +8,7 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::{copies, rebase, session, transition, trash};
 use crate::clone::is_rebasing;
+use crate::facts::losses::Losses;
 use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::note::Fault;
@@ -52,7 +53,7 @@ pub fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
         session::end(site, std::slice::from_ref(&worker), false)?;
     }
     trash::refuse_locked(site, &worker)?;
-    let mut kept = trash::keep(site, &worker)?;
+    let mut kept = trash::keep(site, &worker, &Losses::read(&site.clone, &worker)?)?;
     kept.extend(trash::remove_worktree(site, &worker, true)?);
     kept.iter().for_each(|place| site.ui.note(format!("kept {}", printable(place))));
     let branch = format!("refs/heads/{}", worker.branch);
@@ -90,7 +91,7 @@ pub fn derive(
     earlier: Option<&Worker>,
     later: Option<&Value>,
 ) -> Result<Worker> {
-    let branch = match (site.clone.branch_of(path)?, earlier) {
+    let branch = match (site.clone.head(path)?.0, earlier) {
         (_, Some(earlier)) => earlier.branch.clone(),
         (Some(branch), None) => branch,
         (None, None) => site.root.config.branch_of(name),

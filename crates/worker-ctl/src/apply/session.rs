@@ -20,7 +20,7 @@ use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::plan::menu;
 use crate::site::Site;
-use crate::tmux::{Pane, Tmux, typing};
+use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Session, Work, Worker};
 
 /// How many seconds a program may take until it takes input, unless `timeout_secs` is set.
@@ -96,14 +96,13 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     if let Some(Pane { end: Some(end), id, .. }) = &existing
         && worker.program.session == Session::Up
     {
-        record_end(site, worker, &agent, id, *end)?;
+        transition::record(site, &worker.name, &exited(&agent, id, *end))?;
     }
     let (pane, is_ready) = match existing {
         Some(pane) if pane.end.is_none() => {
             // A killed command may have left the program waiting for an answer.
-            let has_begun =
-                worker.program.session == Session::Down && worker.program.pane_id.as_ref() == Some(&pane.id);
-            (pane, !has_begun && worker.program.fault != Some(Fault::NotReady))
+            let is_ready = !is_begun(worker, &pane) && worker.program.fault != Some(Fault::NotReady);
+            (pane, is_ready)
         }
         ended => {
             let words = continuing(worker, &agent);
@@ -127,7 +126,7 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
             }
             Err(failure) => {
                 if let Some(end) = tmux.pane_of(worker)?.and_then(|pane| pane.end) {
-                    record_end(site, worker, &agent, &pane.id, end)?;
+                    transition::record(site, &worker.name, &exited(&agent, &pane.id, end))?;
                 }
                 return Err(failure);
             }
@@ -166,9 +165,10 @@ fn not_ready(site: &Site<'_>, worker: &Worker, last: &[String]) -> Failure {
     }
 }
 
-fn record_end(site: &Site<'_>, worker: &Worker, agent: &AgentTable, pane: &str, end: Session) -> Result<()> {
+/// The input that records how a worker's program ended.
+pub fn exited(agent: &AgentTable, pane: &str, end: Session) -> Input {
     let is_ok = matches!(end, Session::Code(code) if agent.is_ok_exit(code));
-    transition::record(site, &worker.name, &Input::Exited { pane: pane.to_owned(), end, is_ok }).map(drop)
+    Input::Exited { pane: pane.to_owned(), end, is_ok }
 }
 
 /// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way. `resume` are the words
@@ -323,8 +323,8 @@ fn type_keys(tmux: &Tmux, pane: &Pane, keys: &[String]) -> Result<()> {
 /// Ends these sessions and everything that they started: with Ctrl-C, then TERM, then KILL; with `force` at once.
 pub fn end(site: &Site<'_>, workers: &[Worker], force: bool) -> Result<()> {
     let tmux = site.tmux()?;
-    let panes: Vec<Pane> = tmux.panes()?.into_iter().filter(|pane| is_of(pane, workers)).collect();
     let names: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
+    let panes: Vec<Pane> = tmux.panes()?.into_iter().filter(|pane| names.contains(&pane.worker.as_str())).collect();
     // Record the end first, so that it does not count as a crash.
     for worker in workers {
         transition::record(site, &worker.name, &Input::SessionGone)?;
@@ -364,10 +364,6 @@ fn end_panes(site: &Site<'_>, tmux: &Tmux, panes: &[Pane], names: &[&str], force
     }
     wait_while(site, ours, SIGNAL_GRACE, |processes| !processes.is_empty());
     Ok(())
-}
-
-fn is_of(pane: &Pane, workers: &[Worker]) -> bool {
-    workers.iter().any(|worker| worker.name == pane.worker)
 }
 
 fn signal(processes: &BTreeSet<Process>, signal: Signal) {

@@ -54,26 +54,25 @@ fn follow_up(site: &Site<'_>, step: &Step, input: &Input, revision: u64) -> Resu
     let root = &site.root.path;
     let pin = format!("refs/shopfloor/review/{}", after.name);
     let kept = format!("refs/shopfloor/pre/{}", after.name);
+    let mut dropped = Vec::new();
     for effect in effects {
         match effect {
             SideEffect::Pin(sha) => drop(site.clone.ask(root, &["update-ref", &pin, sha])?),
-            SideEffect::Unpin if before.work.reviewed_sha.is_some() => {
-                site.clone.run(root, &["update-ref", "-d", &pin])?;
-            }
+            SideEffect::Unpin if before.work.reviewed_sha.is_some() => dropped.push(pin.clone()),
             SideEffect::Keep(sha) => drop(site.clone.ask(root, &["update-ref", &kept, sha])?),
             SideEffect::Unpin | SideEffect::Deliver => {}
         }
     }
     if after.task == Task::Idle && before.task != Task::Idle {
-        site.clone.run(root, &["update-ref", "-d", &kept])?;
+        dropped.push(kept);
         site.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
+    site.clone.drop_refs(&dropped)?;
     if matches!(input, Input::Typing { .. } | Input::Restarting) || before == after && *input != Input::Sent {
         return Ok(());
     }
     let activity = |worker: &Worker| (worker.reported.activity, worker.reported.activity_text.clone());
-    let is_same = activity(before) == activity(after);
-    if matches!(input, Input::Reported(_)) && is_same {
+    if matches!(input, Input::Reported(_)) && activity(before) == activity(after) {
         return Ok(());
     }
     // The input is applied already, so a failure to log it is only a warning.
@@ -90,21 +89,14 @@ fn publish_event(site: &Site<'_>, record: &Value) -> Result<()> {
     let log = layout::on_event_log(root);
     log::rotate(&log)?;
     // The command runs in the background: nothing waits for it, and its exit status is ignored.
-    let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
     let line = format!("{{ {}\n}} >> {} 2>&1 < /dev/null &", command.shell(), shell_word(&log));
-    let started = proc::shell(site.env, &line)?
-        .dir(root)
-        .var("WORKER_CTL_ROOT", root.as_os_str())
-        // With this variable the command would count as the worker's process, and would be ended with the worker.
-        .without_vars(&["WORKER_CTL_WORKER"])
-        .var("WORKER_CTL_EVENT", text("event"))
-        .var("WORKER_CTL_NAME", text("worker"))
-        .var("WORKER_CTL_FROM", text("from"))
-        .var("WORKER_CTL_TO", text("to"))
-        .var("WORKER_CTL_DETAIL", text("detail"))
-        .var("WORKER_CTL_ACTIVITY", text("activity"))
-        .capture()?;
-    if !started.status.success() {
+    let cmd = proc::shell(site.env, &line)?.dir(root).var("WORKER_CTL_ROOT", root.as_os_str());
+    let cmd = ["event", "from", "to", "detail", "activity"].iter().fold(cmd, |cmd, key| {
+        cmd.var(format!("WORKER_CTL_{}", key.to_uppercase()), record[*key].as_str().unwrap_or_default())
+    });
+    // With `WORKER_CTL_WORKER` the command would count as the worker's process, and would be ended with the worker.
+    let cmd = cmd.var("WORKER_CTL_NAME", record["worker"].as_str().unwrap_or_default());
+    if !cmd.without_vars(&["WORKER_CTL_WORKER"]).capture()?.status.success() {
         site.ui.warn("`on_event` cannot be run");
     }
     Ok(())
@@ -112,7 +104,6 @@ fn publish_event(site: &Site<'_>, record: &Value) -> Result<()> {
 
 /// Deletes the refs that keep a worker's reviewed commit and its commit from before a rebase.
 pub fn unpin(site: &Site<'_>, name: &str) -> Result<()> {
-    ["review", "pre"].iter().try_for_each(|kind| {
-        site.clone.run(&site.root.path, &["update-ref", "-d", &format!("refs/shopfloor/{kind}/{name}")]).map(drop)
-    })
+    let mut refs = ["review", "pre"].map(|kind| format!("refs/shopfloor/{kind}/{name}")).into_iter();
+    refs.try_for_each(|name| site.clone.drop_refs(&[name]))
 }

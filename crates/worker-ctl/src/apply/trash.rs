@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::farewell::{self, Farewell};
 use shopfloor_core::fs;
-use shopfloor_core::git::failed;
+use shopfloor_core::git::answer;
 
 use crate::facts::losses::{Losses, admin_dir};
 use crate::failure::{Kind, fail};
@@ -13,19 +13,18 @@ use crate::layout;
 use crate::site::Site;
 use crate::worker::Worker;
 
-/// Keeps the work that would be lost with a worker's worktree, except ignored files. Returns where it is kept. Exit 1
-/// when the worktree changes meanwhile; then nothing must be removed.
-pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let losses = Losses::read(&site.clone, worker)?;
+/// Keeps the work that would be lost with a worker's worktree, as was read just now, except ignored files. Returns where
+/// it is kept. Exit 1 when the worktree changes meanwhile; then nothing must be removed.
+pub fn keep(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<String>> {
     if losses.is_empty() {
         return Ok(Vec::new());
     }
-    let (commit, files) = snapshot(site, worker, &losses)?;
+    let (commit, files) = snapshot(site, worker, losses)?;
     let name = format!("refs/shopfloor/trash/{}/{}", worker.name, site.stamp());
     site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
     // The stashes are kept now, and stay in git's list.
     let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&site.clone, worker)? };
-    if again != losses || write_tree(site, worker, &losses)? != files {
+    if again != *losses || write_tree(site, worker, losses)? != files {
         return Err(fail(Kind::Moved, format!("the worktree of {} is still changing", worker.name))
             .hint(format!("run the same command again; the work up to now is kept as {name}")));
     }
@@ -62,8 +61,7 @@ fn snapshot(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<(String
     }
     let files = write_tree(site, worker, losses)?;
     // An index with conflicts cannot be written as a tree. Then the files have everything.
-    let staged = site.clone.run(tree, &["write-tree"])?;
-    let staged = String::from_utf8_lossy(&staged.stdout).trim().to_owned();
+    let staged = site.clone.run(tree, &["write-tree"])?.text();
     let committed = site.clone.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
     if !staged.is_empty() && staged != files && staged != committed {
         parents.push(make(&staged, &[head], &format!("staged work of {}", worker.name))?);
@@ -77,19 +75,14 @@ fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Strin
     let tree = Path::new(&worker.worktree_path);
     let Some(private) = admin_dir(&site.clone, tree)?.filter(|_| tree.is_dir()) else { return Ok(String::new()) };
     // Use an index of our own. It starts as a copy of the real one, so that git need not read unchanged files.
-    let index = private.join("worker-ctl-trash-index");
-    fs::remove(&index)?;
-    fs::remove(&index.with_extension("lock"))?;
+    let index = site.clone.git.own_index()?;
     // It would say not to look at hidden files; without a copy git reads all files.
-    if let Some(bytes) = fs::read(&private.join("index"))?.filter(|_| losses.hidden.is_empty()) {
-        fs::replace(&index, &bytes, Some(fs::PRIVATE))?;
+    if let Some(bytes) = fs::read_own(&private.join("index"))?.filter(|_| losses.hidden.is_empty()) {
+        fs::replace(index.path(), &bytes, Some(fs::PRIVATE))?;
     }
     let with_index = |args: &[&str]| -> Result<String> {
-        let output = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture()?;
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-            false => Err(failed(args[0], &output)),
-        }
+        let cmd = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", index.path()).args(args.iter().copied());
+        answer(args[0], &cmd.capture()?)
     };
     // git must not enter nested repositories. They are moved aside as a whole, or stay with the worktree.
     let inner = site.clone.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
@@ -97,9 +90,7 @@ fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Strin
     let excluded: Vec<String> = excluded.map(|path| format!(":(top,exclude,literal){path}")).collect();
     let add = ["add", "--all", "--", ":/"].into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>();
     with_index(&add)?;
-    let files = with_index(&["write-tree"])?;
-    fs::remove(&index)?;
-    Ok(files)
+    with_index(&["write-tree"])
 }
 
 /// Creates a directory for files of a worker that git cannot keep.

@@ -52,9 +52,6 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
     if site.is_dry {
         let (plan, _) = land::plan(site, &name, args.force)?;
-        if !plan.is_reviewed {
-            site.ui.note(format!("{name} was not reviewed"));
-        }
         let branch = site.clone.branch.as_str();
         let would = plan.describe(branch, &site.source());
         let (worker, sha) = (WorkerKeys::of(&name), plan.sha.as_str());
@@ -76,18 +73,15 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
     if let Some(name) = name {
         return state.require(name).cloned();
     }
-    let refuse = |why: String, hint: String| Err(fail(Kind::WrongState, why).hint(hint));
+    let refuse = |why: &str, hint: &str| Err(fail(Kind::WrongState, why).hint(hint));
     let Some(worker) = state.last_reviewed.as_ref().and_then(|name| state.workers.get(name)) else {
-        return refuse(
-            "nothing was reviewed".into(),
-            "name the worker, or review its work first: `worker-ctl review`".into(),
-        );
+        return refuse("nothing was reviewed", "name the worker, or review its work first: `worker-ctl review`");
     };
     let name = &worker.name;
     if worker.task == Task::NeedsReview && worker.work.reviewed_sha != worker.work.commit_sha {
         return refuse(
-            format!("the current work of {name} was not reviewed"),
-            format!("review it with `worker-ctl review {name}`, or name the worker: `worker-ctl accept {name}`"),
+            &format!("the current work of {name} was not reviewed"),
+            &format!("review it with `worker-ctl review {name}`, or name the worker: `worker-ctl accept {name}`"),
         );
     }
     Ok(worker.clone())

@@ -37,7 +37,7 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
     checked_name(name)?;
     commands::recover(site)?;
     let _lock = site.lock(name)?;
-    make::check(site, name, &options)?;
+    let new = make::check(site, name, &options)?;
     if site.is_dry {
         let worktree = layout::worktree(&site.root.path, name).to_string_lossy().into_owned();
         let branch = site.root.config.branch_of(name);
@@ -48,7 +48,7 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
     // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table
     // waits for our lock.
     let (before, after) = make::configure(site, name, &options)?;
-    let worker = site.reload().and_then(|site| make::make(&site, name, &options));
+    let worker = site.reload().and_then(|site| make::make(&site, new));
     if worker.is_err() {
         make::restore_config(site, &before, &after)?;
     }

@@ -28,9 +28,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return Ok(commands::show(site.ui, keys, &[would]));
     }
     run_hook(site, &worker, "before_attach")?;
-    let (program, args) = site.tmux()?.attach_line(&pane.id);
-    let cmd = Cmd::new(&program, site.env).args(args).without_vars(&["TMUX", "TMUX_PANE"]);
-    let status = cmd.foreground()?;
+    let status = site.tmux()?.attach(&pane.id)?;
     run_hook(site, &worker, "after_attach")?;
     match status.success() {
         true => Ok(Exit::Done),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, failed};
+use shopfloor_core::git::{Git, answer};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
@@ -93,17 +93,8 @@ fn hand_over(site: &Site<'_>) -> Result<()> {
             continue;
         }
         let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
-        let given = site
-            .clone
-            .git_in_source(&source, &source, false)?
-            .fetching(&source)
-            .args(fetch)
-            .arg(root)
-            .arg(format!("{name}:{name}"))
-            .capture()?;
-        if !given.status.success() {
-            return Err(failed("fetch", &given));
-        }
+        let cmd = site.clone.git_in_source(&source, &source, false)?.fetching(&source).args(fetch);
+        answer("fetch", &cmd.arg(root).arg(format!("{name}:{name}")).capture()?)?;
         site.ui.note(format!("{} keeps the original commits of accepted work: {name}", source.display()));
     }
     Ok(())

@@ -218,8 +218,7 @@ fn check_branches<'a>(site: &Site<'_>, state: &State, is_loaded: bool) -> Result
 fn check_settings<'a>(site: &'a Site<'_>) -> Result<Findings<'a>> {
     let mut findings = Findings::new();
     for (key, value) in [("rerere.enabled", "true"), ("remote.origin.pushurl", PUSH_URL)] {
-        let current = site.clone.run(&site.root.path, &["config", "--file", ".git/config", "--get", key])?;
-        if String::from_utf8_lossy(&current.stdout).trim() != value {
+        if site.clone.run(&site.root.path, &["config", "--file", ".git/config", "--get", key])?.text() != value {
             let set = ["config", "--file", ".git/config", key, value];
             let set = move || site.clone.ask(&site.root.path, &set).map(drop);
             let detail = format!("{key} is not {value}");

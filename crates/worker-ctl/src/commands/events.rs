@@ -36,10 +36,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     // `--follow` alone skips the events that are there already, so that a restarted script gets only new ones.
     let mut skips = args.follow && since.is_none();
     let since = since.unwrap_or(Since::All);
-    let mut rest = Vec::new();
-    if let Some(older) = fs::read_own(&log::older(&path))? {
-        rest = older;
-    }
+    let mut rest = fs::read_own(&log::older(&path))?.unwrap_or_default();
     let mut file: Option<File> = None;
     loop {
         match &mut file {

@@ -1,5 +1,6 @@
 //! `init`: creates a root for a repository. In the source it writes only the record of the root.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -8,7 +9,7 @@ use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo, failed};
+use shopfloor_core::git::{Git, LFS, Repo, Setting, answer, written};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
@@ -19,6 +20,7 @@ use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::root::{DEFAULT, prove, read_record, record_file};
 use crate::roots;
+use crate::site::Flags;
 use crate::store::{self, State};
 
 #[derive(Debug, ClapArgs)]
@@ -28,12 +30,8 @@ pub struct Args {
     pub target: Option<PathBuf>,
 }
 
-/// The global flags that `init` reads in its own way.
-pub struct CommonFlags<'a> {
-    pub root: Option<&'a Path>,
-    pub source: Option<&'a Path>,
-    pub branch: Option<&'a Path>,
-}
+/// The global flags, which `init` reads in its own way: `--root`, and those of settings.
+type CommonFlags<'a> = (Option<&'a Path>, &'a Flags);
 
 /// The answer with `--json`.
 #[derive(Serialize)]
@@ -56,7 +54,7 @@ struct NewRoot {
     recorded: Option<PathBuf>,
 }
 
-pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Exit> {
     let (git, mut new) = plan(env, args, flags)?;
     if ui.is_dry() {
         let would = format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display());
@@ -82,12 +80,13 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<E
 }
 
 /// Finds the repository, its branch, and a directory for the root. Nothing is written.
-fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot)> {
+fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, NewRoot)> {
     let absolute = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
     let given =
         |flag: Option<&Path>, name: &str| flag.map(Path::to_path_buf).or_else(|| env.var(name).map(PathBuf::from));
-    let (source, branch) = (given(flags.source, "WORKER_CTL_SOURCE"), given(flags.branch, "WORKER_CTL_BRANCH"));
-    let target = given(args.target.as_deref().or(flags.root), "WORKER_CTL_ROOT");
+    let (source, branch) =
+        (given(flags.value("source"), "WORKER_CTL_SOURCE"), given(flags.value("branch"), "WORKER_CTL_BRANCH"));
+    let target = given(args.target.as_deref().or(root), "WORKER_CTL_ROOT");
     if let Some(source) = source.as_deref().map(absolute).filter(|source| !source.is_dir()) {
         return Err(Failure::usage(format!("the source {} is not a directory", source.display()))
             .hint("name a repository on this machine with `--source`"));
@@ -123,45 +122,50 @@ fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot
 
 /// Creates the clone, without a checkout. Every step may be repeated, so that a killed `init` can be run again.
 fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
-    let NewRoot { root, source, branch, .. } = new;
+    let NewRoot { root, branch, .. } = new;
     let run = |dir: &Path, args: &[&str]| -> Result<String> {
         let cmd = git.cmd(dir).var("GIT_DEFAULT_REF_FORMAT", "files");
-        let output = cmd.args(args.iter().copied()).capture()?;
-        let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        if output.status.success() { Ok(answer) } else { Err(failed(args[0], &output)) }
+        answer(args[0], &cmd.args(args.iter().copied()).capture()?)
     };
-    let format = format!("--object-format={}", run(source, &["rev-parse", "--show-object-format"])?);
+    let format = format!("--object-format={}", run(&new.source, &["rev-parse", "--show-object-format"])?);
     run(root, &["init", "--quiet", "--template=", "--initial-branch", NO_BRANCH, &format])?;
-    let quoted = |value: &str| format!("\"{}\"", value.replace('\\', r"\\").replace('"', "\\\""));
-    let url = quoted(&source.to_string_lossy());
-    // No agent pushes.
-    let mut settings = format!(
-        "[remote \"origin\"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\tpushurl = {PUSH_URL}\n\
-         [rerere]\n\tenabled = true\n[gc]\n\tauto = 0\n[core]\n\tlogAllRefUpdates = true\n[shopfloor]\n\tsource = {url}\n"
-    );
-    // Some agents run git without the user's own configuration, and a commit needs an identity.
-    for key in ["name", "email"] {
-        if let Ok(value) = run(source, &["config", "--get", &format!("user.{key}")]) {
-            settings.push_str(&format!("[user]\n\t{key} = {}\n", quoted(&value)));
-        }
-    }
+    let settings = written(&settings(env, git, new)?);
     let file = root.join(".git/config");
     let own = fs::read_text(&file)?.unwrap_or_default();
-    if !own.ends_with(settings.as_bytes()) {
-        fs::replace(&file, &[own, settings.into_bytes()].concat(), None)?;
+    if !own.ends_with(&settings) {
+        fs::replace(&file, &[own, settings].concat(), None)?;
     }
     let fetch =
         ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
-    let fetched = git.fetching(root).args(fetch).arg("origin").capture()?;
-    if !fetched.status.success() {
-        return Err(failed("fetch", &fetched));
-    }
-    run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
+    answer("fetch", &git.fetching(root).args(fetch).arg("origin").capture()?)?;
+    run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")]).map(drop)
+}
+
+/// The settings of the source that its clone gets too. Some agents run git without the user's own configuration, and a
+/// commit needs an identity.
+const KEPT: [&str; 4] = ["user.name", "user.email", "merge.ledger-synth.name", "merge.ledger-synth.driver"];
+
+/// The settings of the clone.
+fn settings(env: &Env, git: &Git, new: &NewRoot) -> Result<Vec<Setting>> {
+    let source = new.source.as_os_str();
+    let own = |key: &str, value: &OsStr| (key.to_owned(), Some(value.to_owned()));
+    let mut settings = vec![
+        own("remote.origin.url", source),
+        own("remote.origin.fetch", OsStr::new("+refs/heads/*:refs/remotes/origin/*")),
+        // No agent pushes.
+        own("remote.origin.pushurl", OsStr::new(PUSH_URL)),
+        own("rerere.enabled", OsStr::new("true")),
+        own("gc.auto", OsStr::new("0")),
+        own("core.logAllRefUpdates", OsStr::new("true")),
+        own("shopfloor.source", source),
+    ];
+    let theirs = git.settings_in(&new.repo.common_dir)?;
+    settings.extend(theirs.into_iter().filter(|(key, _)| KEPT.contains(&key.as_str())));
+    // As `git lfs install` writes them. Without git-lfs, its pointer files are checked out.
     if proc::find(env, "git-lfs").is_some() {
-        // This may fail: then the pointer files are checked out, and nothing is lost.
-        let _ = git.cmd(root).args(["lfs", "install", "--local", "--skip-repo"]).capture()?;
+        settings.extend(LFS.map(|(key, value)| own(key, OsStr::new(value))));
     }
-    Ok(())
+    Ok(settings)
 }
 
 /// Writes the state, the repository's record of the root, the line of the user's list, and the configuration. The
@@ -215,10 +219,7 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     if root.join(".git").symlink_metadata().is_err() {
         return Ok(());
     }
-    let ask = |args: &[&str]| -> Result<String> {
-        let output = git.cmd(root).args(args.iter().copied()).capture()?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
+    let ask = |args: &[&str]| -> Result<String> { Ok(git.cmd(root).args(args.iter().copied()).capture()?.text()) };
     let is_of_source = ask(&["config", "--local", "--get", "shopfloor.source"])? == source.to_string_lossy();
     let is_new =
         ask(&["symbolic-ref", "HEAD"])? == format!("refs/heads/{NO_BRANCH}") && ask(&["for-each-ref"])?.is_empty();
@@ -228,32 +229,24 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     }
 }
 
-/// Installs the shopfloor hooks and the ledger's merge driver if the source has them, so that workers' worktrees are
-/// set up and merged like the source's own.
+/// Installs the shopfloor hooks if the source has them, so that workers' worktrees are set up like the source's own.
 fn install_hooks(ui: &Ui, env: &Env, source_git: &Git, source: &Repo, root: &Path) -> Result<()> {
-    let there = env.at(root)?;
-    let mut git = Git::find(&there)?;
-    let repo = git.discover()?;
+    let mut wanted = Vec::new();
     for (name, tools) in hook::HOOKS {
         let status = hook::status(source, name)?;
         for tool in *tools {
             // What manages the hooks of the source does not manage those of its clone.
-            let has = status.tools.iter().any(|has| has == tool);
-            if !has && hook::run_by(source_git, source, name, tool)?.is_none() {
-                continue;
-            }
-            if let Err(failure) = hook::install(&git, &repo, name, tool, false) {
-                ui.warn(format!("the hook {name} of {tool} is not installed: {failure}"));
+            if status.tools.iter().any(|has| has == tool) || hook::run_by(source_git, source, name, tool)?.is_some() {
+                wanted.push((*name, *tool));
             }
         }
     }
-    for key in ["merge.ledger-synth.name", "merge.ledger-synth.driver"] {
-        let asked = git.cmd(&source.common_dir).args(["config", "--get", key]).capture()?;
-        if asked.status.success() {
-            let value = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
-            let set = git.cmd(root).args(["config", key, &value]).capture()?;
-            if !set.status.success() {
-                return Err(failed("config", &set));
+    if !wanted.is_empty() {
+        let mut git = Git::find(&env.at(root)?)?;
+        let repo = git.discover()?;
+        for (name, tool) in wanted {
+            if let Err(failure) = hook::install(&git, &repo, name, tool, false) {
+                ui.warn(format!("the hook {name} of {tool} is not installed: {failure}"));
             }
         }
     }
@@ -263,9 +256,7 @@ fn install_hooks(ui: &Ui, env: &Env, source_git: &Git, source: &Repo, root: &Pat
 /// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them
 /// exists. It does not depend on the branch that is checked out.
 fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
-    let ask = |args: &[&str]| -> Result<String> {
-        Ok(String::from_utf8_lossy(&git.cmd(source).args(args.iter().copied()).capture()?.stdout).into_owned())
-    };
+    let ask = |args: &[&str]| -> Result<String> { Ok(git.cmd(source).args(args.iter().copied()).capture()?.text()) };
     let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"])?;
     let exists = |name: &str| listed.lines().any(|branch| branch == name);
     if let Some(name) = named.filter(|name| !exists(name)) {

@@ -3,7 +3,6 @@
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 
-use crate::apply::deliver::deliver;
 use crate::commands;
 use crate::plan::machine::Input;
 use crate::plan::start::permit;
@@ -31,8 +30,5 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if let Err(refused) = permit(&worker, &input) {
         return commands::print_delivery(site, name, Err(refused));
     }
-    if site.is_dry {
-        return commands::show_delivery(site, &worker, format!("type {} bytes to {name}", text.len()));
-    }
-    commands::print_delivery(site, name, deliver(site, &worker, &input, &text))
+    commands::give(site, &worker, &input, format!("type {} bytes to {name}", text.len()), || Ok(text))
 }

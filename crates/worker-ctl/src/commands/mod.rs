@@ -32,9 +32,11 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::{Ui, printable};
 
+use crate::apply::deliver::deliver;
 use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
 use crate::failure::{Kind, fail};
+use crate::plan::machine::Input;
 use crate::site::{Site, SiteLock};
 use crate::store::State;
 use crate::tmux::Pane;
@@ -131,10 +133,9 @@ pub fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
 /// this only warns, because then more counts as lost, not less.
 pub fn renew_base(site: &Site<'_>) {
     // A dry run judges by the commits that the root has.
-    if site.is_dry {
-        return;
-    }
-    if let Err(failure) = site.clone.fetched(&site.source()) {
+    if !site.is_dry
+        && let Err(failure) = site.clone.fetched(&site.source())
+    {
         site.ui.warn(failure);
     }
 }
@@ -237,11 +238,20 @@ pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, De
     }
 }
 
-/// Shows that a text would be sent to a worker.
-pub fn show_delivery(site: &Site<'_>, worker: &Worker, would: String) -> Result<Exit> {
-    let (delivery, status) = (Kind::NotDelivered.word(), worker.status());
-    let answer = DeliveryAnswer { worker: WorkerKeys::of(&worker.name), delivery, status, error: None };
-    Ok(show(site.ui, answer, &[would]))
+/// Sends a text to a worker with the input that records it, and prints the result. A dry run shows what it `would` do.
+pub fn give(
+    site: &Site<'_>,
+    worker: &Worker,
+    input: &Input,
+    would: String,
+    text: impl FnOnce() -> Result<String>,
+) -> Result<Exit> {
+    if site.is_dry {
+        let (delivery, status) = (Kind::NotDelivered.word(), worker.status());
+        let answer = DeliveryAnswer { worker: WorkerKeys::of(&worker.name), delivery, status, error: None };
+        return Ok(show(site.ui, answer, &[would]));
+    }
+    print_delivery(site, &worker.name, deliver(site, worker, input, &text()?))
 }
 
 /// Where the work of a worker is kept, with `--json`.

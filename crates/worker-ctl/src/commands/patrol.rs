@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 
-use crate::apply::patrol::{self, PatrolScope};
+use crate::apply::patrol::{self, News, PatrolScope};
 use crate::apply::recover;
 use crate::commands;
 use crate::layout::RootLock;
@@ -28,17 +28,16 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             lock => tick = Some(lock?),
         }
     }
+    let before = site.state()?;
+    let all: Vec<String> = before.workers.keys().cloned().collect();
     if site.is_dry {
         let mut would = Vec::new();
-        for (worker, input) in patrol::look(site, scope)? {
+        for News { worker, input, .. } in patrol::look(site, scope)? {
             let (name, detail) = input.describe();
             would.push(format!("record for {}: {name} {detail}", worker.name));
         }
-        let state = site.state()?;
-        let all: Vec<String> = state.workers.keys().cloned().collect();
-        return Ok(commands::show(site.ui, commands::statuses(&state, &all), &would));
+        return Ok(commands::show(site.ui, commands::statuses(&before, &all), &would));
     }
-    let before = site.state()?;
     if scope == PatrolScope::All {
         recover::finish_all(site)?;
     }
@@ -47,7 +46,6 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         patrol::refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
     }
     let after = site.state()?;
-    let all: Vec<String> = after.workers.keys().cloned().collect();
     let change = |worker: &Worker| {
         let from = before.workers.get(&worker.name)?.status();
         (from != worker.status()).then(|| format!("{} {from} -> {}", worker.name, worker.status()))

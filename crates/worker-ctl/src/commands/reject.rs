@@ -3,7 +3,6 @@
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 
-use crate::apply::deliver::deliver;
 use crate::commands::{self, look};
 use crate::failure::{Kind, fail};
 use crate::plan::machine::Input;
@@ -36,9 +35,6 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if let Err(refused) = permit(&worker, &input) {
         return commands::print_delivery(site, &name, Err(refused));
     }
-    if site.is_dry {
-        return commands::show_delivery(site, &worker, format!("send {name} back to work"));
-    }
-    let text = prompt::rejection(&message, &commands::diff(site, &sha)?);
-    commands::print_delivery(site, &name, deliver(site, &worker, &input, &text))
+    let text = || Ok(prompt::rejection(&message, &commands::diff(site, &sha)?));
+    commands::give(site, &worker, &input, format!("send {name} back to work"), text)
 }

@@ -35,9 +35,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
 
 fn reset(site: &Site<'_>, name: &str, is_forced: bool) -> Result<()> {
     let (worker, _lock) = commands::locked(site, name)?;
-    commands::renew_base(site);
     let base = site.clone.require_base()?;
-    removal::check_losses(site, &worker, is_forced)?;
     if site.is_dry {
         let would = format!("put {} on {base}, and make {name} idle", worker.worktree_path);
         commands::show(site.ui, KeptAnswer::of(name, &[]), &[would]);

@@ -170,8 +170,7 @@ fn coloured(diff: &[u8]) -> Vec<u8> {
 /// Shows a text in the person's pager for diffs, as their own configuration names it.
 fn page(site: &Site<'_>, text: &[u8]) -> Result<()> {
     let ask = |args: &[&str]| -> Result<String> {
-        let asked = site.clone.git.shown(&site.root.path).args(args.iter().copied()).capture()?;
-        Ok(String::from_utf8_lossy(&asked.stdout).trim().to_owned())
+        Ok(site.clone.git.shown(&site.root.path).args(args.iter().copied()).capture()?.text())
     };
     let named = ask(&["config", "--get", "pager.diff"])?;
     let pager = match named.as_str() {

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
 
-use crate::apply::deliver::deliver;
 use crate::apply::{copies, rebase};
 use crate::commands;
 use crate::facts::standing::Standing;
@@ -57,12 +56,10 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     permit(&worker, &tentative)?;
     let standing = Standing::read(site, &worker)?;
     let input = start(&standing, &prompt, args.force)?;
-    if site.is_dry {
-        return commands::show_delivery(site, &worker, format!("give the task to {}", worker.name));
-    }
-    bring_up_to_date(site, &standing)?;
-    let text = text(site, &worker, &prompt);
-    commands::print_delivery(site, &worker.name, deliver(site, &worker, &input, &text))
+    commands::give(site, &worker, &input, format!("give the task to {}", worker.name), || {
+        bring_up_to_date(site, &standing)?;
+        Ok(text(site, &worker, &prompt))
+    })
 }
 
 /// Sends a worker its current task again. This happens only when a person asks for it.
@@ -71,11 +68,8 @@ fn resume(site: &Site<'_>, name: &str, args: &Args) -> Result<Exit> {
     let (worker, _lock) = commands::locked(site, name)?;
     let input = Input::Resume { force: args.force };
     permit(&worker, &input)?;
-    if site.is_dry {
-        return commands::show_delivery(site, &worker, format!("send {name} its task again"));
-    }
-    let text = text(site, &worker, worker.work.prompt.as_deref().unwrap_or_default());
-    commands::print_delivery(site, name, deliver(site, &worker, &input, &text))
+    let text = || Ok(text(site, &worker, worker.work.prompt.as_deref().unwrap_or_default()));
+    commands::give(site, &worker, &input, format!("send {name} its task again"), text)
 }
 
 fn read_prompt(site: &Site<'_>, args: &Args) -> Result<String> {
@@ -127,12 +121,6 @@ fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
 
 /// The text of a task.
 fn text(site: &Site<'_>, worker: &Worker, prompt: &str) -> String {
-    let config = &site.root.config;
-    prompt::task(
-        &worker.worktree_path,
-        &site.source(),
-        config.given("validate"),
-        site.root.role_of(&worker.name),
-        prompt,
-    )
+    let (validate, role) = (site.root.config.given("validate"), site.root.worker(&worker.name).role_prompt);
+    prompt::task(&worker.worktree_path, &site.source(), validate, &role, prompt)
 }

@@ -48,7 +48,7 @@ struct WorkerRow<'a> {
     alive: &'static str,
     task: &'static str,
     session: &'static str,
-    exit: Option<ProgramExit>,
+    exit: Option<Session>,
     fault: Option<String>,
     agent: String,
     branch: &'a str,
@@ -71,14 +71,6 @@ struct WorkerRow<'a> {
     activity_text: Option<&'a str>,
     notes: Vec<String>,
     pending: Option<&'a PendingSend>,
-}
-
-/// How a program ended.
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum ProgramExit {
-    Code(i32),
-    Signal(i32),
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
@@ -199,8 +191,7 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
     let (session, exit) = match worker.program.session {
         Session::Up => ("up", None),
         Session::Down => ("down", None),
-        Session::Code(code) => ("exited", Some(ProgramExit::Code(code))),
-        Session::Signal(signal) => ("exited", Some(ProgramExit::Signal(signal))),
+        end @ (Session::Code(_) | Session::Signal(_)) => ("exited", Some(end)),
     };
     WorkerRow {
         v: 1,
@@ -212,7 +203,7 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
         session,
         exit,
         fault: worker.program.fault.as_ref().map(Fault::to_string),
-        agent: site.root.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone()),
+        agent: site.root.agent_name(worker),
         branch: &worker.branch,
         worktree_path: &worker.worktree_path,
         worktree: &worker.worktree_path,

@@ -94,12 +94,11 @@ fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let program = layout::own_program(site.env).ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
     let log = layout::up_log(&site.root.path);
     log::rotate(&log)?;
-    let word = |path: &Path| shell_word(path);
-    let mut words = vec![word(&program), "--root".into(), word(&site.root.path)];
+    let mut words = vec![shell_word(&program), "--root".into(), shell_word(&site.root.path)];
     words.extend(site.flag_arguments().iter().map(|word| shell_word(Path::new(word))));
     words.push("up".into());
     words.extend(no_patrol.then(|| "--no-patrol".into()));
-    let line = format!("nohup {} >> {} 2>&1 < /dev/null &", words.join(" "), word(&log));
+    let line = format!("nohup {} >> {} 2>&1 < /dev/null &", words.join(" "), shell_word(&log));
     let status = proc::shell(site.env, &line)?.capture()?.status;
     let start = Instant::now();
     while status.success() && start.elapsed() < daemon::PATIENCE {

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::failed;
 
 use crate::clone::SourceClone;
 
@@ -34,11 +33,7 @@ const MAX_LINES: usize = 80;
 
 /// The files with conflicts, sorted by path.
 pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<ConflictedFile>> {
-    let listed = clone.run(worktree, &["ls-files", "-u", "-z"])?;
-    if !listed.status.success() {
-        return Err(failed("ls-files", &listed));
-    }
-    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let text = clone.ask(worktree, &["ls-files", "-u", "-z"])?;
     let mut stages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for entry in text.split('\0') {
         let Some((about, path)) = entry.split_once('\t') else { continue };

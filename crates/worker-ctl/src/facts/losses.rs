@@ -37,8 +37,8 @@ impl Losses {
     pub fn read(clone: &SourceClone, worker: &Worker) -> Result<Losses> {
         let tree = Path::new(&worker.worktree_path);
         let mut losses = Losses::default();
-        let base = clone.commit(&clone.root, &clone.base())?;
-        for tip in tips(clone, worker)? {
+        let (base, tips) = tips(clone, worker)?;
+        for tip in tips {
             let range = match &base {
                 Some(base) if is_in(clone, base, &tip)? => continue,
                 Some(base) => format!("{base}..{tip}"),
@@ -66,11 +66,7 @@ impl Losses {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.tips.is_empty()
-            && self.stashes.is_empty()
-            && self.files.is_empty()
-            && self.hidden.is_empty()
-            && self.nested.is_empty()
+        self.tips.is_empty() && self.lines().is_empty()
     }
 
     /// One line per loss, for a person.
@@ -97,12 +93,12 @@ pub fn stashes(clone: &SourceClone, worker: &Worker) -> Vec<Stash> {
     String::from_utf8_lossy(&log).lines().filter_map(stash).collect()
 }
 
-/// Every commit that may be reachable only through this worker: its branch, its worktree's HEAD, and where it was
-/// before an operation that is under way.
-fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
+/// The default branch's commit, and every commit that may be reachable only through this worker: its branch, its
+/// worktree's HEAD, and where it was before an operation that is under way.
+fn tips(clone: &SourceClone, worker: &Worker) -> Result<(Option<String>, Vec<String>)> {
     let tree = Path::new(&worker.worktree_path);
     let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
-    let mut names = vec![format!("refs/heads/{}", worker.branch)];
+    let mut names = vec![clone.base(), format!("refs/heads/{}", worker.branch)];
     names.extend(kept);
     names.extend(worker.work.commit_sha.clone());
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
@@ -125,8 +121,8 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
             names.extend(Some(text).filter(|text| text.len() >= 40 && text.chars().all(|c| c.is_ascii_hexdigit())));
         }
     }
-    let mut seen = BTreeSet::new();
-    Ok(clone.commits(&names)?.into_iter().filter(|sha| seen.insert(sha.clone())).collect())
+    let (mut commits, mut seen) = (clone.commits(&names)?.into_iter(), BTreeSet::new());
+    Ok((commits.next().flatten(), commits.flatten().filter(|sha| seen.insert(sha.clone())).collect()))
 }
 
 /// A worktree's directory in the clone, as the clone has recorded it. This works without the worktree, and does not

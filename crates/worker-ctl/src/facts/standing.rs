@@ -84,11 +84,11 @@ impl WorktreeFacts {
         // Changes first, commits last: what is committed in between shows in HEAD.
         let dirty = clone.dirty(tree)?;
         let is_rebasing = is_rebasing(tree);
-        let branch = clone.branch_of(tree)?;
-        let head = clone.commit(tree, "HEAD")?;
+        let (branch, head) = clone.head(tree)?;
         let mut has_unmerged = false;
         if worker.task == Task::Idle {
-            let own = clone.commit(tree, &format!("refs/heads/{}", worker.branch))?;
+            let (is_home, own) = (branch.as_ref() == Some(&worker.branch), format!("refs/heads/{}", worker.branch));
+            let own = if is_home { None } else { clone.commit(tree, &own)? };
             for sha in head.iter().chain(&own) {
                 has_unmerged |= clone.ahead(sha)? > 0 && !clone.was_base(sha)?;
             }
@@ -99,15 +99,16 @@ impl WorktreeFacts {
 
 impl WorkFacts {
     fn read(clone: &SourceClone, worker: &Worker, base: &str, sha: String) -> Result<WorkFacts> {
-        let has_base = clone.has(&sha, base)?;
+        let merge_base = clone.merge_base(&sha, base)?;
+        let has_base = merge_base.as_deref() == Some(base);
         // Most work sits on the branch as it is, which one question tells.
         let is_on_base = has_base && worker.work.onto_sha.as_deref() == Some(base);
         Ok(WorkFacts {
-            patch: clone.work_digest(&sha)?,
+            patch: clone.work_digest_from(merge_base.as_deref().unwrap_or(base), &sha)?,
             markers: left_markers(clone, &sha, &worker.work.conflicted)?,
             has_base,
             was_moved_back: !is_on_base && clone.was_moved_back(worker, base, &sha)?,
-            merge: clone.merge(base, &sha)?,
+            merge: if has_base { clone.merge_ahead(base, &sha)? } else { clone.merge(base, &sha)? },
             sha,
         })
     }

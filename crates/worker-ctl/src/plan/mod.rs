@@ -13,7 +13,7 @@ use shopfloor_core::error::{Failure, Result};
 use crate::failure::{Kind, fail};
 use crate::worker::{Checkout, Worker};
 
-/// How many changed files are listed.
+/// How many changed files, or lost commits and files, are listed.
 const MAX_LISTED: usize = 20;
 
 /// Exit 1: the worker's task is in another state.

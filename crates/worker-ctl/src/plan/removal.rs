@@ -5,10 +5,8 @@ use shopfloor_core::ui::printable;
 
 use crate::facts::losses::Losses;
 use crate::failure::{Kind, fail};
+use crate::plan::MAX_LISTED;
 use crate::worker::Worker;
-
-/// How many lost commits and files are listed.
-const MAX_LISTED: usize = 20;
 
 /// Exit 1 when work would be lost that exists nowhere else. With `--force` it is kept under a ref instead.
 pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<()> {

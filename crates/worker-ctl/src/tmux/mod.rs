@@ -13,12 +13,12 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::{self, Cmd, Output};
+use shopfloor_core::proc::{self, Cmd, Output, Status};
 use shopfloor_core::text::{escape_format, shell_word};
 
 use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
-use crate::worker::{Session, Worker};
+use crate::worker::{Program, Session, Worker};
 
 /// The server's configuration. A pane stays when its program ends, so that its exit status can be read.
 const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -g exit-empty off\nset -g history-limit 20000\n\
@@ -121,7 +121,7 @@ impl Tmux {
             return Err(fail(Kind::Tmux, format!("tmux {} failed with {}", args[0], output.status))
                 .because(std::io::Error::other(stderr)));
         }
-        Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+        Ok(output.text().trim_end().to_owned())
     }
 
     /// Starts the server if it does not run. It starts without a session, so that no worker's variables stay in its
@@ -211,8 +211,7 @@ impl Tmux {
             // at that moment, so try again.
             let has_no_session = || self.must(&["list-sessions"]).is_ok_and(|sessions| sessions.is_empty());
             if output.status.success() || !self.is_running() || has_no_session() {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                return Ok(text.lines().filter_map(parse).collect());
+                return Ok(output.text().lines().filter_map(parse).collect());
             }
         }
         Err(fail(Kind::Tmux, "tmux cannot list its panes"))
@@ -231,7 +230,7 @@ impl Tmux {
         let clients = ["list-clients", "-F", "#{client_activity}\t#{pane_id}\t#{client_readonly}\t#{client_name}", ";"];
         let clock = ["display-message", "-p", "-t", pane, "%s"].map(str::to_owned);
         let output = self.cmd().args(clients.map(str::to_owned).into_iter().chain(clock)).capture()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = output.text();
         let mut lines: Vec<&str> = text.lines().collect();
         let Some(now) = lines.pop().and_then(|line| line.parse::<i64>().ok()) else { return Ok(None) };
         let typists = lines.into_iter().filter_map(|line| {
@@ -341,11 +340,9 @@ impl Tmux {
         Ok(shown[shown.len().saturating_sub(max)..].to_vec())
     }
 
-    /// The command line that attaches a terminal to a pane.
-    pub fn attach_line(&self, pane: &str) -> (PathBuf, Vec<String>) {
-        let socket = self.socket.to_string_lossy().into_owned();
-        let args = ["-S", &socket, "-u", "attach-session", "-t", pane].map(str::to_owned);
-        (self.program.clone(), args.into())
+    /// Attaches the terminal to a pane until a person detaches it, also from inside another tmux.
+    pub fn attach(&self, pane: &str) -> Result<Status> {
+        self.cmd().args(["attach-session", "-t", pane]).foreground()
     }
 }
 
@@ -395,6 +392,12 @@ pub fn find<'p>(panes: &'p [Pane], worker: &Worker) -> Option<&'p Pane> {
     let mut own = panes.iter().filter(|pane| pane.worker == worker.name);
     let recorded = own.clone().find(|pane| Some(&pane.id) == worker.program.pane_id.as_ref());
     recorded.or_else(|| own.next())
+}
+
+/// Whether a worker's program was started in this pane, and has not got ready for input yet.
+pub fn is_begun(worker: &Worker, pane: &Pane) -> bool {
+    let Program { session, pane_id, .. } = &worker.program;
+    *session == Session::Down && pane_id.as_ref() == Some(&pane.id) && pane.end.is_none()
 }
 
 fn parse(line: &str) -> Option<Pane> {

@@ -156,31 +156,26 @@ fn git_settings_do_not_change_how_work_lands() {
         ("rebase.autoStash", "true"),
         ("rebase.updateRefs", "true"),
     ];
-    for (key, value) in settings {
-        let files = ["a", "b", "c"].map(|name| format!("{name}-{key}"));
-        let adam = by_hand(&floor, "adam", &[(files[0].as_str(), "1\n"), (files[1].as_str(), "2\n")]);
-        adam.git(&["branch", "-q", "-f", "keep", "HEAD~1"]);
-        floor.app.commit(&files[2], "3\n");
-        floor.app.write("README.md", "mine\n");
-        let (old, keep) = (tip(&floor), adam.git(&["rev-parse", "keep"]));
-        for repo in [&floor.app, &floor.root] {
-            repo.git(&["config", "gpg.program", "false"]);
-            repo.git(&["config", key, value]);
-        }
-        // The patrol rebases the work onto main, and the accept lands it.
-        floor.ctl(&["patrol"]).succeeds().any_err();
-        assert_eq!(adam.git(&["merge-base", "HEAD", &old]).trim_end(), old, "{key}");
-        floor.ctl(&["accept", "adam"]).succeeds();
-        assert_landed(&floor, "adam", &old, key);
-        assert_eq!(adam.git(&["rev-parse", "keep"]), keep, "{key}");
-        // Changes in the way are not stashed either.
-        floor.ctl(&["accept", "eve"]).exit(1).any_err();
-        assert_eq!(floor.app.read("README.md"), "mine\n", "{key}");
-        assert_eq!(floor.app.git(&["stash", "list"]) + &adam.git(&["stash", "list"]), "", "{key}");
-        for repo in [&floor.app, &floor.root] {
-            repo.git(&["config", "--unset", key]);
-        }
+    let adam = by_hand(&floor, "adam", &[("a", "1\n"), ("b", "2\n")]);
+    adam.git(&["branch", "-q", "-f", "keep", "HEAD~1"]);
+    floor.app.commit("c", "3\n");
+    floor.app.write("README.md", "mine\n");
+    let (old, keep) = (tip(&floor), adam.git(&["rev-parse", "keep"]));
+    // All together: each would spoil something of its own.
+    for repo in [&floor.app, &floor.root] {
+        repo.git(&["config", "gpg.program", "false"]);
+        settings.iter().for_each(|(key, value)| drop(repo.git(&["config", key, value])));
     }
+    // The patrol rebases the work onto main, and the accept lands it.
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    assert_eq!(adam.git(&["merge-base", "HEAD", &old]).trim_end(), old);
+    floor.ctl(&["accept", "adam"]).succeeds();
+    assert_landed(&floor, "adam", &old, "with these settings");
+    assert_eq!(adam.git(&["rev-parse", "keep"]), keep);
+    // Changes in the way are not stashed either.
+    floor.ctl(&["accept", "eve"]).exit(1).any_err();
+    assert_eq!(floor.app.read("README.md"), "mine\n");
+    assert_eq!(floor.app.git(&["stash", "list"]) + &adam.git(&["stash", "list"]), "");
 }
 
 #[test]

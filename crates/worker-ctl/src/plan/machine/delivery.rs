@@ -2,8 +2,10 @@
 
 use shopfloor_core::error::Result;
 
+use crate::failure::{Kind, fail};
 use crate::note::{Fault, Note};
 use crate::plan::machine::{MachineStep, SideEffect};
+use crate::plan::wrong_state;
 use crate::worker::{Activity, PendingSend, Program, Session, Task, Worker};
 
 /// From now on the pending text may have arrived.
@@ -47,7 +49,8 @@ pub(super) fn resume(step: &mut MachineStep<'_>, force: bool) -> Result<()> {
     refuse_unready(step, force)?;
     let Worker { name, task, program, .. } = step.before;
     if *task == Task::Idle {
-        return Err(step.refuse(format!("{name} has no task"), "give it one with `worker-ctl start`"));
+        let why = format!("{name} has no task");
+        return Err(fail(Kind::WrongState, why).hint("give it one with `worker-ctl start`"));
     }
     if program.session != Session::Up {
         return Err(step.refuse_down());
@@ -59,10 +62,9 @@ pub(super) fn resume(step: &mut MachineStep<'_>, force: bool) -> Result<()> {
 
 pub(super) fn message(step: &mut MachineStep<'_>, force: bool) -> Result<()> {
     refuse_unready(step, force)?;
-    let Worker { name, task, program, .. } = step.before;
+    let Worker { task, program, .. } = step.before;
     if *task == Task::Idle && !force {
-        let hint = "give it a task with `worker-ctl start`, or use `--force`";
-        return Err(step.refuse(format!("{name} is idle"), hint));
+        return Err(wrong_state(step.before).hint("give it a task with `worker-ctl start`, or use `--force`"));
     }
     if program.session != Session::Up {
         return Err(step.refuse_dead());

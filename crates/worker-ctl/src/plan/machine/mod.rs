@@ -227,11 +227,6 @@ impl MachineStep<'_> {
         }
     }
 
-    /// Exit 1: the worker's state does not allow it.
-    fn refuse(&self, why: String, hint: impl Into<String>) -> Failure {
-        fail(Kind::WrongState, why).hint(hint)
-    }
-
     /// Exit 4: no program is running that could get a text.
     fn refuse_dead(&self) -> Failure {
         let name = &self.before.name;
@@ -250,10 +245,8 @@ impl MachineStep<'_> {
     /// Exit 1: the worker must be up first.
     fn refuse_down(&self) -> Failure {
         let name = &self.before.name;
-        self.refuse(
-            format!("{name} is {}", self.before.status()),
-            format!("start its session first: `worker-ctl up {name}`"),
-        )
+        fail(Kind::WrongState, format!("{name} is {}", self.before.status()))
+            .hint(format!("start its session first: `worker-ctl up {name}`"))
     }
 
     /// Does what every step must do at its end.

@@ -2,19 +2,21 @@
 
 use shopfloor_core::error::{Failure, Result};
 
+use crate::failure::{Kind, fail};
 use crate::note::{Fault, Note};
 use crate::plan::machine::{MachineStep, SideEffect};
+use crate::plan::wrong_state;
 use crate::worker::{PendingSend, Task, Work, Worker};
 
 pub(super) fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str) -> Result<()> {
-    let Worker { name, task, program, .. } = step.before;
+    let Worker { task, program, .. } = step.before;
     match task {
         Task::Idle if program.fault == Some(Fault::NotReady) => return Err(step.refuse_unready()),
         Task::Idle if !step.is_alive() => return Err(step.refuse_down()),
         Task::Idle => {}
         Task::Working | Task::NeedsReview | Task::Rejected | Task::Rebasing { .. } => {
             let hint = "choose an idle worker; `worker-ctl status` shows the state of each";
-            return Err(step.refuse(format!("{name} is {}", task.word()), hint));
+            return Err(wrong_state(step.before).hint(hint));
         }
     }
     let at = || Some(base.to_owned());
@@ -62,8 +64,8 @@ pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Res
     let Worker { name, task, work, .. } = step.before;
     match task {
         Task::NeedsReview if work.reviewed_sha.is_none() => {
-            let hint = format!("review the work first: `worker-ctl review {name}`");
-            return Err(step.refuse(format!("{name} was not reviewed"), hint));
+            return Err(fail(Kind::WrongState, format!("{name} was not reviewed"))
+                .hint(format!("review the work first: `worker-ctl review {name}`")));
         }
         Task::NeedsReview if !step.is_alive() => return Err(step.refuse_dead()),
         Task::NeedsReview => {}
@@ -83,7 +85,7 @@ pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Res
 fn nothing_to_review(step: &MachineStep<'_>) -> Failure {
     let Worker { name, task, .. } = step.before;
     let why = format!("{name} is {}, so there is nothing to review", task.word());
-    step.refuse(why, "`worker-ctl status` shows who needs review")
+    fail(Kind::WrongState, why).hint("`worker-ctl status` shows who needs review")
 }
 
 pub(super) fn accepted(step: &mut MachineStep<'_>) {
