@@ -16,6 +16,7 @@ mod init;
 mod layers;
 mod parallel;
 mod placeholders;
+mod readers;
 mod remove;
 mod review;
 mod settings_approval;
