@@ -12,6 +12,8 @@ mod files;
 mod forged_state;
 mod held_setup;
 mod hook;
+mod include;
+mod inherited;
 mod init;
 mod layers;
 mod parallel;
