@@ -22,12 +22,9 @@ const READERS: &[(&str, &str)] = &[
     ("uv poetry pdm hatch rye pipenv", ".venv/bin"),
     (
         "lefthook husky pre-commit prek simple-git-hooks lint-staged commitlint overcommit hk",
-        "lefthook* .lefthook* .husky* husky.config.* .pre-commit-* prek.toml package.json .simple-git-hooks* simple-git-hooks* .lintstagedrc* lint-staged.config.* .commitlintrc* commitlint.config.* .overcommit.yml hk.pkl",
+        "lefthook* .lefthook* .husky .pre-commit-* prek.toml package.json .simple-git-hooks* simple-git-hooks* .lintstagedrc* .overcommit.yml hk.pkl",
     ),
-    (
-        "gulp grunt vite vitest eslint prettier stylelint jest webpack rollup babel",
-        "gulpfile* gruntfile* vite.config.* vitest.config.* eslint.config.* .eslintrc* prettier.config.* .prettierrc* stylelint.config.* .stylelintrc* jest.config.* webpack.config.* rollup.config.* babel.config.* .babelrc* package.json",
-    ),
+    ("gulp grunt vite vitest eslint prettier stylelint jest webpack rollup babel", "gulpfile* gruntfile* package.json"),
     (
         "uv uvx pip pip3 pipx poetry pdm hatch rye pipenv tox nox conda mamba pixi pytest invoke inv fab",
         "conftest.py pytest.ini .python-version tasks tasks.py build.py fabfile* pixi.* pyproject.toml setup.py setup.cfg requirements* constraints* uv.* poetry.* pdm.* hatch* pipfile* tox.ini noxfile.py environment.y*",
@@ -35,11 +32,13 @@ const READERS: &[(&str, &str)] = &[
     ("make gmake", "makefile* gnumakefile* bsdmakefile* *.mk"),
     ("just", "justfile .justfile *.just"),
     ("task mask doit", "taskfile* maskfile* dodo.py"),
-    ("alembic", "alembic.ini env.py"),
-    ("pod", "podfile* *.podspec"),
+    ("alembic sphinx-build mkdocs snakemake dvc", "alembic.ini env.py conf.py mkdocs.yml snakefile dvc.yaml"),
     ("cabal stack", "*.cabal cabal.project* stack.yaml package.yaml setup.hs setup.lhs"),
     ("rebar rebar3 nimble nim shards", "rebar.* *.nimble *.nims shard.*"),
-    ("bundle bundler gem rake rails", "gemfile* gems.* *.gemspec .bundle rakefile* *.rake .ruby-version boot.rb"),
+    (
+        "bundle bundler gem rake rails pod fastlane cap guard thor",
+        "gemfile* gems.* *.gemspec .bundle rakefile* *.rake .ruby-version boot.rb podfile* *.podspec fastfile capfile guardfile thorfile",
+    ),
     ("cargo rustup", "cargo.* .cargo build.rs rust-toolchain*"),
     ("go", "go.mod go.sum go.work*"),
     ("composer", "composer.*"),
@@ -54,8 +53,8 @@ const READERS: &[(&str, &str)] = &[
     ),
     ("nix nix-shell nix-build devenv devbox", "*.nix flake.lock devenv.* devbox.*"),
     (
-        "cmake meson ninja scons",
-        "cmakelists.txt *.cmake cmake*presets.json meson* *.ninja sconstruct* sconscript* site_scons",
+        "cmake meson ninja scons conan xmake premake5 waf",
+        "cmakelists.txt *.cmake cmake*presets.json meson* *.ninja sconstruct* sconscript* site_scons conanfile* xmake.lua premake5.lua wscript",
     ),
     ("bazel bazelisk", "*.bazelrc .bazeliskrc .bazelversion workspace* module.bazel* build.bazel *.bzl"),
     ("terraform tofu", "*.tf *.tf.json *.tfvars .terraform* terraform.d"),
@@ -89,6 +88,8 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
     let mut patterns: Vec<String> = read.map(|(_, files)| (*files).to_owned()).collect();
     patterns.extend(commands.iter().flat_map(|command| wild_words(command)));
     let names: BTreeSet<&str> = commands.iter().flat_map(|command| names(command)).collect();
+    // What most programs for JavaScript read: `vite.config.ts` is vite's, `.eslintrc.cjs` eslint's.
+    patterns.extend(names.iter().map(|name| format!("{0}.config.* .{0}rc*", name.to_lowercase())));
     let is_wild = commands.iter().any(|command| words(command).any(|word| word.rsplit('/').next() == Some("*")));
     let is_used = |path: &&RelPath| {
         let (path, name) = (path.as_path(), path.name().to_string_lossy());

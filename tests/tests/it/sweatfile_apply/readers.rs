@@ -26,6 +26,11 @@ const READ: &[(&str, &str)] = &[
     ("vite build", "vite.config.ts"),
     ("eslint .", "eslint.config.js"),
     ("eslint .", ".eslintrc.cjs"),
+    ("playwright install", "playwright.config.ts"),
+    ("prettier --check .", ".prettierrc.mjs"),
+    ("fastlane setup", "fastlane/Fastfile"),
+    ("conan install .", "conanfile.py"),
+    ("sphinx-build docs out", "docs/conf.py"),
 ];
 
 #[test]
