@@ -119,6 +119,8 @@ fn setup_and_our_own_git_obey_configuration_from_the_environment() {
     assert_eq!(w.at(&b).read("seen"), there(&w.at(&b)));
     app.git(&["-c", "agent.name=ada", "worktree", "add", "-q", c.to_str().unwrap()]);
     assert_eq!(w.at(&c).read("seen"), there(&w.at(&c)));
+    let agent = ["subtree", "d", "--", "git", "config", "agent.name"];
+    app.run_with("worktree-spawn", &agent, &vars).exit(0).any_err().out_has("ada");
     // A file is ignored if git says so in this environment.
     let ignore = w.home("ignore");
     std::fs::write(&ignore, "seen\n.env\n").unwrap();
