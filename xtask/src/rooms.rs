@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// it.
 const CORE: &[&[&str]] = &[
     &["text", "path", "hash", "env", "error", "time", "agents"],
-    &["proc", "fs", "lock", "own_files", "roots"],
+    &["proc", "fs", "lock", "own_files", "roots", "inherited"],
     &["git", "config", "approval", "hook", "farewell", "folder_trust"],
     &["ui", "args", "doctor", "hook_command"],
     &["lib"],

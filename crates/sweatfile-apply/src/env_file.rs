@@ -74,6 +74,11 @@ impl EnvFile {
         self.vars().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
+    /// The line that sets a variable.
+    pub fn line(&self, name: &str) -> &[u8] {
+        self.lines.iter().rfind(|line| line.is(name)).map_or(&[], |line| &line.raw)
+    }
+
     /// Every variable, sorted by name. If several lines set one variable, the last one counts.
     pub fn vars(&self) -> impl Iterator<Item = (&str, &VarValue)> {
         let vars = self.lines.iter().filter_map(|line| line.var.as_ref());

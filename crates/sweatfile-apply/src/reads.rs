@@ -7,8 +7,8 @@ use std::path::Path;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::is_like;
 
-/// Programs, and the names of files and directories that tell them what to run, to load or to fetch. Upper and lower case
-/// are the same, and `*` stands for anything.
+/// Programs, and the names of files and directories that tell them what to run, to load or to fetch, or in which they find
+/// programs. Upper and lower case are the same, and `*` stands for anything.
 const READERS: &[(&str, &str)] = &[
     ("direnv", ".envrc .env .sweatshop-env"),
     ("mise rtx asdf proto moon", "mise* .mise* .tool-versions .prototools .moon"),
@@ -17,22 +17,35 @@ const READERS: &[(&str, &str)] = &[
         "nx.json turbo.json lerna.json rush.json package.json package.json5 package.yaml binding.gyp *.gypi package-lock.json npm-shrinkwrap.json .npmrc yarn.lock .yarn* pnpm-* .pnpmfile* bun.lock* bunfig.toml",
     ),
     ("deno", "deno.* package.json"),
-    ("lefthook husky pre-commit prek", "lefthook* .lefthook* .husky .pre-commit-* prek.toml package.json"),
+    // What `npm run` and the like find before everything else: an agent may have put programs there.
+    ("npm npx pnpm pnpx yarn bun bunx", "node_modules/.bin"),
+    ("uv poetry pdm hatch rye pipenv", ".venv/bin"),
+    (
+        "lefthook husky pre-commit prek simple-git-hooks lint-staged commitlint overcommit hk",
+        "lefthook* .lefthook* .husky .pre-commit-* prek.toml package.json .simple-git-hooks* simple-git-hooks* .lintstagedrc* .overcommit.yml hk.pkl",
+    ),
+    ("gulp grunt vite vitest eslint prettier stylelint jest webpack rollup babel", "gulpfile* gruntfile* package.json"),
     (
         "uv uvx pip pip3 pipx poetry pdm hatch rye pipenv tox nox conda mamba pixi pytest invoke inv fab",
         "conftest.py pytest.ini .python-version tasks tasks.py build.py fabfile* pixi.* pyproject.toml setup.py setup.cfg requirements* constraints* uv.* poetry.* pdm.* hatch* pipfile* tox.ini noxfile.py environment.y*",
     ),
     ("make gmake", "makefile* gnumakefile* bsdmakefile* *.mk"),
     ("just", "justfile .justfile *.just"),
-    ("task", "taskfile*"),
-    ("bundle bundler gem rake rails", "gemfile* gems.* *.gemspec .bundle rakefile* *.rake .ruby-version boot.rb"),
+    ("task mask doit", "taskfile* maskfile* dodo.py"),
+    ("alembic sphinx-build mkdocs snakemake dvc", "alembic.ini env.py conf.py mkdocs.yml snakefile dvc.yaml"),
+    ("cabal stack", "*.cabal cabal.project* stack.yaml package.yaml setup.hs setup.lhs"),
+    ("rebar rebar3 nimble nim shards", "rebar.* *.nimble *.nims shard.*"),
+    (
+        "bundle bundler gem rake rails pod fastlane cap guard thor",
+        "gemfile* gems.* *.gemspec .bundle rakefile* *.rake .ruby-version boot.rb podfile* *.podspec fastfile capfile guardfile thorfile",
+    ),
     ("cargo rustup", "cargo.* .cargo build.rs rust-toolchain*"),
     ("go", "go.mod go.sum go.work*"),
     ("composer", "composer.*"),
     ("cpanm carton perl", "cpanfile* makefile.pl build.pl"),
     (
-        "gradle gradlew mvn mvnw ant sbt lein clojure clj",
-        "build.xml *.sbt .sbtopts .jvmopts project *.gradle *.gradle.kts gradle buildsrc gradle.properties pom.xml .mvn project.clj deps.edn",
+        "gradle gradlew mvn mvnw ant sbt lein clojure clj mill",
+        "build.xml *.sbt .sbtopts .jvmopts project *.gradle *.gradle.kts gradle buildsrc gradle.properties pom.xml .mvn project.clj deps.edn build.sc build.mill* .mill*",
     ),
     (
         "docker docker-compose podman podman-compose tilt earthly act helm",
@@ -40,8 +53,8 @@ const READERS: &[(&str, &str)] = &[
     ),
     ("nix nix-shell nix-build devenv devbox", "*.nix flake.lock devenv.* devbox.*"),
     (
-        "cmake meson ninja scons",
-        "cmakelists.txt *.cmake cmake*presets.json meson* *.ninja sconstruct* sconscript* site_scons",
+        "cmake meson ninja scons conan xmake premake5 waf",
+        "cmakelists.txt *.cmake cmake*presets.json meson* *.ninja sconstruct* sconscript* site_scons conanfile* xmake.lua premake5.lua wscript",
     ),
     ("bazel bazelisk", "*.bazelrc .bazeliskrc .bazelversion workspace* module.bazel* build.bazel *.bzl"),
     ("terraform tofu", "*.tf *.tf.json *.tfvars .terraform* terraform.d"),
@@ -56,6 +69,9 @@ const READERS: &[(&str, &str)] = &[
     ),
     ("git", ".gitmodules .lfsconfig"),
 ];
+
+/// The directories of that table that are known only together with the one above them.
+pub const PROGRAM_DIRS: [&str; 2] = ["node_modules/.bin", ".venv/bin"];
 
 const WILD: [char; 4] = ['*', '?', '[', ']'];
 
@@ -72,6 +88,8 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
     let mut patterns: Vec<String> = read.map(|(_, files)| (*files).to_owned()).collect();
     patterns.extend(commands.iter().flat_map(|command| wild_words(command)));
     let names: BTreeSet<&str> = commands.iter().flat_map(|command| names(command)).collect();
+    // What most programs for JavaScript read: `vite.config.ts` is vite's, `.eslintrc.cjs` eslint's.
+    patterns.extend(names.iter().map(|name| format!("{0}.config.* .{0}rc*", name.to_lowercase())));
     let is_wild = commands.iter().any(|command| words(command).any(|word| word.rsplit('/').next() == Some("*")));
     let is_used = |path: &&RelPath| {
         let (path, name) = (path.as_path(), path.name().to_string_lossy());
@@ -83,6 +101,7 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
             || path.iter().rev().skip(1).any(has)
             || is_wild && dir.is_none_or(|dir| is_named(&dir))
             || path.iter().any(|part| fits_any(&part.to_string_lossy().to_lowercase()))
+            || PROGRAM_DIRS.iter().any(|dir| fits_any(dir) && path.ancestors().any(|above| above.ends_with(dir)))
     };
     files.iter().filter(is_used).collect()
 }

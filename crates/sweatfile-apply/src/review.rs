@@ -13,6 +13,8 @@ pub struct Change {
     pub key: String,
     pub old: Option<VarValue>,
     pub new: VarValue,
+    /// The line that sets it now.
+    pub line: Vec<u8>,
 }
 
 impl Change {
@@ -26,7 +28,10 @@ impl Change {
 pub fn changes(before: &EnvFile, now: &EnvFile) -> Vec<Change> {
     let differing = now.vars().filter(|(key, new)| before.value(key) != Some(new));
     differing
-        .map(|(key, new)| Change { key: key.to_owned(), old: before.value(key).cloned(), new: new.clone() })
+        .map(|(key, new)| {
+            let (old, line) = (before.value(key).cloned(), now.line(key).to_vec());
+            Change { key: key.to_owned(), old, new: new.clone(), line }
+        })
         .collect()
 }
 

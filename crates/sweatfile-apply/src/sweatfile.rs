@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::{Position, nearest};
+use shopfloor_core::text::{Position, is_like, nearest};
 use toml_edit::{Array, Document, Item, TableLike};
 
 use crate::variable;
@@ -88,6 +88,10 @@ impl Sweatfile {
 
 const TOP: [&str; 5] = ["git_excludes", "env", "files", "setup", "template"];
 const ENTRY: [&str; 4] = ["source", "content", "copy", "template"];
+/// What git reads in a worktree only if it is no link.
+const READ_BY_GIT: &str = ".gitignore .gitattributes .mailmap .gitmodules";
+/// Commands that do nothing but change the shell that they run in.
+const STATE: &str = "cd pushd popd export unset set shopt umask ulimit alias unalias readonly deactivate";
 /// Arrays that belong to the top level. Written after a table header, they end up in that table.
 const ARRAYS: [&str; 2] = ["git_excludes", "setup"];
 
@@ -102,7 +106,9 @@ pub fn parse(bytes: &[u8]) -> ParsedSweatfile {
             return parser.parsed;
         }
     };
-    parser.text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // The line ends of the file are no part of the values in it. Columns and lines stay as they are.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+    let mut parser = Parser { text: &text, ..parser };
     match Document::parse(parser.text) {
         Ok(document) => parser.document(document.as_table()),
         Err(e) => {
@@ -200,7 +206,12 @@ impl Parser<'_> {
                     None
                 }
             };
-            if let (Some(destination), Some(body)) = (destination, self.entry(key, at, entry)) {
+            if let (Some(destination), Some(mut body)) = (destination, self.entry(key, at, entry)) {
+                if let Body::Source(source) = &mut body
+                    && is_like(&destination.name().to_string_lossy(), READ_BY_GIT)
+                {
+                    body = Body::Copy(std::mem::take(source));
+                }
                 self.parsed.sweatfile.files.insert(destination, FileEntry { body, at });
             }
         }
@@ -290,7 +301,7 @@ impl Parser<'_> {
 
     fn strings(&mut self, key: &str, array: &Array) -> Vec<String> {
         let mut strings = Vec::new();
-        for value in array {
+        for (index, value) in array.iter().enumerate() {
             let at = Position::of(self.text, value.span().map_or(0, |s| s.start));
             match value.as_str() {
                 None => self.problem(at, format!("`{key}` must hold strings only, not {}", value.type_name())),
@@ -303,7 +314,14 @@ impl Parser<'_> {
                 Some(text) if key == "git_excludes" && text.starts_with('#') => {
                     self.problem(at, format!("the exclude pattern `{text}` would be a comment; write `\\\\{text}`"));
                 }
-                Some(text) => strings.push(text.to_owned()),
+                Some(text) => {
+                    if key == "setup" && only_sets_state(text, index + 1 == array.len()) {
+                        let why =
+                            "has no effect on the next command, which has a shell of its own; join them with `&&`";
+                        self.parsed.warnings.push(Remark { at, text: format!("`{text}` {why}") });
+                    }
+                    strings.push(text.to_owned());
+                }
             }
         }
         strings
@@ -329,6 +347,19 @@ impl Parser<'_> {
         let in_key = table.get_key_value(key).and_then(|(k, item)| k.span().or(item.span()));
         Position::of(self.text, in_key.map_or(0, |s| s.start))
     }
+}
+
+/// Whether a set-up command changes only its own shell, as `cd x` and `X=y` do. A script that is read with `.` may work, and
+/// as the last command it is meant to.
+fn only_sets_state(command: &str, is_last: bool) -> bool {
+    let mut words = command.split_whitespace();
+    let is_assignment = |word: &str| word.split_once('=').is_some_and(|(name, _)| variable::is_valid_name(name));
+    let is_state = match (words.clone().next().unwrap_or_default(), words.clone().nth(1)) {
+        ("." | "source", _) => !is_last,
+        ("nvm" | "fnm", Some("use")) | ("conda" | "mamba", Some("activate")) => true,
+        (first, _) => is_like(first, STATE) || !first.is_empty() && words.all(is_assignment),
+    };
+    is_state && !command.contains(['&', ';', '|', '\n', '`', '('])
 }
 
 /// Pairs of destinations where one contains the other; cleared entries do not count.

@@ -49,6 +49,17 @@ pub fn read(line: &[u8]) -> (String, VarValue) {
     }
 }
 
+/// The value of the line of a variable, if direnv and a shell read the same; otherwise what is wrong with it.
+pub fn common_value(line: &[u8]) -> Result<String, String> {
+    let shell = || "only a shell can evaluate its value".to_owned();
+    let (name, word) = assignment(line.trim_ascii()).filter(|(name, _)| is_valid_name(name)).ok_or_else(shell)?;
+    match (word_text(word), direnv_text(word)) {
+        (Some(text), Some(direnv)) if text == direnv => Ok(text),
+        (None, _) if word.iter().any(|byte| matches!(byte, b'$' | b'`')) => Err(shell()),
+        _ => Err(format!("direnv and a shell read its value differently; quote it: `{name}='...'`")),
+    }
+}
+
 /// Splits `NAME=WORD`, `NAME = WORD` or `NAME: WORD`, with `export` or without it, into the name and the word.
 fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
     let bare = line.strip_prefix(b"export").filter(|rest| rest.starts_with(b" ") || rest.starts_with(b"\t"));
@@ -64,6 +75,32 @@ fn named_word(line: &[u8]) -> Option<(&str, &[u8])> {
     let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
     // Without a blank before it, `#` begins no comment.
     Some((name, if word.trim_ascii_start().starts_with(b"#") { word } else { word.trim_ascii_start() }))
+}
+
+/// The text of a word as direnv reads it. None for what it refuses, and for a variable or an end of a line in it.
+fn direnv_text(word: &[u8]) -> Option<String> {
+    let word = std::str::from_utf8(word).ok()?.trim();
+    // A quote ends at the last one behind which there is at most a comment.
+    let quoted = |quote: char| {
+        let inner = word.strip_prefix(quote)?;
+        let is_end = |at: &usize| matches!(inner[at + 1..].trim_start().chars().next(), None | Some('#'));
+        inner.rmatch_indices(quote).map(|(at, _)| at).find(is_end).map(|at| &inner[..at])
+    };
+    let text = match (quoted('\''), quoted('"')) {
+        (Some(text), _) => return Some(text.to_owned()),
+        // direnv makes a line's end and a carriage return of these.
+        (_, Some(text)) if text.contains("\\n") || text.contains("\\r") => return None,
+        (_, Some(text)) => {
+            let mut escapes = false;
+            let is_kept = |c: &char| {
+                escapes = *c == '\\' && !escapes;
+                !escapes
+            };
+            text.chars().filter(is_kept).collect()
+        }
+        _ => word.split('#').next().map(str::trim_end).filter(|text| !text.contains(char::is_whitespace))?.to_owned(),
+    };
+    (!text.contains('$')).then_some(text)
 }
 
 /// The text of a word, without evaluating anything. None for expansions, several words, and quotes that do not close.

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::home::MEMORY;
-use super::{Git, Home, LOCAL_VARS, Repo, failed, private_dir, refuse_linked_state};
+use super::{Git, Home, LOCAL_VARS, Repo, SETTING_VARS, failed, private_dir, refuse_linked_state};
 use crate::env::Env;
 use crate::error::Result;
 use crate::fs::{self, Stat};
@@ -78,7 +78,7 @@ struct Known {
 
 impl Known {
     fn look(env: &Env, program: &Path) -> Option<Known> {
-        if LOCAL_VARS.iter().any(|name| env.var(name).is_some()) {
+        if LOCAL_VARS.iter().chain(&SETTING_VARS).any(|name| env.var(name).is_some()) {
             return None;
         }
         let cwd = env.cwd.canonicalize().ok()?;

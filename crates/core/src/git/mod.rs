@@ -30,14 +30,12 @@ pub use self::proven::WorktreeDir;
 pub use self::stand_in::{LFS, Setting, written};
 pub use self::worktrees::ListedWorktree;
 
-/// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.
-/// A hook inherits them, and `git -C elsewhere` would still obey them. A test compares the list with
+/// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.55 without
+/// [`SETTING_VARS`]. A hook inherits them, and `git -C elsewhere` would still obey them. A test compares both lists with
 /// the installed git's.
 pub const LOCAL_VARS: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
     "GIT_OBJECT_DIRECTORY",
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -51,6 +49,11 @@ pub const LOCAL_VARS: &[&str] = &[
     "GIT_SHALLOW_FILE",
     "GIT_COMMON_DIR",
 ];
+
+/// The settings that a person gave with `git -c` or in the environment. They lead to no repository: people's commands get
+/// them, as a shell's do, and our own git obeys them, but for what each of our commands sets itself. Only where git works
+/// for agents, in their clones, are they dropped.
+pub const SETTING_VARS: [&str; 2] = ["GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"];
 
 /// How long a command may take: an agent may have put a pipe where git reads a file.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -126,6 +129,9 @@ impl Git {
         let cmd = self.inherited(dir).without_vars(LOCAL_VARS).var("GIT_NO_REPLACE_OBJECTS", "1");
         let cmd = cmd.var("GIT_GRAFT_FILE", "/dev/null").args(["-c", "advice.graftFileDeprecated=false"]);
         let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
+        // The variables of a clone in which agents work.
+        let is_agents = self.pinned.as_ref().is_some_and(|pinned| !pinned.vars.is_empty());
+        let cmd = if is_agents { cmd.without_vars(&SETTING_VARS) } else { cmd };
         self.pin(cmd, dir).within(DEADLINE)
     }
 
@@ -279,9 +285,10 @@ impl Git {
     /// The checked-out branch, even if it is unborn; `None` if HEAD is detached.
     pub fn branch(&self, repo: &Repo) -> Result<Option<String>> {
         let (None, Some(worktree)) = (&repo.branch, &repo.worktree) else { return Ok(repo.branch.clone()) };
-        let output = self.cmd(worktree).args(["symbolic-ref", "--quiet", "--short", "HEAD"]).capture()?;
-        let name = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
-        Ok((!name.is_empty()).then_some(name))
+        let output = self.cmd(worktree).args(["symbolic-ref", "--quiet", "HEAD"]).capture()?;
+        // HEAD may be at a ref that is no branch, as jj's `refs/jj/root`.
+        let name = String::from_utf8_lossy(&output.stdout);
+        Ok(name.trim_end().strip_prefix("refs/heads/").map(str::to_owned))
     }
 
     /// The value of `core.hooksPath`, if it is set.
@@ -329,6 +336,21 @@ impl Git {
         // Four fields each: source, line, pattern, path.
         let fields: Vec<&[u8]> = output.stdout.split(|b| *b == 0).collect();
         Ok(fields.chunks(4).filter_map(|f| f.get(2)).map(|p| String::from_utf8_lossy(p).into_owned()).collect())
+    }
+
+    /// A file at the top of a main checkout that is not there only because the checkout is sparse, as it is in the index.
+    /// Starts a process only in a checkout that was sparse at some time.
+    pub fn sparse_file(&self, home: &Home, name: &str) -> Result<Option<Vec<u8>>> {
+        if !home.common_dir.join("info/sparse-checkout").exists() || home.checkout.join(name).symlink_metadata().is_ok()
+        {
+            return Ok(None);
+        }
+        let listed = self.cmd(&home.checkout).args(["ls-files", "-t", "-z", "--", name]).capture()?;
+        if listed.stdout != format!("S {name}\0").as_bytes() {
+            return Ok(None);
+        }
+        let blob = self.cmd(&home.checkout).args(["cat-file", "blob"]).arg(format!(":{name}")).capture()?;
+        if blob.status.success() { Ok(Some(blob.stdout)) } else { Err(failed("cat-file", &blob)) }
     }
 
     /// The paths that `git ls-files -z ARGS` lists.

@@ -1,5 +1,6 @@
 //! Runs the setup commands of a plan, once per list and worktree.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use shopfloor_core::env::Env;
@@ -7,6 +8,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::inherited;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Status};
 use shopfloor_core::ui::Ui;
@@ -52,11 +54,14 @@ fn try_setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, repo
     }
     // From here on setup counts as unfinished, whatever ran before, so that a failed run starts again.
     record_setup(worktree, None)?;
-    let count = plan.commands.len();
+    // A worker's clone has a source, whose main checkout is another one, too.
+    let all = worktree.git.worktrees(&worktree.repo)?.into_iter().map(|(path, _)| path);
+    let all: Vec<PathBuf> = all.chain([worktree.repo.home.checkout.clone()]).collect();
+    let (count, env) = (plan.commands.len(), inherited::for_worktree(env, &worktree.path, &all));
     for (index, command) in plan.commands.iter().enumerate() {
         let started = Instant::now();
         report.setup[index].action = ItemAction::Failed;
-        let status = run_command(ui, env, worktree, plan, index)?;
+        let status = run_command(ui, &env, worktree, plan, index)?;
         let seconds = (started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
         let line = &mut report.setup[index];
         (line.status, line.seconds) = (Some(status.code()), Some(seconds));

@@ -1,13 +1,14 @@
 //! `.worktreeinclude`: the git-ignored files of the main checkout that a worktree gets copies of.
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{Content, Found, Root};
 use shopfloor_core::path::RelPath;
 
-use super::files::content_of;
 use crate::env_file;
 use crate::layer::MergedLayers;
 use crate::worktree::OpenWorktree;
@@ -15,7 +16,7 @@ use crate::worktree::OpenWorktree;
 /// The file's name, at the top of the main checkout; it has gitignore syntax.
 const FILE: &str = ".worktreeinclude";
 
-/// The absent files that are asked for, each with its original.
+/// The absent files that are asked for, each with its original. A link is made anew, with the same target.
 pub type IncludedFiles = BTreeMap<RelPath, (PathBuf, Content)>;
 
 /// Finds the files that match, are ignored in the main checkout, and are absent from the worktree, each with its original,
@@ -23,17 +24,18 @@ pub type IncludedFiles = BTreeMap<RelPath, (PathBuf, Content)>;
 pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<String>) -> Result<IncludedFiles> {
     let mut included = IncludedFiles::new();
     let checkout = &worktree.repo.home.checkout;
-    let list = checkout.join(FILE);
-    let is_file = list.symlink_metadata().is_ok_and(|m| m.is_file());
-    if !is_file || *checkout == worktree.path || !checkout.join(".git").exists() {
+    if *checkout == worktree.path || !checkout.join(".git").exists() {
         return Ok(included);
     }
-    let mut exclude_from = std::ffi::OsString::from("--exclude-from=");
-    exclude_from.push(&list);
-    let matching = worktree.git.ls_files(checkout, &["-o".into(), "-i".into(), exclude_from])?;
+    let patterns = patterns(worktree, warnings)?;
+    if patterns.is_empty() {
+        return Ok(included);
+    }
+    let matching = worktree.git.ls_files(checkout, &[&["-o".into(), "-i".into()], &patterns[..]].concat())?;
+    let matching: BTreeSet<PathBuf> = matching.into_iter().collect();
     let main = Root::open(checkout)?;
-    let mut absent = Vec::new();
-    for path in matching {
+    let (mut absent, mut left) = (Vec::new(), Vec::new());
+    for path in &matching {
         // git lists a nested repository as `dir/`; names that git knows and we refuse are not copied.
         let Ok(rel) = RelPath::parse_os(path.as_os_str()) else { continue };
         let reserved = rel.to_string().starts_with(env_file::FILE);
@@ -43,19 +45,75 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
             continue;
         }
         match main.look(&rel)? {
-            Found::File(_) if path.to_str().is_some() => absent.push(path),
-            Found::File(_) => warnings.push(format!("{rel} is not copied: its name is not UTF-8")),
-            _ => warnings.push(format!("{rel} is not copied: it is a link or not a regular file")),
+            _ if path.to_str().is_none() => warnings.push(format!("{rel} is not copied: its name is not UTF-8")),
+            Found::Link(target) if !stays(worktree, path, &target, &matching) => left.push(path.clone()),
+            Found::File(_) | Found::Link(_) => absent.push(path.clone()),
+            _ => warnings.push(format!("{rel} is not copied: it is not a regular file")),
         }
     }
+    leave_out(&mut absent, left, &matching, warnings);
     let ignored: HashSet<PathBuf> = worktree.git.ignored(checkout, &absent, None)?.into_iter().collect();
     for path in absent.into_iter().filter(|p| ignored.contains(p)) {
         let Ok(rel) = RelPath::parse_os(path.as_os_str()) else { continue };
-        let from = checkout.join(&path);
-        match content_of(&from) {
-            Ok(content) => drop(included.insert(rel, (from, content))),
+        match main.content(&rel) {
+            Ok(content) => included.extend(content.map(|content| (rel, (checkout.join(&path), content)))),
             Err(why) => warnings.push(format!("{rel} is not copied: {why}")),
         }
     }
     Ok(included)
+}
+
+/// The list as arguments of `git ls-files`. Only patterns are read from it, so it may be a link to anywhere.
+fn patterns(worktree: &OpenWorktree, warnings: &mut Vec<String>) -> Result<Vec<OsString>> {
+    let list = worktree.repo.home.checkout.join(FILE);
+    let why = match (list.metadata(), list.symlink_metadata()) {
+        (Ok(meta), _) if meta.is_file() => return Ok(vec!["--exclude-from".into(), list.into_os_string()]),
+        (Err(_), Err(_)) => {
+            let text = worktree.git.sparse_file(&worktree.repo.home, FILE)?.unwrap_or_default();
+            let lines = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end);
+            let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+            return Ok(lines.map(|line| OsString::from_vec([b"--exclude=", line].concat())).collect());
+        }
+        (Err(e), _) => e.to_string(),
+        (Ok(_), _) => "it is not a file".to_owned(),
+    };
+    warnings.push(format!("{} is not read: {why}", list.display()));
+    Ok(Vec::new())
+}
+
+/// Whether a link can be made in the worktree, too: it does not lead out of it, and leads to something that is copied
+/// along or is there already. It goes up only at its beginning: behind a name that is itself a link, `..` could lead
+/// anywhere.
+fn stays(worktree: &OpenWorktree, path: &Path, target: &Path, matching: &BTreeSet<PathBuf>) -> bool {
+    let up = target.components().take_while(|part| *part == Component::ParentDir).count();
+    let down: PathBuf = target.components().skip(up).collect();
+    let goes_down = down.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let Some(place) = path.ancestors().nth(up + 1).filter(|_| goes_down).map(|above| above.join(down)) else {
+        return false;
+    };
+    place.ancestors().any(|above| matching.contains(above))
+        || matching.range(place.clone()..).next().is_some_and(|first| first.starts_with(&place))
+        || worktree.path.join(&place).symlink_metadata().is_ok()
+}
+
+/// Says once for each directory which links are left out. A virtual environment without one of its links would be half a
+/// one, so it is left out whole.
+fn leave_out(absent: &mut Vec<PathBuf>, left: Vec<PathBuf>, matching: &BTreeSet<PathBuf>, warnings: &mut Vec<String>) {
+    let mut by_dir: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    let is_environment = |dir: &&Path| matching.contains(&dir.join("pyvenv.cfg"));
+    for link in left {
+        let top = link.ancestors().find(is_environment).or_else(|| link.iter().next().map(Path::new));
+        by_dir.entry(top.unwrap_or(&link).to_path_buf()).or_default().push(link);
+    }
+    for (dir, links) in by_dir {
+        let (shown, first, more) = (dir.display(), links[0].display(), links.len() - 1);
+        warnings.push(if is_environment(&&*dir) {
+            absent.retain(|path| !path.starts_with(&dir));
+            format!("{shown} is not copied: it is a virtual environment, and {first} leads out of it")
+        } else if more == 0 {
+            format!("{first} is not copied: the link leads out of what is copied")
+        } else {
+            format!("{first} and {more} more links in {shown} are not copied: they lead out of what is copied")
+        });
+    }
 }

@@ -7,7 +7,7 @@ use shopfloor_core::config::{self, Config, Setting, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Home, Repo};
+use shopfloor_core::git::{Git, Home, Repo};
 
 use super::area;
 use crate::approvable::Approvable;
@@ -69,7 +69,10 @@ pub fn load(env: &Env, repo: &Repo, dirs: &LayerFlags, options: LoadOptions) -> 
     let root = dirs.repo_root(env, repo);
     let path = root.join(FILE);
     refuse_leaving_link(&root, &path)?;
-    let text = read(&path)?;
+    let mut text = read(&path)?;
+    if text.is_none() && root == repo.home.checkout {
+        text = Git::find(env)?.sparse_file(&repo.home, FILE)?.map(parsed);
+    }
     let approval = match &text {
         None => ApprovalStatus::None,
         Some(_) if options.trust_repository => ApprovalStatus::Approved,
@@ -123,8 +126,11 @@ impl Layers {
 }
 
 fn read(path: &Path) -> Result<Option<LayerText>> {
-    let bytes = fs::read(path)?;
-    Ok(bytes.map(|bytes| LayerText { parsed: sweatfile::parse(&bytes), bytes }))
+    Ok(fs::read(path)?.map(parsed))
+}
+
+fn parsed(bytes: Vec<u8>) -> LayerText {
+    LayerText { parsed: sweatfile::parse(&bytes), bytes }
 }
 
 fn check(layers: &[Layer], options: LoadOptions) -> Result<()> {

@@ -15,7 +15,7 @@ use super::files::{CurrentFile, content_of};
 use crate::approvable;
 use crate::env_file;
 use crate::layer::{LayerName, MergedLayers};
-use crate::reads;
+use crate::reads::{self, PROGRAM_DIRS};
 use crate::worktree::OpenWorktree;
 
 /// The files from which direnv runs commands or loads variables after `direnv allow`. For the area a tracked one counts
@@ -90,6 +90,12 @@ fn list(worktree: &OpenWorktree) -> Result<(Vec<RelPath>, impl Fn(&RelPath) -> b
         }
         others = worktree.git.ls_files(&worktree.path, &["--others", "--directory"].map(OsString::from))?;
         others.retain(|path| path != Path::new(env_file::FILE));
+        // The programs in a directory that counts whole are looked at alone: the rest changes with every installation.
+        let programs = PROGRAM_DIRS.iter().filter_map(|dir| dir.split_once('/'));
+        let found =
+            programs.flat_map(|(dir, name)| others.iter().filter(move |p| p.ends_with(dir)).map(move |p| p.join(name)));
+        let found: Vec<PathBuf> = found.filter(|path| worktree.path.join(path).exists()).collect();
+        others.extend(found);
     }
     // A directory ends in a slash.
     let parse = |file: &PathBuf| RelPath::parse_os(file.components().as_path().as_os_str()).ok();
@@ -144,8 +150,8 @@ fn is_at_default_branch(worktree: &OpenWorktree, checkout: &Path) -> Result<bool
         Some(remote) => Some(remote),
         None => ["main", "master"].into_iter().find(|name| named(&format!("refs/heads/{name}")).is_some()),
     };
-    let current = git(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
-    Ok(default.is_some() && default == Some(current.trim_end()))
+    let current = git(&["symbolic-ref", "--quiet", "HEAD"])?;
+    Ok(default.is_some() && default == current.trim_end().strip_prefix("refs/heads/"))
 }
 
 /// The text of a file; for anything else a description that identifies it. Approvals contain a hash of this text, so

@@ -63,7 +63,10 @@ pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
     });
     let included = facts.included.iter().filter(|(path, _)| !merged.files.contains_key(*path));
     let included = included.map(|(path, (from, content))| {
-        let make = FileToPlace::Copy(from.clone());
+        let make = match content {
+            Content::Link(target) => FileToPlace::Link(target.clone()),
+            _ => FileToPlace::Copy(from.clone()),
+        };
         let placed = make.placed(None, content);
         let why = "copied as .worktreeinclude asks".to_owned();
         FileStep::new(path, ItemAction::Created, why, FileOperation::Create(make), Some(placed))

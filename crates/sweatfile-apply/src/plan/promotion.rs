@@ -5,6 +5,7 @@ use shopfloor_core::error::{Failure, Result};
 use crate::layer::Layer;
 use crate::review::{self, Change};
 use crate::template;
+use crate::variable;
 
 #[derive(Debug)]
 pub struct PromotionPlan {
@@ -32,7 +33,7 @@ pub fn plan(layer: &Layer, changes: &[&Change]) -> Result<PromotionPlan> {
     for change in changes {
         let key = &change.key;
         let refuse = |why: &str| Failure::usage(format!("cannot promote {key}: {why}"));
-        let value = change.new.text().ok_or_else(|| refuse("only a shell can evaluate its value"))?;
+        let value = &variable::common_value(&change.line).map_err(|why| refuse(&why))?;
         if is_template && template::has_placeholder(value) {
             return Err(refuse("its value would be taken for a placeholder in a sweatfile with `template = true`"));
         }
@@ -42,7 +43,7 @@ pub fn plan(layer: &Layer, changes: &[&Change]) -> Result<PromotionPlan> {
         after = review::promote(&after, key, value).map_err(|why| {
             Failure::malformed(format!("cannot edit {}: {why}", layer.path.display())).hint("edit it by hand")
         })?;
-        values.push((key.clone(), value.to_owned()));
+        values.push((key.clone(), value.clone()));
     }
     Ok(PromotionPlan { before, after, values, notes })
 }

@@ -61,6 +61,39 @@ fn worktreeinclude_copies_ignored_files_when_absent() {
     assert_eq!(app.apply(&["--json"]).exit(0).json()["files"], serde_json::json!([]));
 }
 
+/// git reads no `.gitignore`, `.gitattributes`, `.mailmap` or `.gitmodules` that is a link.
+#[test]
+fn files_that_git_reads_only_if_they_are_no_links_are_copied() {
+    let w = World::new();
+    let app = w.app();
+    std::fs::create_dir_all(w.home("eng")).unwrap();
+    std::fs::write(w.home("eng/ig"), "secret\n").unwrap();
+    let entry = |key: &str| format!("[files.\"{key}\"]\nsource = \"ig\"\n");
+    let keys = ["gitignore", "gitattributes", "mailmap", "gitmodules", "claude/.gitignore", "dockerignore"];
+    w.area(&format!("git_excludes = [\".*\"]\n{}", keys.map(entry).concat()));
+    app.apply(&["show"]).exit(0).out_has("copy = ");
+    app.apply(&[]).succeeds();
+    for key in keys {
+        let is_link = app.path.join(format!(".{key}")).is_symlink();
+        assert_eq!(is_link, key == "dockerignore", "{key}");
+    }
+    app.write("secret", "x");
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    app.apply(&["check"]).exit(0);
+}
+
+#[test]
+fn a_sweatfile_with_crlf_writes_files_without() {
+    let w = World::new();
+    let app = w.app();
+    w.area("git_excludes = [\"/.*\"]\r\n[files.envrc]\r\ncontent = \"\"\"\r\ndotenv\r\nexport A=1\r\n\"\"\"\r\n[files.dos]\r\ncontent = \"a\\r\\n\"\r\n[env]\r\nB = \"\"\"x\r\ny\"\"\"\r\n");
+    app.apply(&[]).exit(0).any_out().any_err();
+    assert_eq!(app.read(".envrc"), "dotenv\nexport A=1\n");
+    // What is written as an escape is meant.
+    assert_eq!(app.read(".dos"), "a\r\n");
+    assert!(!app.read(".sweatshop-env").contains('\r'));
+}
+
 #[test]
 fn a_layer_that_takes_over_an_entry_replaces_an_unchanged_file() {
     let w = World::new();

@@ -22,6 +22,23 @@ fn placeholders_are_filled_in_where_template_is_set() {
 }
 
 #[test]
+fn a_branch_is_what_git_calls_one() {
+    let w = World::new();
+    let app = w.app();
+    w.area("template = true\n[env]\nB = \"{branch}\"\n");
+    let wt = app.worktree("wt");
+    // A tag of that name makes git print `heads/wt` for short.
+    app.git(&["tag", "wt"]);
+    wt.apply(&[]).succeeds();
+    assert_eq!(wt.read(".sweatshop-env"), "B=wt\n");
+    // jj keeps its own refs, which are no branches.
+    app.git(&["update-ref", "refs/jj/root", "HEAD"]);
+    wt.git(&["symbolic-ref", "HEAD", "refs/jj/root"]);
+    wt.apply(&[]).succeeds();
+    assert_eq!(wt.read(".sweatshop-env"), "B=HEAD\n");
+}
+
+#[test]
 fn ports_are_stable_and_no_two_worktrees_share_one() {
     let w = World::new();
     let app = w.app();

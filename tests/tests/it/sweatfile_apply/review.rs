@@ -197,6 +197,54 @@ fn a_change_that_only_a_shell_can_evaluate_is_not_promoted() {
 }
 
 #[test]
+fn a_value_that_direnv_and_a_shell_read_differently_is_not_promoted() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["env", "snapshot"]).succeeds();
+    let differ = [
+        "A=postgres://u:p@h/db?a=1&b=2",
+        "A=Default Organization",
+        "A=Some#Comment",
+        "A=#x",
+        "A=a;b",
+        "A=a(b)",
+        "A=a\\nb",
+        "A=~/x",
+        "A=\"a\\nb\"",
+        "A=\"C:\\x\"",
+        "A='it''s'",
+        "A=a'b'",
+        "A=\"a\\$b\"",
+        "A=a\\ b",
+    ];
+    for line in differ {
+        app.write(".sweatshop-env", &format!("{line}\n"));
+        let out = app.apply(&["env", "review", "--promote", "A"]).exit(2);
+        out.err_has("cannot promote A: direnv and a shell read its value differently").err_has("quote it: `A='...'`");
+    }
+    assert!(!app.has("sweatfile"));
+    let alike = [
+        ("A=a # why", "a"),
+        ("A='a#b' # why", "a#b"),
+        ("A=\"a b\"", "a b"),
+        ("A=\"a\\\"b\"", "a\\\"b"),
+        ("A=a*", "a*"),
+        ("export A='$x & y'", "$x & y"),
+    ];
+    for (line, value) in alike {
+        app.write(".sweatshop-env", &format!("{line}\n"));
+        app.apply(&["env", "review", "--promote", "A"]).succeeds();
+        assert_eq!(app.read("sweatfile"), format!("[env]\nA = \"{value}\"\n"), "{line}");
+        // What our reading of direnv's dialect is worth, where there is one.
+        if crate::support::world::find("direnv").is_some() {
+            let loaded = app.sh("direnv dotenv json .sweatshop-env").exit(0).json();
+            assert_eq!(format!("\"{value}\""), loaded["A"].to_string(), "{line}");
+        }
+        app.sh("rm sweatfile .sweatshop-env; sweatfile-apply -q env snapshot").exit(0).any_err();
+    }
+}
+
+#[test]
 fn a_dry_run_refuses_what_the_run_would_refuse() {
     let w = World::new();
     let app = w.app();

@@ -104,3 +104,38 @@ fn a_failed_setup_runs_again_even_if_it_had_finished_before() {
     app.apply(&[]).succeeds();
     assert_eq!(app.read("log"), "run\nrun\nrun\n");
 }
+
+/// Each command has a shell of its own.
+#[test]
+fn a_command_that_only_sets_a_state_is_warned_about() {
+    let w = World::new();
+    let app = w.app();
+    app.write("x", "");
+    let only_state = [
+        "cd app",
+        "X=1",
+        "X=1 Y='2'",
+        "export X=1",
+        ". ./x",
+        "source .venv/bin/activate",
+        "set -e",
+        "pushd app",
+        "umask 077",
+        "alias x=y",
+        "nvm use",
+        "conda activate x",
+        "unset X",
+    ];
+    for command in only_state {
+        w.area(&format!("setup = [{command:?}, \"true\"]\n"));
+        let out = app.apply(&["--no-setup"]).exit(0).any_out();
+        out.err_has(&format!("sweatfile:1:10: `{command}` has no effect on the next command"));
+        out.err_has("join them with `&&`");
+    }
+    let work =
+        ["cd app && ls", "cd app; ls", "X=1 env", "(cd app; ls)", "X=$(make)", "cd app\nls", "cdrecord x", "set-up x"];
+    for command in work {
+        w.area(&format!("setup = [{command:?}, \"true\", \". ./x\"]\n"));
+        app.apply(&["--no-setup"]).succeeds();
+    }
+}

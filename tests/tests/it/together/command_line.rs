@@ -94,7 +94,8 @@ fn hostile_names_do_not_reach_the_terminal() {
 fn the_scrubbed_variables_are_those_of_the_installed_git() {
     let w = World::new();
     let listed = w.app().git(&["rev-parse", "--local-env-vars"]);
-    let missing: Vec<&str> = listed.lines().filter(|v| !shopfloor_core::git::LOCAL_VARS.contains(v)).collect();
+    let known = [shopfloor_core::git::LOCAL_VARS, &shopfloor_core::git::SETTING_VARS].concat();
+    let missing: Vec<&str> = listed.lines().filter(|v| !known.contains(v)).collect();
     assert!(missing.is_empty(), "this git ties these to a repository too: {missing:?}");
 }
 
