@@ -85,11 +85,11 @@ fn work_without_its_git_lfs_object_does_not_land() {
     // Nothing is read through a link.
     let elsewhere = w.home("elsewhere");
     write(&elsewhere.join(&object), "one");
-    for (dir, exit, why) in [(".git/lfs/objects", 1, lost), (".git/lfs", 4, "is a symbolic link")] {
+    for dir in [".git/lfs/objects", ".git/lfs"] {
         std::fs::remove_dir_all(floor.root.path.join(dir)).unwrap();
         let target = elsewhere.join(dir.trim_start_matches(".git/"));
         std::os::unix::fs::symlink(target, floor.root.path.join(dir)).unwrap();
-        refused(&[], exit, why);
+        refused(&[], 4, &format!("{dir} is not a file"));
         std::fs::remove_file(floor.root.path.join(dir)).unwrap();
         std::fs::create_dir(floor.root.path.join(dir)).unwrap();
     }
