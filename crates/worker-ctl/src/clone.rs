@@ -1,6 +1,7 @@
 //! git in the root's clone: questions about the clone, its worktrees and the source.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ pub struct SourceClone {
     /// git that obeys the clone's own configuration.
     plain: Git,
     pub root: PathBuf,
+    /// Where the source's objects are.
+    pub objects: PathBuf,
     /// The default branch, without `refs/`.
     pub branch: String,
     /// Whether nothing may be fetched.
@@ -42,7 +45,8 @@ impl SourceClone {
         let branch = root.config.text("branch").to_owned();
         let theirs = if source.is_dir() { source } else { Path::new("/") };
         let (plain, git) = (git.clone(), git.in_clone(&root.path, &layout::host_git(&root.path), theirs)?);
-        Ok(SourceClone { git, plain, root: root.path.clone(), branch, is_dry })
+        let objects = common_dir(source).join("objects");
+        Ok(SourceClone { git, plain, root: root.path.clone(), objects, branch, is_dry })
     }
 
     /// The ref of the default branch as of the last fetch.
@@ -58,7 +62,9 @@ impl SourceClone {
 
     /// The initialised submodules of a worktree.
     pub fn inner(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
-        self.git_for(worktree)?.inner(worktree)
+        let found = self.git_for(worktree)?.inner(worktree)?;
+        found.iter().try_for_each(|path| self.path_in(worktree, path.as_os_str().as_bytes()).map(drop))?;
+        Ok(found)
     }
 
     /// The git directory that the clone has recorded for a worktree, for our own files in it. What the worktree's `.git`
@@ -69,7 +75,7 @@ impl SourceClone {
         fs::refuse_link(&dir).map(|()| dir)
     }
 
-    fn git_for(&self, dir: &Path) -> Result<Git> {
+    pub fn git_for(&self, dir: &Path) -> Result<Git> {
         match dir.starts_with(&self.root) {
             true if dir.starts_with(layout::worktrees(&self.root)) && dir.is_dir() => {
                 self.git.guarded(&self.root.join(".git"), dir)
@@ -123,7 +129,9 @@ impl SourceClone {
     /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed; returns what a
     /// person should know about that.
     pub fn fill_worktree(&self, path: &Path) -> Result<Option<String>> {
-        answer("reset", &self.git_for(path)?.fetching(path).args(["reset", "--quiet", "--hard"]).capture()?)?;
+        let sha = self.ask(path, &["rev-parse", "HEAD"])?;
+        let cmd = self.reading_source(self.git_for(path)?.fetching(path), &[&sha])?;
+        answer("reset", &cmd.args(["reset", "--quiet", "--hard"]).capture()?)?;
         // A person's own hooks directory counts, and none that the clone names.
         let asked = ["config", "--type=path", "--get", "core.hooksPath"];
         let named = self.git.cmd(&self.root).args(asked).capture()?.text();
@@ -137,7 +145,6 @@ impl SourceClone {
         if !hook.is_file() {
             return Ok(None);
         }
-        let sha = self.ask(path, &["rev-parse", "HEAD"])?;
         let scratch = fs::scratch(&self.root.join("locks"))?;
         let ended = hook::run_post_checkout(&self.plain, (&hook, path, &sha), scratch, |_| {})?;
         let failed = ended.filter(|status| !status.success());
@@ -276,13 +283,23 @@ impl SourceClone {
 
     /// A digest of the work on `sha`: its patch, byte for byte, and its messages. It does not depend on the base.
     pub fn work_digest(&self, sha: &str) -> Result<String> {
-        let base = self.base();
-        self.work_digest_from(&self.merge_base(sha, &base)?.unwrap_or(base), sha)
+        self.work_digest_from(&self.begin(sha)?, sha)
     }
 
-    /// Like [`work_digest`](Self::work_digest), of work that is known to branch off at `merge_base`.
-    pub fn work_digest_from(&self, merge_base: &str, sha: &str) -> Result<String> {
-        let diff = self.run(&self.root, &[&["diff"], &PLAIN[..], &[merge_base, sha]].concat())?;
+    /// Like [`work_digest`](Self::work_digest), of work that is known to branch off at `from`.
+    pub fn work_digest_from(&self, from: &str, sha: &str) -> Result<String> {
+        self.digest(self.cmd(&self.root)?, [from, sha], &format!("{from}..{sha}"))
+    }
+
+    /// The commit of the default branch that the work on `sha` is compared with.
+    pub fn begin(&self, sha: &str) -> Result<String> {
+        let base = self.base();
+        Ok(self.merge_base(sha, &base)?.unwrap_or(base))
+    }
+
+    /// The digest of a diff that `cmd` makes, with the messages of a range.
+    pub fn digest(&self, cmd: Cmd, commits: [&str; 2], range: &str) -> Result<String> {
+        let diff = cmd.arg("diff").args(PLAIN).args(commits).capture()?;
         if !diff.status.success() {
             return Err(failed("diff", &diff));
         }
@@ -291,9 +308,8 @@ impl SourceClone {
         let is_place = |line: &&[u8]| line.starts_with(b"@@ ") || line.starts_with(b"index ");
         let mut work: Vec<u8> =
             diff.stdout.split_inclusive(|b| *b == b'\n').filter(|l| !is_place(l)).flatten().copied().collect();
-        let range = format!("{merge_base}..{sha}");
         let messages =
-            self.ask(&self.root, &[&["log", "--reverse", "--format=%B%x00"], &LOGGED[..], &[&range]].concat())?;
+            self.ask(&self.root, &[&["log", "--reverse", "--format=%B%x00"], &LOGGED[..], &[range]].concat())?;
         work.extend(messages.into_bytes());
         Ok(Digest::of(&work).to_string())
     }
@@ -338,18 +354,18 @@ impl SourceClone {
         }
     }
 
-    /// The files with changes that git was told not to look at.
-    pub fn hidden(&self, worktree: &Path) -> Result<Vec<String>> {
-        let hidden = self.git_for(worktree)?.hidden_changes(worktree)?;
-        Ok(hidden.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
-    }
-
     /// Paths with uncommitted changes, and untracked files. A nested repository ends in `/`.
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
         // git must not enter nested repositories, whose configuration an agent can write. They are kept as a whole.
         let options = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
-        let text = answer("status", &self.cmd(worktree)?.arg("status").args(options).within(LOOK_LIMIT).capture()?)?;
-        Ok(text.split('\0').filter(|line| line.len() > 3).filter_map(|line| line.get(3..)).map(str::to_owned).collect())
+        let asked = self.cmd(worktree)?.arg("status").args(options).within(LOOK_LIMIT).capture()?;
+        if !asked.status.success() {
+            return Err(failed("status", &asked));
+        }
+        let paths = asked.stdout.split(|b| *b == 0).filter_map(|line| line.get(3..)).filter(|path| !path.is_empty());
+        let checked =
+            paths.map(|path| self.path_in(worktree, path).map(|_| String::from_utf8_lossy(path).into_owned()));
+        checked.collect()
     }
 
     /// Whether the worktree is on the worker's branch, at this commit, with no rebase under way.

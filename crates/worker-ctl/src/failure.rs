@@ -41,6 +41,8 @@ pub enum Kind {
     NotReady,
     /// Nothing of a text was typed, because a person types there or the program asks a question.
     Occupied,
+    /// The work begins at several commits of the default branch.
+    SeveralBases,
     /// The state cannot be read.
     State,
     /// Only the worker has a commit of a submodule.
@@ -85,6 +87,7 @@ impl Kind {
             Kind::NotPublished => "not_published",
             Kind::NotReady => "not_ready",
             Kind::Occupied => "occupied",
+            Kind::SeveralBases => "several_bases",
             Kind::State => "state",
             Kind::Submodule => "submodule",
             Kind::Tampered => "tampered",

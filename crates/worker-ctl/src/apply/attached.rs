@@ -63,6 +63,7 @@ fn refuse_lost(site: &Site<'_>, place: Checkout<'_>, path: &str) -> Result<()> {
 /// Exit 1 when the worker has a commit of a submodule that none of its remotes and not the source has.
 fn refuse_lone(site: &Site<'_>, place: Checkout<'_>, path: &str, sha: &str) -> Result<()> {
     let (clone, tree) = (&site.clone, place.tree);
+    clone.path_in(tree, path.as_bytes())?;
     // A submodule that was taken out of the worktree again leaves its repository.
     let left = admin_dir(clone, tree)?.map(|dir| dir.join("modules").join(path)).filter(|dir| dir.is_dir());
     let Some(own) = private_dir(&tree.join(path)).or(left) else { return Ok(()) };

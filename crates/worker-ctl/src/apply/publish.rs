@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, ListedWorktree, answer, failed, private_dir};
+use shopfloor_core::git::{Git, ListedWorktree, answer, failed, private_dir, require_plain_ref};
+use shopfloor_core::text::shell_word;
 
 use crate::agent::regex;
-use crate::clone::{LOGGED, SourceClone, require_source};
+use crate::clone::{LOGGED, SourceClone, common_dir, require_source};
 use crate::failure::{Kind, fail};
+use crate::fresh_index::FreshIndex;
 use crate::layout;
 use crate::plan::accept::Accept;
 use crate::site::Site;
@@ -101,6 +103,7 @@ pub fn write_journal(clone: &SourceClone, plan: &Accept, new: &str) -> Result<()
 /// Publishes `new` on top of the planned base. Returns `false` when the branch has moved, so that the accept must be
 /// planned again. Exit 1 when a person's changes are in the way. Both leave everything as it was.
 pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> Result<bool> {
+    require_plain_refs(clone, source, &plan.name)?;
     write_journal(clone, plan, new)?;
     let name = pin(&plan.name);
     let refspec = format!("+{name}:{name}");
@@ -108,13 +111,32 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
     let options = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
     let fetch = clone.git_in_source(source, source, false)?.fetching(source).arg("fetch");
     let fetched = answer("fetch", &fetch.args(options).args([&root, &refspec]).capture()?);
-    let published = fetched.and_then(|_| advance(clone, source, &plan.base, new));
+    let checked = fetched.and_then(|_| require_reviewed(clone, source, plan, new));
+    let published = checked.and_then(|()| advance(clone, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
     clone.run(source, &["update-ref", "-d", &name])?;
     if !matches!(published, Ok(true)) {
         drop_journal(clone, &plan.name)?;
     }
     published
+}
+
+/// Fails with the kind `tampered` if git would write what an accept writes in the source, or a log of that, elsewhere.
+fn require_plain_refs(clone: &SourceClone, source: &Path, worker: &str) -> Result<()> {
+    let written = [pin(worker), format!("refs/heads/{}", clone.branch), "HEAD".to_owned()];
+    written.iter().try_for_each(|name| require_plain_ref(&common_dir(source), name))
+}
+
+/// Exit 1 unless what lands is what was reviewed, also by the source's own objects: the clone's may be forged.
+fn require_reviewed(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> Result<()> {
+    let Accept { name, base, sha, patch, .. } = plan;
+    if patch.is_none() || *patch == Some(clone.landed_digest(base, new, sha)?) {
+        return Ok(());
+    }
+    let why = format!("what would land is not what was reviewed: {name}'s work is another change in the source");
+    let see = format!("see it: `git -C {} diff {base} {new}`", shell_word(source));
+    Err(fail(Kind::Changed, why)
+        .hint(format!("{see}; then `worker-ctl rebase {name}` and review it, or use `--force`")))
 }
 
 /// The worktree of the source that has the default branch checked out, if any, and whether it is a linked one.
@@ -163,14 +185,11 @@ fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
 /// The changed files that a step from `old` to `new` would overwrite, by an index of our own: an agent of the source can
 /// write in git's that they are unchanged.
 fn overwritten(git: &Git, at: &Path, old: &str, new: &str) -> Result<Vec<u8>> {
-    let index = git.own_index()?;
-    let ask = |args: &[&str], input: Vec<u8>| {
-        let cmd = git.cmd_alone(at).var("GIT_INDEX_FILE", index.path()).args(args.iter().copied()).input(input);
-        let output = cmd.capture()?;
-        if output.status.success() { Ok(output.stdout) } else { Err(failed(args[0], &output)) }
-    };
-    let changes = ask(&["diff-tree", "-r", "-z", "--no-renames", old, new], Vec::new())?;
-    let mut fields = changes.split(|byte| *byte == 0);
+    let changes = git.cmd_alone(at).args(["diff-tree", "-r", "-z", "--no-renames", old, new]).capture()?;
+    if !changes.status.success() {
+        return Err(failed("diff-tree", &changes));
+    }
+    let mut fields = changes.stdout.split(|byte| *byte == 0);
     let mut before = Vec::new();
     while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
         // Modes and blobs of both commits: only the first is there to be overwritten. Nothing writes in submodules.
@@ -180,9 +199,8 @@ fn overwritten(git: &Git, at: &Path, old: &str, new: &str) -> Result<Vec<u8>> {
             before.extend([mode, b" ", blob, b"\t", path, b"\0"].concat());
         }
     }
-    ask(&["update-index", "-z", "--index-info"], before)?;
     // A file that is not there cannot be overwritten.
-    ask(&["diff", "--name-only", "-z", "--no-ext-diff", "--diff-filter=d"], Vec::new())
+    FreshIndex::with(git, at, before)?.changed()
 }
 
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
@@ -215,7 +233,11 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
                 return in_the_way(&at, &changed.split(|byte| *byte == 0).collect::<Vec<_>>().join(&b' '));
             }
             let cmd = clone.cmd_in_source(source, &at, is_linked)?;
-            (cmd.args(["merge", "--quiet"]).args(options).arg(new).capture()?, Some(at))
+            // Patterns that an agent wrote would take away files that the step leaves alone.
+            (
+                cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(options).arg(new).capture()?,
+                Some(at),
+            )
         }
         None => {
             let args = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];
@@ -258,6 +280,7 @@ pub fn find_landed(clone: &SourceClone, source: &Path, worker: &str) -> Result<O
     })?;
     let branch = format!("refs/heads/{}", clone.branch);
     require_source(source)?;
+    require_plain_refs(clone, source, worker)?;
     clone.run(source, &["update-ref", "-d", &pin(worker)])?;
     let has_it = clone.commit(source, &journal.new)?.is_some()
         && clone.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();

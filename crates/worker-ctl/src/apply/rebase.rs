@@ -255,7 +255,8 @@ pub fn move_worktree(site: &Site<'_>, place: Checkout<'_>, landed: &str, at: &st
         return Ok(is_at_home && is_at(at));
     }
     // `--keep` refuses when a change is in the way.
-    if !site.clone.run(tree, &["reset", "--quiet", "--keep", at])?.status.success() {
+    let cmd = site.clone.reading_source(site.clone.cmd(tree)?, &[landed, at])?;
+    if !cmd.args(["reset", "--quiet", "--keep", at]).capture()?.status.success() {
         return Ok(false);
     }
     // The agent may have committed in between. Then the branch goes back to that commit.

@@ -5,6 +5,7 @@ use std::path::Path;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::farewell;
 use shopfloor_core::fs;
+use shopfloor_core::git::failed;
 
 use crate::apply::{make, publish, session, transition, trash};
 use crate::clone::{is_rebasing, require_own_rebase};
@@ -127,7 +128,11 @@ fn clean_worktree(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<St
         let record = site.clone.git_dir(tree)?;
         ["rebase-merge", "rebase-apply"].iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
     }
-    site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base])?;
+    let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];
+    let switched = site.clone.reading_source(site.clone.cmd(tree)?, &[base])?.args(switch).capture()?;
+    if !switched.status.success() {
+        return Err(failed("checkout", &switched));
+    }
     kept.extend(trash::move_nested(site, worker)?);
     site.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
     Ok(kept)

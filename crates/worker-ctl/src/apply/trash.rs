@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::farewell::{self, Farewell};
-use shopfloor_core::fs;
-use shopfloor_core::git::answer;
+use shopfloor_core::fs::{self, Root};
+use shopfloor_core::path::RelPath;
 
 use crate::facts::losses::{Losses, admin_dir};
 use crate::failure::{Kind, fail};
+use crate::fresh_index::FreshIndex;
 use crate::layout;
 use crate::site::Site;
 use crate::worker::Worker;
@@ -73,24 +74,19 @@ fn snapshot(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<(String
 /// is gone.
 fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<String> {
     let tree = Path::new(&worker.worktree_path);
-    let Some(private) = admin_dir(&site.clone, tree)?.filter(|_| tree.is_dir()) else { return Ok(String::new()) };
-    // Use an index of our own. It starts as a copy of the real one, so that git need not read unchanged files.
-    let index = site.clone.git.own_index()?;
-    // It would say not to look at hidden files; without a copy git reads all files.
-    if let Some(bytes) = fs::read_own(&private.join("index"))?.filter(|_| losses.hidden.is_empty()) {
-        fs::replace(index.path(), &bytes, Some(fs::PRIVATE))?;
+    if !tree.is_dir() || admin_dir(&site.clone, tree)?.is_none() {
+        return Ok(String::new());
     }
-    let with_index = |args: &[&str]| -> Result<String> {
-        let cmd = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", index.path()).args(args.iter().copied());
-        answer(args[0], &cmd.capture()?)
-    };
+    // git reads all files, whatever its own index says.
+    let (git, entries) = site.clone.index_entries(tree)?;
+    let index = FreshIndex::with(&git, tree, entries)?;
     // git must not enter nested repositories. They are moved aside as a whole, or stay with the worktree.
     let inner = site.clone.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
     let excluded = losses.nested.iter().cloned().chain(inner);
     let excluded: Vec<String> = excluded.map(|path| format!(":(top,exclude,literal){path}")).collect();
     let add = ["add", "--all", "--", ":/"].into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>();
-    with_index(&add)?;
-    with_index(&["write-tree"])
+    index.ask(&add, Vec::new())?;
+    Ok(String::from_utf8_lossy(&index.ask(&["write-tree"], Vec::new())?).trim().to_owned())
 }
 
 /// Creates a directory for files of a worker that git cannot keep.
@@ -108,11 +104,18 @@ pub fn move_nested(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let dir = create_trash_dir(site, worker)?;
-    for path in nested.iter().map(|path| path.trim_end_matches('/')) {
-        let to = dir.join(path);
-        fs::create_private_dir(to.parent().unwrap_or(&dir))?;
-        if !fs::rename_new(&tree.join(path), &to)? {
-            return Err(Failure::failed(format!("{} exists already", to.display())));
+    // From the root on no link is followed.
+    let (root, at) = (Root::open(&site.root.path)?, |path: PathBuf| {
+        let below = path.strip_prefix(&site.root.path).unwrap_or(&path);
+        RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(e.0))
+    });
+    for path in &nested {
+        let path = site.clone.path_in(tree, path.as_bytes())?;
+        let (from, to) = (at(tree.join(path.as_path()))?, at(dir.join(path.as_path()))?);
+        let has_git = root.below(&from)?.is_some_and(|found| found.path().join(".git").symlink_metadata().is_ok());
+        if !has_git || !root.move_new(&from, &to)? {
+            let why = format!("{path} in {} is no repository that could be moved aside", tree.display());
+            return Err(fail(Kind::Tampered, why).hint("look at it, then run the same command again"));
         }
     }
     Ok(vec![dir.display().to_string()])

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, answer};
+use shopfloor_core::git::{Git, answer, require_plain_ref};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::ACCEPTED;
 use crate::apply::{attached, removal};
+use crate::clone::common_dir;
 use crate::commands::init::config;
 use crate::commands::{self, RootAnswer};
 use crate::daemon;
@@ -92,6 +93,7 @@ fn hand_over(site: &Site<'_>) -> Result<()> {
         if site.clone.ask(root, &["rev-list", "--count", name, "--not", &landed])? == "1" {
             continue;
         }
+        require_plain_ref(&common_dir(&source), name)?;
         let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
         let cmd = site.clone.git_in_source(&source, &source, false)?.fetching(&source).args(fetch);
         answer("fetch", &cmd.arg(root).arg(format!("{name}:{name}")).capture()?)?;

@@ -15,7 +15,7 @@ use shopfloor_core::text::{printable_lines, shell_word};
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WHOLE, WorkerKeys, look};
 use crate::failure::{Kind, fail};
-use crate::plan::accept::require_review;
+use crate::plan::accept::{require_review, several_bases};
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::worker::Task;
@@ -90,6 +90,9 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<String> {
 /// Records under the worker's lock which commit is shown. Returns that commit.
 fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<String> {
     let sha = require_review(&site.worker(name)?)?.to_owned();
+    if site.clone.has_several_bases(&site.clone.base(), &sha)? {
+        return Err(several_bases(name, &site.clone.branch));
+    }
     let patch = site.clone.work_digest(&sha)?;
     if !site.is_dry {
         transition::record(site, name, &Input::Reviewed { sha: sha.clone(), patch })?;

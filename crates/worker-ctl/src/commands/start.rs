@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::failed;
 
 use crate::apply::{copies, rebase};
 use crate::commands;
@@ -108,7 +109,11 @@ fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
     // From the commit that the decision was about: a later one is somebody's work.
     let mut from = standing.worktree.head.as_deref().unwrap_or_default();
     if standing.worktree.branch.as_ref() != Some(&worker.branch) {
-        site.clone.ask(tree, &["checkout", "--quiet", "--no-track", "-B", &worker.branch, base])?;
+        let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, base];
+        let switched = site.clone.reading_source(site.clone.cmd(tree)?, &[from, base])?.args(switch).capture()?;
+        if !switched.status.success() {
+            return Err(failed("checkout", &switched));
+        }
         from = base;
     }
     if !rebase::move_worktree(site, worker.checkout(), from, base)? {

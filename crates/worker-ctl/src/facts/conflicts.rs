@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs;
+use shopfloor_core::fs::Root;
+use shopfloor_core::git::failed;
+use shopfloor_core::path::RelPath;
 
 use crate::clone::SourceClone;
 
@@ -33,22 +35,27 @@ const MAX_LINES: usize = 80;
 
 /// The files with conflicts, sorted by path.
 pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<ConflictedFile>> {
-    let text = clone.ask(worktree, &["ls-files", "-u", "-z"])?;
-    let mut stages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    for entry in text.split('\0') {
-        let Some((about, path)) = entry.split_once('\t') else { continue };
-        let stage = about.as_bytes().last().map_or(0, |b| b.saturating_sub(b'0'));
-        stages.entry(path.to_owned()).or_default().push(stage);
+    let listed = clone.run(worktree, &["ls-files", "-u", "-z"])?;
+    if !listed.status.success() {
+        return Err(failed("ls-files", &listed));
     }
+    let mut stages: BTreeMap<RelPath, Vec<u8>> = BTreeMap::new();
+    for entry in listed.stdout.split(|b| *b == 0) {
+        let Some(tab) = entry.iter().position(|b| *b == b'\t') else { continue };
+        let stage = entry[..tab].last().map_or(0, |b| b.saturating_sub(b'0'));
+        stages.entry(clone.path_in(worktree, &entry[tab + 1..])?).or_default().push(stage);
+    }
+    let root = Root::open(worktree)?;
     let kind = |stages: &[u8]| match stages {
         [1, 2, 3] => "content",
         [2, 3] => "add/add",
         [1, 2] | [1, 3] => "modify/delete",
         _ => "rename/rename",
     };
-    let conflict = |(path, stages): (String, Vec<u8>)| {
-        let bytes = fs::read_own(&worktree.join(&path)).ok().flatten().unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+    let conflict = |(path, stages): (RelPath, Vec<u8>)| {
+        let (bytes, _) = root.read_whole(&path).ok().flatten().unwrap_or_default();
+        let (text, path) =
+            (String::from_utf8_lossy(&bytes).into_owned(), path.as_path().to_string_lossy().into_owned());
         let markers = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
         ConflictedFile { kind: kind(&stages), markers, regions: regions(&text), path }
     };

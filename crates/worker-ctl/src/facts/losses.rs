@@ -22,7 +22,7 @@ pub struct Losses {
     pub stashes: Vec<Stash>,
     /// Files with changes, and untracked files.
     pub files: Vec<String>,
-    /// Files with changes that git was told not to look at.
+    /// Files with changes that git was told not to look at, or that its index says are none.
     pub hidden: Vec<String>,
     /// Repositories nested in the worktree, whose commits may be nowhere else.
     pub nested: Vec<String>,
@@ -58,7 +58,8 @@ impl Losses {
         if tree.is_dir() {
             let (nested, files) = clone.dirty(tree)?.into_iter().partition(|path| path.ends_with('/'));
             (losses.nested, losses.files) = (nested, files);
-            losses.hidden = clone.hidden(tree)?;
+            losses.hidden = clone.changed(tree)?;
+            losses.hidden.retain(|path| !losses.files.contains(path) && !losses.nested.contains(path));
             losses.has_modules = !clone.inner(tree)?.is_empty();
         }
         losses.has_modules |= admin_dir(clone, tree)?.is_some_and(|dir| dir.join("modules").is_dir());

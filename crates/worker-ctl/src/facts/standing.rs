@@ -43,6 +43,8 @@ pub struct WorkFacts {
     pub markers: Vec<String>,
     /// Whether the default branch's commit is in the work's history.
     pub has_base: bool,
+    /// Whether the work begins at several commits of the default branch.
+    pub has_several_bases: bool,
     /// Whether the default branch has dropped commits that the work sits on.
     pub was_moved_back: bool,
     /// The result of merging the work into the default branch.
@@ -107,6 +109,7 @@ impl WorkFacts {
             patch: clone.work_digest_from(merge_base.as_deref().unwrap_or(base), &sha)?,
             markers: left_markers(clone, &sha, &worker.work.conflicted)?,
             has_base,
+            has_several_bases: !has_base && clone.has_several_bases(base, &sha)?,
             was_moved_back: !is_on_base && clone.was_moved_back(worker, base, &sha)?,
             merge: if has_base { clone.merge_ahead(base, &sha)? } else { clone.merge(base, &sha)? },
             sha,

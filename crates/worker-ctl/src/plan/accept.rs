@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 
 use crate::clone::MergeResult;
 use crate::facts::standing::{Standing, WorkFacts};
@@ -20,6 +20,8 @@ pub struct Accept {
     pub base: String,
     /// Whether a person has reviewed the work, or what it was before.
     pub is_reviewed: bool,
+    /// The digest that the work must have as it lands; none by force or without a review.
+    pub patch: Option<String>,
     pub landing: Landing,
 }
 
@@ -54,6 +56,9 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
     require_clean(worker, &standing.worktree.dirty)?;
     require_at(standing.is_at(sha), worker.checkout(), sha)?;
     let work = standing.work.as_ref().ok_or_else(|| wrong_state(worker))?;
+    if work.has_several_bases && !is_forced {
+        return Err(several_bases(name, branch));
+    }
     refuse_changed(standing, work, is_forced)?;
     if work.was_moved_back {
         let why = format!("{branch} of the source has dropped commits that {name}'s work sits on");
@@ -69,13 +74,27 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
         }
     };
     let is_reviewed = worker.work.reviewed_patch.is_some();
-    Ok(Accept { name: name.clone(), sha: work.sha.clone(), base: standing.base.clone(), is_reviewed, landing })
+    let patch = worker.work.reviewed_patch.clone().filter(|_| !is_forced);
+    let (name, sha, base) = (name.clone(), work.sha.clone(), standing.base.clone());
+    Ok(Accept { name, sha, base, is_reviewed, patch, landing })
 }
 
 /// The commit that waits for review. Exit 1 when none does.
 pub fn require_review(worker: &Worker) -> Result<&str> {
     let sha = worker.work.commit_sha.as_deref().filter(|_| worker.task == Task::NeedsReview);
     sha.ok_or_else(|| wrong_state(worker).hint("`worker-ctl status` shows who needs review"))
+}
+
+/// The refusal of work of which a review shows less than a merge does.
+pub fn several_bases(name: &str, branch: &str) -> Failure {
+    fail(
+        Kind::SeveralBases,
+        format!("{name}'s work merges several commits of {branch}, so a review would not show all"),
+    )
+    .hint(format!(
+        "put it on {branch} as one line: `worker-ctl rebase {name}`, which leaves out what its merges changed \
+             themselves; refs/shopfloor/pre/{name} keeps the work as it is"
+    ))
 }
 
 /// Exit 1 for work that has conflict markers, or that differs from what was reviewed.
@@ -125,7 +144,7 @@ mod tests {
     #[test]
     fn each_refusal_has_its_kind_and_force_overrules_only_markers_and_later_changes() {
         type SpoilStanding = fn(&mut Standing);
-        let spoils: [(&str, SpoilStanding, bool); 11] = [
+        let spoils: [(&str, SpoilStanding, bool); 12] = [
             ("wrong_state", |s| s.worker.task = Task::Working, false),
             ("wrong_state", |s| s.work = None, false),
             ("dirty", |s| s.worktree.dirty.push("a".into()), false),
@@ -135,6 +154,7 @@ mod tests {
             ("markers", |s| work(s).markers.push("a".into()), true),
             ("changed", |s| work(s).patch = "another".into(), true),
             ("changed", |s| s.worker.work.reviewed_sha = None, true),
+            ("several_bases", |s| work(s).has_several_bases = true, true),
             ("moved_back", |s| work(s).was_moved_back = true, false),
             (
                 "conflict",

@@ -54,6 +54,7 @@ pub mod tests {
             patch: "patch".into(),
             markers: vec![],
             has_base: true,
+            has_several_bases: false,
             was_moved_back: false,
             merge: MergeResult::Tree("tree".into()),
         };

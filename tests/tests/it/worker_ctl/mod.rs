@@ -8,6 +8,7 @@ mod daemon;
 mod delivery;
 mod doctor;
 mod events;
+mod forged_objects;
 mod hostile;
 mod init;
 mod killed_accept;

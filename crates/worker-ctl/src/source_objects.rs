@@ -1,0 +1,36 @@
+//! The source's objects, as a measure of the clone's. An agent can put objects into the clone that are not what their
+//! names say: git reads files and directories as they are, and hashes only what a fetch brings.
+
+use shopfloor_core::error::Result;
+use shopfloor_core::proc::Cmd;
+
+use crate::clone::SourceClone;
+
+impl SourceClone {
+    /// The command, for writing the files of these commits, with the source's objects if it has all of them.
+    pub fn reading_source(&self, cmd: Cmd, shas: &[&str]) -> Result<Cmd> {
+        for sha in shas {
+            if !self.by_source()?.args(["cat-file", "-e", &format!("{sha}^{{commit}}")]).capture()?.status.success() {
+                return Ok(cmd);
+            }
+        }
+        Ok(cmd.var("GIT_OBJECT_DIRECTORY", &self.objects))
+    }
+
+    /// git in the clone that sees the source's objects, and none of the clone's.
+    fn by_source(&self) -> Result<Cmd> {
+        Ok(self.cmd(&self.root)?.var("GIT_OBJECT_DIRECTORY", &self.objects))
+    }
+
+    /// The digest of the work on `sha` as the commit `new` lands it on `base`, once that has arrived in the source.
+    pub fn landed_digest(&self, base: &str, new: &str, sha: &str) -> Result<String> {
+        self.digest(self.by_source()?, [base, new], &format!("{}..{sha}", self.begin(sha)?))
+    }
+
+    /// Whether the work begins at several commits of the default branch. A review compares it with one of them, and a
+    /// merge can take back what the others lack.
+    pub fn has_several_bases(&self, base: &str, sha: &str) -> Result<bool> {
+        let bases = self.run(&self.root, &["merge-base", "--all", base, sha])?;
+        Ok(bases.stdout.iter().filter(|byte| **byte == b'\n').count() > 1)
+    }
+}
