@@ -122,6 +122,13 @@ impl SourceClone {
         if made.status.success() { self.git.look_again() } else { Err(failed("worktree add", &made)) }
     }
 
+    /// A person's own directory for the hooks of all repositories. What the clone names does not count.
+    pub fn shared_hooks(&self) -> Result<Option<PathBuf>> {
+        let asked = self.git.cmd(&self.root).args(["config", "--type=path", "--get", "core.hooksPath"]).capture()?;
+        let named = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
+        Ok(Some(named).filter(|named| !named.is_empty()).map(PathBuf::from))
+    }
+
     /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed; returns what a
     /// person should know about that.
     pub fn fill_worktree(&self, path: &Path) -> Result<Option<String>> {
@@ -129,19 +136,18 @@ impl SourceClone {
         if !written.status.success() {
             return Err(failed("reset", &written));
         }
-        // A person's own hooks directory counts, and none that the clone names.
-        let asked = self.git.cmd(&self.root).args(["config", "--type=path", "--get", "core.hooksPath"]).capture()?;
-        let named = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
-        let own = self.root.join(".git/hooks/post-checkout");
-        let hook = if named.is_empty() { own } else { path.join(&named).join("post-checkout") };
-        if named.is_empty()
+        let shared = self.shared_hooks()?;
+        let own = self.root.join(".git/hooks");
+        let hook = shared.as_ref().map_or(own, |shared| path.join(shared)).join("post-checkout");
+        if shared.is_none()
             && let Err(failure) = hook::refuse_foreign("post-checkout", &hook)
         {
             return Ok(Some(format!("left out the hook: {failure}; {}", failure.hints.join("; "))));
         }
         let sha = self.ask(path, &["rev-parse", "HEAD"])?;
         let scratch = fs::scratch(&self.root.join("locks"))?;
-        let ended = hook::run_post_checkout(&self.plain, (&hook, path, &sha), scratch, |_| {})?;
+        let configured = self.git.configured_hooks(&self.root, "post-checkout")?;
+        let ended = hook::run_post_checkout(&self.plain, (&hook, &configured, path, &sha), scratch, |_| {})?;
         let failed = ended.filter(|status| !status.success());
         Ok(failed.map(|status| format!("a hook failed with {status} while {} was created", path.display())))
     }

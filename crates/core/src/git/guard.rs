@@ -23,8 +23,28 @@ pub(super) const NO_PROGRAMS: [&str; 8] =
 /// No fetch of objects that are missing: who can write the repository's files chooses from where, with which program.
 pub(super) const NO_FETCH: [&str; 2] = ["-c", "protocol.allow=never"];
 
-/// The same for commands in worktrees, where no hook is meant and no submodule is touched along.
-pub(super) const NO_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];
+/// The same for commands in worktrees, where no hook is meant and no submodule is touched along. git 2.55 has hooks in
+/// the configuration, too, which an event turns off.
+pub(super) fn no_hooks() -> impl Iterator<Item = String> {
+    let settings = ["core.hooksPath=/dev/null", "submodule.recurse=false"].map(str::to_owned);
+    settings.into_iter().chain(EVENTS.iter().map(|event| format!("hook.{event}.enabled=false")))
+}
+
+/// The events at which commands of ours would run hooks.
+const EVENTS: [&str; 12] = [
+    "reference-transaction",
+    "post-index-change",
+    "post-checkout",
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-merge-commit",
+    "post-merge",
+    "pre-rebase",
+    "post-rewrite",
+    "pre-push",
+];
 
 /// Where git is told to look, instead of in the worktree itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

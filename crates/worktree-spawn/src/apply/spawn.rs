@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, private_dir};
+use shopfloor_core::git::{self, Git, Repo, private_dir};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
 
@@ -227,6 +227,12 @@ fn write_files(git: &Git, worktree: &Worktree) -> Result<()> {
 /// Runs the repository's post-checkout hook. Its output goes to stderr.
 fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree) -> Result<()> {
     let hook = &start.hook;
+    let spawner = context.place.require_here()?;
+    // Of what an agent may have configured for a worktree, no hook counts.
+    let git = spawner.git(context.git, context.place)?;
+    let hooks_dir = hook.parent().unwrap_or(hook).to_path_buf();
+    let lost = hook::missing(&git, &Repo { hooks_dir, ..context.place.repo() }, "post-checkout")?;
+    made.warnings.extend(lost.iter().map(|tool| hook::missing_text(tool, "here")));
     if let Err(failure) = hook::refuse_changed(context.env, "post-checkout", hook) {
         made.warnings.push(format!("left out the hook: {failure}; {}", failure.hints.join("; ")));
         return Ok(());
@@ -234,7 +240,8 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let sha = made.known.agent.base_sha.clone().unwrap_or_default();
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.known.worktree.git_dir)))?;
     let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);
-    match hook::run_post_checkout(context.git, (hook, &made.known.worktree.path, &sha), scratch, pass) {
+    let configured = git.configured_hooks(&spawner.path, "post-checkout")?;
+    match hook::run_post_checkout(context.git, (hook, &configured, &made.known.worktree.path, &sha), scratch, pass) {
         Ok(None) => {}
         Ok(Some(status)) if status.success() => {}
         Ok(Some(status)) => {
