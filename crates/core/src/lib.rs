@@ -2,7 +2,7 @@
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
 //! Rooms import downwards only: `text path hash env error time agents` ← `proc fs lock own_files roots` ←
-//! `git config approval hook hook_manager farewell folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy` holds them to it.
+//! `git config approval hook_manager hook farewell folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
 

@@ -27,24 +27,12 @@ pub(super) const NO_FETCH: [&str; 2] = ["-c", "protocol.allow=never"];
 /// the configuration, too, which an event turns off.
 pub(super) fn no_hooks() -> impl Iterator<Item = String> {
     let settings = ["core.hooksPath=/dev/null", "submodule.recurse=false"].map(str::to_owned);
-    settings.into_iter().chain(EVENTS.iter().map(|event| format!("hook.{event}.enabled=false")))
+    settings.into_iter().chain(EVENTS.split(' ').map(|event| format!("hook.{event}.enabled=false")))
 }
 
 /// The events at which commands of ours would run hooks.
-const EVENTS: [&str; 12] = [
-    "reference-transaction",
-    "post-index-change",
-    "post-checkout",
-    "pre-commit",
-    "prepare-commit-msg",
-    "commit-msg",
-    "post-commit",
-    "pre-merge-commit",
-    "post-merge",
-    "pre-rebase",
-    "post-rewrite",
-    "pre-push",
-];
+const EVENTS: &str = "reference-transaction post-index-change post-checkout pre-commit prepare-commit-msg commit-msg \
+                      post-commit pre-merge-commit post-merge pre-rebase post-rewrite pre-push";
 
 /// Where git is told to look, instead of in the worktree itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ pub struct MissingHooks {
     git: Git,
     clone: Repo,
     /// Each with the tool that it runs.
-    pub hooks: Vec<(&'static str, &'static str)>,
+    hooks: Vec<(&'static str, &'static str)>,
     settings: Vec<(&'static str, String)>,
     /// The tools whose hook in the source something has taken away.
     pub lost: Vec<&'static str>,
@@ -49,9 +49,10 @@ pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> 
 }
 
 impl MissingHooks {
-    /// Whether the clone has everything.
-    pub fn is_nothing(&self) -> bool {
-        self.hooks.is_empty() && self.settings.is_empty()
+    /// What is missing, in words.
+    pub fn names(&self) -> Vec<String> {
+        let hooks = self.hooks.iter().map(|(name, tool)| format!("{name} of {tool}"));
+        hooks.chain(self.settings.iter().map(|(key, _)| (*key).to_owned())).collect()
     }
 
     /// Brings what is missing. Returns what a person should know. A hook that somebody else wrote there stays.

@@ -227,14 +227,12 @@ fn check_hooks<'a>(site: &'a Site<'_>) -> Result<Findings<'a>> {
         Finding::bad("hooks", format!("git does not run the hook of {tool} in {}", site.source().display()), fix, None)
     };
     let mut findings: Findings<'a> = missing.lost.iter().map(lost).collect();
-    if !missing.is_nothing() {
-        let names: Vec<String> = missing.hooks.iter().map(|(name, tool)| format!("{name} of {tool}")).collect();
-        let detail = match names.is_empty() {
-            true => "the clone lacks the source's merge driver of the ledger".to_owned(),
-            false => format!("the clone lacks hooks of the source: {}", names.join(", ")),
-        };
+    let names = missing.names().join(", ");
+    if !names.is_empty() {
+        let detail = format!("the clone lacks what the source has: {names}");
         let bring = move || {
-            missing.bring(site.env)?.iter().for_each(|warning| site.ui.warn(warning));
+            let warnings = missing.bring(site.env)?;
+            warnings.iter().for_each(|warning| site.ui.warn(warning));
             Ok(())
         };
         findings.push(Finding::bad("hooks", detail, "bring them into the clone", Some(Box::new(bring))));

@@ -225,7 +225,8 @@ fn a_stub_that_something_took_away_is_missed() {
     app.apply(&["hook", "status"]).exit(0).out_has("post-checkout.legacy (by pre-commit)");
     app.apply(&["hook", "uninstall"]).succeeds();
     assert!(!app.has(".git/hooks/post-checkout.old") && !app.has(".git/hooks/post-checkout.legacy"));
-    // Nobody relies on it any more.
+    // Nobody relies on it any more. A list that we did not write does not count.
+    app.write(".git/shopfloor/hooks", "post-checkout overlay-sync\n");
     app.spawn(&["subtree", "last"]).succeeds();
     app.apply(&["doctor"]).exit(0).out_has("not installed");
 }
@@ -303,7 +304,7 @@ fn workers_get_hooks_that_came_after_the_root() {
     app.ledger(&["install"]).succeeds().any_err();
     let wrong = floor.ctl(&["doctor"]).exit(1);
     wrong.out_has(
-        "wrong   hooks      the clone lacks hooks of the source: post-checkout of sweatfile-apply, pre-push of",
+        "wrong   hooks      the clone lacks what the source has: post-checkout of sweatfile-apply, pre-push of",
     );
     // What an agent told git about hooks in the clone does not count.
     floor.root.git(&["config", "core.hooksPath", ".husky/_"]);
