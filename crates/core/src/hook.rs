@@ -99,17 +99,18 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
         return Err(Failure::usage(format!("core.hooksPath is {}, which is not a directory for hooks", dir.display()))
             .hint("unset it: `git config --unset core.hooksPath`"));
     }
+    let has_stub = !tools_at(&repo.hooks_dir.join(hook)).is_empty();
+    let installed = match run_by(git, repo, hook, tool)?.filter(|_| !has_stub) {
+        Some((manager, file)) => Installed::Already { manager, file },
+        None => match manager_entry(git, repo, hook, tool)? {
+            Some(managed) => Installed::Managed(managed),
+            None => install_stub(git.env(), repo, (hook, tool), dry_run)?,
+        },
+    };
     if !dry_run {
         note(git.env(), repo, hook, tool, true)?;
     }
-    let has_stub = !tools_at(&repo.hooks_dir.join(hook)).is_empty();
-    if let Some((manager, file)) = run_by(git, repo, hook, tool)?.filter(|_| !has_stub) {
-        return Ok(Installed::Already { manager, file });
-    }
-    match manager_entry(git, repo, hook, tool)? {
-        Some(managed) => Ok(Installed::Managed(managed)),
-        None => install_stub(git.env(), repo, (hook, tool), dry_run),
-    }
+    Ok(installed)
 }
 
 /// The same for a clone of ours, in which no other program manages the hooks.

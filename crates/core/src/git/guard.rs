@@ -30,9 +30,9 @@ pub(super) fn no_hooks() -> impl Iterator<Item = String> {
     settings.into_iter().chain(EVENTS.split(' ').map(|event| format!("hook.{event}.enabled=false")))
 }
 
-/// The events at which commands of ours would run hooks.
-const EVENTS: &str = "reference-transaction post-index-change post-checkout pre-commit prepare-commit-msg commit-msg \
-                      post-commit pre-merge-commit post-merge pre-rebase post-rewrite pre-push";
+/// The events at which such commands would run hooks: reset, checkout, rebase, update-ref, fetch.
+const EVENTS: &str = "reference-transaction post-index-change post-checkout prepare-commit-msg post-commit post-rewrite \
+                      pre-rebase";
 
 /// Where git is told to look, instead of in the worktree itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -65,7 +65,7 @@ impl MissingHooks {
             warnings.extend(brought.err().map(|e| format!("the hook {name} of {tool} is not installed: {e}")));
         }
         for (key, value) in &self.settings {
-            let set = self.git.cmd(&self.clone.common_dir).args(["config", key, value]).capture()?;
+            let set = self.git.cmd(&self.clone.common_dir).args(["config", "--replace-all", key, value]).capture()?;
             if !set.status.success() {
                 return Err(failed("config", &set));
             }

@@ -308,6 +308,9 @@ fn workers_get_hooks_that_came_after_the_root() {
     );
     // What an agent told git about hooks in the clone does not count.
     floor.root.git(&["config", "core.hooksPath", ".husky/_"]);
+    ["one", "two"]
+        .iter()
+        .for_each(|driver| drop(floor.root.git(&["config", "--add", "merge.ledger-synth.driver", driver])));
     floor.ctl(&["add", "adam"]).succeeds();
     assert_eq!(floor.root.read(".worktrees/adam/.env"), "A=1\n");
     floor.ctl(&["doctor"]).any_status().out_has("the clone has those of the source");
