@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CORE: &[&[&str]] = &[
     &["text", "path", "hash", "env", "error", "time", "agents"],
     &["proc", "fs", "lock", "own_files", "roots", "inherited"],
-    &["git", "config", "approval", "hook", "farewell", "folder_trust"],
+    &["git", "config", "approval", "hook_manager", "hook", "farewell", "folder_trust"],
     &["ui", "args", "doctor", "hook_command"],
     &["lib"],
 ];

@@ -1,11 +1,18 @@
 //! `doctor`, which every tool has: what is wrong with the tool's own state, and what mends it.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use serde::Serialize;
 
 use crate::error::{Exit, Failure, Result};
+use crate::git::{Git, Repo};
+use crate::hook;
 use crate::text::printable;
 use crate::ui::Ui;
+
+/// The hook that sets up a new worktree.
+const POST_CHECKOUT: &str = "post-checkout";
 
 /// What `doctor` is asked to do.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -49,6 +56,26 @@ impl<R> Finding<R> {
     ) -> Finding<R> {
         Finding { check, ok: false, detail: detail.into(), fix: Some(fix.into()), repair }
     }
+}
+
+/// Whether git runs a tool's post-checkout hook. One that a person has installed has to be there.
+pub fn check_hook<R>(git: &Git, repo: &Repo, tool: &str, repair: R) -> Finding<R> {
+    let look = || -> Result<(bool, bool, Option<PathBuf>)> {
+        let is_missing = hook::missing(git, repo, POST_CHECKOUT)?.contains(&tool);
+        let is_run = !is_missing && hook::runs(git, repo, POST_CHECKOUT, tool)?.is_some();
+        Ok((is_missing, is_run, hook::status(repo, POST_CHECKOUT)?.chained))
+    };
+    match look() {
+        Err(failure) => Finding::bad("hooks", failure.to_string(), failure.hints.join("; "), None),
+        Ok((true, ..)) => Finding::bad("hooks", "not installed", format!("{tool} hook install"), Some(repair)),
+        Ok((_, true, Some(other))) => Finding::good("hooks", format!("installed; {} runs too", other.display())),
+        Ok((_, is_run, _)) => Finding::good("hooks", if is_run { "installed" } else { "not installed" }),
+    }
+}
+
+/// The repair: installs it.
+pub fn install_hook(git: &Git, repo: &Repo, tool: &'static str) -> Result<()> {
+    hook::install(git, repo, POST_CHECKOUT, tool, false)?.require(POST_CHECKOUT, tool)
 }
 
 /// A line of the answer as scripts read it.

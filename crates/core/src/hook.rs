@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
-use crate::git::{Git, LOCAL_VARS, Repo};
+use crate::git::{ConfiguredHook, Git, LOCAL_VARS, Repo};
+use crate::hook_manager::{Managed, call, is_executable, manager_entry, run_by, with_ending};
 use crate::lock::Lock;
 use crate::own_files;
 use crate::proc::{Cmd, Status};
@@ -58,24 +59,25 @@ pub enum Installed {
         /// The file that has the call.
         file: PathBuf,
     },
-    /// The configuration of another program has the call, but that program has not told git to run the hook.
-    Unwired {
-        /// The program that owns the hooks.
-        manager: &'static str,
-        /// The command that tells git.
-        command: String,
-    },
-    /// Another program owns the hooks: nothing was written; add `entry` to `file`.
-    Entry {
-        /// The program that owns the hooks.
-        manager: &'static str,
-        /// The file that the entry belongs in.
-        file: String,
-        /// The key of the file under which the entry belongs, if the file has such keys.
-        below: Option<String>,
-        /// The one line to add.
-        entry: String,
-    },
+    /// Another program owns the hooks.
+    Managed(Managed),
+}
+
+impl Installed {
+    /// Fails if a person has something to do.
+    pub fn require(self, hook: &str, tool: &str) -> Result<()> {
+        match self {
+            Installed::Stub { .. } | Installed::Already { .. } => Ok(()),
+            Installed::Managed(Managed::Unwired { manager, command }) => {
+                Err(Failure::failed(format!("git does not run the {hook} of {manager} yet"))
+                    .hint(format!("run `{command}`")))
+            }
+            Installed::Managed(Managed::Entry { manager, .. }) => {
+                Err(Failure::failed(format!("{manager} owns the hook {hook}"))
+                    .hint(format!("add what `{tool} hook install` prints")))
+            }
+        }
+    }
 }
 
 /// Reads the state of the hook's path.
@@ -92,19 +94,27 @@ pub fn status(repo: &Repo, hook: &str) -> Result<HookStatus> {
 /// At every moment, the path holds either the complete old hook or the complete new stub. Fails with exit 4 if the hook
 /// is a link. When lefthook, husky or pre-commit owns the hooks, nothing is written, and the entry to add is returned.
 pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, dry_run: bool) -> Result<Installed> {
-    if repo.hooks_dir.exists() && !repo.hooks_dir.is_dir() {
-        return Err(Failure::usage(format!(
-            "core.hooksPath is {}, which is not a directory",
-            repo.hooks_dir.display()
-        ))
-        .hint("unset it: `git config --unset core.hooksPath`"));
+    let dir = &repo.hooks_dir;
+    if dir.parent().is_none() || (dir.exists() && !dir.is_dir()) {
+        return Err(Failure::usage(format!("core.hooksPath is {}, which is not a directory for hooks", dir.display()))
+            .hint("unset it: `git config --unset core.hooksPath`"));
     }
-    if let Some((manager, file)) = run_by(git, repo, hook, tool)? {
-        return Ok(Installed::Already { manager, file });
+    let has_stub = !tools_at(&repo.hooks_dir.join(hook)).is_empty();
+    let installed = match run_by(git, repo, hook, tool)?.filter(|_| !has_stub) {
+        Some((manager, file)) => Installed::Already { manager, file },
+        None => match manager_entry(git, repo, hook, tool)? {
+            Some(managed) => Installed::Managed(managed),
+            None => install_stub(git.env(), repo, (hook, tool), dry_run)?,
+        },
+    };
+    if !dry_run {
+        note(git.env(), repo, hook, tool, true)?;
     }
-    if let Some(entry) = manager_entry(git, repo, hook, tool)? {
-        return Ok(entry);
-    }
+    Ok(installed)
+}
+
+/// The same for a clone of ours, in which no other program manages the hooks.
+pub fn install_stub(env: &Env, repo: &Repo, (hook, tool): (&str, &str), dry_run: bool) -> Result<Installed> {
     let _lock = if dry_run { None } else { Some(lock(repo)?) };
     let path = repo.hooks_dir.join(hook);
     refuse_links(repo, &path, hook, tool)?;
@@ -127,24 +137,27 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
     let changed = write_stub(&path, hook, tools, text.as_deref(), dry_run)?;
     let before = chained_path(&path);
     if let Some(bytes) = fs::read(&before)?.filter(|_| !dry_run) {
-        own_files::note(git.env(), &before, &bytes)?;
+        own_files::note(env, &before, &bytes)?;
     }
     Ok(Installed::Stub { status: status(repo, hook)?, changed })
 }
 
 /// Removes `tool` from the stub. If it was the last tool, this removes the stub and restores the hook that was there
 /// before. Returns `false` if the stub does not run the tool.
-pub fn uninstall(repo: &Repo, hook: &'static str, tool: &'static str) -> Result<bool> {
+pub fn uninstall(env: &Env, repo: &Repo, hook: &'static str, tool: &'static str) -> Result<bool> {
+    note(env, repo, hook, tool, false)?;
     let _lock = lock(repo)?;
     let path = repo.hooks_dir.join(hook);
+    let aside: Vec<PathBuf> = stubs(repo, hook, tool).into_iter().filter(|stub| *stub != path).collect();
+    aside.iter().try_for_each(|stub| take_out(stub, None, hook, tool))?;
     let before = chained_path(&path);
     let Some(text) = fs::read_head(&path)? else {
         // Somebody took the stub away. git does not run what was there before under its other name.
-        return Ok(before.symlink_metadata().is_ok() && fs::rename_new(&before, &path)?);
+        return Ok(before.symlink_metadata().is_ok() && fs::rename_new(&before, &path)? || !aside.is_empty());
     };
-    let Some(mut tools) = tools_of(&String::from_utf8_lossy(&text)) else { return Ok(false) };
+    let Some(tools) = tools_of(&String::from_utf8_lossy(&text)) else { return Ok(!aside.is_empty()) };
     if !tools.iter().any(|t| t == tool) {
-        return Ok(false);
+        return Ok(!aside.is_empty());
     }
     refuse_links(repo, &path, hook, tool)?;
     refuse_edited(&path, hook, &tools, &text).map_err(|failure| Failure {
@@ -155,15 +168,85 @@ pub fn uninstall(repo: &Repo, hook: &'static str, tool: &'static str) -> Result<
         )],
         ..failure
     })?;
-    tools.retain(|t| t != tool);
-    if !tools.is_empty() {
-        write_stub(&path, hook, tools, Some(&text), false)?;
-    } else if before.symlink_metadata().is_ok() {
-        fs::rename_over(&before, &path)?;
-    } else {
-        fs::remove(&path)?;
+    take_out(&path, Some(&before), hook, tool).map(|()| true)
+}
+
+/// Takes a tool out of a stub, and removes the stub, or puts back what was there before, if that was its last tool.
+fn take_out(path: &Path, before: Option<&Path>, hook: &str, tool: &str) -> Result<()> {
+    let tools: Vec<String> = tools_at(path).into_iter().filter(|other| other != tool).collect();
+    match before.filter(|before| before.symlink_metadata().is_ok()) {
+        _ if !tools.is_empty() => write_stub(path, hook, tools, None, false).map(drop),
+        Some(before) => fs::rename_over(before, path),
+        None => fs::remove(path),
     }
-    Ok(true)
+}
+
+/// The stubs of ours for a hook that run the tool: where git looks for it, and where lefthook and pre-commit put a hook
+/// that was there before, if nobody has edited it.
+pub fn stubs(repo: &Repo, hook: &str, tool: &str) -> Vec<PathBuf> {
+    let path = repo.hooks_dir.join(hook);
+    let is_whole = |stub: &Path| {
+        fs::read_head(stub).ok().flatten().is_some_and(|text| refuse_edited(stub, hook, &tools_at(stub), &text).is_ok())
+    };
+    let aside = [".old", ".legacy"].map(|end| with_ending(&path, end)).into_iter().filter(|stub| is_whole(stub));
+    std::iter::once(path.clone()).chain(aside).filter(|stub| tools_at(stub).iter().any(|t| t == tool)).collect()
+}
+
+/// The tools that the stub of ours at this path runs.
+fn tools_at(path: &Path) -> Vec<String> {
+    let text = fs::read_head(path).ok().flatten().unwrap_or_default();
+    tools_of(&String::from_utf8_lossy(&text)).unwrap_or_default()
+}
+
+/// The file through which git runs the tool, and the program that reads it if that is not our stub.
+pub fn runs(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<(Option<&'static str>, PathBuf)>> {
+    let path = repo.hooks_dir.join(hook);
+    if is_executable(&path) && tools_at(&path).iter().any(|t| t == tool) {
+        return Ok(Some((None, path)));
+    }
+    Ok(run_by(git, repo, hook, tool)?.map(|(manager, file)| (Some(manager), file)))
+}
+
+/// The tools whose hook a person has installed with `hook install`, and git does not run: something has taken the stub
+/// away, or the line that was to be added is not there.
+pub fn missing(git: &Git, repo: &Repo, hook: &str) -> Result<Vec<&'static str>> {
+    let noted = noted(git.env(), repo);
+    let tools = HOOKS.iter().filter(|(name, _)| *name == hook).flat_map(|(_, tools)| *tools);
+    let mut missing = Vec::new();
+    for tool in tools.filter(|tool| noted.contains(&format!("{hook} {tool}"))) {
+        if runs(git, repo, hook, tool)?.is_none() {
+            missing.push(*tool);
+        }
+    }
+    Ok(missing)
+}
+
+/// What to tell a person about a tool whose hook is [`missing`] `at` a place, such as `here`.
+pub fn missing_text(tool: &str, at: &str) -> String {
+    format!("git does not run the hook of {tool} {at}; `{tool} hook install` tells what is missing")
+}
+
+/// The lines of the list of hooks that a person has installed, if it is as we wrote it: agents can write there.
+fn noted(env: &Env, repo: &Repo) -> Vec<String> {
+    let file = repo.common_dir.join("shopfloor/hooks");
+    let text = fs::read_no_follow(&file).ok().flatten().filter(|text| own_files::is_listed(env, &file, text));
+    String::from_utf8_lossy(&text.unwrap_or_default()).lines().map(str::to_owned).collect()
+}
+
+/// Adds a hook to the list, or takes it out.
+fn note(env: &Env, repo: &Repo, hook: &str, tool: &str, is_wanted: bool) -> Result<()> {
+    let (file, line) = (repo.common_dir.join("shopfloor/hooks"), format!("{hook} {tool}"));
+    if noted(env, repo).contains(&line) == is_wanted {
+        return Ok(());
+    }
+    let _lock = lock(repo)?;
+    let mut lines = noted(env, repo);
+    lines.retain(|other| *other != line);
+    lines.extend(is_wanted.then_some(line));
+    match lines.is_empty() {
+        true => fs::remove(&file),
+        false => own_files::write(env, &file, format!("{}\n", lines.join("\n")).as_bytes()),
+    }
 }
 
 /// Refuses a hook of ours that is not what we would write now, or that runs another one which has changed since
@@ -200,15 +283,17 @@ pub fn refuse_foreign(hook: &str, path: &Path) -> Result<()> {
     Err(Failure::new(Exit::No, "edited", why).hint(format!("look at it and remove it: `rm {}`", shell_word(odd))))
 }
 
-/// Runs a post-checkout hook in a new worktree at `sha` as `git worktree add` does. Its output goes through `scratch` to
-/// `pass`, and processes that it leaves running are not waited for. None if there is no such hook.
+/// Runs the post-checkout hooks in a new worktree at `sha` as `git worktree add` does: those of the configuration, then
+/// the file. Their output goes through `scratch` to `pass`, and processes that they leave running are not waited for.
+/// None if there is no such hook.
 pub fn run_post_checkout(
     git: &Git,
-    (hook, worktree, sha): (&Path, &Path, &str),
+    (hook, configured, worktree, sha): (&Path, &[ConfiguredHook], &Path, &str),
     scratch: (File, File),
     pass: impl FnMut(&[u8]),
 ) -> Result<Option<Status>> {
-    if !hook.is_file() || !is_executable(hook) {
+    let file = is_executable(hook).then_some(hook);
+    if file.is_none() && configured.is_empty() {
         return Ok(None);
     }
     let env = git.env();
@@ -217,7 +302,19 @@ pub fn run_post_checkout(
     let own = PathBuf::from(String::from_utf8_lossy(&own.stdout).trim());
     let path = env.var("PATH").map(std::env::split_paths).into_iter().flatten();
     let path = std::env::join_paths(std::iter::once(own).chain(path)).unwrap_or_default();
-    let cmd = Cmd::new(hook, env).var("PATH", path).dir(worktree).without_vars(LOCAL_VARS);
+    // `git hook run` would do, but sets GIT_DIR in a linked worktree, which `git worktree add` does not.
+    let own = file.map(|hook| format!("{} \"$@\" || status=$?\n", shell_word(hook)));
+    let word = |text: &str| shell_word(Path::new(text));
+    let run = |hook: &ConfiguredHook| {
+        let command = &hook.command;
+        format!("sh -c {} {} \"$@\" || status=$?\n", word(&format!("{command} \"$@\"")), word(command))
+    };
+    let all: String = configured.iter().map(run).chain(own).collect();
+    let cmd = match file {
+        Some(hook) if configured.is_empty() => Cmd::new(hook, env),
+        _ => Cmd::new(Path::new("/bin/sh"), env).args(["-c", &format!("status=0\n{all}exit $status"), "hooks"]),
+    };
+    let cmd = cmd.var("PATH", path).dir(worktree).without_vars(LOCAL_VARS);
     cmd.args(["0".repeat(sha.len()).as_str(), sha, "1"]).show_through(scratch, pass).map(Some)
 }
 
@@ -226,9 +323,7 @@ fn lock(repo: &Repo) -> Result<Lock> {
 }
 
 fn chained_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".before-shopfloor");
-    name.into()
+    with_ending(path, ".before-shopfloor")
 }
 
 fn tools_of(text: &str) -> Option<Vec<String>> {
@@ -298,7 +393,7 @@ fn write_stub(path: &Path, hook: &str, tools: Vec<String>, old: Option<&[u8]>, d
     let order = HOOKS.iter().find(|(name, _)| *name == hook).map(|(_, tools)| *tools).unwrap_or_default();
     let ordered: Vec<&str> = order.iter().copied().filter(|known| tools.iter().any(|t| t == known)).collect();
     let stub = stub(hook, &ordered);
-    if old == Some(stub.as_bytes()) {
+    if old == Some(stub.as_bytes()) && is_executable(path) {
         return Ok(false);
     }
     if dry_run {
@@ -374,121 +469,3 @@ for tool in @TOOLS@; do
 done
 exit "$status"
 "#;
-
-/// Finds out whether a hook runs a tool without a stub of ours. Returns the file that contains the call, and the
-/// program that reads this file: a hooks manager, or git if it is the repository's own hook.
-pub fn run_by(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<(&'static str, PathBuf)>> {
-    // `below` is the top-level key of a YAML file under which the call must be.
-    let calls = |path: &Path, below: Option<&str>| -> Result<bool> {
-        let text = fs::read_head(path).unwrap_or_default().unwrap_or_default();
-        let words = format!("{tool} hook run {hook}");
-        let mut is_below = below.is_none();
-        Ok(String::from_utf8_lossy(&text).lines().any(|line| {
-            let is_comment = line.trim_start().starts_with('#');
-            if let Some(key) = below.filter(|_| !is_comment && !line.is_empty() && !line.starts_with([' ', '-', '\t']))
-            {
-                is_below = line.starts_with(&format!("{key}:"));
-            }
-            is_below && !is_comment && line.contains(&words)
-        }))
-    };
-    let own = repo.hooks_dir.join(hook);
-    let Some(stub) = fs::read_head(&own)?.filter(|_| is_executable(&own)) else { return Ok(None) };
-    let stub = String::from_utf8_lossy(&stub).into_owned();
-    let top = repo.worktree.as_ref().unwrap_or(&repo.main_checkout);
-    let first = |manager, names: &[&str], below| -> Result<Option<(&'static str, PathBuf)>> {
-        for path in names.iter().map(|name| top.join(name)) {
-            if calls(&path, below)? {
-                return Ok(Some((manager, path)));
-            }
-        }
-        Ok(None)
-    };
-    if let Some(configured) = git.hooks_path(repo)?
-        && configured.iter().any(|part| part == ".husky")
-    {
-        let entry = configured.iter().take_while(|part| *part != "_").collect::<PathBuf>().join(hook);
-        return first("husky", &[&entry.to_string_lossy()], None);
-    }
-    if stub.contains("LEFTHOOK") || stub.contains("call_lefthook") {
-        return first(
-            "lefthook",
-            &["lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".lefthook.yaml", "lefthook-local.yml"],
-            Some(hook),
-        );
-    }
-    if stub.contains("File generated by pre-commit") {
-        return first("pre-commit", &[".pre-commit-config.yaml"], Some("repos"));
-    }
-    Ok(if calls(&own, None)? { Some(("the hook itself", own)) } else { None })
-}
-
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
-}
-
-fn call(hook: &str, tool: &str) -> String {
-    format!("{} \"$@\"", guarded(hook, tool))
-}
-
-/// A call that does nothing where the tool is not installed, as on the machines of others who share the configuration.
-fn guarded(hook: &str, tool: &str) -> String {
-    format!("! command -v {tool} >/dev/null || {tool} hook run {hook}")
-}
-
-/// The entry to add for the program that owns the hooks, if there is such a program.
-fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<Installed>> {
-    let entry = |manager, file: String, below, entry| Some(Installed::Entry { manager, file, below, entry });
-    if let Some(configured) = git.hooks_path(repo)?
-        && configured.iter().any(|c| c == ".husky")
-    {
-        let husky = configured.iter().take_while(|c| *c != "_").collect::<PathBuf>();
-        return Ok(entry("husky", husky.join(hook).display().to_string(), None, call(hook, tool)));
-    }
-    for name in fs::list(&repo.hooks_dir)? {
-        let path = repo.hooks_dir.join(&name);
-        if name.to_string_lossy().ends_with(".sample") || !path.is_file() {
-            continue;
-        }
-        let text = String::from_utf8_lossy(&fs::read_head(&path)?.unwrap_or_default()).into_owned();
-        let has_call = |name: &str| {
-            let file = repo.worktree.as_ref().unwrap_or(&repo.main_checkout).join(name);
-            let text = fs::read_head(&file).unwrap_or_default().unwrap_or_default();
-            String::from_utf8_lossy(&text).contains(&format!("{tool} hook run {hook}"))
-        };
-        if text.contains("LEFTHOOK") || text.contains("call_lefthook") {
-            if has_call("lefthook.yml") {
-                return Ok(Some(Installed::Unwired { manager: "lefthook", command: "lefthook install".into() }));
-            }
-            let stdin = if hook == "pre-push" { "use_stdin: true, " } else { "" };
-            // lefthook runs `commands` by their names, and `jobs` in their order.
-            let line = format!("- {{name: {tool}, {stdin}run: \"{} {{0}}\"}}", guarded(hook, tool));
-            return Ok(entry("lefthook", "lefthook.yml".into(), Some(format!("{hook}: jobs:")), line));
-        }
-        if text.contains("File generated by pre-commit") {
-            if has_call(".pre-commit-config.yaml") {
-                let command = format!("pre-commit install --allow-missing-config --hook-type {hook}");
-                return Ok(Some(Installed::Unwired { manager: "pre-commit", command }));
-            }
-            let refs = r#""$PRE_COMMIT_FROM_REF" "$PRE_COMMIT_TO_REF" "$PRE_COMMIT_CHECKOUT_TYPE""#;
-            let run = match hook {
-                "post-checkout" => format!("sh -c ''{} {refs}''", guarded(hook, tool)),
-                // pre-commit reads stdin itself, and passes it on in variables; on the first push of a repository
-                // without the commit.
-                "pre-push" => {
-                    let (branch, commit) =
-                        ("$PRE_COMMIT_LOCAL_BRANCH", "${PRE_COMMIT_TO_REF:-$PRE_COMMIT_LOCAL_BRANCH}");
-                    let unless = format!("! command -v {tool} >/dev/null ||");
-                    format!("sh -c ''{unless} echo \"{branch} {commit} - -\" | {tool} hook run {hook}''")
-                }
-                _ => format!("sh -c ''{}''", guarded(hook, tool)),
-            };
-            let line = format!(
-                "- {{repo: local, hooks: [{{id: {tool}, name: {tool}, language: system, always_run: true, verbose: true, pass_filenames: false, stages: [{hook}], entry: '{run}'}}]}}"
-            );
-            return Ok(entry("pre-commit", ".pre-commit-config.yaml".into(), Some("repos:".into()), line));
-        }
-    }
-    Ok(None)
-}

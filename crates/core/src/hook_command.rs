@@ -12,6 +12,7 @@ use crate::farewell;
 use crate::fs;
 use crate::git::{Git, Repo};
 use crate::hook::{self, Installed};
+use crate::hook_manager::{self, Managed};
 use crate::text::printable;
 use crate::ui::Ui;
 
@@ -180,10 +181,10 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result
             if let Some(chained) = &status.chained {
                 ui.note(format!("the hook that was there still runs first: {}", chained.display()));
             }
-            let configured = git.hooks_path(&repo)?;
-            if configured.as_ref().is_some_and(|path| path.is_relative()) {
+            let is_relative = git.hooks_path(&repo)?.is_some_and(|path| path.is_relative());
+            if is_relative && repo.has_own_hooks() && !repo.hooks_dir.starts_with(&repo.common_dir) {
                 ui.note("core.hooksPath is relative: each worktree runs the hook of its own checkout, so commit it");
-            } else if repo.hooks_dir.strip_prefix(&repo.common_dir).is_err() {
+            } else if !repo.has_own_hooks() {
                 ui.note(format!(
                     "core.hooksPath is set: every repository that uses {} runs this hook",
                     repo.hooks_dir.display()
@@ -198,13 +199,13 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result
                 ui.detail(format!("{hook} is installed already, in {file} (by {manager})"));
             }
         }
-        Installed::Unwired { manager, command } => {
+        Installed::Managed(Managed::Unwired { manager, command }) => {
             if ui.is_json() {
                 ui.json(&json!({ "hook": hook, "installed": false, "manager": manager }));
             }
             ui.note(format!("{manager} has the call, but git does not run its {hook} yet; run `{command}`"));
         }
-        Installed::Entry { manager, file, below, entry } => {
+        Installed::Managed(Managed::Entry { manager, file, below, entry }) => {
             if ui.is_json() {
                 ui.json(&json!({
                     "hook": hook, "installed": false, "manager": manager, "file": file, "below": below, "entry": entry
@@ -213,7 +214,7 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result
                 ui.line(entry);
             }
             let below = below.as_ref().map(|below| format!(", below `{below}`")).unwrap_or_default();
-            ui.note(format!("{manager} owns the hooks, so nothing was written; add the line above to {file}{below}"));
+            ui.note(format!("{manager} owns the hooks, so nothing was written; add what is above to {file}{below}"));
         }
     }
     Ok(())
@@ -225,12 +226,11 @@ fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Resu
     let mut git = Git::find(env)?;
     let repo = git.discover()?;
     let status = hook::status(&repo, hook)?;
-    let is_left = status.chained.is_some() && !status.path.exists();
-    let there = status.tools.iter().any(|t| t == tool) || is_left;
-    if there && !dry_run {
-        hook::uninstall(&repo, hook, tool)?;
-    }
-    let caller = if there { None } else { hook::run_by(&git, &repo, hook, tool)? };
+    let there = match dry_run {
+        true => !hook::stubs(&repo, hook, tool).is_empty() || (status.chained.is_some() && !status.path.exists()),
+        false => hook::uninstall(env, &repo, hook, tool)?,
+    };
+    let caller = if there { None } else { hook_manager::run_by(&git, &repo, hook, tool)? };
     if let Some((manager, file)) = &caller {
         let file = file.display().to_string();
         ui.warn(format!(
@@ -255,15 +255,14 @@ fn status(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<
     let mut git = Git::find(env)?;
     let repo = git.discover()?;
     let status = hook::status(&repo, hook)?;
-    let is_ours = status.tools.iter().any(|t| t == tool);
-    let by = if is_ours { None } else { hook::run_by(&git, &repo, hook, tool)? };
-    let installed = is_ours || by.is_some();
+    let by = hook::runs(&git, &repo, hook, tool)?;
+    let installed = by.is_some();
     if ui.is_json() {
         ui.json(&json!({
             "hook": hook, "path": status.path.to_string_lossy(), "installed": installed, "tools": status.tools, "chained": shown(&status.chained),
-            "manager": by.as_ref().map(|(manager, _)| manager)
+            "manager": by.as_ref().and_then(|(manager, _)| *manager)
         }));
-    } else if let Some((manager, file)) = by {
+    } else if let Some((Some(manager), file)) = by {
         ui.line(format!("installed {} (by {manager})", printable(&file.display().to_string())));
     } else {
         let word = if installed { "installed" } else { "not installed" };

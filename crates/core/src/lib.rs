@@ -2,7 +2,8 @@
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
 //! Rooms import downwards only: `text path hash env error time agents` ← `proc fs lock own_files roots inherited` ←
-//! `git config approval hook farewell folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy` holds them to it.
+//! `git config approval hook_manager hook farewell folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy`
+//! holds them to it.
 
 pub mod text;
 
@@ -26,6 +27,7 @@ pub mod farewell;
 pub mod folder_trust;
 pub mod git;
 pub mod hook;
+pub mod hook_manager;
 
 pub mod args;
 pub mod doctor;

@@ -40,7 +40,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Teardown(args) => commands::teardown::run(ui, env, &args),
         Command::Status(args) => commands::status::run(ui, env, &args),
         Command::Doctor(args) => commands::doctor::run(ui, env, args),
-        Command::New(args) => commands::new::run(ui, env, &cli.common, &args),
+        Command::New(args) => commands::new::run(env, &cli.common, &args),
         Command::Go(args) => commands::go::run(ui, env, &args),
         Command::Done(args) => commands::done::run(env, &cli.common, &args),
         Command::Skills(args) => commands::skills::run(ui, env, &args),

@@ -132,21 +132,20 @@ impl SourceClone {
         let sha = self.ask(path, &["rev-parse", "HEAD"])?;
         let cmd = self.reading_source(self.git_for(path)?.fetching(path), &[&sha])?;
         answer("reset", &cmd.args(["reset", "--quiet", "--hard"]).capture()?)?;
-        // A person's own hooks directory counts, and none that the clone names.
-        let asked = ["config", "--type=path", "--get", "core.hooksPath"];
-        let named = self.git.cmd(&self.root).args(asked).capture()?.text();
-        let own = self.root.join(".git/hooks/post-checkout");
-        let hook = if named.is_empty() { own } else { path.join(&named).join("post-checkout") };
-        if named.is_empty()
+        let shared = self.shared_hooks()?;
+        let own = self.root.join(".git/hooks");
+        let hook = shared.as_ref().map_or(own, |shared| path.join(shared)).join("post-checkout");
+        if shared.is_none()
             && let Err(failure) = hook::refuse_foreign("post-checkout", &hook)
         {
             return Ok(Some(format!("left out the hook: {failure}; {}", failure.hints.join("; "))));
         }
-        if !hook.is_file() {
+        let configured = self.git.configured_hooks(&self.root, "post-checkout")?;
+        if !hook.is_file() && configured.is_empty() {
             return Ok(None);
         }
         let scratch = fs::scratch(&self.root.join("locks"))?;
-        let ended = hook::run_post_checkout(&self.plain, (&hook, path, &sha), scratch, |_| {})?;
+        let ended = hook::run_post_checkout(&self.plain, (&hook, &configured, path, &sha), scratch, |_| {})?;
         let failed = ended.filter(|status| !status.success());
         Ok(failed.map(|status| format!("a hook failed with {status} while {} was created", path.display())))
     }

@@ -1,12 +1,21 @@
 //! The source's objects, as a measure of the clone's. An agent can put objects into the clone that are not what their
 //! names say: git reads files and directories as they are, and hashes only what a fetch brings.
 
+use std::path::PathBuf;
+
 use shopfloor_core::error::Result;
 use shopfloor_core::proc::Cmd;
 
 use crate::clone::SourceClone;
 
 impl SourceClone {
+    /// A person's own directory for the hooks of all repositories. What the clone names does not count.
+    pub fn shared_hooks(&self) -> Result<Option<PathBuf>> {
+        let asked = self.git.cmd(&self.root).args(["config", "--type=path", "--get", "core.hooksPath"]).capture()?;
+        let named = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
+        Ok(Some(named).filter(|named| !named.is_empty()).map(PathBuf::from))
+    }
+
     /// The command, for writing the files of these commits, with the source's objects if it has all of them.
     pub fn reading_source(&self, cmd: Cmd, shas: &[&str]) -> Result<Cmd> {
         for sha in shas {

@@ -1,8 +1,9 @@
 //! git in the directory that all worktrees share. Agents can write most of it.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::guard::{NO_HOOKS, Pinned, reads_own_settings};
+use super::guard::{Pinned, no_hooks, reads_own_settings};
 use super::plain::{require_plain_common, require_sound, tampered};
 use super::stand_in::Owner;
 use super::{Git, Repo, common_dir_of, private_dir, recorded_dir};
@@ -20,7 +21,7 @@ impl Git {
             false => None,
         };
         let common = stand_in.unwrap_or_else(|| common_dir.to_path_buf());
-        let settings = NO_HOOKS.iter().skip(1).step_by(2).map(Into::into).collect();
+        let settings = no_hooks().map(Into::into).collect();
         let pinned = Pinned { settings, ..Pinned::new(common_dir, common_dir.to_path_buf(), Some(common)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
@@ -38,7 +39,7 @@ impl Git {
         };
         let mut settings = self.own_settings(&repo.git_dir)?;
         settings.extend(self.identity(&repo.common_dir.join("config"))?);
-        settings.push("core.hooksPath=/dev/null".into());
+        settings.extend(no_hooks().map(OsString::from));
         let worktree = repo.require_worktree()?;
         let pinned = Pinned { settings, ..Pinned::new(worktree, repo.git_dir.clone(), Some(common)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })

@@ -23,8 +23,16 @@ pub(super) const NO_PROGRAMS: [&str; 8] =
 /// No fetch of objects that are missing: who can write the repository's files chooses from where, with which program.
 pub(super) const NO_FETCH: [&str; 2] = ["-c", "protocol.allow=never"];
 
-/// The same for commands in worktrees, where no hook is meant and no submodule is touched along.
-pub(super) const NO_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];
+/// The same for commands in worktrees, where no hook is meant and no submodule is touched along. git 2.55 has hooks in
+/// the configuration, too, which an event turns off.
+pub(super) fn no_hooks() -> impl Iterator<Item = String> {
+    let settings = ["core.hooksPath=/dev/null", "submodule.recurse=false"].map(str::to_owned);
+    settings.into_iter().chain(EVENTS.split(' ').map(|event| format!("hook.{event}.enabled=false")))
+}
+
+/// The events at which such commands would run hooks: reset, checkout, rebase, update-ref, fetch.
+const EVENTS: &str = "reference-transaction post-index-change post-checkout prepare-commit-msg post-commit post-rewrite \
+                      pre-rebase";
 
 /// Where git is told to look, instead of in the worktree itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -46,7 +46,7 @@ impl Git {
         }
         // The git directory of a submodule names its work tree. Other separate git directories do not, so
         // `remember_main_checkout` records it.
-        let configured = self.config(common_dir, "core.worktree")?;
+        let configured = self.config(common_dir, "core.worktree", None)?;
         let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok());
         Ok(checkout.filter(|c| c.join(".git").exists()).unwrap_or_else(|| common_dir.to_path_buf()))
     }

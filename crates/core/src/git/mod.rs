@@ -5,6 +5,7 @@ mod common;
 mod exclude;
 mod guard;
 mod home;
+mod hooks;
 mod own_index;
 mod plain;
 mod proven;
@@ -22,8 +23,9 @@ use crate::fs;
 use crate::proc::{self, Cmd, Output};
 
 pub use self::common::{refuse_other_repository, require_plain_ref};
-use self::guard::{NO_FETCH, NO_HOOKS, NO_PROGRAMS, Pinned};
+use self::guard::{NO_FETCH, NO_PROGRAMS, Pinned, no_hooks};
 pub use self::guard::{leads_back, recorded_dir, recorded_path};
+pub use self::hooks::ConfiguredHook;
 pub use self::own_index::OwnIndex;
 pub use self::plain::{clean, refuse_linked_state, require_sound};
 pub use self::proven::WorktreeDir;
@@ -121,7 +123,7 @@ impl Git {
 
     /// Like `cmd_alone`, for what fetches, or writes the files of a commit, which a partial clone fetches.
     pub fn fetching(&self, dir: &Path) -> Cmd {
-        self.own(dir).args(NO_HOOKS)
+        self.own(dir).args(no_hooks().flat_map(|setting| ["-c".to_owned(), setting]))
     }
 
     fn own(&self, dir: &Path) -> Cmd {
@@ -137,7 +139,7 @@ impl Git {
 
     /// Like `cmd`, but runs no hooks and does not touch submodules.
     pub fn cmd_alone(&self, dir: &Path) -> Cmd {
-        self.cmd(dir).args(NO_HOOKS)
+        self.cmd(dir).args(no_hooks().flat_map(|setting| ["-c".to_owned(), setting]))
     }
 
     fn inherited(&self, dir: &Path) -> Cmd {
@@ -212,10 +214,16 @@ impl Git {
     }
 
     fn locate(&self, cwd: &Path, cmd: Cmd) -> Result<Repo> {
-        let output = cmd
-            .args(["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--git-path", "hooks"])
-            .args(["--show-toplevel", "--symbolic-full-name", "HEAD"])
-            .capture()?;
+        let ask = |path| {
+            let asked = cmd.clone().args(["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"]);
+            asked.args(["--git-path", path, "--show-toplevel", "--symbolic-full-name", "HEAD"]).capture()
+        };
+        let mut output = ask("hooks")?;
+        // git stops at a `core.hooksPath` that leads nowhere: an empty one, or `.git/hooks` in a linked worktree.
+        let no_hooks = output.stdout.split_inclusive(|b| *b == b'\n').count() == 2;
+        if no_hooks {
+            output = ask("info")?;
+        }
         // In a bare repository git stops at --show-toplevel; on an unborn branch it prints HEAD and then stops.
         let lines: Vec<&[u8]> = output.stdout.strip_suffix(b"\n").unwrap_or(&[]).split(|b| *b == b'\n').collect();
         let path = |i: usize| lines.get(i).map(|l| PathBuf::from(OsString::from_vec(l.to_vec())));
@@ -242,6 +250,12 @@ impl Git {
         let main_checkout = self.main_checkout(&git_dir, &common_dir, worktree.as_deref())?;
         let home = Home { checkout: main_checkout.clone(), common_dir: common_dir.clone() };
         let mut repo = Repo { worktree, git_dir, common_dir, hooks_dir, main_checkout, branch, home };
+        if no_hooks {
+            let named = self.hooks_path(&repo)?.filter(|path| !path.as_os_str().is_empty());
+            let top = repo.worktree.as_ref().unwrap_or(&repo.git_dir);
+            // git puts the name of the hook behind an empty path, and a slash between them.
+            repo.hooks_dir = named.map_or(PathBuf::from("/"), |path| clean(&top.join(path)));
+        }
         if let Some(source) = self.source(&repo)? {
             let common_dir = source.join(".git");
             repo.home = match common_dir.is_dir() {
@@ -275,9 +289,10 @@ impl Git {
         }
     }
 
-    /// One value of a repository's configuration.
-    fn config(&self, git_dir: &Path, name: &str) -> Result<Option<OsString>> {
-        let output = self.cmd(git_dir).args(["config", "-z", "--get", name]).var("GIT_DIR", git_dir).capture()?;
+    /// One value of a repository's configuration. `kind` is an option by which git reads it, such as `--type=path`.
+    fn config(&self, git_dir: &Path, name: &str, kind: Option<&str>) -> Result<Option<OsString>> {
+        let cmd = self.cmd(git_dir).args(["config", "-z"]).args(kind).args(["--get", name]);
+        let output = cmd.var("GIT_DIR", git_dir).capture()?;
         let value = output.stdout.strip_suffix(b"\0").map(|v| OsString::from_vec(v.to_vec()));
         Ok(value.filter(|_| output.status.success()))
     }
@@ -289,11 +304,6 @@ impl Git {
         // HEAD may be at a ref that is no branch, as jj's `refs/jj/root`.
         let name = String::from_utf8_lossy(&output.stdout);
         Ok(name.trim_end().strip_prefix("refs/heads/").map(str::to_owned))
-    }
-
-    /// The value of `core.hooksPath`, if it is set.
-    pub fn hooks_path(&self, repo: &Repo) -> Result<Option<PathBuf>> {
-        Ok(self.config(&repo.git_dir, "core.hooksPath")?.filter(|v| !v.is_empty()).map(PathBuf::from))
     }
 
     /// The paths among these (relative to `worktree`) that git ignores and does not track. Starts one process. No path

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
-use shopfloor_core::hook::{self, Installed};
+use shopfloor_core::hook;
 use shopfloor_core::ui::Ui;
 
 use super::install;
@@ -65,15 +65,9 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         LedgerRepair::Untrack => files::untrack_current(&ledger),
         LedgerRepair::Restore(paths) => restore(ui, env, &ledger, paths),
         LedgerRepair::WriteDraft(left) => write_draft(ui, env, &ledger, left),
-        LedgerRepair::InstallHook(name) => match hook::install(&ledger.git, &ledger.repo, name, TOOL, false)? {
-            Installed::Stub { .. } | Installed::Already { .. } => Ok(()),
-            Installed::Unwired { manager, command } => {
-                Err(Failure::failed(format!("git does not run the {name} of {manager} yet"))
-                    .hint(format!("run `{command}`")))
-            }
-            Installed::Entry { manager, .. } => Err(Failure::failed(format!("{manager} owns the hook {name}"))
-                .hint("add the line that `ledger-synth hook install` prints")),
-        },
+        LedgerRepair::InstallHook(name) => {
+            hook::install(&ledger.git, &ledger.repo, name, TOOL, false)?.require(name, TOOL)
+        }
     })
 }
 
@@ -150,11 +144,7 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
 fn look_at_hooks(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let mut findings = Vec::new();
     for name in hook::of(TOOL) {
-        let status = hook::status(&ledger.repo, name)?;
-        let runs = match status.tools.iter().any(|tool| tool == TOOL) {
-            true => Some(status.path),
-            false => hook::run_by(&ledger.git, &ledger.repo, name, TOOL)?.map(|(_, file)| file),
-        };
+        let runs = hook::runs(&ledger.git, &ledger.repo, name, TOOL)?.map(|(_, file)| file);
         findings.push(match runs {
             Some(file) => Finding::good(name, file.display().to_string()),
             None => Finding::bad(

@@ -7,6 +7,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
 use crate::manifest::Workspace;
+use crate::tool::TOOL;
 
 /// Show what is wrong with the overlay and its records, and how to repair it: exit 0 if nothing is, 1 if something is
 #[derive(clap::Args, Debug)]
@@ -16,18 +17,27 @@ pub struct Args {
     doctor: DoctorArgs,
 }
 
-/// The repair: a sync forgets the workspaces that are gone and finishes what a killed run began.
-struct SyncAll;
+/// What this tool can repair.
+enum Repair {
+    /// A sync forgets the workspaces that are gone and finishes what a killed run began.
+    SyncAll,
+    InstallHook,
+}
 
 pub fn run(ui: &Ui, overlay: Result<Overlay>, args: &Args) -> Result<Exit> {
     let overlay = match overlay {
         Err(failure) if failure.kind == "malformed" => {
             // What is damaged must be reported here, and not end the report.
-            return doctor::run(ui, &[failed("state", &failure)], args.doctor, |SyncAll| Ok(()));
+            return doctor::run(ui, &[failed("state", &failure)], args.doctor, |_| Ok(()));
         }
         overlay => overlay?,
     };
-    doctor::run(ui, &check(&overlay)?, args.doctor, |SyncAll| {
+    let mut findings = check(&overlay)?;
+    findings.push(doctor::check_hook(&overlay.git, &overlay.repo, TOOL, Repair::InstallHook));
+    doctor::run(ui, &findings, args.doctor, |repair| {
+        if let Repair::InstallHook = repair {
+            return doctor::install_hook(&overlay.git, &overlay.repo, TOOL);
+        }
         let mut disk = Disk::open(&overlay, Some(overlay.lock()?))?;
         let mut workspaces = overlay.workspaces(&[])?;
         let outcome = disk.sync_workspaces(&mut workspaces)?;
@@ -38,7 +48,7 @@ pub fn run(ui: &Ui, overlay: Result<Overlay>, args: &Args) -> Result<Exit> {
     })
 }
 
-fn check(overlay: &Overlay) -> Result<Vec<Finding<SyncAll>>> {
+fn check(overlay: &Overlay) -> Result<Vec<Finding<Repair>>> {
     let dir = overlay.dir.display();
     if overlay.is_unmade() {
         return Ok(vec![Finding::good("overlay", format!("there is none yet; it would be {dir}"))]);
@@ -57,25 +67,25 @@ fn check(overlay: &Overlay) -> Result<Vec<Finding<SyncAll>>> {
             "writes",
             format!("a run was killed before it had written {count} texts"),
             "finish it with a sync",
-            Some(SyncAll),
+            Some(Repair::SyncAll),
         ),
     });
     Ok(findings)
 }
 
 /// What a failed check found. No sync repairs that.
-fn failed(check: &'static str, failure: &Failure) -> Finding<SyncAll> {
+fn failed(check: &'static str, failure: &Failure) -> Finding<Repair> {
     Finding::bad(check, failure.to_string(), failure.hints.join("; "), None)
 }
 
-fn check_workspaces(workspaces: &[Workspace]) -> Result<Vec<Finding<SyncAll>>> {
+fn check_workspaces(workspaces: &[Workspace]) -> Result<Vec<Finding<Repair>>> {
     let mut findings = Vec::new();
     for workspace in workspaces {
         let root = workspace.root.display();
         findings.push(match (workspace.is_gone(), workspace.is_present()?) {
             // A worktree that git removed is nothing to worry about.
             (true, _) => Finding {
-                repair: Some(SyncAll),
+                repair: Some(Repair::SyncAll),
                 ..Finding::good("workspace", format!("{root} was removed; the next sync forgets it"))
             },
             (false, false) => Finding::bad(

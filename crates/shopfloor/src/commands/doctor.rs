@@ -22,6 +22,9 @@ pub struct Args {
     pub doctor: DoctorArgs,
 }
 
+/// The check of a tool's git hooks.
+const HOOKS: &str = "hooks";
+
 /// What one tool found, with `--json`.
 #[derive(Serialize)]
 struct ToolFinding<'a> {
@@ -56,7 +59,7 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
                 let is_same = version == format!("{tool} {}", env!("CARGO_PKG_VERSION"));
                 let fix = (!is_same).then(|| "install all tools together".to_owned());
                 let is_same = show(ui, tool, "version", is_same, version, fix);
-                show_all(ui, tool, &answer) & show_hooks(ui, &env, tool, &record)? & is_same
+                show_all(ui, tool, &answer) & show_hooks(ui, tool, &answer, &record) & is_same
             }
             (Err(failure), _) | (_, Err(failure)) => show(ui, tool, "installed", false, failure.to_string(), None),
         };
@@ -81,7 +84,8 @@ fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
         show(ui, tool, "state", true, "not set up in this repository".to_owned(), None);
     }
     let mut is_well = true;
-    for record in answer.records.iter().filter(|record| !(is_declined && is_set_up(record))) {
+    let is_shown = |record: &&Value| !(is_declined && is_set_up(record)) && record["check"] != HOOKS;
+    for record in answer.records.iter().filter(is_shown) {
         if let Some(check) = record["check"].as_str() {
             let detail = text(record, "detail").unwrap_or_default();
             is_well &= show(ui, tool, check, record["ok"] == true, detail, text(record, "fix"));
@@ -94,22 +98,13 @@ fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
     is_well
 }
 
-/// Shows a tool's git hooks. They have to be there if `setup` installed them; ledger-synth's doctor looks at its own.
-fn show_hooks(ui: &Ui, env: &Env, tool: &str, record: &Record) -> Result<bool> {
-    if !["sweatfile-apply", "overlay-sync"].contains(&tool) {
-        return Ok(true);
-    }
-    let answer = ask(env, &[tool, "hook", "status"])?;
-    let is_installed = answer.status.success();
-    let is_wanted = record.has_hooks(tool);
-    let chained = answer.records.iter().find_map(|hook| hook["chained"].as_str().map(str::to_owned));
-    let detail = match (is_installed, chained) {
-        (true, Some(other)) => format!("installed; {other} runs too"),
-        (true, None) => "installed".to_owned(),
-        (false, _) => "not installed".to_owned(),
-    };
-    let fix = (is_wanted && !is_installed).then(|| format!("{tool} hook install"));
-    Ok(show(ui, tool, "hooks", fix.is_none(), detail, fix))
+/// Shows what a tool found of its git hooks. They have to be there if `setup` installed them, too.
+fn show_hooks(ui: &Ui, tool: &str, answer: &Answer, record: &Record) -> bool {
+    let Some(found) = answer.records.iter().find(|record| record["check"] == HOOKS) else { return true };
+    let detail = found["detail"].as_str().unwrap_or_default();
+    let fix = (record.has_hooks(tool) && detail == "not installed").then(|| format!("{tool} hook install"));
+    let fix = fix.or_else(|| found["fix"].as_str().map(str::to_owned));
+    show(ui, tool, HOOKS, fix.is_none(), detail.to_owned(), fix)
 }
 
 /// Prints a finding. Returns whether all is well.

@@ -5,14 +5,9 @@ use std::path::PathBuf;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::farewell;
-use shopfloor_core::ui::Ui;
 
 use crate::commands::pass_on;
 use crate::facts::answers::ask;
-use crate::facts::repository;
-use crate::record::Record;
-use crate::tool::record_file;
 
 /// Make a worktree for an agent, and print its path or run a command there
 ///
@@ -63,20 +58,7 @@ fn launcher(env: &Env) -> Result<Option<&'static str>> {
     })
 }
 
-/// Warns if git does not run a hook that `setup` put there, or asked for: the worktree would come up without its files.
-fn warn_of_missing_hooks(ui: &Ui, env: &Env) -> Result<()> {
-    let repository = repository::find(env)?;
-    let here = env.at(&repository.main)?;
-    for tool in Record::load(&record_file(&repository.repo.common_dir))?.hooks {
-        let is_of_worktrees = farewell::TOOLS.contains(&tool.as_str());
-        if is_of_worktrees && !ask(&here, &[&tool, "hook", "status"])?.status.success() {
-            ui.warn(format!("git does not run the hook of {tool} here; `{tool} hook install` tells what is missing"));
-        }
-    }
-    Ok(())
-}
-
-pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
+pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let mut words = vec!["subtree".to_owned()];
     let file = args.task_file.as_ref().map(|file| file.to_string_lossy().into_owned());
     for (flag, value) in
@@ -94,6 +76,5 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         words.push("--".to_owned());
         words.extend(args.cmd.iter().cloned());
     }
-    warn_of_missing_hooks(ui, env)?;
     pass_on(env, common, "worktree-spawn", words)
 }

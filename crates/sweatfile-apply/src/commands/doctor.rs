@@ -17,7 +17,7 @@ use crate::flags::LayerFlags;
 use crate::ports;
 use crate::record::{self, Record};
 use crate::snapshot;
-use crate::state;
+use crate::state::{self, TOOL};
 use crate::worktree::OpenWorktree;
 
 /// Show what is wrong with the records of this worktree, and how to repair it: exit 0 if nothing is, 1 if something is
@@ -34,17 +34,21 @@ enum Repair {
     ApplyAgain,
     /// Deletes exclude lines that no worktree uses any more.
     ReleaseExcludes(BTreeSet<String>),
+    InstallHook,
 }
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
-    doctor::run(ui, &check(env, &worktree), args.doctor, |repair| match repair {
+    let mut findings = check(env, &worktree);
+    findings.push(doctor::check_hook(&worktree.git, &worktree.repo, TOOL, Repair::InstallHook));
+    doctor::run(ui, &findings, args.doctor, |repair| match repair {
         Repair::ApplyAgain => {
             let options = ApplyOptions { no_setup: true, ..ApplyOptions::default() };
             let applied = apply::set_up(ui, env, &worktree, dirs, &options)?;
             applied.failure.or(applied.unapproved).map_or(Ok(()), Err)
         }
         Repair::ReleaseExcludes(patterns) => release(&worktree.repo, patterns),
+        Repair::InstallHook => doctor::install_hook(&worktree.git, &worktree.repo, TOOL),
     })
 }
 

@@ -8,7 +8,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::ListedWorktree;
 use toml_edit::DocumentMut;
 
-use crate::apply::copies;
+use crate::apply::{copies, source_hooks};
 use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::site::Site;
@@ -85,7 +85,7 @@ pub fn make(site: &Site<'_>, new: NewWorker) -> Result<Worker> {
             site.clone.add_worktree(&worktree, &branch, Some(&base))?;
         }
         if is_new || is_unfilled {
-            site.clone.fill_worktree(&worktree)?.into_iter().for_each(|warning| site.ui.warn(warning));
+            source_hooks::fill_worktree(site, &worktree)?;
         }
         copies::copy_all(site, &worktree)?;
         let leaves = agents::find(&agent).map(|program| program.leaves).unwrap_or_default();

@@ -18,5 +18,6 @@ pub mod removal;
 pub mod repair;
 pub mod session;
 pub mod shutdown;
+pub mod source_hooks;
 pub mod transition;
 pub mod trash;

@@ -10,7 +10,7 @@ use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 
-use crate::apply::{rebuild, repair, transition};
+use crate::apply::{rebuild, repair, source_hooks, transition};
 use crate::clone::{PUSH_URL, is_rebasing};
 use crate::commands;
 use crate::facts::version;
@@ -76,6 +76,7 @@ fn check_all<'a>(site: &'a Site<'_>) -> Findings<'a> {
     all.extend(or_failure("worktrees", check_worktrees(site, &state), "look at git"));
     all.extend(or_failure("branches", check_branches(site, &state, is_loaded), "look at git"));
     all.extend(or_failure("git", check_settings(site), "look at the clone"));
+    all.extend(or_failure("hooks", check_hooks(site), "look at the source and its clone"));
     all
 }
 
@@ -213,6 +214,30 @@ fn check_branches<'a>(site: &Site<'_>, state: &State, is_loaded: bool) -> Result
         orphans.map(|name| Finding::bad("branches", format!("{name} belongs to no worker"), fix, None)).collect();
     let total = || format!("{} branches", listed.lines().count());
     Ok(if findings.is_empty() { vec![Finding::good("branches", total())] } else { findings })
+}
+
+/// The hooks of the source, which its clone needs as well.
+fn check_hooks<'a>(site: &'a Site<'_>) -> Result<Findings<'a>> {
+    if !site.source().exists() {
+        return Ok(Findings::new());
+    }
+    let missing = source_hooks::of(site)?;
+    let lost = |tool: &&str| {
+        let fix = format!("run `{tool} hook install` there");
+        Finding::bad("hooks", format!("git does not run the hook of {tool} in {}", site.source().display()), fix, None)
+    };
+    let mut findings: Findings<'a> = missing.lost.iter().map(lost).collect();
+    let names = missing.names().join(", ");
+    if !names.is_empty() {
+        let detail = format!("the clone lacks what the source has: {names}");
+        let bring = move || {
+            let warnings = missing.bring(site.env)?;
+            warnings.iter().for_each(|warning| site.ui.warn(warning));
+            Ok(())
+        };
+        findings.push(Finding::bad("hooks", detail, "bring them into the clone", Some(Box::new(bring))));
+    }
+    Ok(if findings.is_empty() { vec![Finding::good("hooks", "the clone has those of the source")] } else { findings })
 }
 
 fn check_settings<'a>(site: &'a Site<'_>) -> Result<Findings<'a>> {

@@ -10,10 +10,10 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LFS, Repo, Setting, answer, written};
-use shopfloor_core::hook;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
+use crate::apply::source_hooks;
 use crate::clone::PUSH_URL;
 use crate::commands;
 use crate::failure::{Kind, fail};
@@ -64,7 +64,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
     fs::create_private_dir(&new.root)?;
     new.root = new.root.canonicalize().unwrap_or(new.root);
     make_clone(env, &git, &new)?;
-    install_hooks(ui, env, &git, &new.repo, &new.root)?;
+    let hooks = source_hooks::compare(env, &new.source, &new.root, None)?;
+    hooks.bring(env)?.iter().for_each(|warning| ui.warn(warning));
     record_root(env, &new)?;
     let root = new.root.as_path();
     if let Some(before) = &new.recorded {
@@ -227,30 +228,6 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
         true => Ok(()),
         false => refuse(format!("{} is another repository", root.display()), other),
     }
-}
-
-/// Installs the shopfloor hooks if the source has them, so that workers' worktrees are set up like the source's own.
-fn install_hooks(ui: &Ui, env: &Env, source_git: &Git, source: &Repo, root: &Path) -> Result<()> {
-    let mut wanted = Vec::new();
-    for (name, tools) in hook::HOOKS {
-        let status = hook::status(source, name)?;
-        for tool in *tools {
-            // What manages the hooks of the source does not manage those of its clone.
-            if status.tools.iter().any(|has| has == tool) || hook::run_by(source_git, source, name, tool)?.is_some() {
-                wanted.push((*name, *tool));
-            }
-        }
-    }
-    if !wanted.is_empty() {
-        let mut git = Git::find(&env.at(root)?)?;
-        let repo = git.discover()?;
-        for (name, tool) in wanted {
-            if let Err(failure) = hook::install(&git, &repo, name, tool, false) {
-                ui.warn(format!("the hook {name} of {tool} is not installed: {failure}"));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, private_dir};
+use shopfloor_core::git::{self, Git, Repo, private_dir};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
@@ -218,11 +218,17 @@ fn write_files(git: &Git, worktree: &Worktree) -> Result<()> {
 /// that did not land wait for a person.
 fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree, is_agents: bool) -> Result<()> {
     let hook = &start.hook;
-    let mut git = context.git.clone();
+    let spawner = context.place.require_here()?;
+    // Of what an agent may have configured for a worktree, no hook counts.
+    let git = spawner.git(context.git, context.place)?;
+    let hooks_dir = hook.parent().unwrap_or(hook).to_path_buf();
+    let lost = hook::missing(&git, &Repo { hooks_dir, ..context.place.repo() }, "post-checkout")?;
+    made.warnings.extend(lost.iter().map(|tool| hook::missing_text(tool, "here")));
+    let mut runner = context.git.clone();
     if is_agents && hook.is_file() && !has_landed(context, &start.sha)? {
         let mut env = context.env.clone();
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
-        git = Git::find(&env)?;
+        runner = Git::find(&env)?;
         let path = shell_word(&made.known.worktree.path);
         let why = "it begins at a commit of an agent's, so set-up commands wait for you";
         made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
@@ -234,7 +240,8 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let sha = made.known.agent.base_sha.clone().unwrap_or_default();
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.known.worktree.git_dir)))?;
     let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);
-    match hook::run_post_checkout(&git, (hook, &made.known.worktree.path, &sha), scratch, pass) {
+    let configured = git.configured_hooks(&spawner.path, "post-checkout")?;
+    match hook::run_post_checkout(&runner, (hook, &configured, &made.known.worktree.path, &sha), scratch, pass) {
         Ok(None) => {}
         Ok(Some(status)) if status.success() => {}
         Ok(Some(status)) => {

@@ -6,6 +6,7 @@ mod completion;
 mod docs;
 mod forged;
 mod guard;
+mod hooks;
 mod leaving;
 mod recipes;
 mod shipped;

@@ -1,0 +1,51 @@
+//! What git says about hooks: where they are, and which ones its configuration has.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use super::{Git, Repo, nul_fields};
+use crate::error::Result;
+
+/// A hook in git's configuration, which git runs by `sh` from version 2.54 on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredHook {
+    /// Its `hook.NAME.command`.
+    pub command: String,
+    /// The file that has the command.
+    pub file: PathBuf,
+}
+
+impl Git {
+    /// The value of `core.hooksPath`, if it is set; a tilde is expanded, and a relative path stays relative.
+    pub fn hooks_path(&self, repo: &Repo) -> Result<Option<PathBuf>> {
+        Ok(self.config(&repo.git_dir, "core.hooksPath", Some("--type=path"))?.map(PathBuf::from))
+    }
+
+    /// The hooks of an event that git's configuration has, in the order in which git runs them. An older git knows no
+    /// such hooks, and no `git hook list`.
+    pub fn configured_hooks(&self, dir: &Path, event: &str) -> Result<Vec<ConfiguredHook>> {
+        let listed = self.cmd(dir).args(["hook", "list", "-z", event]).capture()?;
+        let names = nul_fields(&listed.stdout).filter(|_| listed.status.success()).map(String::from_utf8_lossy);
+        let mut hooks = Vec::new();
+        // What is disabled has a word and a tab before its name.
+        for name in names.filter(|name| !name.contains('\t') && name != "hook from hookdir") {
+            let key = format!("hook.{name}.command");
+            let asked = self.cmd(dir).args(["config", "-z", "--show-origin", "--get", &key]).capture()?;
+            if let [origin, command] = nul_fields(&asked.stdout).collect::<Vec<_>>()[..] {
+                let origin = origin.strip_prefix(b"file:").unwrap_or(origin).to_vec();
+                let file = dir.join(PathBuf::from(OsString::from_vec(origin)));
+                hooks.push(ConfiguredHook { command: String::from_utf8_lossy(command).into_owned(), file });
+            }
+        }
+        Ok(hooks)
+    }
+}
+
+impl Repo {
+    /// Whether the directory that git runs hooks from is this repository's own, and not one that others may share.
+    pub fn has_own_hooks(&self) -> bool {
+        let own = [Some(&self.common_dir), Some(&self.main_checkout), self.worktree.as_ref()];
+        own.into_iter().flatten().any(|dir| self.hooks_dir.starts_with(dir))
+    }
+}

@@ -1,0 +1,91 @@
+//! The hooks and the merge driver of the source in its clone, so that workers' worktrees are set up and merged like the
+//! source's own. The source may get them after the clone was made.
+
+use std::path::Path;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::git::{Git, Repo, failed};
+use shopfloor_core::hook;
+
+use crate::site::Site;
+
+/// What the source has and its clone lacks.
+#[derive(Debug)]
+pub struct MissingHooks {
+    git: Git,
+    clone: Repo,
+    /// Each with the tool that it runs.
+    hooks: Vec<(&'static str, &'static str)>,
+    settings: Vec<(&'static str, String)>,
+    /// The tools whose hook in the source something has taken away.
+    pub lost: Vec<&'static str>,
+}
+
+/// Compares the clone at `root` with its source. Hooks go into the clone's own directory, unless the person has another
+/// one for all repositories, `shared`.
+pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> Result<MissingHooks> {
+    let (mut git, mut source_git) = (Git::find(&env.at(root)?)?, Git::find(&env.at(source)?)?);
+    let (clone, source) = (git.discover()?, source_git.discover()?);
+    let clone = Repo { hooks_dir: clone.common_dir.join("hooks"), ..clone };
+    let mut missing = MissingHooks { git, clone, hooks: Vec::new(), settings: Vec::new(), lost: Vec::new() };
+    for (name, tools) in hook::HOOKS.iter().filter(|_| shared.is_none()) {
+        for tool in tools.iter().filter(|tool| hook::stubs(&missing.clone, name, tool).is_empty()) {
+            // What manages the hooks of the source does not manage those of its clone.
+            if hook::runs(&source_git, &source, name, tool)?.is_some() {
+                missing.hooks.push((name, tool));
+            }
+        }
+    }
+    missing.lost = hook::missing(&source_git, &source, "post-checkout")?;
+    for key in ["merge.ledger-synth.name", "merge.ledger-synth.driver"] {
+        let ask = |git: &Git, dir: &Path| git.cmd(dir).args(["config", "--get", key]).capture();
+        let theirs = ask(&source_git, &source.common_dir)?;
+        if theirs.status.success() && ask(&missing.git, root)?.stdout != theirs.stdout {
+            missing.settings.push((key, String::from_utf8_lossy(&theirs.stdout).trim_end().to_owned()));
+        }
+    }
+    Ok(missing)
+}
+
+impl MissingHooks {
+    /// What is missing, in words.
+    pub fn names(&self) -> Vec<String> {
+        let hooks = self.hooks.iter().map(|(name, tool)| format!("{name} of {tool}"));
+        hooks.chain(self.settings.iter().map(|(key, _)| (*key).to_owned())).collect()
+    }
+
+    /// Brings what is missing. Returns what a person should know. A hook that somebody else wrote there stays.
+    pub fn bring(&self, env: &Env) -> Result<Vec<String>> {
+        let mut warnings = Vec::new();
+        for (name, tool) in &self.hooks {
+            let path = self.clone.hooks_dir.join(name);
+            let brought = hook::refuse_foreign(name, &path)
+                .and_then(|()| hook::install_stub(env, &self.clone, (name, tool), false));
+            warnings.extend(brought.err().map(|e| format!("the hook {name} of {tool} is not installed: {e}")));
+        }
+        for (key, value) in &self.settings {
+            let set = self.git.cmd(&self.clone.common_dir).args(["config", "--replace-all", key, value]).capture()?;
+            if !set.status.success() {
+                return Err(failed("config", &set));
+            }
+        }
+        Ok(warnings)
+    }
+}
+
+/// Compares the clone of a root with its source.
+pub fn of(site: &Site<'_>) -> Result<MissingHooks> {
+    compare(site.env, &site.source(), &site.root.path, site.clone.shared_hooks()?.as_deref())
+}
+
+/// Writes the files of a new worktree, and runs the source's hooks there.
+pub fn fill_worktree(site: &Site<'_>, worktree: &Path) -> Result<()> {
+    let missing = of(site)?;
+    let mut warnings = missing.bring(site.env)?;
+    let at = format!("in {}", site.source().display());
+    warnings.extend(missing.lost.iter().map(|tool| hook::missing_text(tool, &at)));
+    warnings.extend(site.clone.fill_worktree(worktree)?);
+    warnings.iter().for_each(|warning| site.ui.warn(warning));
+    Ok(())
+}
