@@ -1,6 +1,7 @@
 //! `cargo xtask`: every chore of the project.
 
 mod agents;
+mod architecture;
 mod bench;
 mod ci;
 mod demo;

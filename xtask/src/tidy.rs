@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use walkdir::WalkDir;
 
+use crate::architecture;
 use crate::habits;
 use crate::rooms;
 use crate::run::project;
@@ -24,6 +25,7 @@ pub fn run() -> Result<()> {
     }
     problems.extend(rooms::Crate::all(&texts).iter().flat_map(rooms::Crate::problems));
     problems.extend(documents()?);
+    problems.extend(architecture::problems()?);
     problems.extend(habits::problems()?);
     if problems.is_empty() {
         return Ok(());
@@ -80,10 +82,6 @@ fn file(name: &Path, text: &str) -> Vec<String> {
 /// The problems of the documents.
 fn documents() -> Result<Vec<String>> {
     let mut problems = Vec::new();
-    let architecture = fs::read_to_string(project().join("ARCHITECTURE.md"))?;
-    if architecture.lines().count() > 150 {
-        problems.push("ARCHITECTURE.md: more than 150 lines".into());
-    }
     let documents =
         WalkDir::new(project().join("docs")).into_iter().filter_map(Result::ok).map(walkdir::DirEntry::into_path);
     let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| project().join(name));

@@ -4,7 +4,7 @@
 //! into overlays and workspaces), `plan` (the pure decision about one file), `facts` (what is read), then the nouns:
 //! `ground` (the two sides, on disk or in memory), `declared` (files), `settings`, `store` (what the
 //! overlay remembers), `manifest` (a workspace), `conflict`, `rule`, `merge` (three texts into one), `programs`
-//! (what they run), `watch`, `flags`, `refusal`, `tool`.
+//! (what they run), `watch`, `refusal`, `tool`.
 
 mod cli;
 mod commands;

@@ -3,8 +3,9 @@
 //! Rooms, from top to bottom: `cli`, `commands`, `apply` (the state, sessions, worktrees, landing), `plan` (pure
 //! decisions and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `site` (a root
 //! with the values to work on it), `bell`, `tmux`, `daemon`, `store` (`state.json`), `log`, `clone` (git in
-//! the root), `root`, `roots` (the user's list of them), `settings`, `agent`, `worker`, `note`, `layout` (the path of
-//! each file and lock).
+//! the root) with `fresh_index` and `source_objects` (what of it is believed), `root`, `roots` (the user's list of
+//! them), `settings`, `agent`, `report` (what its hooks tell), `worker`, `note`, `failure`, `layout` (the path of each
+//! file and lock).
 
 mod cli;
 mod commands;
