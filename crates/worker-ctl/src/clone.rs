@@ -92,21 +92,9 @@ impl SourceClone {
         if is_linked { self.git.guarded(&common_dir, at) } else { self.git.guarded_main(&common_dir, at) }
     }
 
-    /// A command there with its hooks, as when a person gives it. The hooks of a linked checkout are the repository's,
-    /// and never files of its own.
+    /// A command there with its hooks, as when a person gives it.
     pub fn cmd_in_source(&self, source: &Path, at: &Path, is_linked: bool) -> Result<Cmd> {
-        let git = self.git_in_source(source, at, is_linked)?;
-        let ask =
-            |args: &[&str]| -> Result<PathBuf> { Ok(git.cmd(at).args(args.iter().copied()).capture()?.text().into()) };
-        let used = ask(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
-        let usual = common_dir(source).join("hooks");
-        let hooks = match () {
-            () if is_linked && used.starts_with(at) => PathBuf::from("/dev/null"),
-            // git that reads no configuration of a worktree looks for them elsewhere.
-            () if used != usual && ask(&["config", "--get", "core.hooksPath"])?.as_os_str().is_empty() => usual,
-            () => return Ok(git.cmd(at)),
-        };
-        Ok(git.cmd(at).arg("-c").arg(format!("core.hooksPath={}", hooks.display())))
+        Ok(self.git.typed(&common_dir(source), at, is_linked)?.cmd(at))
     }
 
     pub fn run(&self, dir: &Path, args: &[&str]) -> Result<Output> {

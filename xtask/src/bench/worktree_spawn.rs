@@ -14,7 +14,7 @@ use super::{Bench, Row, median};
 use crate::run::find;
 
 /// The number of files in a worktree, and the limit of a spawn compared with bare git.
-const SPAWNS: [(usize, f64); 3] = [(60, 1.15), (2_000, 0.9), (20_000, 0.6)];
+const SPAWNS: [(usize, f64); 3] = [(60, 1.3), (2_000, 1.0), (20_000, 1.0)];
 
 /// The number of listed worktrees, and of workers.
 const LISTS: [usize; 3] = [10, 100, 500];

@@ -135,8 +135,7 @@ impl Git {
             false => self.guarded_main(common_dir, checkout)?,
         };
         let ask = |args: &[&str]| -> Result<PathBuf> {
-            let asked = git.cmd(checkout).args(args.iter().copied()).capture()?;
-            Ok(String::from_utf8_lossy(&asked.stdout).trim_end_matches('\n').into())
+            Ok(git.cmd(checkout).args(args.iter().copied()).capture()?.text().into())
         };
         let used = ask(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
         let usual = common_dir.join("hooks");
