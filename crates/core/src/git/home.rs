@@ -1,17 +1,18 @@
 //! Which checkout is the main one of a repository, and which repository a clone of worker-ctl's is one of.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::plain::tampered;
 use super::{Git, Repo, common_dir_of, private_dir};
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::lock::Lock;
 use crate::own_files;
 use crate::roots;
+use crate::text::shell_word;
 
 /// The file in which we record the main checkout of a repository with a separate git directory, because git does not
 /// record it.
@@ -80,6 +81,25 @@ impl Git {
     }
 }
 
+/// What to do where git finds no repository. Somebody in a directory that has a `.git` wants no other one.
+pub(super) fn way_out(cwd: &Path) -> String {
+    let Some(top) = cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()) else {
+        return "run the command inside a git work tree, name one with `-C DIR`, or make one with `git init`".into();
+    };
+    let text = fs::read_no_follow(&top.join(".git")).ok().flatten().unwrap_or_default();
+    let named = text.trim_ascii_end().strip_prefix(b"gitdir: ").map(|dir| top.join(OsStr::from_bytes(dir)));
+    match named.filter(|dir| dir.symlink_metadata().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound)) {
+        Some(dir) => format!(
+            "{} is a worktree of a repository that is gone: there is no {}; bring that back, or run `git worktree repair {}` \
+             in the place it was moved to",
+            top.display(),
+            dir.display(),
+            shell_word(top)
+        ),
+        None => format!("git refuses {}; do what it says, then run the same command again", top.display()),
+    }
+}
+
 /// The section of a configuration that names the source.
 const SECTION: &[u8] = b"[shopfloor]";
 
@@ -109,6 +129,28 @@ fn plain_source(text: &[u8]) -> Option<PathBuf> {
 }
 
 impl Repo {
+    /// The failure for a repository with a checkout that its configuration calls bare, as some programs leave it behind.
+    pub fn bare_by_mistake(&self) -> Option<Failure> {
+        let checkout = self.common_dir.parent().filter(|_| self.common_dir.ends_with(".git"))?;
+        let is_bare = |file: &str| {
+            let text = fs::read_text(&self.common_dir.join(file)).ok().flatten().unwrap_or_default();
+            text.split(|b| *b == b'\n').any(|line| {
+                let line: Vec<u8> =
+                    line.to_ascii_lowercase().into_iter().filter(|b| !b.is_ascii_whitespace()).collect();
+                line == b"bare=true" || line == b"bare"
+            })
+        };
+        let file = ["config", "config.worktree"].into_iter().find(|file| is_bare(file))?;
+        if !self.common_dir.join("index").exists() {
+            return None;
+        }
+        let why = format!("{} has a checkout, but core.bare is true in .git/{file}", checkout.display());
+        let (dir, file) = (shell_word(checkout), shell_word(&self.common_dir.join(file)));
+        let hint =
+            format!("if that is a mistake: `git config --file {file} core.bare false`; then `git -C {dir} status`");
+        Some(Failure::new(Exit::Bad, "no_worktree", why).hint(hint))
+    }
+
     /// Records the main checkout of a repository with a separate git directory, so that its linked worktrees find it.
     /// Only commands that write may call this.
     pub fn remember_main_checkout(&self, env: &Env) -> Result<()> {

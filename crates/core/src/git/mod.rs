@@ -234,7 +234,7 @@ impl Git {
                 format!("no usable git repository at {}", cwd.display()),
             )
             .because(anyhow::anyhow!(git_said(&output)))
-            .hint("run the command inside a git work tree, name one with `-C DIR`, or make one with `git init`"));
+            .hint(home::way_out(cwd)));
         };
         if lines.len() > 5 {
             return Err(Failure::new(
@@ -402,6 +402,9 @@ impl Repo {
     /// The work tree, or exit 2 in a bare repository.
     pub fn require_worktree(&self) -> Result<&Path> {
         self.worktree.as_deref().ok_or_else(|| {
+            if let Some(failure) = self.bare_by_mistake() {
+                return failure;
+            }
             Failure::new(Exit::Bad, "no_worktree", format!("{} has no work tree", self.git_dir.display()))
                 .hint("run the command inside a work tree; `git worktree list` shows them")
         })

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::git::{Git, Repo, failed};
 
 /// A repository with a main checkout.
 #[derive(Debug)]
@@ -27,6 +27,13 @@ pub fn find(env: &Env) -> Result<Repository> {
     // A directory around a bare repository may have a `.git` too.
     let inside = git.cmd(&main).args(["rev-parse", "--is-inside-work-tree"]).capture()?;
     if inside.stdout.trim_ascii() != b"true" {
+        if let Some(failure) = repo.bare_by_mistake() {
+            return Err(failure);
+        }
+        // git may refuse the checkout itself: it belongs to somebody else.
+        if !inside.status.success() {
+            return Err(failed("rev-parse", &inside));
+        }
         let why = format!("the repository {} has no main checkout", repo.common_dir.display());
         return Err(Failure::new(Exit::Bad, "no_worktree", why)
             .hint("run the command in a clone that has one, or use the tools themselves: `worktree-spawn --help`"));

@@ -60,3 +60,32 @@ fn a_setup_in_which_a_person_wants_nothing_says_so() {
     let out = app.on_terminal("shopfloor setup", "n\nn\nn\nn\nn\nn\n").any_status();
     assert!(out.stdout.contains("nothing was set up") && !out.stdout.contains("commit what"), "{out}");
 }
+
+#[test]
+fn a_checkout_that_git_calls_bare_is_named_with_its_cure() {
+    let w = World::new();
+    let app = w.app();
+    app.git(&["config", "core.bare", "true"]);
+    for (tool, command) in [("shopfloor", "status"), ("sweatfile-apply", "check"), ("ledger-synth", "check")] {
+        let out = app.run(tool, &[command]).exit(2);
+        out.err_has("has a checkout, but core.bare is true in .git/config").err_has("core.bare false");
+    }
+    let bare = w.at(w.home("bare.git"));
+    std::fs::create_dir_all(&bare.path).unwrap();
+    bare.git(&["init", "-q", "--bare"]);
+    let out = bare.run("sweatfile-apply", &["check"]).exit(2);
+    assert!(!out.stderr.contains("core.bare"), "{out}");
+}
+
+#[test]
+fn where_the_main_checkout_is_gone_nobody_is_told_to_make_another_one() {
+    let w = World::new();
+    let app = w.app();
+    let linked = app.worktree("linked");
+    std::fs::rename(&app.path, w.home("moved")).unwrap();
+    for tool in ["shopfloor", "worktree-spawn"] {
+        let out = linked.run(tool, &[if tool == "shopfloor" { "status" } else { "list" }]).exit(2);
+        out.err_has("is a worktree of a repository that is gone").err_has("git worktree repair");
+        assert!(!out.stderr.contains("git init"), "{out}");
+    }
+}
