@@ -7,6 +7,7 @@ mod docs;
 mod forged;
 mod guard;
 mod leaving;
+mod man;
 mod recipes;
 mod shipped;
 mod vocabulary;
