@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// core's rooms, the lowest first; each may use those on an earlier line, and on its own line as long as no circle comes of
 /// it.
 const CORE: &[&[&str]] = &[
-    &["text", "path", "hash", "env", "error", "time", "agents"],
+    &["text", "path", "hash", "env", "error", "time", "agents", "slug"],
     &["proc", "fs", "lock", "own_files", "roots", "inherited"],
     &["git", "config", "approval", "hook_manager", "hook", "farewell", "folder_trust"],
     &["ui", "args", "doctor", "hook_command"],

@@ -1,7 +1,7 @@
 //! What the shopfloor tools share: everything about the machine (files, locks, processes, git,
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
-//! Rooms import downwards only: `text path hash env error time agents` ← `proc fs lock own_files roots inherited` ←
+//! Rooms import downwards only: `text path hash env error time agents slug` ← `proc fs lock own_files roots inherited` ←
 //! `git config approval hook_manager hook farewell folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy`
 //! holds them to it.
 
@@ -12,6 +12,7 @@ pub mod env;
 pub mod error;
 pub mod hash;
 pub mod path;
+pub mod slug;
 pub mod time;
 
 pub mod fs;

@@ -19,7 +19,7 @@ use crate::flags::LayerFlags;
     name = "sweatfile-apply",
     version,
     max_term_width = 100,
-    after_help = format!("Example:\n  sweatfile-apply init && sweatfile-apply approve\n  sweatfile-apply hook install      # from now on `git worktree add` sets up what it creates\n  git worktree add ../feature\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  sweatfile-apply init && sweatfile-apply approve\n  # from now on `git worktree add` sets up what it creates:\n  sweatfile-apply hook install\n  git worktree add ../feature\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]

@@ -26,7 +26,7 @@ use crate::store;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = format!("Example:\n  worker-ctl init --source ~/src/app && cd ~/workers\n  worker-ctl add adam && worker-ctl up --detach\n  worker-ctl start --worker adam --task 'Write the parser'\n  worker-ctl wait adam --for needs_review && worker-ctl review adam && worker-ctl accept adam\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  worker-ctl init --source ~/src/app && cd ~/workers\n  worker-ctl add adam && worker-ctl up --detach\n  worker-ctl start --worker adam --task 'Write the parser'\n  worker-ctl wait adam --for needs_review\n  worker-ctl review adam && worker-ctl accept adam\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub enum Command {
     ///
     /// This command takes no lock and writes nothing.
     #[command(
-        after_help = "Example:\n  worker-ctl status --json | jq -r '.workers[] | select(.status==\"needs_review\").name'"
+        after_help = "Example:\n  worker-ctl status --json |\n    jq -r '.workers[] | select(.status==\"needs_review\").name'"
     )]
     Status(status::Args),
     /// Give a task to an idle worker
@@ -103,7 +103,7 @@ pub enum Command {
     Peek(peek::Args),
     /// Wait until workers reach a state: exit 124 when the time is up, 1 when they cannot reach it
     #[command(
-        after_help = "Example:\n  worker-ctl wait adam --for needs_review --timeout 30m && worker-ctl review adam"
+        after_help = "Example:\n  worker-ctl wait adam --for needs_review --timeout 30m &&\n    worker-ctl review adam"
     )]
     Wait(wait::Args),
     /// Show a worker's work and record that it was reviewed
@@ -153,7 +153,7 @@ pub enum Command {
     /// The programs of the presets call this in a worker's session: that is how `status` knows what they do, and how a
     /// text that was sent is known to have arrived. Outside of a worker's session it does nothing.
     #[command(
-        after_help = "Example (in settings of Claude Code):\n  \"UserPromptSubmit\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}]"
+        after_help = "Example (in settings of Claude Code):\n  \"UserPromptSubmit\": [\n    {\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}\n  ]"
     )]
     Hook(hook::Args),
     /// Show every setting with its source

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::slug::ascii_slug;
 
 use crate::note::{Fault, Note};
 
@@ -269,18 +270,31 @@ impl Worker {
     }
 }
 
+/// The longest name of a worker, in bytes.
+const LONGEST_NAME: usize = 32;
+
 /// Checks a worker's name, which becomes part of a branch, a directory and a tmux session.
 pub fn checked_name(name: &str) -> Result<&str> {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
-    let is_good = name.len() <= 32
+    let is_good = name.len() <= LONGEST_NAME
         && name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
         && name.chars().all(is_inner)
         && name != "all";
     if is_good {
         return Ok(name);
     }
-    Err(Failure::usage(format!("`{name}` cannot be a worker's name"))
-        .hint("use 1 to 32 lower-case letters, digits, `_` and `-`, starting with a letter or digit"))
+    let slug = ascii_slug(name, LONGEST_NAME, "worker").filter(|slug| slug != "all");
+    let tip = slug.map(|slug| format!(", such as `{slug}`")).unwrap_or_default();
+    Err(Failure::usage(format!("`{name}` cannot be a worker's name")).hint(format!(
+        "use 1 to {LONGEST_NAME} lower-case letters, digits, `_` and `-`, starting with a letter or digit{tip}"
+    )))
+}
+
+/// The name of a new worker: in other scripts than ours the slug of what was typed, since branches, sessions and
+/// addresses all have it.
+pub fn new_name(typed: &str) -> Result<String> {
+    let slug = ascii_slug(typed, LONGEST_NAME, "worker").filter(|_| !typed.is_ascii());
+    checked_name(slug.as_deref().unwrap_or(typed)).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -53,23 +53,41 @@ fn main() -> std::io::Result<()> {
 /// One page per tool and subcommand.
 fn man_pages() -> Vec<(String, Vec<u8>)> {
     let mut pages = Vec::new();
-    for mut command in commands() {
+    for command in commands() {
+        let mut command = for_man(command);
         command.build();
-        pages_of(&command, &mut pages);
+        let source = format!("{} {}", command.get_name(), command.get_version().unwrap_or_default());
+        pages_of(&command, source.trim_end(), &mut pages);
     }
     pages
 }
 
-fn pages_of(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) {
-    let mut bytes = Vec::new();
+/// The command line with all that its pages tell: clap_mangen leaves out what `-h` does not show, and refers to a page
+/// of each subcommand, though `help` has none.
+fn for_man(command: Command) -> Command {
+    let command = command.disable_help_subcommand(true).mut_args(|arg| arg.hide_short_help(false));
+    command.mut_subcommands(for_man)
+}
+
+fn pages_of(command: &Command, source: &str, pages: &mut Vec<(String, Vec<u8>)>) {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
-    let man = clap_mangen::Man::new(command.clone()).title(name.to_uppercase()).date("");
+    let usage = usage(command);
+    // The synopsis is what `--help` shows: with the values of options, and `--` where a command follows.
+    let command_with_usage = command.clone().override_usage(usage);
+    let man = clap_mangen::Man::new(command_with_usage).title(name.to_uppercase()).source(source).date("");
+    let mut bytes = Vec::new();
     if man.render(&mut bytes).is_ok() {
         pages.push((format!("{name}.1"), bytes));
     }
-    for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
-        pages_of(sub, pages);
+    for sub in command.get_subcommands() {
+        pages_of(sub, source, pages);
     }
+}
+
+/// The lines of `Usage:`, without this word.
+fn usage(command: &Command) -> String {
+    let usage = command.clone().render_usage().to_string();
+    usage.strip_prefix("Usage:").unwrap_or(&usage).trim().to_owned()
 }
 
 /// What tells each shell how to complete the words of each tool: it asks the tool itself. With the directory that the

@@ -25,7 +25,7 @@ use crate::view::{self, View};
 /// Exits with 1 if the text outside of the events conflicts, as git expects of a driver.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
-    after_help = "Example:\n  git config merge.ledger-synth.driver 'ledger-synth merge-driver %O %A %B --path %P --label %Y'     # as `install` does"
+    after_help = "Example:\n  # as `install` does:\n  git config merge.ledger-synth.driver \\\n    'ledger-synth merge-driver %O %A %B --path %P --label %Y'"
 )]
 pub struct Args {
     /// The common ancestor's file

@@ -4,6 +4,7 @@ mod contents;
 mod context;
 mod difference;
 mod escape;
+mod fences;
 mod footer;
 mod frame;
 mod group;

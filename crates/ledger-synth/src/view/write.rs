@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::contents::ReachedCheckpoint;
 use super::escape::{LinePosition, TextStyle, escaped, guarded};
+use super::fences::fenced;
 use super::marks::{has_plain_code, marked};
 use crate::entry::Checkpoint;
 
@@ -33,16 +34,22 @@ pub fn value(out: &mut String, text: &str, place: LinePosition, style: TextStyle
     let margin = &text[..text.len() - body.len()];
     margin.chars().for_each(|c| out.push_str(&format!("\\u{{{:x}}}", u32::from(c))));
     let has_plain_code = has_plain_code(text.split('\n'));
-    let mut lines = body.split('\n').peekable();
-    let first = style.line(lines.next().unwrap_or_default(), has_plain_code);
+    let lines: Vec<&str> = body.split('\n').collect();
+    let code = fenced(&lines);
+    let mut lines = lines.into_iter().zip(code).peekable();
+    let first = style.line(lines.next().unwrap_or_default().0, has_plain_code);
     out.push_str(&if margin.is_empty() { guarded(&first, place, style) } else { escaped(&first, "") });
     out.push_str(end);
-    while let Some(line) = lines.next() {
+    while let Some((line, is_code)) = lines.next() {
         out.push('\n');
         // A line end at the very end would be lost without an indented line after it.
         if !line.is_empty() || lines.peek().is_none() {
             out.push_str("  ");
-            out.push_str(&guarded(&style.line(line, has_plain_code), LinePosition::Continuation, style));
+            let line = style.line(line, has_plain_code);
+            // With a backslash of its own, code would read back without it.
+            let is_bare = is_code && !line.trim_start_matches([' ', '\t']).starts_with('\\');
+            let shown = if is_bare { escaped(&line, "") } else { guarded(&line, LinePosition::Continuation, style) };
+            out.push_str(&shown);
         }
     }
     out.push('\n');

@@ -18,7 +18,7 @@ use crate::manifest::Workspace;
 /// if something is held or in conflict afterwards.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' | overlay-sync attach -z -"
+    after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' |\n    overlay-sync attach -z -"
 )]
 pub struct Args {
     #[command(flatten)]

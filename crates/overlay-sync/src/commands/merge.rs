@@ -20,7 +20,7 @@ use crate::settings::OverlayFlags;
 /// leaf. Every change that only one side made is kept.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Example:\n  # as git's merge driver, with `*.json merge=overlay-sync` in .gitattributes:\n  git config merge.overlay-sync.driver 'overlay-sync merge --write %O %A %B --path %P'"
+    after_help = "Example:\n  # as git's merge driver, with `*.json merge=overlay-sync` in .gitattributes:\n  git config merge.overlay-sync.driver \\\n    'overlay-sync merge --write %O %A %B --path %P'"
 )]
 pub struct Args {
     /// The base that both sides started from; empty when they have none

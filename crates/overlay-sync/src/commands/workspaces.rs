@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -41,7 +41,7 @@ pub struct WorkspaceArgs {
     // Not the id of the setting `paths`.
     #[arg(id = "workspaces", value_name = "WS")]
     pub paths: Vec<PathBuf>,
-    /// Paths on stdin end with NUL
+    /// With `-`: the paths on stdin end with NUL
     #[arg(short = 'z')]
     pub nul: bool,
 }
@@ -49,6 +49,10 @@ pub struct WorkspaceArgs {
 impl WorkspaceArgs {
     /// The paths as absolute ones, with those on stdin in the place of `-`.
     pub fn read(&self, ui: &Ui, env: &Env) -> Result<Vec<PathBuf>> {
+        if self.nul && self.paths.iter().all(|path| path.as_os_str() != "-") {
+            return Err(Failure::usage("-z is about paths on stdin, and no argument is `-`")
+                .hint("give `-` to read them; `--json` writes an answer that programs can split"));
+        }
         let mut paths = Vec::new();
         for path in &self.paths {
             if path.as_os_str() != "-" {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
+use shopfloor_core::slug::slug;
 
 use crate::facts::overview::Overview;
 
@@ -113,11 +114,13 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     let dashed = words.collect::<Vec<_>>().join("-").to_lowercase();
     let is_below = |row: &Row| row.worktree == name || row.worktree.ends_with(&format!("/{name}"));
     // The id of a worker or a main checkout is its name, and comes no sooner than other names.
-    let fits: [&dyn Fn(&Row) -> bool; 4] = [
+    let slug = slug(name);
+    let fits: [&dyn Fn(&Row) -> bool; 5] = [
         &|row| row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
         &|row| row.name == name,
         &|row| row.branch.as_deref() == Some(name) || is_below(row),
         &|row| row.name == dashed,
+        &|row| slug.as_ref() == Some(&row.name),
     ];
     for fit in fits {
         let mut found: Vec<&Row> = rows.iter().filter(|row| fit(row)).collect();

@@ -20,7 +20,7 @@ use crate::worktree::OpenWorktree;
 /// differs, and does not change what a person has edited since. Exits with 3 if something needs approval.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Example:\n  sweatfile-apply apply --dry-run --json | jq -r '.files[] | select(.action == \"created\").path'"
+    after_help = "Example:\n  sweatfile-apply apply --dry-run --json |\n    jq -r '.files[] | select(.action == \"created\").path'"
 )]
 pub struct Args {
     #[command(flatten)]

@@ -9,11 +9,11 @@ use crate::apply::make::{self, WorkerOptions};
 use crate::commands::{self, WorkerKeys};
 use crate::layout;
 use crate::site::Site;
-use crate::worker::checked_name;
+use crate::worker::new_name;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The worker's name: 1 to 32 lower-case letters, digits, `_` and `-`
+    /// The worker's name: 1 to 32 lower-case letters, digits, `_` and `-`; a name in another script becomes one of these
     pub name: String,
     /// Add TEXT to each of the worker's tasks
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -32,9 +32,12 @@ struct AddAnswer<'a> {
 
 /// `agent` and `model` are global flags, so they are not in `args`.
 pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<String>) -> Result<Exit> {
-    let name = args.name.as_str();
+    let name = new_name(&args.name)?;
+    let name = name.as_str();
     let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone() };
-    checked_name(name)?;
+    if name != args.name {
+        site.ui.note(format!("`{}` is the worker {name}", printable(&args.name)));
+    }
     commands::recover(site)?;
     let _lock = site.lock(name)?;
     let new = make::check(site, name, &options)?;

@@ -22,7 +22,7 @@ use crate::watch::Signals;
 /// An event is deleted once it is printed and taken or, with --lease, once it is acknowledged.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(
-    after_help = "Example:\n  worktree-spawn wait --type worker_complete --type worker_died --count 3 | jq -r 'select(.status==\"failure\").from.id'"
+    after_help = "Example:\n  worktree-spawn wait --type worker_complete --type worker_died --count 3 |\n    jq -r 'select(.status==\"failure\").from.id'"
 )]
 pub struct Args {
     #[command(flatten)]

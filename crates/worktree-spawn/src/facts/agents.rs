@@ -13,6 +13,7 @@ use crate::identity::{Agent, AgentKind, ROOT};
 use crate::known_agent::KnownAgent;
 use crate::layout;
 use crate::place::{Place, Worktree};
+use crate::slug::slug;
 use crate::spool::Spool;
 
 /// Every agent of the repository; a worktree's own agent comes before the seats in it.
@@ -200,8 +201,15 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
             Some(why) => Err(Failure::malformed(format!("the record of {name} cannot be read")).details([why.clone()])),
         };
     }
-    let with_slug = all.iter().filter(|known| known.agent.slug == name && known.error.is_none());
-    match with_slug.collect::<Vec<_>>().as_slice() {
+    let with_slug = |slug: &str| -> Vec<_> {
+        all.iter().filter(|known| known.agent.slug == slug && known.error.is_none()).collect()
+    };
+    let mut named = with_slug(name);
+    if named.is_empty() && !name.is_ascii() {
+        // As it was typed: another form of the same letters, or symbols that the slug has only a hash of.
+        named = slug(name).map(|slug| with_slug(&slug)).unwrap_or_default();
+    }
+    match named.as_slice() {
         [known] => Ok((*known).clone()),
         [] => Err(Failure::not_found(format!("there is no agent `{name}`"))
             .hint("run `worktree-spawn list` to see all agents")),

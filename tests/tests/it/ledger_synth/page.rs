@@ -307,3 +307,17 @@ fn the_last_second_of_9999_is_a_time() {
     app.ledger(&["retract", "a.md"]).exit(0).any_out();
     assert!(synth(&app).contains("**Now:** today"));
 }
+
+#[test]
+fn code_that_its_text_closes_is_shown_as_code() {
+    let w = World::new();
+    let app = w.app();
+    let text = "Fixed it:\n```sh\n# twice\nmake test\n```\nthen more";
+    app.ledger(&["add", "--agent", "ada", "--done", text]).exit(0).any_out();
+    let page = synth(&app);
+    assert!(page.contains("- Fixed it:\n  ```sh\n  # twice\n  make test\n  ```\n  then more\n"), "{page}");
+    // One that is open could hide all that follows.
+    app.ledger(&["add", "--agent", "ada", "--done", "Again:\n```sh\nmake"]).exit(0).any_out();
+    let page = synth(&app);
+    assert!(page.contains("- Again:\n  \\```sh\n  make\n") && page.contains("\n  ```sh\n  # twice\n"), "{page}");
+}

@@ -54,3 +54,17 @@ fn an_unreadable_directory_is_reported_and_does_not_stop_the_rest() {
     s.all_are(".env", "A=2\n");
     assert_eq!(s.text(".data/x"), "2\n");
 }
+
+/// It is about paths on stdin, and says nothing of the answer, unlike `worktree-spawn list -z`.
+#[test]
+fn z_without_paths_on_stdin_is_refused() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    for command in ["status", "check", "sync"] {
+        let out = s.app.overlay(&[command, "-z"]).exit(2);
+        assert_eq!(out.err_has("no argument is `-`").err_has("--json").stdout, "", "{command}");
+    }
+    s.app.sh("printf '../a\\0../b\\0' | overlay-sync check -z -").exit(0).any_out();
+}

@@ -82,6 +82,10 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     // The name that was given to `new`, too.
     let spaced = app.shopfloor(&["new", "With space"]).exit(0).any_err().stdout.clone();
     assert_eq!(app.shopfloor(&["go", "With space"]).exit(0).stdout, spaced);
+    for name in ["Straße", "日本語", "🚀"] {
+        let path = app.shopfloor(&["new", name]).exit(0).any_err().stdout;
+        assert_eq!(app.shopfloor(&["go", name]).exit(0).stdout, path);
+    }
     app.shopfloor(&["done", "With space"]).exit(0).any_err().out_has("removed main.with-space");
     app.shopfloor(&["done", "adam"]).exit(1).err_has("adam is a worker of worker-ctl").err_has("worker-ctl nuke adam");
     // From everywhere in the repository.

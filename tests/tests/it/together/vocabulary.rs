@@ -148,6 +148,9 @@ fn every_page_of_help_has_the_same_parts() {
         }
         let example = help.split("\nExample").nth(1).unwrap_or_default();
         problems.check(example.contains(command.tool), || format!("{name} has no example"));
+        // A terminal of 80 columns shows each line of it as one that can be copied.
+        let wide = example.lines().take_while(|line| !line.is_empty()).find(|line| line.chars().count() > 80);
+        problems.check(wide.is_none(), || format!("{name} has an example that is wider than 80: {wide:?}"));
         let is_old = ["<TRUTH>", "<SECONDS>", "<MS>"].iter().any(|old| help.contains(old));
         problems.check(!is_old, || format!("{name} names a value in a way of its own"));
         if ANSWERING.contains(&name.as_str()) {

@@ -40,6 +40,25 @@ fn a_bad_name_is_refused_and_a_role_prompt_arrives_verbatim() {
 }
 
 #[test]
+fn a_name_of_another_script_becomes_one_that_a_worker_can_have() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let added = |name: &str| {
+        let out = floor.ctl(&["add", name]).succeeds();
+        out.err_has(&format!("`{name}` is the worker ")).stdout.trim_end().rsplit('/').next().unwrap().to_owned()
+    };
+    assert_eq!(added("Zoë"), "zoe");
+    let (one, other) = (added("привет"), added("日本語"));
+    assert!(one.starts_with("worker-") && other.starts_with("worker-") && one != other, "{one} {other}");
+    assert!(added("мир 2").starts_with("2-"));
+    floor.ctl(&["add", "привет"]).exit(1).err_has("already");
+    assert_eq!(text(&floor.status(&one), "/task"), "idle");
+    // One that was mistyped is refused as before, with what it could be.
+    floor.ctl(&["add", "Adam B"]).exit(2).err_has("such as `adam-b`");
+    floor.ctl(&["add", "!!!"]).exit(2).err_has("lower-case");
+}
+
+#[test]
 fn a_hook_in_the_clone_that_is_not_ours_is_left_out() {
     let w = World::new();
     let floor = Floor::new(&w);

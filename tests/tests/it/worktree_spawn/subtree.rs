@@ -55,7 +55,7 @@ fn names_become_branches_and_bad_names_are_refused() {
     app.spawn(&["subtree", "z"]).exit(2).err_has("--base-name");
     assert_eq!(subtree(&app, &["z", "--base-name", "v1"]).git(&["branch", "--show-current"]), "v1.z\n");
     app.git(&["switch", "-q", "main"]);
-    for bad in ["!!!", "", "..", "日本"] {
+    for bad in ["!!!", "", ".."] {
         app.spawn(&["subtree", bad]).exit(2).err_has("no letter or digit");
     }
     assert_eq!(subtree(&app, &["../../etc"]).path, app.path.join(".shopfloor/worktrees/etc"));
@@ -69,6 +69,29 @@ fn names_become_branches_and_bad_names_are_refused() {
     let long = format!("b{}", "/long".repeat(48));
     app.git(&["switch", "-q", "-c", &long]);
     app.spawn(&["subtree", "much-too-long"]).exit(2).err_has("255 bytes");
+}
+
+#[test]
+fn names_of_any_script_become_branches() {
+    let w = World::new();
+    let app = app(&w);
+    for (name, slug) in [("日本語 AI", "日本語-ai"), ("Привет", "привет"), ("हिन्दी", "हिन्दी"), ("Straße", "strasse")]
+    {
+        let child = subtree(&app, &[name]);
+        assert_eq!(child.path, app.path.join(".shopfloor/worktrees").join(slug));
+        assert_eq!(child.git(&["branch", "--show-current"]), format!("main.{slug}\n"));
+        assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, format!("main.{slug}\n"));
+    }
+    // Other tasks get other worktrees, and one task is found as it was typed.
+    assert_ne!(subtree(&app, &["мир 2"]).path, subtree(&app, &["日本 2"]).path);
+    let rocket = subtree(&app, &["🚀"]);
+    assert!(rocket.path.to_string_lossy().contains("/agent-"), "{}", rocket.path.display());
+    assert_eq!(app.spawn(&["path", "🚀"]).exit(0).stdout.trim_end(), rocket.path.to_string_lossy());
+    app.spawn(&["path", "ПРИВЕТ"]).exit(0).any_out();
+    app.spawn(&["subtree", "й"]).exit(0).any_out();
+    app.spawn(&["subtree", "и\u{306}"]).exit(1).err_has("main.й");
+    assert_eq!(app.spawn(&["worker", "作業"]).exit(0).stdout, "root/作業\n");
+    app.spawn(&["doctor"]).exit(0).any_out().any_err();
 }
 
 #[test]
