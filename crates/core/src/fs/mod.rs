@@ -245,8 +245,10 @@ pub fn remove_tree(dir: &Path) -> Result<()> {
             .hint(format!("unmount it first: `umount {}`", crate::text::shell_word(mount))));
     }
     match std::fs::remove_dir_all(dir) {
-        // It holds a descriptor a level.
-        Err(e) if e.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => removal::remove_deep(dir).at("remove", dir),
+        // It holds a descriptor a level, and leaves read-only directories.
+        Err(e) if [Errno::MFILE, Errno::ACCESS].iter().any(|n| e.raw_os_error() == Some(n.raw_os_error())) => {
+            removal::remove_deep(dir).at("remove", dir)
+        }
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).at("remove", dir),
         _ => Ok(()),
     }

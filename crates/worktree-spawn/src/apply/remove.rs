@@ -200,10 +200,13 @@ fn finish(
     }
     // First the files, which the record tells where they are.
     let removed = worktree.map_or(Ok(()), WorktreeDir::remove);
-    if moves.aside.symlink_metadata().is_ok() {
-        let why =
-            removed.err().map_or_else(|| format!("{} stays", moves.aside.display()), |failure| failure.to_string());
-        done.notes.push(format!("{why}; remove what is left there by hand"));
+    // Its `.git` file, which goes last, may be gone.
+    fs::remove_empty_dir(&moves.aside);
+    let stays = moves.aside.symlink_metadata().is_ok();
+    if stays {
+        let why = removed.err().map_or_else(|| "something wrote into it".into(), |failure| failure.to_string());
+        let (at, size) = (moves.aside.display(), size_of(&moves.aside));
+        done.notes.push(format!("{at} ({size}) stays: {why}; `worktree-spawn gc` tries again"));
     }
     if let Some(tip) = &open.entry.deletes {
         let id = &open.id;
@@ -215,10 +218,38 @@ fn finish(
             )),
         }
     }
+    if stays {
+        return open.leave();
+    }
     place.remove_state(&moves.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     release_excludes(place, &moves.path)?;
     open.close()
+}
+
+/// The files of a removal that could not be deleted and that only a journal of this name remembers.
+pub fn leftover(place: &Place, uid: &str) -> Option<PathBuf> {
+    let record = layout::gone_dir(&place.shared()).join(format!("{uid}.git"));
+    let at = recorded_path(&record).ok()??.with_file_name(format!("{}{uid}", fs::RESERVED));
+    at.symlink_metadata().is_ok().then_some(at)
+}
+
+/// The size of all files in a directory that can be looked at, as a person reads it.
+pub fn size_of(dir: &Path) -> String {
+    let (mut bytes, mut dirs) = (0, vec![dir.to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(meta) if meta.is_dir() => dirs.push(entry.path()),
+                Ok(meta) => bytes += meta.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
 }
 
 /// Finishes removals that were killed, and returns a message about each. The caller holds the repository's lock.
@@ -274,7 +305,10 @@ fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> R
     let mut done = RemovalOutcome::default();
     finish(place, git, open, (&moves, worktree), Decided::ByJournal, &mut done)?;
     let notes: String = done.notes.iter().map(|note| format!("; {note}")).collect();
-    Ok(format!("finished the removal of {id}, which was killed{notes}"))
+    Ok(match moves.aside.symlink_metadata().is_ok() {
+        true => format!("the removal of {id} could not delete all files{notes}"),
+        false => format!("finished the removal of {id}{notes}"),
+    })
 }
 
 /// Removes a seat.

@@ -89,10 +89,10 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     moved.iter().for_each(|moved| tell(RepairSubject::Moved, format!("would reconnect {}", moved.path.display())));
-    for id in journal::left_behind::<RemovalJournal>(&place.shared())? {
-        tell(RepairSubject::Removal, format!("would finish the removal of {id}, which was killed"));
+    for (id, _) in journal::left_behind::<RemovalJournal>(&place.shared())? {
+        tell(RepairSubject::Removal, format!("would finish the removal of {id}"));
     }
-    for id in journal::left_behind::<SpawnJournal>(&place.shared())? {
+    for (id, _) in journal::left_behind::<SpawnJournal>(&place.shared())? {
         tell(RepairSubject::Spawn, format!("would undo the spawn of {id}, which was killed"));
     }
     tell_lost(place, &moved, tell)
