@@ -96,7 +96,7 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
         findings.push(mendable("worktrees", detail, format!("reconnect {path}")));
     }
     for worktree in repair::lost(place, &moved)? {
-        let (detail, fix) = (format!("{} is not there", worktree.path.display()), repair::LOST_FIX);
+        let (detail, fix) = (format!("{} is not there", worktree.path.display()), repair::lost_fix(&worktree));
         findings.push(Finding::bad("worktrees", detail, fix, None));
     }
     let all = agents::all(place)?;

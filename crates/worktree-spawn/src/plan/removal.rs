@@ -70,10 +70,10 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
             .refuse(format!("{path} is locked{why}"))
             .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.worktree.path))));
     }
-    if condition.known.worktree.is_lost && !request.force {
+    if condition.known.worktree.is_lost && !condition.is_deleted && !request.force {
         return Err(SpawnFailure::LOST
             .refuse(format!("{path} is not there"))
-            .hint("if it was moved, `worktree-spawn repair` finds it; `--force` removes git's record of it, including what was staged"));
+            .hint(format!("`worktree-spawn remove --force {}` removes git's record of it, including what was staged; if it was moved, `worktree-spawn repair` finds it", agent.id)));
     }
     if let Some(why) = &condition.changes.submodule {
         return Err(SpawnFailure::DIRTY
@@ -156,12 +156,15 @@ pub fn has_ended(liveness: Liveness) -> std::result::Result<(), String> {
 /// Whether an agent has left nothing, otherwise the reason why `gc` keeps it.
 pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> {
     let agent = &condition.known.agent;
-    has_ended(condition.liveness)?;
+    if condition.known.worktree.is_lost && !condition.is_deleted {
+        return Err("it is not there".into());
+    }
+    // Of what was deleted by hand, somebody knows that it is done.
+    if !condition.is_deleted || condition.liveness != Liveness::Never {
+        has_ended(condition.liveness)?;
+    }
     if agent.kind == AgentKind::Root || (condition.known.worktree.is_main && agent.kind == AgentKind::Subtree) {
         return Err("it was not spawned".into());
-    }
-    if condition.known.worktree.is_lost {
-        return Err("it is not there".into());
     }
     if !condition.nested.is_empty() {
         return Err(format!("there are worktrees inside it: {}", condition.nested.join(", ")));
@@ -222,6 +225,7 @@ mod tests {
             pending: 0,
             nested: vec![],
             seats: vec![],
+            is_deleted: false,
             mounts: vec![],
         }
     }

@@ -59,3 +59,39 @@ fn what_cannot_be_deleted_is_named_and_tried_again() {
     assert_eq!(app.sh("ls -A .shopfloor/worktrees").exit(0).stdout, "a\n");
     app.spawn(&["doctor"]).succeeds();
 }
+
+#[test]
+fn a_worktree_deleted_by_hand_is_cleaned_up_unless_something_would_be_lost() {
+    let w = World::new();
+    let app = app(&w);
+    let deleted = |name: &str, before: &str| {
+        subtree(&app, &[name]).sh(&format!("{before} rm -rf \"$PWD\"")).exit(0);
+    };
+    let records = || app.sh("ls .git/worktrees 2>/dev/null | xargs").any_status().stdout.clone();
+    for args in [&["remove", "a"][..], &["gc"]] {
+        deleted("a", "");
+        app.spawn(args).exit(0).any_out().any_err();
+        assert_eq!((records().trim(), &*branch_named(&app, "main.a")), ("", ""), "{args:?}");
+    }
+    // An unmerged branch stays, as with any removal, and `gc` leaves it to a person.
+    deleted("own", "git commit -q --allow-empty -m own;");
+    app.spawn(&["gc"]).exit(0).err_has("kept main.own: main.own has commits that main lacks");
+    app.spawn(&["remove", "own"]).succeeds().err_has("the branch main.own stays");
+    // Something would be lost.
+    for (name, before) in [
+        ("staged", "echo 1 > README.md; git add README.md;"),
+        ("merging", "git rev-parse HEAD > $(git rev-parse --git-path MERGE_HEAD);"),
+        ("loose", "git switch -q --detach; git commit -q --allow-empty -m loose;"),
+        ("moved", "cp -r \"$PWD\" ../../..;"),
+    ] {
+        deleted(name, before);
+        let refused = app.spawn(&["remove", name]).exit(1);
+        refused.err_has("is not there").err_has(&format!("`worktree-spawn remove --force main.{name}`"));
+        app.spawn(&["gc"]).exit(0).err_has(&format!("kept main.{name}: it is not there"));
+        let doctor = app.spawn(&["doctor"]).exit(1).any_err();
+        let fix = if name == "moved" { "was moved to".into() } else { format!("`worktree-spawn remove main.{name}`") };
+        doctor.out_has(&fix);
+        app.spawn(&["remove", "--force", &format!("main.{name}")]).exit(0).any_out().any_err();
+        assert_eq!(records().trim(), "", "{name}");
+    }
+}
