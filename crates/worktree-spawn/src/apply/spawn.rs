@@ -14,6 +14,7 @@ use super::files;
 use super::records::{SpawnContext, add_excludes, lock, state_lines};
 use super::undo::{self, LostWorktrees, with_leftovers};
 use crate::excludes;
+use crate::facts::environment::inherited;
 use crate::facts::repository::run_git;
 use crate::facts::spawn::StartPoint;
 use crate::failure::SpawnFailure;
@@ -218,11 +219,9 @@ fn write_files(git: &Git, worktree: &Worktree) -> Result<()> {
 /// that did not land wait for a person.
 fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree, is_agents: bool) -> Result<()> {
     let hook = &start.hook;
-    let mut git = context.git.clone();
+    let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
     if is_agents && hook.is_file() && !has_landed(context, &start.sha)? {
-        let mut env = context.env.clone();
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
-        git = Git::find(&env)?;
         let path = shell_word(&made.known.worktree.path);
         let why = "it begins at a commit of an agent's, so set-up commands wait for you";
         made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
@@ -234,7 +233,7 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let sha = made.known.agent.base_sha.clone().unwrap_or_default();
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.known.worktree.git_dir)))?;
     let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);
-    match hook::run_post_checkout(&git, (hook, &made.known.worktree.path, &sha), scratch, pass) {
+    match hook::run_post_checkout(&Git::find(&env)?, (hook, &made.known.worktree.path, &sha), scratch, pass) {
         Ok(None) => {}
         Ok(Some(status)) if status.success() => {}
         Ok(Some(status)) => {

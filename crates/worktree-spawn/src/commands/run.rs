@@ -16,7 +16,7 @@ use crate::agent_run;
 use crate::apply::post;
 use crate::apply::runs::{self, ActiveRun};
 use crate::event::{EventDraft, EventStatus, completion};
-use crate::facts::environment::{OPTIONAL, variables};
+use crate::facts::environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
 use crate::known_agent::{AgentKeys, KnownAgent};
@@ -48,7 +48,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let known = agents::require(&place, &args.id)?;
     let (name, rest) = args.command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;
-    let program = find_program(env, &known, name);
+    let theirs = inherited(env, &place, &known.worktree.path)?;
+    let program = find_program(&theirs, &known, name);
     let id = &args.id;
     if ui.is_dry() {
         let command = args.command.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
@@ -63,7 +64,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     let active = runs::start(env, &place, &known.agent)?;
     let ended = match program {
-        Some(program) => command(env, &program, rest, &known).foreground(),
+        Some(program) => command(&theirs, &program, rest, &known).foreground(),
         None => {
             let shown = name.to_string_lossy();
             let what = if shown.contains('/') { "is not a program" } else { "is not on the PATH" };

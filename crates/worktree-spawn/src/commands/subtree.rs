@@ -137,7 +137,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     };
     spawned.warnings.iter().for_each(|warning| ui.warn(warning));
     if args.launch.is_wanted() {
-        spawned.launch(ui, env, &settings);
+        spawned.launch(ui, env, place, &settings);
     }
     Ok(spawned)
 }

@@ -86,7 +86,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     drop(deferred);
     let mut spawned = Spawned { known: seated, created: true, mcp_config, warnings: Vec::new(), failure: None };
     if args.launch.is_wanted() {
-        spawned.launch(ui, env, &settings);
+        spawned.launch(ui, env, place, &settings);
     }
     Ok(spawned)
 }
