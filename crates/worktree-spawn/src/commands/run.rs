@@ -65,13 +65,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let active = runs::start(env, &place, &known.agent)?;
     let ended = match program {
         Some(program) => command(&theirs, &program, rest, &known).foreground(),
-        None => {
-            let shown = name.to_string_lossy();
-            let what = if shown.contains('/') { "is not a program" } else { "is not on the PATH" };
-            Err(SpawnFailure::NOT_FOUND
-                .with(Exit::Failed, format!("`{shown}` {what}"))
-                .hint("name a program that is there, after `--`"))
-        }
+        None => Err(no_program(name)),
     };
     let (ended, failure) = match ended {
         Ok(ended) => (ended, None),
@@ -93,6 +87,22 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
         Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
     })
+}
+
+fn no_program(name: &OsStr) -> Failure {
+    let shown = name.to_string_lossy();
+    let what = if shown.contains('/') { "is not a program" } else { "is not on the PATH" };
+    let failure = SpawnFailure::NOT_FOUND.with(Exit::Failed, format!("`{shown}` {what}"));
+    failure.hint("name a program that is there, after `--`")
+}
+
+/// Fails if the program of a command is not there, before a worktree is made for it, which may hold a program that is
+/// named by a path.
+pub fn require_program(env: &Env, command: &[OsString]) -> Result<()> {
+    let is_missing = |name: &&OsString| {
+        !name.as_encoded_bytes().contains(&b'/') && name.to_str().is_none_or(|name| proc::find(env, name).is_none())
+    };
+    command.first().filter(is_missing).map_or(Ok(()), |name| Err(no_program(name)))
 }
 
 /// Finds a program: on the PATH, or by a path from the agent's worktree.

@@ -75,6 +75,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         return Err(Failure::usage("with a command, the answer is the output of the command and not JSON")
             .hint("leave out `--json`, or run the command afterwards with `worktree-spawn run ID -- CMD`"));
     }
+    run::require_program(env, &args.command)?;
     let place = repository::find(env)?;
     let spawned = spawn(ui, env, &place, args)?;
     if !args.command.is_empty() {
