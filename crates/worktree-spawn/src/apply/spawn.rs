@@ -88,7 +88,8 @@ fn make_branch(context: &SpawnContext<'_>, plan: &Plan) -> Result<()> {
 }
 
 fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJournal<SpawnJournal>) -> Result<Worktree> {
-    for dir in journal.entry.makes_dirs.clone() {
+    // git makes the last one itself, with the mode that `core.sharedRepository` asks for.
+    for dir in journal.entry.makes_dirs.clone().into_iter().filter(|dir| *dir != plan.path) {
         if !fs::create_new_dir(&dir)? {
             // Another process made it.
             journal.entry.makes_dirs.retain(|other| *other != dir);
