@@ -159,3 +159,13 @@ fn a_command_inherits_nothing_that_leads_into_another_worktree() {
     let kept = app.run_with("worktree-spawn", &["run", "here", "--", "env"], &[("VIRTUAL_ENV", &*venv)]).exit(0);
     assert!(kept.stdout.contains(&format!("\nVIRTUAL_ENV={venv}\n")), "{kept}");
 }
+
+#[test]
+fn an_agent_program_that_no_place_names_is_refused_also_without_a_launch() {
+    let w = World::new();
+    let app = app(&w);
+    for args in [&["subtree", "x", "--agent", "claud"][..], &["worker", "x", "--agent", "claud"]] {
+        app.spawn(args).exit(2).err_has("no command is set for the agent `claud`");
+    }
+    assert_eq!(app.spawn(&["list", "--json"]).exit(0).json_lines().len(), 1);
+}
