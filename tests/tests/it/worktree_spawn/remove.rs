@@ -178,3 +178,17 @@ fn dry_runs_of_notify_ack_and_remove_change_nothing() {
     assert!(gone.contains("would remove main.y at") && gone.contains("would delete the branch main.y"), "{gone}");
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
 }
+
+#[test]
+fn a_removal_of_several_says_that_nothing_was_removed() {
+    let w = World::new();
+    let app = app(&w);
+    let (good, dirty) = (subtree(&app, &["good"]), subtree(&app, &["dirty"]));
+    dirty.write("new", "1\n");
+    for other in ["bad", "dirty"] {
+        app.spawn(&["remove", "good", other]).exit(1).err_has("nothing was removed");
+        assert!(good.path.exists());
+    }
+    let one = app.spawn(&["remove", "bad"]).exit(1).any_err();
+    assert!(!one.stderr.contains("nothing was removed"), "{one}");
+}
