@@ -41,6 +41,8 @@ pub struct Condition {
     /// The number of commits that no branch, tag or remote has, when HEAD is detached.
     pub loose_commits: usize,
     pub branch: Branch,
+    /// The branch that a subtree's worktree holds instead of the one it was made with.
+    pub other_branch: Option<String>,
     /// The number of events that are not acknowledged.
     pub pending: usize,
     /// The ids of agents in worktrees inside this one.
@@ -56,7 +58,7 @@ pub struct Condition {
 /// What may become of the branch that the worktree was made with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Branch {
-    /// There is none, or the worktree holds another one now.
+    /// There is none, or HEAD is detached.
     NotHeld,
     /// Another branch contains everything on it.
     Contained { name: String, tip: String, why: String },
@@ -87,6 +89,7 @@ pub fn condition(
         locked: None,
         loose_commits: 0,
         branch: Branch::NotHeld,
+        other_branch: None,
         pending: Spool::new(&place.shared(), &known.agent.id).pending()?,
         nested: Vec::new(),
         seats: Vec::new(),
@@ -201,7 +204,7 @@ pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes>
     Ok(found)
 }
 
-/// Finds out about the branch of a worktree whose HEAD is at `tip`.
+/// Finds out about the branch that a worktree was made with. Its HEAD is at `tip`.
 fn find_branch(
     place: &Place,
     git: &Git,
@@ -212,9 +215,20 @@ fn find_branch(
     let worktree = &known.worktree;
     // A subtree's branch has its id as its name. A record that says otherwise was not written by us.
     let born = known.agent.birth_branch.clone().filter(|born| *born == known.agent.id);
-    let Some(name) = born.filter(|born| worktree.branch.as_ref() == Some(born)) else {
-        return Ok(());
+    found.other_branch = worktree.branch.clone().filter(|held| Some(held) != born.as_ref());
+    let (Some(name), true) = (born, worktree.branch.is_some()) else { return Ok(()) };
+    let tip = match found.other_branch {
+        None => tip,
+        Some(_) => {
+            let name = format!("refs/heads/{name}");
+            let git = git.common(&place.common_dir)?;
+            let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &name]).capture()?;
+            String::from_utf8_lossy(&asked.stdout).trim().to_owned()
+        }
     };
+    if tip.is_empty() {
+        return Ok(());
+    }
     let elsewhere =
         all.iter().find(|other| other.worktree.path != worktree.path && other.worktree.branch.as_ref() == Some(&name));
     if let Some(other) = elsewhere {
