@@ -196,15 +196,14 @@ pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> 
     if condition.loose_commits > 0 {
         return Err("it has commits that are on no branch".into());
     }
-    if agent.kind == AgentKind::Subtree && condition.other_branch.is_some() {
-        return Err("it no longer holds the branch it was made with".into());
-    }
     match &condition.branch {
-        Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} lacks")),
-        Branch::Elsewhere { name, path } => Err(format!("{name} is checked out at {path} as well")),
-        Branch::NotHeld if agent.kind == AgentKind::Subtree => {
+        branch
+            if agent.kind == AgentKind::Subtree && (condition.other_branch.is_some() || *branch == Branch::NotHeld) =>
+        {
             Err("it no longer holds the branch it was made with".into())
         }
+        Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} lacks")),
+        Branch::Elsewhere { name, path } => Err(format!("{name} is checked out at {path} as well")),
         _ => Ok(()),
     }
 }
