@@ -58,6 +58,24 @@ impl Staging {
     }
 }
 
+/// The size of all files in a directory that can be looked at, as a person reads it.
+pub fn size_of(dir: &Path) -> String {
+    let (mut bytes, mut dirs) = (0, vec![dir.to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(meta) if meta.is_dir() => dirs.push(entry.path()),
+                Ok(meta) => bytes += meta.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
 /// How many levels of directories a removal holds open.
 const LEVELS: u32 = 64;
 

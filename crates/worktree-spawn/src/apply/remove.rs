@@ -205,7 +205,7 @@ fn finish(
     let stays = moves.aside.symlink_metadata().is_ok();
     if stays {
         let why = removed.err().map_or_else(|| "something wrote into it".into(), |failure| failure.to_string());
-        let (at, size) = (moves.aside.display(), size_of(&moves.aside));
+        let (at, size) = (moves.aside.display(), fs::size_of(&moves.aside));
         done.notes.push(format!("{at} ({size}) stays: {why}; `worktree-spawn gc` tries again"));
     }
     if let Some(tip) = &open.entry.deletes {
@@ -232,24 +232,6 @@ pub fn leftover(place: &Place, uid: &str) -> Option<PathBuf> {
     let record = layout::gone_dir(&place.shared()).join(format!("{uid}.git"));
     let at = recorded_path(&record).ok()??.with_file_name(format!("{}{uid}", fs::RESERVED));
     at.symlink_metadata().is_ok().then_some(at)
-}
-
-/// The size of all files in a directory that can be looked at, as a person reads it.
-pub fn size_of(dir: &Path) -> String {
-    let (mut bytes, mut dirs) = (0, vec![dir.to_path_buf()]);
-    while let Some(dir) = dirs.pop() {
-        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-            match entry.metadata() {
-                Ok(meta) if meta.is_dir() => dirs.push(entry.path()),
-                Ok(meta) => bytes += meta.len(),
-                Err(_) => {}
-            }
-        }
-    }
-    match bytes {
-        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
-        _ => format!("{} MB", bytes / 1_000_000),
-    }
 }
 
 /// Finishes removals that were killed, and returns a message about each. The caller holds the repository's lock.

@@ -66,7 +66,7 @@ fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
     let shared = place.shared();
     let mut findings = Vec::new();
     for (id, uid) in journal::left_behind::<RemovalJournal>(&shared)? {
-        let (detail, fix) = match remove::leftover(place, &uid).map(|at| (remove::size_of(&at), at)) {
+        let (detail, fix) = match remove::leftover(place, &uid).map(|at| (fs::size_of(&at), at)) {
             Some((size, at)) => {
                 let at = at.display();
                 (format!("files of {id} are left in {at} ({size})"), format!("delete {at}, or try again"))
