@@ -99,6 +99,10 @@ pub struct OpenJournal<J> {
     pub lock: Lock,
 }
 
+fn uid_of(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 fn lock_file(path: &Path) -> PathBuf {
     path.with_extension("lock")
 }
@@ -128,13 +132,13 @@ fn readable<J: Journaled>(shared: &Path) -> Result<Vec<(PathBuf, Journal<J>)>> {
     Ok(paths.filter(|path| path.extension().is_some_and(|e| e == "json")).filter_map(read).collect())
 }
 
-/// The ids of agents whose spawn or removal was killed. Changes nothing.
-pub fn left_behind<J: Journaled>(shared: &Path) -> Result<Vec<String>> {
+/// The agents whose spawn or removal was killed: id and journal's name. Changes nothing.
+pub fn left_behind<J: Journaled>(shared: &Path) -> Result<Vec<(String, String)>> {
     let mut ids = Vec::new();
     for (path, entry) in readable::<J>(shared)? {
         let lock = lock_file(&path);
         if !lock.exists() || Lock::try_existing(&lock)?.is_some() {
-            ids.push(entry.id);
+            ids.push((entry.id, uid_of(&path)));
         }
     }
     Ok(ids)
@@ -148,6 +152,15 @@ impl OpenJournal<SpawnJournal> {
     }
 }
 
+impl OpenJournal<RemovalJournal> {
+    /// Leaves the journal to a later removal, which tries again to delete the files. All the rest is done, and an agent
+    /// that gets this id meanwhile keeps its branch.
+    pub fn leave(mut self) -> Result<()> {
+        self.entry.deletes = None;
+        self.save()
+    }
+}
+
 impl<J: Journaled> OpenJournal<J> {
     fn save(&self) -> Result<()> {
         record::save(&self.path, &Journal { v: VERSION, id: self.id.clone(), entry: self.entry.clone() })
@@ -155,7 +168,7 @@ impl<J: Journaled> OpenJournal<J> {
 
     /// The journal's own name, by which what it moves aside is named as well.
     pub fn uid(&self) -> String {
-        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+        uid_of(&self.path)
     }
 
     /// Deletes the journal, because everything in it is done or undone.

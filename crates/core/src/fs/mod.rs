@@ -33,6 +33,7 @@ pub use self::displaced::{DisplacedFile, Writers, is_displaced};
 pub use self::mount::below as mounts_below;
 pub(crate) use self::read::read_regular;
 pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_text};
+pub use self::removal::size_of;
 pub use self::root::{Content, Found, Listing, Root};
 pub use self::staging::{RESERVED, Staged, Staging};
 pub use self::stat::Stat;
@@ -245,8 +246,10 @@ pub fn remove_tree(dir: &Path) -> Result<()> {
             .hint(format!("unmount it first: `umount {}`", crate::text::shell_word(mount))));
     }
     match std::fs::remove_dir_all(dir) {
-        // It holds a descriptor a level.
-        Err(e) if e.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => removal::remove_deep(dir).at("remove", dir),
+        // It holds a descriptor a level, and leaves read-only directories.
+        Err(e) if [Errno::MFILE, Errno::ACCESS].iter().any(|n| e.raw_os_error() == Some(n.raw_os_error())) => {
+            removal::remove_deep(dir).at("remove", dir)
+        }
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).at("remove", dir),
         _ => Ok(()),
     }

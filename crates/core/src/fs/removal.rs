@@ -2,15 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, chmodat, fchmod, fstat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::displaced::DisplacedFile;
-use super::root::{content_at, sync_dir};
+use super::root::{DIR, content_at, sync_dir};
 use super::staging::{RESERVED, Staged};
 use super::{Content, Root, Staging};
 use crate::error::{At, Result};
@@ -58,11 +58,29 @@ impl Staging {
     }
 }
 
+/// The size of all files in a directory that can be looked at, as a person reads it.
+pub fn size_of(dir: &Path) -> String {
+    let (mut bytes, mut dirs) = (0, vec![dir.to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(meta) if meta.is_dir() => dirs.push(entry.path()),
+                Ok(meta) => bytes += meta.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
 /// How many levels of directories a removal holds open.
 const LEVELS: u32 = 64;
 
 /// Removes a directory with everything in it. What lies deeper than a removal reaches is moved up first. Links are
-/// removed, not followed.
+/// removed, not followed. An error does not keep the rest.
 pub(super) fn remove_deep(dir: &Path) -> io::Result<()> {
     let (top, mut moved) = (open_dir(CWD, dir.as_os_str())?, 0);
     loop {
@@ -70,8 +88,13 @@ pub(super) fn remove_deep(dir: &Path) -> io::Result<()> {
         if names.is_empty() {
             return std::fs::remove_dir(dir);
         }
-        names.iter().try_for_each(|name| remove_at(&top, &top, name, LEVELS, &mut moved))?;
+        all_of(&names, |name| remove_at(&top, &top, name, LEVELS, &mut moved))?;
     }
+}
+
+/// Does it to all of them, and then fails with the first error.
+fn all_of(names: &[OsString], mut each: impl FnMut(&OsStr) -> rustix::io::Result<()>) -> rustix::io::Result<()> {
+    names.iter().map(|name| each(name)).fold(Ok(()), rustix::io::Result::and)
 }
 
 fn remove_at(top: &OwnedFd, dir: &OwnedFd, name: &OsStr, levels: u32, moved: &mut u64) -> rustix::io::Result<()> {
@@ -81,7 +104,7 @@ fn remove_at(top: &OwnedFd, dir: &OwnedFd, name: &OsStr, levels: u32, moved: &mu
         inner => inner?,
     };
     if levels > 0 {
-        names_in(&inner)?.iter().try_for_each(|name| remove_at(top, &inner, name, levels - 1, moved))?;
+        all_of(&names_in(&inner)?, |name| remove_at(top, &inner, name, levels - 1, moved))?;
         return unlinkat(dir, name, AtFlags::REMOVEDIR);
     }
     loop {
@@ -93,11 +116,36 @@ fn remove_at(top: &OwnedFd, dir: &OwnedFd, name: &OsStr, levels: u32, moved: &mu
     }
 }
 
-fn open_dir(at: impl std::os::fd::AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
-    openat(at, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+/// Opens a directory to remove what is in it, which its owner may have protected, as Go does with its module cache.
+pub(super) fn open_dir(at: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let dir = match openat(&at, name, DIR, Mode::empty()) {
+        Err(Errno::ACCESS) => {
+            make_readable(&at, name)?;
+            openat(&at, name, DIR, Mode::empty())?
+        }
+        dir => dir?,
+    };
+    let mode = Mode::from_raw_mode(fstat(&dir)?.st_mode);
+    if !mode.contains(Mode::RWXU) {
+        // Another user's stays as it is, and the removal fails.
+        let _ = fchmod(&dir, mode | Mode::RWXU);
+    }
+    Ok(dir)
 }
 
-fn names_in(dir: &OwnedFd) -> rustix::io::Result<Vec<OsString>> {
+/// Makes a directory readable that cannot be opened, and nothing that it was exchanged for.
+#[cfg(target_os = "linux")]
+fn make_readable(at: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
+    let dir = openat(at, name, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    chmodat(CWD, format!("/proc/self/fd/{}", dir.as_raw_fd()), Mode::RWXU, AtFlags::empty())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn make_readable(at: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
+    chmodat(at, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+pub(super) fn names_in(dir: &OwnedFd) -> rustix::io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(dir)? {
         let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();

@@ -5,12 +5,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::mount::{self, Mount};
+use super::removal::{names_in, open_dir};
 use super::root::{DIR, Reach, Root, blocked, open_file, sync_dir};
 use super::unique_name;
 use crate::error::{At, Failure, Result};
@@ -56,8 +56,7 @@ impl Root {
             return Err(Failure::failed(format!("something is mounted at {}", mount.display()))
                 .hint(format!("unmount it first: `umount {}`", shell_word(mount))));
         }
-        let top = self.fd().try_clone().at("open", self.path())?;
-        clear(top, self.mount()?).at("remove", self.path())
+        clear(self.fd(), self.mount()?).at("remove", self.path())
     }
 
     /// As [`move_new`](Self::move_new), and brings the new name to the disk.
@@ -140,55 +139,45 @@ fn write_and(dir: &OwnedFd, bytes: &[u8], put: impl FnOnce(&OsStr) -> rustix::io
     done
 }
 
-/// Removes everything in an open directory that is on its mount. Directories are open only while something in them is
-/// being removed; a very deep tree fails when no more can be opened.
-fn clear(top: OwnedFd, on: Mount) -> io::Result<()> {
-    let names_in = names(&top)?;
-    let mut open = vec![(top, OsString::new(), names_in)];
-    while let Some((dir, _, names_left)) = open.last_mut() {
-        match names_left.pop() {
-            Some(name) => {
-                if let Some(inner) = unlink_or_open(dir, &name, on)? {
-                    let names_in = names(&inner)?;
-                    open.push((inner, name, names_in));
-                }
-            }
+/// Removes everything in an open directory that is on its mount, and what leads from a worktree to its record only if
+/// nothing else is left. An error does not keep the rest; a tree that is too deep to be open fails.
+fn clear(top: &OwnedFd, on: Mount) -> io::Result<()> {
+    let top = open_dir(top, OsStr::new("."))?;
+    let mut names = names_in(&top)?;
+    names.sort_by_key(|name| name != DOT_GIT);
+    let mut open = vec![(top, OsString::new(), names)];
+    let mut first = Ok(());
+    loop {
+        let depth = open.len();
+        let Some((dir, _, names_left)) = open.last_mut() else { return first };
+        let step = match names_left.pop() {
+            Some(name) if name == DOT_GIT && depth == 1 && first.is_err() => return first,
+            Some(name) => unlink_or_open(dir, &name, on).map(|inner| {
+                open.extend(inner.map(|(inner, names)| (inner, name, names)));
+            }),
             None => {
                 let name = open.pop().map(|(_, name, _)| name).unwrap_or_default();
-                if let Some((above, _, _)) = open.last() {
-                    unlinkat(above, &name, AtFlags::REMOVEDIR)?;
-                }
+                let removed = open.last().map_or(Ok(()), |(above, ..)| unlinkat(above, &name, AtFlags::REMOVEDIR));
+                removed.map_err(io::Error::from)
             }
-        }
+        };
+        first = first.and(step);
     }
-    Ok(())
 }
 
 /// Removes what is no directory, and opens what is one.
-fn unlink_or_open(dir: &OwnedFd, name: &OsStr, on: Mount) -> io::Result<Option<OwnedFd>> {
+fn unlink_or_open(dir: &OwnedFd, name: &OsStr, on: Mount) -> io::Result<Option<(OwnedFd, Vec<OsString>)>> {
     match unlinkat(dir, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => return Ok(None),
         // How systems say that it is a directory.
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(e) => return Err(e.into()),
     }
-    let inner = openat(dir, name, DIR, Mode::empty())?;
+    let inner = open_dir(dir, name)?;
     match mount::of(&inner)? == on {
-        true => Ok(Some(inner)),
+        true => Ok(Some(names_in(&inner).map(|names| (inner, names))?)),
         false => Err(io::Error::other("something is mounted in it")),
     }
-}
-
-fn names(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(dir)? {
-        let entry = entry?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name != "." && name != ".." {
-            names.push(name.to_owned());
-        }
-    }
-    Ok(names)
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::text::shell_word;
 
+use crate::facts::environment::inherited;
 use crate::known_agent::KnownAgent;
 use crate::launcher::{self, word};
 use crate::layout;
+use crate::place::Place;
 use crate::settings::Settings;
 use crate::tool::program;
 
@@ -23,7 +25,7 @@ pub fn run_line(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<St
 }
 
 /// Starts an agent; `false` if the launcher is `none`, so that a person has to start it.
-pub fn launch(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<bool> {
+pub fn launch(env: &Env, place: &Place, settings: &Settings, known: &KnownAgent) -> Result<bool> {
     if settings.launcher == Line::Shell(launcher::NONE.into()) {
         return Ok(false);
     }
@@ -31,7 +33,8 @@ pub fn launch(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<bool
     let mut output = Vec::new();
     // The output goes to files, so that a process left in the background is not waited for.
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&known.worktree.git_dir)))?;
-    let launcher = launcher::command(env, &settings.launcher, known, &cmd)?;
+    let theirs = inherited(env, place, &known.worktree.path)?;
+    let launcher = launcher::command(&theirs, &settings.launcher, known, &cmd)?;
     let status = launcher.show_through(scratch, |bytes| output.extend_from_slice(bytes))?;
     if status.success() {
         return Ok(true);

@@ -12,7 +12,9 @@ use crate::place::Place;
 
 /// Finishes killed removals if there are any, because their agents' events wait for that.
 pub fn finish_removals(env: &Env, place: &Place) -> Result<Vec<String>> {
-    if journal::left_behind::<RemovalJournal>(&place.shared())?.is_empty() {
+    // The events of an agent of which only files are left are forwarded.
+    let left = journal::left_behind::<RemovalJournal>(&place.shared())?;
+    if left.iter().all(|(_, uid)| remove::leftover(place, uid).is_some()) {
         return Ok(Vec::new());
     }
     let _lock = lock(place)?;

@@ -200,10 +200,13 @@ fn finish(
     }
     // First the files, which the record tells where they are.
     let removed = worktree.map_or(Ok(()), WorktreeDir::remove);
-    if moves.aside.symlink_metadata().is_ok() {
-        let why =
-            removed.err().map_or_else(|| format!("{} stays", moves.aside.display()), |failure| failure.to_string());
-        done.notes.push(format!("{why}; remove what is left there by hand"));
+    // Its `.git` file, which goes last, may be gone.
+    fs::remove_empty_dir(&moves.aside);
+    let stays = moves.aside.symlink_metadata().is_ok();
+    if stays {
+        let why = removed.err().map_or_else(|| "something wrote into it".into(), |failure| failure.to_string());
+        let (at, size) = (moves.aside.display(), fs::size_of(&moves.aside));
+        done.notes.push(format!("{at} ({size}) stays: {why}; `worktree-spawn gc` tries again"));
     }
     if let Some(tip) = &open.entry.deletes {
         let id = &open.id;
@@ -215,10 +218,20 @@ fn finish(
             )),
         }
     }
+    if stays {
+        return open.leave();
+    }
     place.remove_state(&moves.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     release_excludes(place, &moves.path)?;
     open.close()
+}
+
+/// The files of a removal that could not be deleted and that only a journal of this name remembers.
+pub fn leftover(place: &Place, uid: &str) -> Option<PathBuf> {
+    let record = layout::gone_dir(&place.shared()).join(format!("{uid}.git"));
+    let at = recorded_path(&record).ok()??.with_file_name(format!("{}{uid}", fs::RESERVED));
+    at.symlink_metadata().is_ok().then_some(at)
 }
 
 /// Finishes removals that were killed, and returns a message about each. The caller holds the repository's lock.
@@ -274,7 +287,10 @@ fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> R
     let mut done = RemovalOutcome::default();
     finish(place, git, open, (&moves, worktree), Decided::ByJournal, &mut done)?;
     let notes: String = done.notes.iter().map(|note| format!("; {note}")).collect();
-    Ok(format!("finished the removal of {id}, which was killed{notes}"))
+    Ok(match moves.aside.symlink_metadata().is_ok() {
+        true => format!("the removal of {id} could not delete all files{notes}"),
+        false => format!("finished the removal of {id}{notes}"),
+    })
 }
 
 /// Removes a seat.

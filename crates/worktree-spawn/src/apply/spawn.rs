@@ -14,6 +14,7 @@ use super::files;
 use super::records::{SpawnContext, add_excludes, lock, state_lines};
 use super::undo::{self, LostWorktrees, with_leftovers};
 use crate::excludes;
+use crate::facts::environment::inherited;
 use crate::facts::repository::run_git;
 use crate::facts::spawn::StartPoint;
 use crate::failure::SpawnFailure;
@@ -87,7 +88,8 @@ fn make_branch(context: &SpawnContext<'_>, plan: &Plan) -> Result<()> {
 }
 
 fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJournal<SpawnJournal>) -> Result<Worktree> {
-    for dir in journal.entry.makes_dirs.clone() {
+    // git makes the last one itself, with the mode that `core.sharedRepository` asks for.
+    for dir in journal.entry.makes_dirs.clone().into_iter().filter(|dir| *dir != plan.path) {
         if !fs::create_new_dir(&dir)? {
             // Another process made it.
             journal.entry.makes_dirs.retain(|other| *other != dir);
@@ -224,11 +226,9 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let hooks_dir = hook.parent().unwrap_or(hook).to_path_buf();
     let lost = hook::missing(&git, &Repo { hooks_dir, ..context.place.repo() }, "post-checkout")?;
     made.warnings.extend(lost.iter().map(|tool| hook::missing_text(tool, "here")));
-    let mut runner = context.git.clone();
+    let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
     if is_agents && hook.is_file() && !has_landed(context, &start.sha)? {
-        let mut env = context.env.clone();
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
-        runner = Git::find(&env)?;
         let path = shell_word(&made.known.worktree.path);
         let why = "it begins at a commit of an agent's, so set-up commands wait for you";
         made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
@@ -241,7 +241,12 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.known.worktree.git_dir)))?;
     let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);
     let configured = git.configured_hooks(&spawner.path, "post-checkout")?;
-    match hook::run_post_checkout(&runner, (hook, &configured, &made.known.worktree.path, &sha), scratch, pass) {
+    match hook::run_post_checkout(
+        &Git::find(&env)?,
+        (hook, &configured, &made.known.worktree.path, &sha),
+        scratch,
+        pass,
+    ) {
         Ok(None) => {}
         Ok(Some(status)) if status.success() => {}
         Ok(Some(status)) => {

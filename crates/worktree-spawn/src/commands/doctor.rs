@@ -7,8 +7,8 @@ use shopfloor_core::fs;
 use shopfloor_core::ui::Ui;
 
 use super::repair;
-use crate::apply::records;
 use crate::apply::repair::lacks_files;
+use crate::apply::{records, remove};
 use crate::facts::moved::moved;
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
@@ -65,11 +65,17 @@ fn mendable(check: &'static str, detail: String, fix: String) -> Finding<RepairA
 fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
     let shared = place.shared();
     let mut findings = Vec::new();
-    for id in journal::left_behind::<RemovalJournal>(&shared)? {
-        let fix = format!("finish the removal of {id}");
-        findings.push(mendable("removals", format!("the removal of {id} was killed"), fix));
+    for (id, uid) in journal::left_behind::<RemovalJournal>(&shared)? {
+        let (detail, fix) = match remove::leftover(place, &uid).map(|at| (fs::size_of(&at), at)) {
+            Some((size, at)) => {
+                let at = at.display();
+                (format!("files of {id} are left in {at} ({size})"), format!("delete {at}, or try again"))
+            }
+            None => (format!("the removal of {id} was killed"), format!("finish the removal of {id}")),
+        };
+        findings.push(mendable("removals", detail, fix));
     }
-    for id in journal::left_behind::<SpawnJournal>(&shared)? {
+    for (id, _) in journal::left_behind::<SpawnJournal>(&shared)? {
         let fix = format!("undo the spawn of {id}");
         findings.push(mendable("spawns", format!("the spawn of {id} was killed"), fix));
     }
@@ -90,7 +96,7 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
         findings.push(mendable("worktrees", detail, format!("reconnect {path}")));
     }
     for worktree in repair::lost(place, &moved)? {
-        let (detail, fix) = (format!("{} is not there", worktree.path.display()), repair::LOST_FIX);
+        let (detail, fix) = (format!("{} is not there", worktree.path.display()), repair::lost_fix(&worktree));
         findings.push(Finding::bad("worktrees", detail, fix, None));
     }
     let all = agents::all(place)?;

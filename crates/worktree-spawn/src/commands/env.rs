@@ -1,13 +1,16 @@
 //! `env`: an agent's environment, found without a git process.
 
+use std::path::Path;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::environment::{OPTIONAL, variables};
+use crate::facts::environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
 use crate::known_agent::AgentKeys;
 
@@ -29,8 +32,13 @@ struct EnvAnswer<'a> {
     env: Map<String, Value>,
 }
 
+/// Whether a shell takes this as the name of a variable.
+fn is_name(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+}
+
 /// Prints `export` lines, and an `unset` for variables that belong to another agent or, like git's, to another
-/// repository.
+/// repository, or that lead into another worktree.
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let known = agents::require(&place, &args.id)?;
@@ -41,7 +49,14 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let unset = OPTIONAL.iter().filter(|name| variables.iter().all(|(set, _)| set != *name)).chain(LOCAL_VARS);
-    let unset = unset.copied().collect::<Vec<_>>().join(" ");
+    let theirs = inherited(env, &place, &known.worktree.path)?;
+    let gone = env.vars.keys().filter(|name| !theirs.vars.contains_key(*name)).filter_map(|name| name.to_str());
+    let unset = unset.copied().chain(gone.filter(|name| is_name(name))).collect::<Vec<_>>().join(" ");
+    for (name, value) in theirs.vars.iter().filter(|(name, value)| env.vars.get(*name) != Some(value)) {
+        if let Some(name) = name.to_str().filter(|name| is_name(name)) {
+            ui.line(format!("export {name}={}", shell_word(Path::new(value))));
+        }
+    }
     for (name, value) in variables {
         ui.line(format!("export {name}='{}'", value.replace('\'', r"'\''")));
     }

@@ -44,8 +44,14 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let git = Git::find(env)?;
     let settings = Settings::load(env, &place.home, &[])?;
-    let inspection =
-        Inspection { env, place: &place, git: &git, probe: settings.probe.as_ref(), deaths: Deaths::of(ui) };
+    let inspection = Inspection {
+        env,
+        place: &place,
+        git: &git,
+        probe: settings.probe.as_ref(),
+        deaths: Deaths::of(ui),
+        base: &settings.worktree_base,
+    };
     if !is_dry {
         let _lock = records::lock(&place)?;
         recover::recover(&place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
@@ -99,7 +105,9 @@ fn verdict(
     }
     // Git is asked only about agents that may go.
     let liveness = runs::worktree_liveness(inspection, known, all).map_err(reason)?;
-    has_ended(liveness)?;
+    if !known.worktree.is_lost {
+        has_ended(liveness)?;
+    }
     let condition = condition(inspection, known, all, liveness).map_err(reason)?;
     is_collectable(&condition)?;
     plan(condition, RemovalRequest::default()).map_err(reason)

@@ -53,9 +53,16 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let git = Git::find(env)?;
     let settings = Settings::load(env, &place.home, &[])?;
-    let inspection = Inspection { env, place, git: &git, probe: settings.probe.as_ref(), deaths: Deaths::of(ui) };
+    let inspection = Inspection {
+        env,
+        place,
+        git: &git,
+        probe: settings.probe.as_ref(),
+        deaths: Deaths::of(ui),
+        base: &settings.worktree_base,
+    };
     if ui.is_dry() {
-        for removal in plan_all(&inspection, args)? {
+        for removal in plan_whole(&inspection, args)? {
             let deleted_branch = removal.deletes.as_ref().map(|(name, _)| name.clone());
             let notes = removal.note.iter().cloned().collect();
             print(ui, &removal, &RemovalOutcome { deleted_branch, trash: None, notes });
@@ -64,14 +71,14 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     }
     let mut lock = records::lock(place)?;
     recover::recover(place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
-    let mut removals = plan_all(&inspection, args)?;
+    let mut removals = plan_whole(&inspection, args)?;
     // The other tools are asked without the lock, and afterwards everything is checked again.
     drop(lock);
     for removal in &removals {
         remove::run_pre_remove(env, place, removal)?.iter().for_each(|note| ui.note(note));
     }
     lock = records::lock(place)?;
-    removals = plan_all(&inspection, args)?;
+    removals = plan_whole(&inspection, args)?;
     let is_one = removals.len() == 1;
     for mut removal in removals {
         if !is_one {
@@ -113,6 +120,14 @@ fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
         None => {}
     }
     outcome.notes.iter().for_each(|note| ui.note(note));
+}
+
+/// Plans all removals. If one is refused, none of several begins, and the refusal says so.
+fn plan_whole(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval>> {
+    plan_all(inspection, args).map_err(|failure| match args.ids.len() > 1 || args.recursive {
+        true => failure.hint("nothing was removed"),
+        false => failure,
+    })
 }
 
 /// Plans all removals in order, or refuses them all.

@@ -6,13 +6,16 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{records, recover, repair};
 use crate::facts::moved::{MovedWorktree, moved};
 use crate::facts::repository;
+use crate::identity::Agent;
 use crate::journal::{self, RemovalJournal, SpawnJournal};
+use crate::layout;
 use crate::place::{Place, Worktree};
 use crate::settings::Settings;
 
@@ -41,7 +44,13 @@ struct RepairAnswer<'a> {
 }
 
 /// How to mend a worktree that was not found.
-pub const LOST_FIX: &str = "move it back, or remove git's record of it with `worktree-spawn remove --force`";
+pub fn lost_fix(worktree: &Worktree) -> String {
+    let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {
+        Ok(Some(agent)) => format!("worktree-spawn remove {}", agent.id),
+        _ => format!("git worktree remove {}", shell_word(&worktree.path)),
+    };
+    format!("move it back, or remove git's record of it with `{command}`")
+}
 
 /// Tells what was done, or would be done.
 type Tell<'t> = &'t dyn Fn(RepairSubject, String);
@@ -89,10 +98,10 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     moved.iter().for_each(|moved| tell(RepairSubject::Moved, format!("would reconnect {}", moved.path.display())));
-    for id in journal::left_behind::<RemovalJournal>(&place.shared())? {
-        tell(RepairSubject::Removal, format!("would finish the removal of {id}, which was killed"));
+    for (id, _) in journal::left_behind::<RemovalJournal>(&place.shared())? {
+        tell(RepairSubject::Removal, format!("would finish the removal of {id}"));
     }
-    for id in journal::left_behind::<SpawnJournal>(&place.shared())? {
+    for (id, _) in journal::left_behind::<SpawnJournal>(&place.shared())? {
         tell(RepairSubject::Spawn, format!("would undo the spawn of {id}, which was killed"));
     }
     tell_lost(place, &moved, tell)
@@ -101,7 +110,7 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
 /// Names the worktrees that were not found.
 fn tell_lost(place: &Place, moved: &[MovedWorktree], tell: Tell<'_>) -> Result<()> {
     for worktree in lost(place, moved)? {
-        tell(RepairSubject::Lost, format!("{} is not there; {LOST_FIX}", worktree.path.display()));
+        tell(RepairSubject::Lost, format!("{} is not there; {}", worktree.path.display(), lost_fix(&worktree)));
     }
     Ok(())
 }

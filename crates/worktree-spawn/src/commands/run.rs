@@ -16,7 +16,7 @@ use crate::agent_run;
 use crate::apply::post;
 use crate::apply::runs::{self, ActiveRun};
 use crate::event::{EventDraft, EventStatus, completion};
-use crate::facts::environment::{OPTIONAL, variables};
+use crate::facts::environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
 use crate::known_agent::{AgentKeys, KnownAgent};
@@ -48,7 +48,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let known = agents::require(&place, &args.id)?;
     let (name, rest) = args.command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;
-    let program = find_program(env, &known, name);
+    let theirs = inherited(env, &place, &known.worktree.path)?;
+    let program = find_program(&theirs, &known, name);
     let id = &args.id;
     if ui.is_dry() {
         let command = args.command.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
@@ -63,14 +64,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     let active = runs::start(env, &place, &known.agent)?;
     let ended = match program {
-        Some(program) => command(env, &program, rest, &known).foreground(),
-        None => {
-            let shown = name.to_string_lossy();
-            let what = if shown.contains('/') { "is not a program" } else { "is not on the PATH" };
-            Err(SpawnFailure::NOT_FOUND
-                .with(Exit::Failed, format!("`{shown}` {what}"))
-                .hint("name a program that is there, after `--`"))
-        }
+        Some(program) => command(&theirs, &program, rest, &known).foreground(),
+        None => Err(no_program(name)),
     };
     let (ended, failure) = match ended {
         Ok(ended) => (ended, None),
@@ -92,6 +87,22 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
         Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
     })
+}
+
+fn no_program(name: &OsStr) -> Failure {
+    let shown = name.to_string_lossy();
+    let what = if shown.contains('/') { "is not a program" } else { "is not on the PATH" };
+    let failure = SpawnFailure::NOT_FOUND.with(Exit::Failed, format!("`{shown}` {what}"));
+    failure.hint("name a program that is there, after `--`")
+}
+
+/// Fails if the program of a command is not there, before a worktree is made for it, which may hold a program that is
+/// named by a path.
+pub fn require_program(env: &Env, command: &[OsString]) -> Result<()> {
+    let is_missing = |name: &&OsString| {
+        !name.as_encoded_bytes().contains(&b'/') && name.to_str().is_none_or(|name| proc::find(env, name).is_none())
+    };
+    command.first().filter(is_missing).map_or(Ok(()), |name| Err(no_program(name)))
 }
 
 /// Finds a program: on the PATH, or by a path from the agent's worktree.

@@ -14,6 +14,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::launch;
 use crate::failure::SpawnFailure;
 use crate::known_agent::{AgentKeys, KnownAgent};
+use crate::place::Place;
 use crate::settings::Settings;
 
 /// The task of an agent.
@@ -121,9 +122,9 @@ impl Spawned {
 
     /// Starts the agent. If there is no launcher, warns with the command that starts it, so that nobody waits for an
     /// agent that does not run.
-    pub fn launch(&mut self, ui: &Ui, env: &Env, settings: &Settings) {
+    pub fn launch(&mut self, ui: &Ui, env: &Env, place: &Place, settings: &Settings) {
         let (id, agent) = (&self.known.agent.id, settings.agent.as_str());
-        let warning = match launch::launch(env, settings, &self.known) {
+        let warning = match launch::launch(env, place, settings, &self.known) {
             Ok(true) if settings.is_preset(agent) && proc::find(env, agent).is_none() => {
                 format!("{agent} is not on the PATH here, so it may not start; `worktree-spawn list` shows how it ends")
             }

@@ -75,6 +75,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         return Err(Failure::usage("with a command, the answer is the output of the command and not JSON")
             .hint("leave out `--json`, or run the command afterwards with `worktree-spawn run ID -- CMD`"));
     }
+    run::require_program(env, &args.command)?;
     let place = repository::find(env)?;
     let spawned = spawn(ui, env, &place, args)?;
     if !args.command.is_empty() {
@@ -113,7 +114,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         base: facts::base_dir(place, &settings.worktree_base, args.base_dir.as_deref()),
         ..args.request.clone()
     };
-    if args.launch.is_wanted() {
+    if args.launch.is_wanted() || args.agent.is_some() {
         settings.command_of(&settings.agent)?;
     }
     let task = args.task.read(ui, env)?;
@@ -137,7 +138,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     };
     spawned.warnings.iter().for_each(|warning| ui.warn(warning));
     if args.launch.is_wanted() {
-        spawned.launch(ui, env, &settings);
+        spawned.launch(ui, env, place, &settings);
     }
     Ok(spawned)
 }

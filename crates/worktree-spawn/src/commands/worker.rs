@@ -58,7 +58,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
     let caller = agents::caller(place, args.caller.id.as_deref())?;
     let place = &place.seen_from(&caller.worktree);
-    if args.launch.is_wanted() {
+    if args.launch.is_wanted() || args.agent.is_some() {
         settings.command_of(&settings.agent)?;
     }
     let slug = slug(&args.name)?;
@@ -86,7 +86,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     drop(deferred);
     let mut spawned = Spawned { known: seated, created: true, mcp_config, warnings: Vec::new(), failure: None };
     if args.launch.is_wanted() {
-        spawned.launch(ui, env, &settings);
+        spawned.launch(ui, env, place, &settings);
     }
     Ok(spawned)
 }

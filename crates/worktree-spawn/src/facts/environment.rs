@@ -3,9 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents::{self, SettingsForm};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::inherited;
 
+use super::repository;
 use crate::identity::AgentKind;
 use crate::known_agent::{KnownAgent, OWN_MCP_FILE, SETTINGS_FILE};
+use crate::place::Place;
 
 const TASK_VARIABLE: &str = "SHOPFLOOR_TASK_FILE";
 
@@ -18,6 +23,12 @@ const GEMINI_VARIABLE: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
 
 /// The variables that not every agent has. An inner agent must not inherit them from an outer one.
 pub const OPTIONAL: [&str; 4] = [TASK_VARIABLE, SETTINGS_VARIABLE, MCP_VARIABLE, GEMINI_VARIABLE];
+
+/// A person's environment for what runs in the worktree at `own`, without what leads into another one.
+pub fn inherited(env: &Env, place: &Place, own: &Path) -> Result<Env> {
+    let all: Vec<PathBuf> = repository::worktrees(place)?.into_iter().map(|worktree| worktree.path).collect();
+    Ok(inherited::for_worktree(env, own, &all))
+}
 
 /// The form of a program's settings; programs that are not known get Claude Code's.
 pub fn settings_form(program: Option<&str>) -> SettingsForm {

@@ -1,6 +1,6 @@
 //! What would be lost if an agent's worktree were removed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
@@ -9,6 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::Git;
 
 use super::history::{contained, loose_commits};
+use super::moved::moved;
 use super::repository::{self, run_git};
 use crate::agent_run::{Deaths, Liveness};
 use crate::identity::AgentKind;
@@ -25,6 +26,8 @@ pub struct Inspection<'a> {
     /// The command that tells whether an agent lives that `run` did not start.
     pub probe: Option<&'a Line>,
     pub deaths: Deaths,
+    /// Where worktrees are made, and looked for if they are not at their paths.
+    pub base: &'a Path,
 }
 
 /// The condition of an agent that may be removed.
@@ -38,12 +41,16 @@ pub struct Condition {
     /// The number of commits that no branch, tag or remote has, when HEAD is detached.
     pub loose_commits: usize,
     pub branch: Branch,
+    /// The branch that a subtree's worktree holds instead of the one it was made with.
+    pub other_branch: Option<String>,
     /// The number of events that are not acknowledged.
     pub pending: usize,
     /// The ids of agents in worktrees inside this one.
     pub nested: Vec<String>,
     /// The ids of the seats in the worktree.
     pub seats: Vec<String>,
+    /// Whether the worktree was deleted by hand: nothing is at its path, and git's record tells of nothing else.
+    pub is_deleted: bool,
     /// The places in the worktree where something is mounted, which a removal would empty.
     pub mounts: Vec<PathBuf>,
 }
@@ -51,7 +58,7 @@ pub struct Condition {
 /// What may become of the branch that the worktree was made with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Branch {
-    /// There is none, or the worktree holds another one now.
+    /// There is none, or HEAD is detached.
     NotHeld,
     /// Another branch contains everything on it.
     Contained { name: String, tip: String, why: String },
@@ -82,9 +89,11 @@ pub fn condition(
         locked: None,
         loose_commits: 0,
         branch: Branch::NotHeld,
+        other_branch: None,
         pending: Spool::new(&place.shared(), &known.agent.id).pending()?,
         nested: Vec::new(),
         seats: Vec::new(),
+        is_deleted: false,
         mounts: Vec::new(),
     };
     if known.agent.kind != AgentKind::Subtree {
@@ -95,19 +104,62 @@ pub fn condition(
         "" => String::new(),
         why => format!(": {why}"),
     });
-    if !worktree.is_lost {
+    found.seats = seated_in(known, all).map(|seated| seated.agent.id.clone()).collect();
+    if worktree.is_lost {
+        find_deleted(inspection, known, all, &mut found)?;
+    } else {
         found.mounts = fs::mounts_below(&worktree.path);
         let inside = all
             .iter()
             .filter(|other| other.worktree.path != worktree.path && other.worktree.path.starts_with(&worktree.path));
         found.nested =
             inside.filter(|other| other.agent.kind != AgentKind::Worker).map(|other| other.agent.id.clone()).collect();
-        found.seats = seated_in(known, all).map(|seated| seated.agent.id.clone()).collect();
         let git = &worktree.git(git, place)?;
         found.changes = changes(place, git, worktree)?;
-        find_branch(place, git, known, all, &mut found)?;
+        if let Some(tip) = repository::head(git, worktree)? {
+            found.loose_commits = loose_commits(git, worktree)?;
+            find_branch(place, git, known, all, (&mut found, tip))?;
+        }
     }
     Ok(found)
+}
+
+/// Asks git's record of a worktree that is not there what would be lost with it.
+fn find_deleted(
+    inspection: &Inspection<'_>,
+    known: &KnownAgent,
+    all: &[KnownAgent],
+    found: &mut Condition,
+) -> Result<()> {
+    let (Inspection { place, base, .. }, worktree) = (*inspection, &known.worktree);
+    let is_moved = || Ok(moved(place, base)?.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir));
+    if worktree.path.symlink_metadata().is_ok() || unfinished(worktree).next().is_some() || is_moved()? {
+        return Ok(());
+    }
+    let git = inspection.git.common(&place.common_dir)?;
+    let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied());
+    let head = match &worktree.branch {
+        Some(branch) => format!("refs/heads/{branch}"),
+        None => String::from_utf8_lossy(&fs::read_no_follow(&worktree.git_dir.join("HEAD"))?.unwrap_or_default())
+            .trim()
+            .into(),
+    };
+    let tip =
+        ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{head}^{{commit}}")]).capture()?;
+    let tip = String::from_utf8_lossy(&tip.stdout).trim().to_owned();
+    let index = worktree.git_dir.join("index");
+    let staged = || ask(&["diff-index", "--cached", "--quiet", &tip, "--"]).var("GIT_INDEX_FILE", &index).capture();
+    if tip.is_empty() || (index.exists() && !staged()?.status.success()) {
+        return Ok(());
+    }
+    if worktree.branch.is_none() {
+        let loose = ask(&["rev-list", "--max-count=1", &tip, "--not", "--branches", "--tags", "--remotes"]);
+        if !run_git("rev-list", loose)?.is_empty() {
+            return Ok(());
+        }
+    }
+    found.is_deleted = true;
+    find_branch(place, inspection.git, known, all, (found, tip))
 }
 
 /// The operations of git that are under way.
@@ -152,15 +204,31 @@ pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes>
     Ok(found)
 }
 
-fn find_branch(place: &Place, git: &Git, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
+/// Finds out about the branch that a worktree was made with. Its HEAD is at `tip`.
+fn find_branch(
+    place: &Place,
+    git: &Git,
+    known: &KnownAgent,
+    all: &[KnownAgent],
+    (found, tip): (&mut Condition, String),
+) -> Result<()> {
     let worktree = &known.worktree;
-    let Some(tip) = repository::head(git, worktree)? else { return Ok(()) };
-    found.loose_commits = loose_commits(git, worktree)?;
     // A subtree's branch has its id as its name. A record that says otherwise was not written by us.
     let born = known.agent.birth_branch.clone().filter(|born| *born == known.agent.id);
-    let Some(name) = born.filter(|born| worktree.branch.as_ref() == Some(born)) else {
-        return Ok(());
+    found.other_branch = worktree.branch.clone().filter(|held| Some(held) != born.as_ref());
+    let (Some(name), true) = (born, worktree.branch.is_some()) else { return Ok(()) };
+    let tip = match found.other_branch {
+        None => tip,
+        Some(_) => {
+            let name = format!("refs/heads/{name}");
+            let git = git.common(&place.common_dir)?;
+            let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &name]).capture()?;
+            String::from_utf8_lossy(&asked.stdout).trim().to_owned()
+        }
     };
+    if tip.is_empty() {
+        return Ok(());
+    }
     let elsewhere =
         all.iter().find(|other| other.worktree.path != worktree.path && other.worktree.branch.as_ref() == Some(&name));
     if let Some(other) = elsewhere {

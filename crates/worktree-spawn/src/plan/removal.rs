@@ -70,10 +70,10 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
             .refuse(format!("{path} is locked{why}"))
             .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.worktree.path))));
     }
-    if condition.known.worktree.is_lost && !request.force {
+    if condition.known.worktree.is_lost && !condition.is_deleted && !request.force {
         return Err(SpawnFailure::LOST
             .refuse(format!("{path} is not there"))
-            .hint("if it was moved, `worktree-spawn repair` finds it; `--force` removes git's record of it, including what was staged"));
+            .hint(format!("`worktree-spawn remove --force {}` removes git's record of it, including what was staged; if it was moved, `worktree-spawn repair` finds it", agent.id)));
     }
     if let Some(why) = &condition.changes.submodule {
         return Err(SpawnFailure::DIRTY
@@ -110,14 +110,15 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
     let is_subtree = agent.kind == AgentKind::Subtree;
     let delete = |name: &String, tip: &String| BranchFate { deletes: Some((name.clone(), tip.clone())), note: None };
     let keep = |note: String| BranchFate { deletes: None, note: Some(note) };
-    Ok(match &condition.branch {
-        Branch::NotHeld if request.delete_branch && is_subtree => {
+    let is_other = condition.other_branch.is_some();
+    let mut fate = match &condition.branch {
+        branch if request.delete_branch && is_subtree && (is_other || *branch == Branch::NotHeld) => {
             let path = condition.known.worktree.path.display();
             return Err(SpawnFailure::UNMERGED
                 .refuse(format!("{path} does not hold the branch {} it was made with", born()))
                 .hint("delete branches yourself: `git branch -d`"));
         }
-        Branch::NotHeld if is_subtree && !condition.known.worktree.is_lost => {
+        Branch::NotHeld if is_subtree && !is_other && !condition.known.worktree.is_lost => {
             keep(format!("its branches stay, because it no longer holds {}", born()))
         }
         Branch::NotHeld => BranchFate::default(),
@@ -140,7 +141,12 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
         Branch::Unmerged { name, into, .. } => keep(format!(
             "the branch {name} stays: it has commits that {into} lacks; `git merge {name}` takes them over, and `git branch -D {name}` gives them up"
         )),
-    })
+    };
+    if let Some(held) = condition.other_branch.as_ref().filter(|_| is_subtree) {
+        let stays = format!("the branch {held} stays; once it is merged, `git branch -d {held}` deletes it");
+        fate.note = Some(fate.note.into_iter().chain([stays]).collect::<Vec<_>>().join("; "));
+    }
+    Ok(fate)
 }
 
 /// Whether an agent has ended, otherwise the reason why `gc` keeps it.
@@ -156,12 +162,15 @@ pub fn has_ended(liveness: Liveness) -> std::result::Result<(), String> {
 /// Whether an agent has left nothing, otherwise the reason why `gc` keeps it.
 pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> {
     let agent = &condition.known.agent;
-    has_ended(condition.liveness)?;
+    if condition.known.worktree.is_lost && !condition.is_deleted {
+        return Err("it is not there".into());
+    }
+    // Of what was deleted by hand, somebody knows that it is done.
+    if !condition.is_deleted || condition.liveness != Liveness::Never {
+        has_ended(condition.liveness)?;
+    }
     if agent.kind == AgentKind::Root || (condition.known.worktree.is_main && agent.kind == AgentKind::Subtree) {
         return Err("it was not spawned".into());
-    }
-    if condition.known.worktree.is_lost {
-        return Err("it is not there".into());
     }
     if !condition.nested.is_empty() {
         return Err(format!("there are worktrees inside it: {}", condition.nested.join(", ")));
@@ -188,11 +197,13 @@ pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> 
         return Err("it has commits that are on no branch".into());
     }
     match &condition.branch {
-        Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} lacks")),
-        Branch::Elsewhere { name, path } => Err(format!("{name} is checked out at {path} as well")),
-        Branch::NotHeld if agent.kind == AgentKind::Subtree => {
+        branch
+            if agent.kind == AgentKind::Subtree && (condition.other_branch.is_some() || *branch == Branch::NotHeld) =>
+        {
             Err("it no longer holds the branch it was made with".into())
         }
+        Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} lacks")),
+        Branch::Elsewhere { name, path } => Err(format!("{name} is checked out at {path} as well")),
         _ => Ok(()),
     }
 }
@@ -219,9 +230,11 @@ mod tests {
             locked: None,
             loose_commits: 0,
             branch: Branch::Contained { name: "main.x".into(), tip: "t".into(), why: "merged".into() },
+            other_branch: None,
             pending: 0,
             nested: vec![],
             seats: vec![],
+            is_deleted: false,
             mounts: vec![],
         }
     }

@@ -254,3 +254,21 @@ fn a_worktree_of_a_separate_git_directory_knows_the_root() {
     let inside = subtree(&w.at(w.home("separate")), &["s"]);
     assert_eq!(inside.spawn(&["path", "root"]).exit(0).stdout, format!("{}\n", w.home("separate").display()));
 }
+
+#[test]
+fn a_repository_that_is_shared_has_the_same_modes_as_under_git() {
+    let w = World::new();
+    let app = app(&w);
+    for (n, shared) in ["umask", "group", "all", "0660"].into_iter().enumerate() {
+        app.git(&["config", "core.sharedRepository", shared]);
+        let by_git = app.path.with_file_name(format!("g{n}"));
+        app.git(&["worktree", "add", "-q", by_git.to_str().unwrap()]);
+        let ours = subtree(&app, &[&format!("s{n}")]);
+        let elsewhere = subtree(&app, &[&format!("e{n}"), "--base-dir", w.home("elsewhere").to_str().unwrap()]);
+        for below in ["", "src", "src/main.rs", ".git"] {
+            let modes = [&by_git, &ours.path, &elsewhere.path].map(|at| mode(&at.join(below)));
+            let shown = modes.map(|mode| format!("{mode:o}"));
+            assert!(shown.iter().all(|mode| *mode == shown[0]), "{shared} {below}: {shown:?}");
+        }
+    }
+}

@@ -124,3 +124,48 @@ fn without_a_launcher_the_answer_holds_a_warning() {
     let warned = app.spawn(&["subtree", "z", "--launch", "-q", "--json"]).exit(0).any_err();
     assert!(text(&warned.json(), "/warnings/0").contains("no launcher is set"));
 }
+
+#[test]
+fn a_command_inherits_nothing_that_leads_into_another_worktree() {
+    let w = World::new();
+    let app = app(&w);
+    let (other, here) = (subtree(&app, &["other"]), subtree(&app, &["here"]));
+    app.write(".git/hooks/post-checkout", "#!/bin/sh\nenv > \"$HOME/hook\"\n");
+    app.sh("chmod +x .git/hooks/post-checkout").exit(0);
+    let path = app.sh("printf %s \"$PATH\"").exit(0).stdout.clone();
+    let launcher = format!("env > {}; true", w.home("launched").display());
+    for (n, from) in [&app, &other].into_iter().enumerate() {
+        let from = from.path.display().to_string();
+        let (venv, own) = (format!("{from}/.venv"), format!("{}/lib", here.path.display()));
+        let (long, python) = (format!("{from}/.venv/bin:{path}"), format!("{from}/src:{own}"));
+        let vars = [("VIRTUAL_ENV", &*venv), ("VIRTUAL_ENV_PROMPT", "a"), ("PATH", &*long), ("PYTHONPATH", &*python)];
+        let spawn = |args: &[&str]| app.run_with("worktree-spawn", args, &vars);
+        let made = |option: &str| format!("{option}-{n}");
+        let evaluated = app.run_with("sh", &["-c", "eval \"$(worktree-spawn env here)\"; env"], &vars).exit(0);
+        let with_command = spawn(&["subtree", &made("dashes"), "--", "env"]).exit(0).any_err();
+        spawn(&["subtree", &made("launched"), "--launcher", &launcher]).exit(0).any_out().any_err();
+        let files = ["hook", "launched"].map(|name| std::fs::read_to_string(w.home(name)).unwrap());
+        let run = spawn(&["run", "here", "--", "env"]).exit(0);
+        for seen in [&*run.stdout, &*evaluated.stdout, &*with_command.stdout, &*files[0], &*files[1]] {
+            let leads = seen.lines().find(|line| line.starts_with("VIRTUAL_ENV") || line.contains(&*venv));
+            assert_eq!(leads, None, "{seen}");
+        }
+        for seen in [&*run.stdout, &*evaluated.stdout] {
+            assert!(seen.contains(&format!("\nPYTHONPATH={own}\n")), "{seen}");
+        }
+    }
+    // What is its own stays.
+    let venv = format!("{}/.venv", here.path.display());
+    let kept = app.run_with("worktree-spawn", &["run", "here", "--", "env"], &[("VIRTUAL_ENV", &*venv)]).exit(0);
+    assert!(kept.stdout.contains(&format!("\nVIRTUAL_ENV={venv}\n")), "{kept}");
+}
+
+#[test]
+fn an_agent_program_that_no_place_names_is_refused_also_without_a_launch() {
+    let w = World::new();
+    let app = app(&w);
+    for args in [&["subtree", "x", "--agent", "claud"][..], &["worker", "x", "--agent", "claud"]] {
+        app.spawn(args).exit(2).err_has("no command is set for the agent `claud`");
+    }
+    assert_eq!(app.spawn(&["list", "--json"]).exit(0).json_lines().len(), 1);
+}

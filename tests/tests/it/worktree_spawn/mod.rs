@@ -12,6 +12,7 @@ mod git;
 mod identity;
 mod killed;
 mod launch;
+mod leftovers;
 mod list;
 mod mcp;
 mod outside;

@@ -178,3 +178,35 @@ fn dry_runs_of_notify_ack_and_remove_change_nothing() {
     assert!(gone.contains("would remove main.y at") && gone.contains("would delete the branch main.y"), "{gone}");
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
 }
+
+#[test]
+fn a_merged_birth_branch_goes_also_if_the_worktree_holds_another() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["switched"]).git(&["switch", "-q", "-c", "feature/switched"]);
+    let own = subtree(&app, &["own"]);
+    own.commit("own", "1\n");
+    own.git(&["switch", "-q", "-c", "feature/own", "main"]);
+    subtree(&app, &["renamed"]).git(&["branch", "-m", "feature/renamed"]);
+    for name in ["switched", "own", "renamed"] {
+        let held = format!("feature/{name}");
+        app.spawn(&["remove", name, "--delete-branch"]).exit(1).err_has("does not hold the branch");
+        let out = app.spawn(&["remove", name]).succeeds();
+        out.err_has(&format!("the branch {held} stays")).err_has(&format!("`git branch -d {held}`"));
+    }
+    assert_eq!(branches(&app), "feature/own\nfeature/renamed\nfeature/switched\nmain\nmain.own\n");
+}
+
+#[test]
+fn a_removal_of_several_says_that_nothing_was_removed() {
+    let w = World::new();
+    let app = app(&w);
+    let (good, dirty) = (subtree(&app, &["good"]), subtree(&app, &["dirty"]));
+    dirty.write("new", "1\n");
+    for other in ["bad", "dirty"] {
+        app.spawn(&["remove", "good", other]).exit(1).err_has("nothing was removed");
+        assert!(good.path.exists());
+    }
+    let one = app.spawn(&["remove", "bad"]).exit(1).any_err();
+    assert!(!one.stderr.contains("nothing was removed"), "{one}");
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Stdio;
 
-use crate::support::spawn::{app, subtree};
+use crate::support::spawn::{app, assert_nothing_left, subtree};
 use crate::support::world::{World, text, write};
 
 #[test]
@@ -295,4 +295,19 @@ fn an_existing_subtree_keeps_its_task() {
     let app = app(&w);
     subtree(&app, &["y"]);
     app.spawn(&["subtree", "y", "--if-exists", "return", "--task", "late"]).succeeds().err_has("its task is unchanged");
+}
+
+#[test]
+fn nothing_is_made_for_a_program_that_is_not_there() {
+    let w = World::new();
+    let app = app(&w);
+    for program in ["no-such-program", ""] {
+        app.spawn(&["subtree", "x", "--", program]).exit(4).err_has("is not on the PATH").err_has("after `--`");
+        assert_nothing_left(&app, "x", program);
+    }
+    assert_eq!(app.spawn(&["events"]).exit(0).stdout, "");
+    // The worktree may have it.
+    app.write("tool", "#!/bin/sh\necho here\n");
+    app.sh("chmod +x tool; git add -A; git commit -q -m tool").exit(0);
+    assert_eq!(app.spawn(&["subtree", "x", "--", "./tool"]).exit(0).any_err().stdout, "here\n");
 }

@@ -1,0 +1,97 @@
+//! Leftovers of a removal: what has to be made deletable, and what could not be deleted.
+
+use crate::support::spawn::{app, branch_named, subtree};
+use crate::support::world::{World, needs_root};
+
+#[test]
+fn directories_that_their_owner_protected_are_removed() {
+    let w = World::new();
+    let app = app(&w);
+    app.write(".gitignore", ".cache/\n");
+    app.git(&["add", "-A"]);
+    app.git(&["commit", "-q", "-m", "ignore"]);
+    let protected = "mkdir -p .cache/m/n .cache/o && touch .cache/m/f .cache/m/n/f && chmod 0 .cache/m/n && \
+        chmod 555 .cache/m .cache .";
+    for args in [&["remove", "a"][..], &["gc"]] {
+        let a = subtree(&app, &["a"]);
+        app.spawn(&["run", "a", "--", "true"]).succeeds();
+        a.sh(protected).exit(0);
+        app.run_bound("worktree-spawn", args).exit(0).any_err().any_out();
+        let left = app.sh("ls -A .shopfloor/worktrees 2>/dev/null; find .git/shopfloor -name f").exit(0);
+        assert_eq!(left.stdout, "", "{args:?}");
+    }
+    app.spawn(&["doctor"]).succeeds();
+}
+
+#[test]
+fn what_cannot_be_deleted_is_named_and_tried_again() {
+    if !needs_root() {
+        return;
+    }
+    let w = World::new();
+    let app = app(&w);
+    app.write(".gitignore", ".cache/\n");
+    app.git(&["add", "-A"]);
+    app.git(&["commit", "-q", "-m", "ignore"]);
+    let a = subtree(&app, &["a"]);
+    // Another user's directory.
+    a.sh(
+        "mkdir -p .cache/m .cache/z; head -c 2000000 /dev/zero > .cache/m/f; touch .cache/z/f; chown -R 12345 .cache/m",
+    )
+    .exit(0);
+    app.run_bound("worktree-spawn", &["remove", "a"])
+        .exit(0)
+        .any_out()
+        .err_has("(2 MB) stays")
+        .err_has("Permission denied");
+    assert_eq!(branch_named(&app, "main.a"), "");
+    let left = app.sh("cd .shopfloor/worktrees; find . -type f | sort | cut -d/ -f3-").exit(0);
+    assert_eq!(left.stdout, ".cache/m/f\n.git\n");
+    let doctor = app.run_bound("worktree-spawn", &["doctor"]).exit(1).any_err();
+    doctor.out_has("files of main.a are left in").out_has("(2 MB)");
+    let waited = app.run_bound("worktree-spawn", &["wait", "--timeout", "0s"]).exit(124).any_err();
+    assert!(!waited.stderr.contains("main.a"), "{}", waited.stderr);
+    // An agent that gets the id keeps its branch.
+    app.run_bound("worktree-spawn", &["subtree", "a"]).exit(0).any_out().err_has("could not delete all files");
+    app.run_bound("worktree-spawn", &["doctor", "--repair", "--yes"]).exit(1).any_out().any_err();
+    app.spawn(&["gc"]).exit(0).any_out().err_has("finished the removal of main.a");
+    assert_eq!(branch_named(&app, "main.a"), "main.a\n");
+    assert_eq!(app.sh("ls -A .shopfloor/worktrees").exit(0).stdout, "a\n");
+    app.spawn(&["doctor"]).succeeds();
+}
+
+#[test]
+fn a_worktree_deleted_by_hand_is_cleaned_up_unless_something_would_be_lost() {
+    let w = World::new();
+    let app = app(&w);
+    let deleted = |name: &str, before: &str| {
+        subtree(&app, &[name]).sh(&format!("{before} rm -rf \"$PWD\"")).exit(0);
+    };
+    let records = || app.sh("ls .git/worktrees 2>/dev/null | xargs").any_status().stdout.clone();
+    for args in [&["remove", "a"][..], &["gc"]] {
+        deleted("a", "");
+        app.spawn(args).exit(0).any_out().any_err();
+        assert_eq!((records().trim(), &*branch_named(&app, "main.a")), ("", ""), "{args:?}");
+    }
+    // An unmerged branch stays, as with any removal, and `gc` leaves it to a person.
+    deleted("own", "git commit -q --allow-empty -m own;");
+    app.spawn(&["gc"]).exit(0).err_has("kept main.own: main.own has commits that main lacks");
+    app.spawn(&["remove", "own"]).succeeds().err_has("the branch main.own stays");
+    // Something would be lost.
+    for (name, before) in [
+        ("staged", "echo 1 > README.md; git add README.md;"),
+        ("merging", "git rev-parse HEAD > $(git rev-parse --git-path MERGE_HEAD);"),
+        ("loose", "git switch -q --detach; git commit -q --allow-empty -m loose;"),
+        ("moved", "cp -r \"$PWD\" ../../..;"),
+    ] {
+        deleted(name, before);
+        let refused = app.spawn(&["remove", name]).exit(1);
+        refused.err_has("is not there").err_has(&format!("`worktree-spawn remove --force main.{name}`"));
+        app.spawn(&["gc"]).exit(0).err_has(&format!("kept main.{name}: it is not there"));
+        let doctor = app.spawn(&["doctor"]).exit(1).any_err();
+        let fix = if name == "moved" { "was moved to".into() } else { format!("`worktree-spawn remove main.{name}`") };
+        doctor.out_has(&fix);
+        app.spawn(&["remove", "--force", &format!("main.{name}")]).exit(0).any_out().any_err();
+        assert_eq!(records().trim(), "", "{name}");
+    }
+}
