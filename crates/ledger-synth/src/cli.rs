@@ -21,7 +21,7 @@ use crate::settings::LedgerArgs;
     name = "ledger-synth",
     version,
     max_term_width = 100,
-    after_help = format!("Example:\n  ledger-synth add --now 'Review the parser' --done 'Wrote it' --decision lexer='by hand'\n  ledger-synth --yes --commit\n  ledger-synth --check\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  ledger-synth add --now 'Review' --done 'Wrote it' --decision lexer='by hand'\n  ledger-synth --yes --commit\n  ledger-synth --check\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]

@@ -39,7 +39,7 @@ use crate::view::open_questions;
 /// Exits with 1 if there is no such question, or with `--commit` while a merge or rebase is in progress.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
-    after_help = "Example:\n  ledger-synth add --now 'Review' --done 'Wrote the parser' \\\n    --done '- handled dashes' --decision lexer='by hand' --checkpoint 5:validated\n  printf 'now: Review\\nthis_session:\\n- Wrote the parser\\n' |\n    ledger-synth add --agent toast --synth"
+    after_help = "Example:\n  ledger-synth add --now 'Review' --done 'Wrote the parser' \\\n    --done '- took dashes' --decision lexer='by hand' --checkpoint 5:validated\n  printf 'now: Review\\nthis_session:\\n- Wrote the parser\\n' |\n    ledger-synth add --agent toast --synth"
 )]
 pub struct Args {
     #[command(flatten)]
