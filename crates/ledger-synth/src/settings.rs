@@ -38,7 +38,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", SettingType::DurationOrNever, Trust::Open).flag(
         "TIME",
         "How far This Session reaches back from the newest event in what is printed, such as 1d, \
-instead of without limit; `current.md` goes by the repository's config.toml alone",
+without which there is no limit; `current.md` goes by the repository's config.toml alone",
         Users::Only(&["add", "banner", "archive", "doctor", "hook", "config"]),
     ),
     Setting::new("tracked", "", SettingType::Choice(&Tracked::WORDS), Trust::Open).or("page"),

@@ -316,8 +316,7 @@ impl Parser<'_> {
                 }
                 Some(text) => {
                     if key == "setup" && only_sets_state(text, index + 1 == array.len()) {
-                        let why =
-                            "has no effect on the next command, which has a shell of its own; join them with `&&`";
+                        let why = "has no effect outside of its own shell; join it with the next command by `&&`";
                         self.parsed.warnings.push(Remark { at, text: format!("`{text}` {why}") });
                     }
                     strings.push(text.to_owned());

@@ -77,6 +77,9 @@ pub struct RemovalJournal {
     pub name: String,
     /// The commit of the agent's branch, if the branch is to be deleted.
     pub deletes: Option<String>,
+    /// Whether a removal went through to its end and could not delete all files.
+    #[serde(default)]
+    pub is_tried: bool,
 }
 
 impl Journaled for RemovalJournal {
@@ -132,13 +135,13 @@ fn readable<J: Journaled>(shared: &Path) -> Result<Vec<(PathBuf, Journal<J>)>> {
     Ok(paths.filter(|path| path.extension().is_some_and(|e| e == "json")).filter_map(read).collect())
 }
 
-/// The agents whose spawn or removal was killed: id and journal's name. Changes nothing.
-pub fn left_behind<J: Journaled>(shared: &Path) -> Result<Vec<(String, String)>> {
+/// The agents whose spawn or removal was killed: id, journal's name and journal. Changes nothing.
+pub fn left_behind<J: Journaled>(shared: &Path) -> Result<Vec<(String, String, J)>> {
     let mut ids = Vec::new();
     for (path, entry) in readable::<J>(shared)? {
         let lock = lock_file(&path);
         if !lock.exists() || Lock::try_existing(&lock)?.is_some() {
-            ids.push((entry.id, uid_of(&path)));
+            ids.push((entry.id, uid_of(&path), entry.entry));
         }
     }
     Ok(ids)
@@ -156,7 +159,7 @@ impl OpenJournal<RemovalJournal> {
     /// Leaves the journal to a later removal, which tries again to delete the files. All the rest is done, and an agent
     /// that gets this id meanwhile keeps its branch.
     pub fn leave(mut self) -> Result<()> {
-        self.entry.deletes = None;
+        (self.entry.deletes, self.entry.is_tried) = (None, true);
         self.save()
     }
 }

@@ -50,7 +50,7 @@ impl WorkspaceArgs {
     /// The paths as absolute ones, with those on stdin in the place of `-`.
     pub fn read(&self, ui: &Ui, env: &Env) -> Result<Vec<PathBuf>> {
         if self.nul && self.paths.iter().all(|path| path.as_os_str() != "-") {
-            return Err(Failure::usage("-z is about paths on stdin, and no argument is `-`")
+            return Err(Failure::usage("`-z` needs `-`: it says how the paths on stdin end")
                 .hint("give `-` to read them; `--json` writes an answer that programs can split"));
         }
         let mut paths = Vec::new();

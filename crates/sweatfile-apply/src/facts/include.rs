@@ -41,12 +41,15 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
         let reserved = rel.to_string().starts_with(env_file::FILE);
         let taken =
             merged.files.keys().any(|entry| entry == &rel || entry.is_parent_of(&rel) || rel.is_parent_of(entry));
-        if reserved || taken || worktree.root.look(&rel)? != Found::Missing {
+        if reserved || taken {
             continue;
         }
-        match main.look(&rel)? {
+        let (found, is_missing) = (main.look(&rel)?, worktree.root.look(&rel)? == Found::Missing);
+        match found {
+            // Also where the worktree has one of its own: the rest of a virtual environment must not be mixed into that.
+            Found::Link(target) if !stays(worktree, path, &target, &matching) => left.push((path.clone(), is_missing)),
+            _ if !is_missing => {}
             _ if path.to_str().is_none() => warnings.push(format!("{rel} is not copied: its name is not UTF-8")),
-            Found::Link(target) if !stays(worktree, path, &target, &matching) => left.push(path.clone()),
             Found::File(_) | Found::Link(_) => absent.push(path.clone()),
             _ => warnings.push(format!("{rel} is not copied: it is not a regular file")),
         }
@@ -98,17 +101,27 @@ fn stays(worktree: &OpenWorktree, path: &Path, target: &Path, matching: &BTreeSe
 
 /// Says once for each directory which links are left out. A virtual environment without one of its links would be half a
 /// one, so it is left out whole.
-fn leave_out(absent: &mut Vec<PathBuf>, left: Vec<PathBuf>, matching: &BTreeSet<PathBuf>, warnings: &mut Vec<String>) {
+fn leave_out(
+    absent: &mut Vec<PathBuf>,
+    left: Vec<(PathBuf, bool)>,
+    matching: &BTreeSet<PathBuf>,
+    warnings: &mut Vec<String>,
+) {
     let mut by_dir: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
     let is_environment = |dir: &&Path| matching.contains(&dir.join("pyvenv.cfg"));
-    for link in left {
-        let top = link.ancestors().find(is_environment).or_else(|| link.iter().next().map(Path::new));
-        by_dir.entry(top.unwrap_or(&link).to_path_buf()).or_default().push(link);
+    for (link, is_missing) in left {
+        let environment = link.ancestors().find(is_environment);
+        if let Some(dir) = environment {
+            absent.retain(|path| !path.starts_with(dir));
+        }
+        let top = environment.or_else(|| link.iter().next().map(Path::new)).unwrap_or(&link).to_path_buf();
+        if is_missing {
+            by_dir.entry(top).or_default().push(link);
+        }
     }
     for (dir, links) in by_dir {
         let (shown, first, more) = (dir.display(), links[0].display(), links.len() - 1);
         warnings.push(if is_environment(&&*dir) {
-            absent.retain(|path| !path.starts_with(&dir));
             format!("{shown} is not copied: it is a virtual environment, and {first} leads out of it")
         } else if more == 0 {
             format!("{first} is not copied: the link leads out of what is copied")

@@ -82,7 +82,8 @@ fn is_made(known: &KnownAgent) -> bool {
 /// all agents with the last of them. What is left of `.shopfloor/` ignores itself.
 pub fn release_excludes(place: &Place, path: &Path) -> Result<()> {
     let all = agents::all(place)?;
-    let own = exclude(&all, path);
+    // A later worktree at the same place needs its line.
+    let own = exclude(&all, path).filter(|_| all.iter().all(|known| known.worktree.path != path));
     let is_last = !all.iter().any(|known| known.agent.kind == AgentKind::Subtree || known.error.is_some());
     let mcp = is_last.then(|| excludes::MCP.to_owned());
     let state = state_lines().filter(|_| !all.iter().any(is_made));

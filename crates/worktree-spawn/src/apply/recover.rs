@@ -14,7 +14,7 @@ use crate::place::Place;
 pub fn finish_removals(env: &Env, place: &Place) -> Result<Vec<String>> {
     // The events of an agent of which only files are left are forwarded.
     let left = journal::left_behind::<RemovalJournal>(&place.shared())?;
-    if left.iter().all(|(_, uid)| remove::leftover(place, uid).is_some()) {
+    if left.iter().all(|(_, uid, removal)| removal.is_tried && remove::leftover(place, uid).is_some()) {
         return Ok(Vec::new());
     }
     let _lock = lock(place)?;

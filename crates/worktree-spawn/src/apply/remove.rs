@@ -134,7 +134,7 @@ fn journal_entry(removal: &AgentRemoval) -> Result<RemovalJournal> {
             .hint("remove it with `git worktree remove`")
     })?;
     let deletes = removal.deletes.as_ref().map(|(_, tip)| tip.clone());
-    Ok(RemovalJournal { record, name, deletes })
+    Ok(RemovalJournal { record, name, deletes, is_tried: false })
 }
 
 /// Moves the worktree to a path that nobody else uses, and then looks for changes that were made in the meantime.

@@ -224,14 +224,17 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     // Of what an agent may have configured for a worktree, no hook counts.
     let git = spawner.git(context.git, context.place)?;
     let hooks_dir = hook.parent().unwrap_or(hook).to_path_buf();
-    let lost = hook::missing(&git, &Repo { hooks_dir, ..context.place.repo() }, "post-checkout")?;
+    let lost = hook::missing(&git, &Repo { hooks_dir: hooks_dir.clone(), ..context.place.repo() }, "post-checkout")?;
     made.warnings.extend(lost.iter().map(|tool| hook::missing_text(tool, "here")));
     let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
-    if is_agents && hook.is_file() && !has_landed(context, &start.sha)? {
+    let repo = Repo { hooks_dir, ..context.place.repo() };
+    if is_agents && !has_landed(context, &start.sha)? {
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
-        let path = shell_word(&made.known.worktree.path);
-        let why = "it begins at a commit of an agent's, so set-up commands wait for you";
-        made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
+        if hook::runs(&git, &repo, "post-checkout", "sweatfile-apply")?.is_some() {
+            let path = shell_word(&made.known.worktree.path);
+            let why = "it starts at an agent's commit that has not landed, so set-up commands wait for you";
+            made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
+        }
     }
     if let Err(failure) = hook::refuse_changed(context.env, "post-checkout", hook) {
         made.warnings.push(format!("left out the hook: {failure}; {}", failure.hints.join("; ")));

@@ -65,7 +65,7 @@ fn mendable(check: &'static str, detail: String, fix: String) -> Finding<RepairA
 fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
     let shared = place.shared();
     let mut findings = Vec::new();
-    for (id, uid) in journal::left_behind::<RemovalJournal>(&shared)? {
+    for (id, uid, _) in journal::left_behind::<RemovalJournal>(&shared)? {
         let (detail, fix) = match remove::leftover(place, &uid).map(|at| (fs::size_of(&at), at)) {
             Some((size, at)) => {
                 let at = at.display();
@@ -75,7 +75,7 @@ fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
         };
         findings.push(mendable("removals", detail, fix));
     }
-    for (id, _) in journal::left_behind::<SpawnJournal>(&shared)? {
+    for (id, ..) in journal::left_behind::<SpawnJournal>(&shared)? {
         let fix = format!("undo the spawn of {id}");
         findings.push(mendable("spawns", format!("the spawn of {id} was killed"), fix));
     }

@@ -13,7 +13,7 @@ use crate::apply::undo::LostWorktrees;
 use crate::apply::{records, recover, repair};
 use crate::facts::moved::{MovedWorktree, moved};
 use crate::facts::repository;
-use crate::identity::Agent;
+use crate::identity::{Agent, AgentKind};
 use crate::journal::{self, RemovalJournal, SpawnJournal};
 use crate::layout;
 use crate::place::{Place, Worktree};
@@ -46,7 +46,7 @@ struct RepairAnswer<'a> {
 /// How to mend a worktree that was not found.
 pub fn lost_fix(worktree: &Worktree) -> String {
     let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {
-        Ok(Some(agent)) => format!("worktree-spawn remove {}", agent.id),
+        Ok(Some(agent)) if agent.kind == AgentKind::Subtree => format!("worktree-spawn remove {}", agent.id),
         _ => format!("git worktree remove {}", shell_word(&worktree.path)),
     };
     format!("move it back, or remove git's record of it with `{command}`")
@@ -98,10 +98,10 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     moved.iter().for_each(|moved| tell(RepairSubject::Moved, format!("would reconnect {}", moved.path.display())));
-    for (id, _) in journal::left_behind::<RemovalJournal>(&place.shared())? {
+    for (id, ..) in journal::left_behind::<RemovalJournal>(&place.shared())? {
         tell(RepairSubject::Removal, format!("would finish the removal of {id}"));
     }
-    for (id, _) in journal::left_behind::<SpawnJournal>(&place.shared())? {
+    for (id, ..) in journal::left_behind::<SpawnJournal>(&place.shared())? {
         tell(RepairSubject::Spawn, format!("would undo the spawn of {id}, which was killed"));
     }
     tell_lost(place, &moved, tell)

@@ -114,7 +114,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         base: facts::base_dir(place, &settings.worktree_base, args.base_dir.as_deref()),
         ..args.request.clone()
     };
-    if args.launch.is_wanted() || args.agent.is_some() {
+    if args.launch.is_wanted() || args.agent.is_some() && args.command.is_empty() {
         settings.command_of(&settings.agent)?;
     }
     let task = args.task.read(ui, env)?;

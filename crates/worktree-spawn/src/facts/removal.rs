@@ -133,7 +133,12 @@ fn find_deleted(
 ) -> Result<()> {
     let (Inspection { place, base, .. }, worktree) = (*inspection, &known.worktree);
     let is_moved = || Ok(moved(place, base)?.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir));
-    if worktree.path.symlink_metadata().is_ok() || unfinished(worktree).next().is_some() || is_moved()? {
+    let has_submodules = worktree.git_dir.join("modules").exists();
+    if worktree.path.symlink_metadata().is_ok()
+        || unfinished(worktree).next().is_some()
+        || has_submodules
+        || is_moved()?
+    {
         return Ok(());
     }
     let git = inspection.git.common(&place.common_dir)?;

@@ -162,13 +162,12 @@ pub fn has_ended(liveness: Liveness) -> std::result::Result<(), String> {
 /// Whether an agent has left nothing, otherwise the reason why `gc` keeps it.
 pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> {
     let agent = &condition.known.agent;
-    if condition.known.worktree.is_lost && !condition.is_deleted {
-        return Err("it is not there".into());
+    // It may be on a disk that is away, or moved to where nobody looks.
+    if condition.known.worktree.is_lost {
+        let way = format!("if you deleted it: `worktree-spawn remove {}`", agent.id);
+        return Err(format!("it is not there; {way}"));
     }
-    // Of what was deleted by hand, somebody knows that it is done.
-    if !condition.is_deleted || condition.liveness != Liveness::Never {
-        has_ended(condition.liveness)?;
-    }
+    has_ended(condition.liveness)?;
     if agent.kind == AgentKind::Root || (condition.known.worktree.is_main && agent.kind == AgentKind::Subtree) {
         return Err("it was not spawned".into());
     }

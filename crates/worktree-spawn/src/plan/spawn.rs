@@ -182,15 +182,22 @@ fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision>
     let (id, path, requested) = (&known.agent.id, known.worktree.path.display(), &known.agent.requested);
     let is_same = *requested == request.name;
     match request.if_exists {
-        IfExists::Return if !is_same => Err(exists(format!("`{}` and `{requested}` both get the id {id}", request.name))
-            .hint("choose another name, or let `--unique` number it")),
-        IfExists::Return if known.worktree.is_lost => Err(exists(format!("{id} should be at {path}, but is not there"))
-            .hint("if it was moved, `worktree-spawn repair` finds it; otherwise remove it with `worktree-spawn remove --force`")),
+        IfExists::Return if !is_same => {
+            Err(exists(format!("`{}` and `{requested}` both get the id {id}", request.name))
+                .hint("choose another name, or let `--unique` number it"))
+        }
+        IfExists::Return if known.worktree.is_lost => {
+            Err(exists(format!("{id} should be at {path}, but is not there")).hint(format!(
+                "if it was moved, `worktree-spawn repair` finds it; if you deleted it: `worktree-spawn remove {id}`"
+            )))
+        }
         IfExists::Return => Ok(SpawnDecision::Return(Box::new(known.clone()))),
         IfExists::Error if is_same => Err(exists(format!("{id} already exists, at {path}"))
             .hint("use it with `--if-exists return`, or let `--unique` number a new one")),
-        IfExists::Error => Err(exists(format!("`{}` and `{requested}` both get the id {id}, which is at {path}", request.name))
-            .hint("choose another name, or let `--unique` number it")),
+        IfExists::Error => {
+            Err(exists(format!("`{}` and `{requested}` both get the id {id}, which is at {path}", request.name))
+                .hint("choose another name, or let `--unique` number it"))
+        }
     }
 }
 

@@ -64,7 +64,7 @@ fn z_without_paths_on_stdin_is_refused() {
     s.attach();
     for command in ["status", "check", "sync"] {
         let out = s.app.overlay(&[command, "-z"]).exit(2);
-        assert_eq!(out.err_has("no argument is `-`").err_has("--json").stdout, "", "{command}");
+        assert_eq!(out.err_has("`-z` needs `-`").err_has("--json").stdout, "", "{command}");
     }
     s.app.sh("printf '../a\\0../b\\0' | overlay-sync check -z -").exit(0).any_out();
 }

@@ -79,6 +79,11 @@ fn a_virtual_environment_whose_python_cannot_be_copied_is_left_out_whole() {
     out.err_has(".venv is not copied: it is a virtual environment, and .venv/bin/python leads out of it");
     assert!(!wt.has(".venv") && wt.read(".env") == "A=1\n");
     wt.apply(&["check"]).exit(0).any_err();
+    // The one that the worktree has made meanwhile gets nothing of it.
+    wt.sh("mkdir -p .venv/bin && ln -s /usr/bin/env .venv/bin/python && ln -s python .venv/bin/python3").exit(0);
+    wt.apply(&[]).exit(0).any_out().any_err();
+    assert!(!wt.has(".venv/bin/pip") && !wt.has(".venv/pyvenv.cfg"));
+    wt.apply(&["check"]).exit(0).any_err();
 }
 
 #[test]

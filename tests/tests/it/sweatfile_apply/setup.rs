@@ -129,8 +129,8 @@ fn a_command_that_only_sets_a_state_is_warned_about() {
     for command in only_state {
         w.area(&format!("setup = [{command:?}, \"true\"]\n"));
         let out = app.apply(&["--no-setup"]).exit(0).any_out();
-        out.err_has(&format!("sweatfile:1:10: `{command}` has no effect on the next command"));
-        out.err_has("join them with `&&`");
+        out.err_has(&format!("sweatfile:1:10: `{command}` has no effect outside of its own shell"));
+        out.err_has("join it with the next command by `&&`");
     }
     let work =
         ["cd app && ls", "cd app; ls", "X=1 env", "(cd app; ls)", "X=$(make)", "cd app\nls", "cdrecord x", "set-up x"];
