@@ -148,7 +148,10 @@ impl Overlay {
         }
         let find = |path: &PathBuf| {
             let real = real(path);
-            let around = all.iter().filter(|w| real.starts_with(&w.root) && is_of(&w.root, &real));
+            // A path that is not there is a slip of the fingers, unless it is where a workspace was.
+            let is_there = path.symlink_metadata().is_ok();
+            let contains = |root: &PathBuf| real == *root || is_there && real.starts_with(root) && is_of(root, &real);
+            let around = all.iter().filter(|w| contains(&w.root));
             around.max_by_key(|w| w.root.components().count()).cloned().ok_or_else(|| {
                 Failure::not_found(format!("{} is not attached", path.display()))
                     .hint(format!("run `overlay-sync attach {}`", shell_word(path)))

@@ -68,3 +68,23 @@ fn z_without_paths_on_stdin_is_refused() {
     }
     s.app.sh("printf '../a\\0../b\\0' | overlay-sync check -z -").exit(0).any_out();
 }
+
+/// The nearest workspace above a path that was mistyped is the main checkout.
+#[test]
+fn a_mistyped_workspace_is_not_the_one_above_it() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.commit(".gitignore", ".env\n");
+    app.write(".env", "A=1\n");
+    app.overlay(&["add", ".env"]).succeeds();
+    let child = app.worktree("child");
+    app.overlay(&["attach", ".", child.path.to_str().unwrap()]).succeeds();
+    for command in ["detach", "sync", "status"] {
+        app.overlay(&[command, "docs/chidl"]).exit(1).err_has("docs/chidl is not attached");
+    }
+    let attached = app.overlay(&["status", "--json"]).exit(0).any_err().stdout.clone();
+    assert!(attached.contains(&format!("{}\"", app.path.display())), "{attached}");
+    // One that is gone is still named by where it was.
+    std::fs::remove_dir_all(&child.path).unwrap();
+    app.overlay(&["detach", child.path.to_str().unwrap()]).any_status().any_err().out_has("detached");
+}
