@@ -72,8 +72,11 @@ pub fn only_in_overlay(overlay: &Path, main: &Path) -> Result<Vec<PathBuf>> {
             fs::list(&overlay.join(&dir))?.into_iter().filter(|name| !dir.as_os_str().is_empty() || name != OWN_DIR)
         {
             let path = dir.join(name);
-            let is_same =
-                || fs::read_no_follow(&overlay.join(&path)).ok() == fs::read_no_follow(&main.join(&path)).ok();
+            // What cannot be read is not the same.
+            let is_same = || match (fs::read_no_follow(&overlay.join(&path)), fs::read_no_follow(&main.join(&path))) {
+                (Ok(Some(copy)), Ok(Some(own))) => copy == own,
+                _ => false,
+            };
             if overlay.join(&path).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
                 dirs.push(path);
             } else if !is_same() {

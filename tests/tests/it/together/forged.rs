@@ -137,11 +137,7 @@ fn a_configuration_of_the_main_checkout_that_an_agent_wrote_runs_nothing() {
     );
     app.write(".git/config.worktree", &config);
     app.write(".git/info/attributes", "* filter=e\n");
-    // A change of the same size, which git must read to see.
-    app.sh("tr a-z b-za < README.md > new && cat new > README.md && rm new; git status")
-        .any_status()
-        .any_out()
-        .any_err();
+    app.sh("echo more >> README.md; git hash-object --path README.md README.md").any_status().any_out().any_err();
     assert!(mark.exists(), "git itself runs it, so the set-up is right");
     std::fs::remove_file(&mark).unwrap();
     app.ledger(&["add", "--agent", "me", "--now", "x", "--synth", "--commit"]).exit(0).any_out().any_err();
