@@ -11,7 +11,7 @@ use super::setup::{run, show_dry};
 use crate::facts::remains;
 use crate::facts::repository::Repository;
 use crate::plan::teardown::commands;
-use crate::step::{LEDGER, OVERLAY};
+use crate::step::{CommandWords, LEDGER, OVERLAY};
 
 /// Takes a step back, or in a dry run says how. `doomed` is the overlay, if a person agreed that it is deleted. Returns
 /// what stays and why, a line each; nothing if the step is undone.
@@ -49,7 +49,10 @@ pub fn undo(
     if let Some(dir) = doomed.filter(|_| step == OVERLAY) {
         // Somebody may have written to it since the person was asked.
         match ui.is_dry() {
-            true => ui.line(format!("would delete {}", printable(&dir.to_string_lossy()))),
+            true => {
+                show_dry(ui, step, &CommandWords::new(&["rm", "-r", &dir.to_string_lossy()]));
+                return Ok(stays);
+            }
             false if remains::only_in_overlay(dir, &repository.main)?.is_empty() => fs::remove_tree(dir)?,
             false => {}
         }

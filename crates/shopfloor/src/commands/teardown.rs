@@ -12,7 +12,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::teardown::undo;
 use crate::facts::{remains, repository};
 use crate::record::Record;
-use crate::step::{STEPS, hooked};
+use crate::step::{OVERLAY, STEPS, hooked};
 use crate::tool::{lock_file, record_file};
 
 /// Take back what `setup` did in this repository
@@ -67,7 +67,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let file = record_file(&repository.repo.common_dir);
     let _lock = if ui.is_dry() { None } else { Some(Lock::take(&lock_file(&repository.repo.common_dir))?) };
     let mut record = Record::load(&file)?;
-    let doomed = if args.overlay { doomed_overlay(ui, &here, &repository.main, args.yes)? } else { None };
+    if args.overlay && !record.has(OVERLAY) {
+        ui.warn("`setup` has no overlay here to take back, so `--overlay` deletes nothing");
+    }
+    let is_asked = args.overlay && record.has(OVERLAY);
+    let doomed = if is_asked { doomed_overlay(ui, &here, &repository.main, args.yes)? } else { None };
     if record.steps.is_empty() {
         ui.nothing_to_do();
     }
