@@ -122,6 +122,9 @@ impl<T: SettingTable> Args for SettingFlags<T> {
             let arg = arg.global(true).help_heading(T::HEADING).hide_short_help(T::IS_LONG_HELP);
             command.arg(match setting.kind {
                 SettingType::Choice(words) => arg.value_parser(PossibleValuesParser::new(words)),
+                // A list may be empty.
+                SettingType::List => arg.value_parser(clap::value_parser!(OsString)),
+                // This parser refuses an empty value.
                 _ => arg.value_parser(clap::value_parser!(PathBuf)),
             })
         })
