@@ -209,7 +209,7 @@ pub fn run_by(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<(
     if !is_executable(&own) {
         return Ok(None);
     }
-    if let Some(dir) = husky_dir(git, repo)? {
+    if let Some(dir) = husky_dir(repo) {
         let file = top.join(dir).join(hook);
         return Ok(is_call_in(&file, hook, tool).then_some(("husky", file)));
     }
@@ -243,7 +243,7 @@ pub fn run_by(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<(
 /// The entry to add for the program that owns the hooks, if there is such a program.
 pub(crate) fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<Managed>> {
     let top = repo.worktree.as_ref().unwrap_or(&repo.main_checkout);
-    if let Some(dir) = husky_dir(git, repo)? {
+    if let Some(dir) = husky_dir(repo) {
         let file = dir.join(hook).display().to_string();
         return Ok(Some(Managed::Entry { manager: "husky", file, below: None, entry: call(hook, tool) }));
     }
@@ -264,15 +264,16 @@ pub(crate) fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> R
     Ok(None)
 }
 
-/// The directory of husky's scripts, as `core.hooksPath` names it. husky 9 has git run its own ones, in `_` below.
-fn husky_dir(git: &Git, repo: &Repo) -> Result<Option<PathBuf>> {
-    let Some(mut dir) = git.hooks_path(repo)? else { return Ok(None) };
+/// The directory of husky's scripts, below the checkout. husky 9 has git run its own ones, in `_` below.
+fn husky_dir(repo: &Repo) -> Option<PathBuf> {
+    let top = repo.worktree.as_ref().unwrap_or(&repo.main_checkout);
+    let mut dir = repo.hooks_dir.strip_prefix(top).unwrap_or(&repo.hooks_dir).to_owned();
     if dir.ends_with("_") {
         dir.pop();
     }
-    let there = repo.worktree.as_ref().unwrap_or(&repo.main_checkout).join(&dir).join("_");
+    let there = top.join(&dir).join("_");
     let is_husky = dir.iter().any(|part| part == ".husky") || ["h", "husky.sh"].iter().any(|f| there.join(f).exists());
-    Ok(is_husky.then_some(dir))
+    is_husky.then_some(dir)
 }
 
 /// Whether a file is a script that runs the tool's hook.

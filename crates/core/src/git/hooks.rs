@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use super::{Git, Repo, nul_fields};
 use crate::error::Result;
 
+/// The exit code of git for a subcommand that it does not know.
+const USAGE: i32 = 129;
+
 /// A hook in git's configuration, which git runs by `sh` from version 2.54 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfiguredHook {
@@ -25,7 +28,13 @@ impl Git {
     /// The hooks of an event that git's configuration has, in the order in which git runs them. An older git knows no
     /// such hooks, and no `git hook list`.
     pub fn configured_hooks(&self, dir: &Path, event: &str) -> Result<Vec<ConfiguredHook>> {
+        if self.lists_no_hooks.get().is_some() {
+            return Ok(Vec::new());
+        }
         let listed = self.cmd(dir).args(["hook", "list", "-z", event]).capture()?;
+        if listed.status.code() == USAGE {
+            let _ = self.lists_no_hooks.set(());
+        }
         let names = nul_fields(&listed.stdout).filter(|_| listed.status.success()).map(String::from_utf8_lossy);
         let mut hooks = Vec::new();
         // What is disabled has a word and a tab before its name.

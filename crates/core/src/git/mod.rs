@@ -15,6 +15,7 @@ mod worktrees;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::env::Env;
@@ -71,6 +72,8 @@ pub struct Git {
     quarantine: Vec<(&'static str, OsString)>,
     /// `core.excludesFile` in the present repository, if an earlier answer still holds.
     known_excludes: Option<Option<PathBuf>>,
+    /// Set when this git has no `git hook list`, so that it is asked once.
+    lists_no_hooks: OnceLock<()>,
 }
 
 /// The repository and worktree that we run in.
@@ -107,7 +110,14 @@ impl Git {
         let program = proc::find(env, "git").ok_or_else(|| {
             Failure::failed("git is not on the PATH").hint("install git, 2.39 or newer, and run the command again")
         })?;
-        Ok(Git { program, env: env.clone(), pinned: None, quarantine: Vec::new(), known_excludes: None })
+        Ok(Git {
+            program,
+            env: env.clone(),
+            pinned: None,
+            quarantine: Vec::new(),
+            known_excludes: None,
+            lists_no_hooks: OnceLock::new(),
+        })
     }
 
     /// The environment that git is called in.
@@ -440,7 +450,8 @@ fn nul_list(paths: &[PathBuf]) -> Vec<u8> {
     paths.iter().flat_map(|p| [b"./", p.as_os_str().as_bytes(), b"\0"].concat()).collect()
 }
 
-fn nul_fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The fields of an output with `-z`.
+pub fn nul_fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|b| *b == 0).filter(|field| !field.is_empty())
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::git::{Git, Repo, failed};
+use shopfloor_core::git::{Git, Repo, failed, nul_fields};
 use shopfloor_core::hook;
 
 use crate::site::Site;
@@ -17,7 +17,7 @@ pub struct MissingHooks {
     clone: Repo,
     /// Each with the tool that it runs.
     hooks: Vec<(&'static str, &'static str)>,
-    settings: Vec<(&'static str, String)>,
+    settings: Vec<(String, String)>,
     /// The tools whose hook in the source something has taken away.
     pub lost: Vec<&'static str>,
 }
@@ -38,12 +38,14 @@ pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> 
         }
     }
     missing.lost = hook::missing(&source_git, &source, "post-checkout")?;
-    for key in ["merge.ledger-synth.name", "merge.ledger-synth.driver"] {
-        let ask = |git: &Git, dir: &Path| git.cmd(dir).args(["config", "--get", key]).capture();
-        let theirs = ask(&source_git, &source.common_dir)?;
-        if theirs.status.success() && ask(&missing.git, root)?.stdout != theirs.stdout {
-            missing.settings.push((key, String::from_utf8_lossy(&theirs.stdout).trim_end().to_owned()));
-        }
+    let ask = |git: &Git, dir: &Path| {
+        let asked =
+            git.cmd(dir).args(["config", "-z", "--get-regexp", r"^merge\.ledger-synth\.(name|driver)$"]).capture()?;
+        Ok(nul_fields(&asked.stdout).map(|field| String::from_utf8_lossy(field).into_owned()).collect::<Vec<_>>())
+    };
+    let own = ask(&missing.git, root)?;
+    for setting in ask(&source_git, &source.common_dir)?.into_iter().filter(|setting| !own.contains(setting)) {
+        missing.settings.extend(setting.split_once('\n').map(|(key, value)| (key.to_owned(), value.to_owned())));
     }
     Ok(missing)
 }
@@ -52,7 +54,7 @@ impl MissingHooks {
     /// What is missing, in words.
     pub fn names(&self) -> Vec<String> {
         let hooks = self.hooks.iter().map(|(name, tool)| format!("{name} of {tool}"));
-        hooks.chain(self.settings.iter().map(|(key, _)| (*key).to_owned())).collect()
+        hooks.chain(self.settings.iter().map(|(key, _)| key.clone())).collect()
     }
 
     /// Brings what is missing. Returns what a person should know. A hook that somebody else wrote there stays.
