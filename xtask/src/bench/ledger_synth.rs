@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Bench, Row, median};
+use super::{Bench, Limit, Row, median};
 use crate::run::find;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -84,36 +84,23 @@ impl Bench {
         let (cats, stats, starts) = (middle(&cats), middle(&stats), middle(&starts));
         let is_most = size == 100_000;
         let what = |text: &str| format!("{size} events, {text}");
-        let cpu = |text: &str, cost: Cost, limit: f64| {
-            let other = Some(("`cat` of the same files, CPU".into(), cats.cpu));
-            // The limit is for the largest number of events; with few events the start of three programs counts more.
-            let limit = if is_most { limit } else { f64::INFINITY };
-            let words = if limit.is_finite() { format!("{limit} ×") } else { String::new() };
-            Row::of(&what(text), cost.cpu, other, &words, cost.cpu <= limit * cats.cpu)
+        let cpu = |text: &str, cost: Cost| {
+            // With few events the start of three programs counts more.
+            let limit = if is_most { Limit::Times(1.2) } else { Limit::None };
+            Row::ms(what(text), cost.cpu).against("`cat` of the same files, CPU", cats.cpu).within(limit)
         };
         let mut rows = vec![
-            cpu("cold, CPU", cold, 1.2),
-            cpu("one new, CPU", one, 1.2),
-            Row::of(
-                &what("unchanged (the command minus its start-up)"),
-                unchanged.wall - starts.wall,
-                Some(("`find -printf %s`, which lists and stats".into(), stats.wall)),
-                "1.1 ×",
-                unchanged.wall - starts.wall <= 1.1 * stats.wall,
-            ),
+            cpu("cold, CPU", cold),
+            cpu("one new, CPU", one),
+            Row::ms(what("unchanged (the command minus its start-up)"), unchanged.wall - starts.wall)
+                .against("`find -printf %s`, which lists and stats", stats.wall)
+                .within(Limit::Times(1.1)),
+            Row::count(what("the most memory"), (cold.memory.max(one.memory) / 1024.0).round(), "MB")
+                .within(Limit::AtMost(MEMORY)),
         ];
-        let memory = cold.memory.max(one.memory) / 1024.0;
-        rows.push(Row {
-            what: what("the most memory"),
-            ours: memory.round(),
-            unit: "MB",
-            theirs: None,
-            limit: format!("{MEMORY} MB"),
-            holds: memory <= MEMORY,
-        });
         if let Some(crier) = crier {
-            let other = Some(("`towncrier build --draft` of as many fragments".into(), crier.wall));
-            rows.push(Row::of(&what("cold"), cold.wall, other, "", true));
+            let other = "`towncrier build --draft` of as many fragments";
+            rows.push(Row::ms(what("cold"), cold.wall).against(other, crier.wall));
         }
         Ok(rows)
     }

@@ -34,15 +34,44 @@ struct Row {
     ours: f64,
     unit: &'static str,
     theirs: Option<(String, f64)>,
-    limit: String,
-    holds: bool,
+    limit: Limit,
+}
+
+/// How much a measure may be.
+enum Limit {
+    None,
+    /// So many times what the other program needs.
+    Times(f64),
+    /// So much, in the unit of the row.
+    AtMost(f64),
 }
 
 impl Row {
-    /// Times, in milliseconds.
-    fn of(what: &str, ours: f64, theirs: Option<(String, f64)>, limit: &str, holds: bool) -> Row {
-        let unit = if limit.contains("processes") { "" } else { "ms" };
-        Row { what: what.into(), ours, unit, theirs, limit: limit.into(), holds }
+    /// A time in milliseconds.
+    fn ms(what: impl Into<String>, ours: f64) -> Row {
+        Row { what: what.into(), ours, unit: "ms", theirs: None, limit: Limit::None }
+    }
+
+    /// A number of something.
+    fn count(what: impl Into<String>, ours: f64, unit: &'static str) -> Row {
+        Row { unit, ..Row::ms(what, ours) }
+    }
+
+    /// Compares with another program that takes so many milliseconds.
+    fn against(self, program: impl Into<String>, theirs: f64) -> Row {
+        Row { theirs: Some((program.into(), theirs)), ..self }
+    }
+
+    fn within(self, limit: Limit) -> Row {
+        Row { limit, ..self }
+    }
+
+    fn holds(&self) -> bool {
+        match (&self.limit, &self.theirs) {
+            (Limit::None, _) => true,
+            (Limit::Times(times), theirs) => theirs.as_ref().is_some_and(|(_, theirs)| self.ours <= times * theirs),
+            (Limit::AtMost(most), _) => self.ours <= *most,
+        }
     }
 }
 
@@ -72,14 +101,15 @@ pub fn run(args: &Args) -> Result<()> {
             None => ("".into(), "".into()),
         };
         let ours = if row.unit == "ms" { format!("{:.2} ms", row.ours) } else { format!("{} {}", row.ours, row.unit) };
-        println!(
-            "| {} | {ours} | {other} | {ratio} | {} | {} |",
-            row.what,
-            row.limit,
-            if row.holds { "yes" } else { "**no**" }
-        );
+        let limit = match row.limit {
+            Limit::None => String::new(),
+            Limit::Times(times) => format!("{times} ×"),
+            Limit::AtMost(most) => format!("{most} {}", row.unit),
+        };
+        let holds = if row.holds() { "yes" } else { "**no**" };
+        println!("| {} | {ours} | {other} | {ratio} | {limit} | {holds} |", row.what);
     }
-    if rows.iter().any(|row| !row.holds) {
+    if rows.iter().any(|row| !row.holds()) {
         bail!("a limit does not hold");
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Bench, Row, median};
+use super::{Bench, Limit, Row, median};
 use crate::run::find;
 
 const FILES: usize = 50;
@@ -30,7 +30,6 @@ impl Bench {
         let runs = self.runs.div_ceil(4);
         let script = |line: &str| format!("for i in $(seq {WORKSPACES}); do {line}; done");
         let loops = |line: &str| -> Result<f64> { self.once(&["sh", "-c", &script(line)], &area) };
-        let plain = |what: &str, ours, other: &str, theirs| Row::of(what, ours, Some((other.into(), theirs)), "", true);
         let o = overlay.display();
 
         let all: Vec<String> = (1..=WORKSPACES).map(|i| format!("../w{i}")).collect();
@@ -48,15 +47,13 @@ impl Bench {
             }
         }
         let (attach, cp) = (median(attach), median(cp));
-        let mut rows = vec![Row::of(
-            &format!("`overlay-sync attach`, {FILES} files × {WORKSPACES}"),
-            attach,
-            Some((format!("`cp -r` × {WORKSPACES}"), cp)),
-            "1.5 ×",
-            attach <= 1.5 * cp,
-        )];
+        let mut rows = vec![
+            Row::ms(format!("`overlay-sync attach`, {FILES} files × {WORKSPACES}"), attach)
+                .against(format!("`cp -r` × {WORKSPACES}"), cp)
+                .within(Limit::Times(1.5)),
+        ];
         if !rsync.is_empty() {
-            rows.push(plain("the same", attach, "`rsync -a` × 100", median(rsync)));
+            rows.push(Row::ms("the same", attach).against("`rsync -a` × 100", median(rsync)));
         }
 
         sleep(TICK);
@@ -78,15 +75,13 @@ impl Bench {
             }
         }
         let (sync, stat) = (median(sync), median(stat));
-        rows.push(Row::of(
-            "`overlay-sync sync` with nothing to do, whole",
-            sync,
-            Some(("`find -newer` over the same 5,000 files".into(), stat)),
-            "1.5 ×",
-            sync <= 1.5 * stat,
-        ));
+        rows.push(
+            Row::ms("`overlay-sync sync` with nothing to do, whole", sync)
+                .against("`find -newer` over the same 5,000 files", stat)
+                .within(Limit::Times(1.5)),
+        );
         if !rsync.is_empty() {
-            rows.push(plain("the same", sync, "`rsync -a` × 100", median(rsync)));
+            rows.push(Row::ms("the same", sync).against("`rsync -a` × 100", median(rsync)));
         }
 
         let (mut fan, mut cp, mut rsync) = (Vec::new(), Vec::new(), Vec::new());
@@ -105,17 +100,20 @@ impl Bench {
             }
         }
         let (fan, cp) = (median(fan), median(cp));
-        let other = Some(("`cp` × 100".into(), cp));
-        rows.push(Row::of("one change to the overlay and 99 siblings", fan, other, "100 ms", fan <= 100.0));
+        rows.push(
+            Row::ms("one change to the overlay and 99 siblings", fan)
+                .against("`cp` × 100", cp)
+                .within(Limit::AtMost(100.0)),
+        );
         if !rsync.is_empty() {
-            rows.push(plain("the same", fan, "`rsync -a` × 100", median(rsync)));
+            rows.push(Row::ms("the same", fan).against("`rsync -a` × 100", median(rsync)));
         }
         if find("unison").is_some() {
             let line = format!("unison -silent -batch {o}/d u$i/d");
             loops("mkdir -p u$i/d")?;
             loops(&line)?;
             fs::write(overlay.join("d/f9"), format!("change\n{}", "file 9\n".repeat(19)))?;
-            rows.push(plain("the same", fan, "`unison -batch` × 100", loops(&line)?));
+            rows.push(Row::ms("the same", fan).against("`unison -batch` × 100", loops(&line)?));
         }
         for name in ["rsync", "unison"].iter().filter(|name| find(name).is_none()) {
             eprintln!("xtask: {name} is not installed, so it is left out (Debian: apt-get install {name})");
@@ -159,17 +157,10 @@ impl Bench {
         watch.wait()?;
         let wakes = after.context("no /proc here")? - before.context("no /proc here")?;
         let resident = number(&status, "VmRSS:").context("no VmRSS in /proc")? / 1024.0;
-        let row = |what: String, ours: f64, unit, limit: &str, holds| Row {
-            what,
-            ours,
-            unit,
-            theirs: None,
-            limit: limit.into(),
-            holds,
-        };
+        let rest = format!("a watch at rest: wake-ups in {} s", IDLE.as_secs());
         Ok(vec![
-            row(format!("a watch at rest: wake-ups in {} s", IDLE.as_secs()), wakes, "", "none", wakes == 0.0),
-            row("a watch at rest: resident".into(), resident.round(), "MB", "15 MB", resident <= 15.0),
+            Row::count(rest, wakes, "").within(Limit::AtMost(0.0)),
+            Row::count("a watch at rest: resident", resident.round(), "MB").within(Limit::AtMost(15.0)),
         ])
     }
 }

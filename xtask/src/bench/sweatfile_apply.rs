@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{Bench, Row, median};
+use super::{Bench, Limit, Row, median};
 
 impl Bench {
     /// A repository with 200 files and two branches that differ in one.
@@ -59,22 +59,12 @@ impl Bench {
         let (with, without) = (median(with), median(without));
         let (apply, check, status) = (median(apply), median(check), median(status));
         Ok(vec![
-            Row::of(
-                "`git checkout` with our hook",
-                with,
-                Some(("with an empty hook".into(), without)),
-                "1.1 ×",
-                with <= 1.1 * without,
-            ),
-            Row::of(
-                "`sweatfile-apply`, up to date",
-                apply,
-                Some(("`git status`".into(), status)),
-                "15 ms",
-                apply <= 15.0,
-            ),
-            Row::of("`sweatfile-apply check`", check, Some(("`git status`".into(), status)), "15 ms", check <= 15.0),
-            Row::of("git processes of an apply, up to date", processes, None, "3 processes", processes <= 3.0),
+            Row::ms("`git checkout` with our hook", with)
+                .against("with an empty hook", without)
+                .within(Limit::Times(1.1)),
+            Row::ms("`sweatfile-apply`, up to date", apply).against("`git status`", status).within(Limit::AtMost(15.0)),
+            Row::ms("`sweatfile-apply check`", check).against("`git status`", status).within(Limit::AtMost(15.0)),
+            Row::count("git processes of an apply, up to date", processes, "processes").within(Limit::AtMost(3.0)),
         ])
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::{Bench, Row, median};
+use super::{Bench, Limit, Row, median};
 use crate::run::{cargo, find};
 
 /// The number of workers of a small root, which also come up at once.
@@ -157,12 +157,10 @@ impl<'b> Floor<'b> {
         if fs::read(&state)? != before {
             bail!("a patrol with nothing to see changed the state");
         }
-        let row = |what: &str, times: Vec<f64>, limit: f64| {
-            let ms = median(times);
+        let row = |what: &str, times: Vec<f64>, most: f64| {
             // The limit is for the largest number of workers.
-            let limit = if count == MANY { limit } else { f64::INFINITY };
-            let words = if limit.is_finite() { format!("{limit} ms") } else { String::new() };
-            Row::of(&format!("{what}, {count} workers"), ms, None, &words, ms <= limit)
+            let limit = if count == MANY { Limit::AtMost(most) } else { Limit::None };
+            Row::ms(format!("{what}, {count} workers"), median(times)).within(limit)
         };
         let mut rows = vec![
             row("`worker-ctl status --json`", status, 50.0),
@@ -171,7 +169,7 @@ impl<'b> Floor<'b> {
         if find("strace").is_some() {
             let children = self.children(&["worker-ctl", "patrol"])?;
             let what = format!("child processes of a patrol, {count} workers");
-            rows.push(Row::of(&what, children, None, "4 processes", children <= 4.0));
+            rows.push(Row::count(what, children, "processes").within(Limit::AtMost(4.0)));
         }
         Ok(rows)
     }
@@ -202,7 +200,7 @@ impl<'b> Floor<'b> {
         }
         self.ctl(&["down", "--force"])?;
         let what = format!("`worker-ctl up` of {count} workers, until all take input");
-        Ok(Row::of(&what, median(all), Some(("`worker-ctl up` of one".into(), median(one))), "", true))
+        Ok(Row::ms(what, median(all)).against("`worker-ctl up` of one", median(one)))
     }
 
     /// The time from the start of `git commit` in a worktree until the status has it, with a running `up`.
@@ -226,7 +224,7 @@ impl<'b> Floor<'b> {
         }
         let ms = median(times);
         let what = "from a commit until `status` says needs_review, `up` running";
-        Ok(Row::of(what, ms, None, "1500 ms", ms <= 1500.0))
+        Ok(Row::ms(what, ms).within(Limit::AtMost(1500.0)))
     }
 
     /// Texts for several workers at once. Each worker's log must have exactly its own texts, in order.
@@ -270,12 +268,14 @@ impl<'b> Floor<'b> {
                 eprintln!("xtask: {} (agent {reader:?}): text {i} is another: {difference}; {counts}", worker(n));
             }
         }
+        if !is_all || exact != count {
+            bail!("{exact} of {count} texts arrived byte-exact");
+        }
         let what = format!(
-            "{exact} of {count} sends byte-exact: 5 B to 100 KB, {AT_ONCE} at once, to bracketed, slow and \
-             paste-guessing readers"
+            "{count} sends, all byte-exact: 5 B to 100 KB, {AT_ONCE} at once, to bracketed, slow and paste-guessing \
+             readers"
         );
-        let holds = is_all && exact == count;
-        Ok(Row { unit: "s", ..Row::of(&what, (seconds * 10.0).round() / 10.0, None, "all byte-exact", holds) })
+        Ok(Row::count(what, (seconds * 10.0).round() / 10.0, "s"))
     }
 
     /// The log of a worker's agent.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::overlay_sync::switches;
-use super::{Bench, Row, median};
+use super::{Bench, Limit, Row, median};
 use crate::run::find;
 
 /// The number of files in a worktree, and the limit of a spawn compared with bare git.
@@ -64,18 +64,16 @@ impl Bench {
             self.must(&["worktree-spawn", "remove", &format!("main.s{n}")], &repo)?;
         }
         let (ours, theirs) = (median(ours), median(theirs));
-        let mut rows = vec![Row::of(
-            &format!("`worktree-spawn subtree`, {files} files"),
-            ours,
-            Some(("`git worktree add`".into(), theirs)),
-            &format!("{limit} ×"),
-            ours <= limit * theirs,
-        )];
+        let mut rows = vec![
+            Row::ms(format!("`worktree-spawn subtree`, {files} files"), ours)
+                .against("`git worktree add`", theirs)
+                .within(Limit::Times(limit)),
+        ];
         if files == SPAWNS[0].0 {
             let ours = self.processes(&["worktree-spawn", "subtree", "counted"], &repo)?;
             let theirs = self.processes(&["git", "worktree", "add", "-q", "-b", "counted", "../counted"], &repo)?;
-            let limit = format!("{} processes: two more than bare git", theirs + 2.0);
-            rows.push(Row::of("git processes of a spawn", ours, None, &limit, ours <= theirs + 2.0));
+            let limit = Limit::AtMost(theirs + 2.0);
+            rows.push(Row::count("git processes of a spawn: two more than bare git", ours, "processes").within(limit));
         }
         Ok(rows)
     }
@@ -106,13 +104,11 @@ impl Bench {
         let (ours, theirs) = (median(ours), median(theirs));
         let what = format!("`worktree-spawn list`, {count} worktrees and {count} workers");
         // The limit is for many worktrees; with few the program's start dominates.
-        let (limit, holds) = if count >= 500 { ("1 ×", ours <= theirs) } else { ("", true) };
-        let mut rows =
-            vec![Row::of(&what, ours, Some(("`git worktree list --porcelain`".into(), theirs)), limit, holds)];
+        let limit = |times| if count >= 500 { Limit::Times(times) } else { Limit::None };
+        let other = "`git worktree list --porcelain`";
+        let mut rows = vec![Row::ms(what, ours).against(other, theirs).within(limit(1.0))];
         if !wt.is_empty() {
-            let wt = median(wt);
-            let (limit, holds) = if count >= 500 { ("0.05 ×", ours <= 0.05 * wt) } else { ("", true) };
-            rows.push(Row::of("the same", ours, Some(("`wt list`".into(), wt)), limit, holds));
+            rows.push(Row::ms("the same", ours).against("`wt list`", median(wt)).within(limit(0.05)));
         }
         if count == LISTS[1] {
             let inside = repo.join(".shopfloor/worktrees/s7");
@@ -125,8 +121,7 @@ impl Bench {
                 for _ in 0..self.runs {
                     times.push(self.once(line, &inside)?);
                 }
-                let ms = median(times);
-                rows.push(Row::of(&format!("`{}`", line.join(" ")), ms, None, "5 ms", ms < 5.0));
+                rows.push(Row::ms(format!("`{}`", line.join(" ")), median(times)).within(Limit::AtMost(5.0)));
             }
         }
         Ok(rows)
@@ -157,8 +152,8 @@ impl Bench {
         wait.wait()?;
         let idle = format!("a sleeping `wait`: wake-ups in {} s", IDLE.as_secs());
         Ok(vec![
-            Row::of("from the start of `notify` until `wait` has printed", ms, None, "5 ms", ms < 5.0),
-            Row { unit: "", ..Row::of(&idle, wakes, None, "none", wakes == 0.0) },
+            Row::ms("from the start of `notify` until `wait` has printed", ms).within(Limit::AtMost(5.0)),
+            Row::count(idle, wakes, "").within(Limit::AtMost(0.0)),
         ])
     }
 
