@@ -242,6 +242,8 @@ fn a_long_log_is_set_aside_and_its_records_are_still_found() {
     };
     let long = |n: usize| {
         let line = std::fs::read_to_string(&log).unwrap().lines().next().unwrap().to_owned() + "\n";
+        // Few long records are read sooner than many short ones.
+        let line = line.replacen(r#""workspace":"/"#, &format!(r#""workspace":"/{}/"#, "w".repeat(5_000)), 1);
         let lines = line.repeat((5 << 20) / line.len());
         std::fs::write(&log, &lines).unwrap();
         change(n);
