@@ -383,10 +383,15 @@ pub fn git_version(at: &Repo<'_>) -> (u32, u32) {
 #[track_caller]
 pub fn wait_for(mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
-    while !holds() {
+    loop {
+        let asked = std::time::Instant::now();
+        if holds() {
+            return;
+        }
         assert!(start.elapsed().as_secs() < 60, "waited for a minute");
-        // The one sleep of the suite: without it each waiting test would keep a core busy.
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        // The one sleep of the suite: without it each waiting test would keep a core busy. The more a question costs,
+        // the less often it is asked.
+        std::thread::sleep((asked.elapsed() * 4).max(std::time::Duration::from_millis(10)));
     }
 }
 

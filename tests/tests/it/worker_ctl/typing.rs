@@ -126,9 +126,10 @@ fn a_running_up_waits_with_its_text_until_nobody_types() {
     let start = Instant::now();
     let mut typed = 1;
     while start.elapsed() < Duration::from_secs(8) {
-        person.types(&floor, "a");
+        let typing = person.types(&floor, "a");
         typed += 1;
         assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
+        wait_for(|| typing.elapsed() > Duration::from_millis(200));
         assert_eq!(floor.prompts().len(), 1);
     }
     person.types(&floor, "\r");
