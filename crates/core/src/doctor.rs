@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use crate::error::{Exit, Failure, Result};
+use crate::error::{Exit, Result};
 use crate::git::{Git, Repo};
 use crate::hook;
 use crate::text::printable;
@@ -100,10 +100,7 @@ pub fn run<R>(
     let must_repair = args.repair && !ui.is_dry() && repairs().next().is_some();
     if must_repair && !args.yes {
         repairs().filter_map(|finding| shown_fix(ui, finding)).for_each(|fix| ui.note(format!("would {fix}")));
-        if !(ui.can_ask() && ui.confirm("Make these repairs?")) {
-            return Err(Failure::new(Exit::Decide, "undecided", "nothing was repaired")
-                .hint("a person must decide: run the command on a terminal, or with `--yes`"));
-        }
+        ui.require_yes(false, "Make these repairs?", "nothing was repaired")?;
     }
     let mut are_good = true;
     for finding in findings {

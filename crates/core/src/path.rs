@@ -154,6 +154,16 @@ impl<'de> serde::Deserialize<'de> for RelPath {
     }
 }
 
+/// A path as a `file:` URL, percent-encoded (RFC 8089).
+pub fn file_url(path: &Path) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte);
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    let encoded: String = bytes
+        .map(|byte| if is_plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") })
+        .collect();
+    format!("file://{encoded}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::env::Env;
-use crate::error::{Failure, Result};
+use crate::error::{Exit, Failure, Result};
 use crate::fs::PARSE_LIMIT;
 pub use crate::text::printable;
 
@@ -321,6 +321,20 @@ impl Ui {
     pub fn confirm(&self, question: &str) -> bool {
         let answer = self.ask(&format!("{question} [y/N]")).unwrap_or_default().to_lowercase();
         answer == "y" || answer == "yes"
+    }
+
+    /// Fails unless a person agrees, now or by `--yes`. `undone` says what was not done.
+    pub fn require_yes(&self, is_agreed: bool, question: &str, undone: impl Into<String>) -> Result<()> {
+        if is_agreed || self.can_ask && self.confirm(question) { Ok(()) } else { Err(self.undecided(undone)) }
+    }
+
+    /// The failure of a command to which nobody has agreed. Who was asked needs no hint.
+    pub fn undecided(&self, undone: impl Into<String>) -> Failure {
+        let failure = Failure::new(Exit::Decide, "undecided", undone);
+        if self.can_ask {
+            return failure;
+        }
+        failure.hint("a person must decide: run the command on a terminal, or with `--yes`")
     }
 
     /// Passes a child's output on to stderr, above a running spinner. A reader that went away does not make

@@ -53,8 +53,6 @@ pub enum Kind {
     Timeout,
     /// tmux failed.
     Tmux,
-    /// A person must decide first.
-    Undecided,
     /// The user's own list does not name the root.
     UnlistedRoot,
     /// Commits or files exist nowhere else.
@@ -93,7 +91,6 @@ impl Kind {
             Kind::Tampered => "tampered",
             Kind::Timeout => "timeout",
             Kind::Tmux => "tmux",
-            Kind::Undecided => "undecided",
             Kind::UnlistedRoot => "unlisted_root",
             Kind::Unmerged => "unmerged",
             Kind::Unrelated => "unrelated",
@@ -111,7 +108,6 @@ impl Kind {
 pub fn fail(kind: Kind, message: impl Into<String>) -> Failure {
     let exit = match kind {
         Kind::NotInitialised | Kind::UnlistedRoot => Exit::Bad,
-        Kind::Undecided => Exit::Decide,
         Kind::NotDelivered | Kind::State | Kind::Tampered | Kind::Tmux => Exit::Failed,
         Kind::Busy => Exit::Busy,
         Kind::Timeout => Exit::Timeout,

@@ -16,6 +16,7 @@ use super::{Git, git_said, nul_fields};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::hash::Digest;
+use crate::path::file_url;
 use crate::text::is_like;
 
 /// What the stand-in has links to.
@@ -98,7 +99,7 @@ impl Git {
                 let mut settings = self.parsed(own, &real.join("config"))?;
                 settings.retain(|setting| is_harmless(setting) || known.contains(setting));
                 // git-lfs obeys the file `.lfsconfig` of a commit where git's own settings are silent.
-                settings.push(("lfs.url".into(), Some(file_url(theirs))));
+                settings.push(("lfs.url".into(), Some(file_url(theirs).into())));
                 written(&settings)
             }
         };
@@ -230,12 +231,6 @@ fn parse(listed: &[u8]) -> Vec<Setting> {
 
 fn is_harmless((key, value): &Setting) -> bool {
     is_like(key, HARMLESS) || LFS.iter().any(|(known, text)| known == key && value.as_deref() == Some(OsStr::new(text)))
-}
-
-fn file_url(dir: &Path) -> OsString {
-    let mut url = OsString::from("file://");
-    url.push(dir);
-    url
 }
 
 fn pair(key: &str, value: Option<&OsStr>) -> OsString {

@@ -140,9 +140,6 @@ fn confirm(ui: &Ui, disk: &Disk<'_>, workspace: &Workspace, path: &RelPath, args
         ui.note(what);
         return Ok(());
     }
-    if ui.can_ask() && ui.confirm(&format!("{}. Put it back?", printable(&what))) {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Decide, "undecided", format!("nothing was restored: {what}"))
-        .hint("a person must decide: run the command on a terminal, or with `--yes`"))
+    let question = format!("{}. Put it back?", printable(&what));
+    ui.require_yes(false, &question, format!("nothing was restored: {what}"))
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::doctor::DoctorArgs;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc::map_parallel;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -39,10 +39,7 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let env = env.at(&repository.main)?;
     if args.doctor.repair && !ui.is_dry() {
-        if !(args.doctor.yes || ui.can_ask() && ui.confirm("Let all five tools make their repairs?")) {
-            return Err(Failure::new(Exit::Decide, "undecided", "nothing was repaired")
-                .hint("a person must decide: run the command on a terminal, or with `--yes`"));
-        }
+        ui.require_yes(args.doctor.yes, "Let all five tools make their repairs?", "nothing was repaired")?;
         for tool in TOOLS {
             let words = [tool, "doctor", "--repair", "--yes"].map(str::to_owned);
             let output = command(&env, &words)?.capture()?;
@@ -100,11 +97,14 @@ fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
 
 /// Shows what a tool found of its git hooks. They have to be there if `setup` installed them, too.
 fn show_hooks(ui: &Ui, tool: &str, answer: &Answer, record: &Record) -> bool {
-    let Some(found) = answer.records.iter().find(|record| record["check"] == HOOKS) else { return true };
-    let detail = found["detail"].as_str().unwrap_or_default();
-    let fix = (record.has_hooks(tool) && detail == "not installed").then(|| format!("{tool} hook install"));
-    let fix = fix.or_else(|| found["fix"].as_str().map(str::to_owned));
-    show(ui, tool, HOOKS, fix.is_none(), detail.to_owned(), fix)
+    let mut are_good = true;
+    for found in answer.records.iter().filter(|record| record["check"] == HOOKS) {
+        let detail = found["detail"].as_str().unwrap_or_default();
+        let fix = (record.has_hooks(tool) && detail == "not installed").then(|| format!("{tool} hook install"));
+        let fix = fix.or_else(|| found["fix"].as_str().map(str::to_owned));
+        are_good &= show(ui, tool, HOOKS, fix.is_none(), detail.to_owned(), fix);
+    }
+    are_good
 }
 
 /// Prints a finding. Returns whether all is well.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
@@ -48,8 +48,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     if !args.yes && !ui.can_ask() {
         steps.iter().for_each(|step| ui.show(&proposal(step)));
-        return Err(Failure::new(Exit::Decide, "undecided", "nothing was set up")
-            .hint("a person must decide: run the command on a terminal, or with `--yes`"));
+        return Err(ui.undecided("nothing was set up"));
     }
     let mut wanted = Vec::new();
     for step in &steps {

@@ -53,12 +53,9 @@ fn doomed_overlay(ui: &Ui, env: &Env, main: &Path, is_agreed: bool) -> Result<Op
             "run `overlay-sync sync` to bring its files into the main checkout, or delete the directory yourself",
         ));
     }
-    if ui.is_dry() || is_agreed || ui.can_ask() && ui.confirm(&format!("Delete {shown} with the history of its files?"))
-    {
-        return Ok(Some(dir));
-    }
-    Err(Failure::new(Exit::Decide, "undecided", "nothing was undone")
-        .hint("a person must decide: run the command on a terminal, or with `--yes`"))
+    let question = format!("Delete {shown} with the history of its files?");
+    ui.require_yes(is_agreed || ui.is_dry(), &question, "nothing was undone")?;
+    Ok(Some(dir))
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {

@@ -10,6 +10,7 @@ use shopfloor_core::folder_trust::is_trusted;
 use shopfloor_core::fs::{self, Content, Root, Staging};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::path::file_url;
 use shopfloor_core::text::shell_word;
 
 use crate::agent::AgentTable;
@@ -105,16 +106,6 @@ fn place(site: &Site<'_>, worktree: &Path, project: &ProjectSettings, text: &str
 
 fn rel(path: &str) -> Result<RelPath> {
     RelPath::parse(path).map_err(|e| Failure::failed(format!("{path}: {e}")))
-}
-
-/// The URL of a file.
-fn file_url(file: &Path) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte);
-    let bytes = file.as_os_str().as_encoded_bytes().iter();
-    let encoded: String = bytes
-        .map(|byte| if is_plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") })
-        .collect();
-    format!("file://{encoded}")
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

@@ -50,7 +50,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return Ok(commands::show(site.ui, RootAnswer { root }, &would));
     }
     let question = format!("Remove {} with its workers and logs?", root.display());
-    commands::confirm(site.ui, args.yes, &question, "nothing was removed")?;
+    site.ui.require_yes(args.yes, &question, "nothing was removed")?;
     // It ends the sessions of workers that have nothing to do.
     daemon::end(root, false)?;
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {

@@ -80,14 +80,6 @@ pub fn show(ui: &Ui, answer: impl Serialize, would: &[String]) -> Exit {
     Exit::Done
 }
 
-/// Exit 3 unless a person agrees. `undone` says what was not done.
-pub fn confirm(ui: &Ui, is_agreed: bool, question: &str, undone: &str) -> Result<()> {
-    if is_agreed || ui.can_ask() && ui.confirm(question) {
-        return Ok(());
-    }
-    Err(fail(Kind::Undecided, undone).hint("a person must decide: run the command on a terminal, or with `--yes`"))
-}
-
 /// Finishes what a killed command left open. A dry run does not.
 pub fn recover(site: &Site<'_>) -> Result<FinishedAccepts> {
     if site.is_dry { Ok(FinishedAccepts::new()) } else { finish_all(site) }

@@ -44,7 +44,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
     let names = workers.iter().map(|worker| worker.name.as_str()).collect::<Vec<_>>().join(", ");
     let question = format!("Remove {names}, with their sessions, worktrees and branches?");
-    commands::confirm(site.ui, args.yes, &question, &format!("nothing was removed: {names}"))?;
+    site.ui.require_yes(args.yes, &question, format!("nothing was removed: {names}"))?;
     removal::nuke_each(site, &workers, args.force, &|_| Ok(()), &|worker, kept| {
         commands::print_kept(site, &worker.name, "removed", kept);
     })?;

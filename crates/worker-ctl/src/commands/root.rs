@@ -57,7 +57,7 @@ fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     let config = String::from_utf8_lossy(&config);
     let lines = config.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned);
     ui.show(&std::iter::once(title).chain(lines).collect::<Vec<_>>());
-    commands::confirm(ui, is_agreed, "Run what it says, in this root from now on?", "the root was not listed")?;
+    ui.require_yes(is_agreed, "Run what it says, in this root from now on?", "the root was not listed")?;
     roots::record(env, root, Some(&common_of(env, &source)))
 }
 

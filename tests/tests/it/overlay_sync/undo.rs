@@ -147,6 +147,7 @@ fn restore_says_what_it_takes_away_and_needs_a_yes() {
     let old = text(log(&s, ".env").iter().rev().find(|r| text(r, "/rule") == "push").unwrap(), "/from").to_owned();
     let refused = s.a.on_terminal(&format!("overlay-sync restore {old}"), "n\n").exit(3);
     assert!(refused.stdout.contains("removes NEW; changes A") && refused.stdout.contains("Put it back?"), "{refused}");
+    assert!(!refused.stdout.contains("a person must decide"), "one has decided: {refused}");
     assert_eq!(s.a.read(".env"), "A=2\nNEW=1\n");
     s.a.on_terminal(&format!("overlay-sync restore {old}"), "y\n").succeeds();
     assert_eq!(s.a.read(".env"), "A=1\n");

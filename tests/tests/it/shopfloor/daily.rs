@@ -196,6 +196,10 @@ fn doctor_shows_what_all_doctors_find() {
         .exit(1)
         .out_has("wrong  sweatfile-apply  hooks: not installed; sweatfile-apply hook install");
     app.apply(&["hook", "install"]).exit(0).any_out();
+    let twice = r#"{"check":"hooks","ok":false,"detail":"called twice","fix":"delete a line"}"#;
+    let installed = r#"{"check":"hooks","ok":true,"detail":"installed","fix":null}"#;
+    w.program("overlay-sync", &format!("printf '%s\\n' '{installed}' '{twice}'; exit 1"));
+    app.shopfloor(&["doctor"]).exit(1).out_has("hooks: installed\n").out_has("hooks: called twice; delete a line");
     w.program("overlay-sync", "exit 101");
     app.shopfloor(&["doctor"]).exit(1).out_has("wrong  overlay-sync     state: it ended with exit status 101");
     w.program("worker-ctl", "echo worker-ctl 9.9.9");
