@@ -69,7 +69,9 @@ pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
         let is_known =
             name == "shopfloor" || KNOWN_LINKS.iter().any(|known| name == *known) || name.as_bytes().starts_with(b".#");
         if entry.file_type().is_ok_and(|kind| is_special(kind) || (kind.is_symlink() && !is_known)) {
-            return odd(&entry.path(), "is not a file");
+            let odd = odd(&entry.path(), "is not a file");
+            let moved = "if git-lfs keeps its objects elsewhere: `git config lfs.storage DIR` in place of the link";
+            return if name == "lfs" { odd.map_err(|failure| failure.hint(moved)) } else { odd };
         }
     }
     for path in READ_BELOW.map(|file| common_dir.join(file)) {

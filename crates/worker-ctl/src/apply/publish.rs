@@ -133,7 +133,11 @@ fn require_reviewed(clone: &SourceClone, source: &Path, plan: &Accept, new: &str
     if patch.is_none() || *patch == Some(clone.landed_digest(base, new, sha)?) {
         return Ok(());
     }
-    let why = format!("what would land is not what was reviewed: {name}'s work is another change in the source");
+    let why = format!(
+        "what would land is not what was reviewed: {} has changed around {name}'s work, or its objects were \
+         tampered with",
+        clone.branch
+    );
     let see = format!("see it: `git -C {} diff {base} {new}`", shell_word(source));
     Err(fail(Kind::Changed, why)
         .hint(format!("{see}; then `worker-ctl rebase {name}` and review it, or use `--force`")))

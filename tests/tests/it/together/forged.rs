@@ -98,6 +98,8 @@ fn links_among_what_git_lfs_keeps_are_refused() {
         app.sh(&format!("rm -rf .git/lfs && mkdir -p $(dirname {link}) && ln -s {to} {link}")).exit(0);
         app.spawn(&["subtree", "a"]).exit(4).err_has(&format!("{link} is not a file"));
     }
+    app.sh("rm -rf .git/lfs && ln -s ~/mine .git/lfs").exit(0);
+    app.spawn(&["subtree", "b"]).exit(4).err_has("git config lfs.storage DIR");
     app.sh("rm -rf .git/lfs").exit(0);
     app.spawn(&["subtree", "a"]).exit(0).any_out().any_err();
 }
