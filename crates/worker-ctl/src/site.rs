@@ -9,6 +9,7 @@ use shopfloor_core::args::SettingFlags;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Git;
+use shopfloor_core::inherited;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 
@@ -81,6 +82,15 @@ impl<'a> Site<'a> {
     /// The root's tmux.
     pub fn tmux(&self) -> Result<Tmux> {
         Tmux::find(self.env, &self.tmux_socket()?)
+    }
+
+    /// The same with the environment for programs in workers' worktrees: the person's, less what leads into the source or
+    /// a worktree of it.
+    pub fn tmux_for_programs(&self) -> Result<Tmux> {
+        // Sessions start without the source, too.
+        let all = self.clone.git.list_worktrees(&self.source()).unwrap_or_default();
+        let all: Vec<PathBuf> = all.into_iter().map(|listed| listed.path).collect();
+        Tmux::find(&inherited::for_worktree(self.env, &self.root.path, &all), &self.tmux_socket()?)
     }
 
     /// Where the root's tmux listens. Another place is recorded if that one cannot be used: the root was moved, or the

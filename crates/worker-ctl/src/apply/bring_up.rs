@@ -28,7 +28,7 @@ pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + S
     if names.is_empty() {
         return Vec::new();
     }
-    let ready = site.tmux().and_then(|tmux| {
+    let ready = site.tmux_for_programs().and_then(|tmux| {
         tmux.start(&site.root.path).and_then(|()| tmux.renew(&site.root.path, &site.event_variable()))
     });
     if let Err(failure) = ready {

@@ -89,7 +89,9 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         .hint(format!("remove `host` from `[workers.{}]` in config.toml", worker.name)));
     }
     let tmux = site.tmux()?;
-    tmux.start(&site.root.path)?;
+    if !tmux.is_running() {
+        site.tmux_for_programs()?.start(&site.root.path)?;
+    }
     let agent = site.root.agent_of(worker)?;
     let existing = tmux.pane_of(worker)?;
     // This pane is the only record of an exit nobody has noticed yet.

@@ -28,7 +28,9 @@ const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -
 const MARK: &str = "@worker_ctl";
 
 /// Variables that are about our own process, and that agents must not inherit.
-const NOT_INHERITED: [&str; 7] = [
+const NOT_INHERITED: [&str; 8] = [
+    // What `git -c` sets for one command is not for a server that stays.
+    "GIT_CONFIG_PARAMETERS",
     "TMUX",
     "TMUX_PANE",
     "CLAUDECODE",

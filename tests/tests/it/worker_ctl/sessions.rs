@@ -313,20 +313,23 @@ fn attach_shows_the_terminal_and_ends_on_detach() {
 fn a_program_gets_the_environment_of_the_up_that_starts_it() {
     let w = World::new();
     let floor = Floor::new(&w);
-    let script = "echo \"<$KEY|$GIT_DIR|$TMUX_PANE_OF|$WORKER_CTL_WORKER>\"; exec \"$0\"";
+    let script = "echo \"<$KEY|$GIT_DIR|$VIRTUAL_ENV|$GIT_CONFIG_PARAMETERS|$WORKER_CTL_WORKER>\"; exec \"$0\"";
     table(&floor, "telling", &["sh", "-c", script, &program()], "");
     for name in ["adam", "eve"] {
         floor.ctl(&["add", name, "--agent", "telling"]).succeeds();
     }
     let up = |name: &str, key: &str| {
-        let vars = [("KEY", key), ("GIT_DIR", "/nowhere"), ("WORKER_CTL_WORKER", "other")];
+        // The virtual environment of another checkout, and what `git -c` sets for one command.
+        let venv = format!("{}/.venv", floor.app.path.display());
+        let mut vars = vec![("KEY", key), ("GIT_DIR", "/nowhere"), ("WORKER_CTL_WORKER", "other")];
+        vars.extend([("VIRTUAL_ENV", &*venv), ("GIT_CONFIG_PARAMETERS", "'user.name'='me'")]);
         floor.root.run_with("worker-ctl", &["--root", ".", "up", name], &vars).succeeds();
         floor.ctl(&["peek", name]).exit(0).stdout
     };
     let key = "a \"b\" $HOME \\ 'c' ü;";
-    assert!(up("adam", key).contains(&format!("<{key}|||adam>")));
+    assert!(up("adam", key).contains(&format!("<{key}||||adam>")));
     // The server runs already, with another environment.
-    assert!(up("eve", "two").contains("<two|||eve>"));
+    assert!(up("eve", "two").contains("<two||||eve>"));
 }
 
 /// A floor with adam whose root's path is too long for sockets. Sessions have a runtime directory.
