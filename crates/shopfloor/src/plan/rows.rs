@@ -141,6 +141,7 @@ pub fn table(rows: &[Row], here: &str) -> Vec<Vec<String>> {
 
 fn cells(row: &Row, here: &str) -> Vec<String> {
     let state = match (&row.task, &row.activity) {
+        (Some(task), _) if row.alive != "up" => format!("offline, task {task}"),
         (Some(task), Some(activity)) if activity != "unknown" => format!("{task}, {activity}"),
         (Some(task), _) => task.clone(),
         (None, _) => row.alive.clone(),

@@ -14,7 +14,7 @@ use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::start::{permit, start};
 use crate::site::{Site, SiteLock};
-use crate::worker::Worker;
+use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -99,7 +99,14 @@ fn pick(site: &Site<'_>) -> Result<(Worker, SiteLock)> {
             }
         }
     }
-    Err(fail(Kind::WrongState, "no worker is idle").hint("`worker-ctl status` shows the state of each worker"))
+    // A worker without a session can have no task.
+    let is_waiting = |worker: &&Worker| worker.status() == "offline" && worker.task == Task::Idle;
+    let offline: Vec<&str> = state.workers.values().filter(is_waiting).map(|worker| worker.name.as_str()).collect();
+    let hint = match offline[..] {
+        [] => "`worker-ctl status` shows the state of each worker".to_owned(),
+        _ => format!("start a session first: `worker-ctl up {}`", offline.join(" ")),
+    };
+    Err(fail(Kind::WrongState, "no worker is idle").hint(hint))
 }
 
 /// Puts the worktree on the worker's branch, at the default branch's commit.

@@ -13,7 +13,9 @@ fn a_task_runs_from_start_to_acceptance() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).succeeds();
-    floor.ctl(&["start", "--prompt", "x"]).exit(1).err_has("no worker is idle");
+    let offline = floor.ctl(&["start", "--prompt", "x"]).exit(1);
+    offline.err_has("no worker is idle").err_has("start a session first: `worker-ctl up adam`");
+    floor.app.shopfloor(&["status"]).exit(0).out_has("adam  offline, task idle");
     floor.up();
     let pid = floor.status("adam")["pane_pid"].clone();
     let started = floor.ctl(&[
