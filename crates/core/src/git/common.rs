@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::guard::{Pinned, no_hooks, reads_own_settings};
 use super::plain::{require_plain_common, require_sound, tampered};
-use super::stand_in::Owner;
+use super::stand_in::{Owner, runs_nothing, written};
 use super::{Git, Repo, common_dir_of, private_dir, recorded_dir};
 use crate::error::Result;
+use crate::fs;
 use crate::text::shell_word;
 
 impl Git {
@@ -45,10 +46,24 @@ impl Git {
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
-    /// Refuses a worktree's own configuration that could run something, if git copies it into each worktree that is
-    /// made from there. Exit 4, kind `tampered`.
-    pub fn refuse_copied_programs(&self, common_dir: &Path, git_dir: &Path) -> Result<()> {
-        if reads_own_settings(common_dir)? { self.refuse_own_programs(git_dir) } else { Ok(()) }
+    /// Refuses a worktree's own configuration by which git could run something while it makes another worktree there:
+    /// hooks, and files that it includes, which may have some. Exit 4, kind `tampered`.
+    pub fn refuse_own_hooks(&self, common_dir: &Path, git_dir: &Path) -> Result<()> {
+        if !reads_own_settings(common_dir)? {
+            return Ok(());
+        }
+        self.refuse_own_settings(git_dir, |(key, _)| ["hook.", "include"].iter().any(|start| key.starts_with(start)))
+    }
+
+    /// Takes out of a new worktree's configuration what could run something: git copied it from the worktree in which
+    /// it was called. Returns the settings' names.
+    pub fn leave_out_programs(&self, git_dir: &Path) -> Result<Vec<String>> {
+        let file = git_dir.join("config.worktree");
+        let (kept, left_out): (Vec<_>, Vec<_>) = self.settings(&file)?.into_iter().partition(runs_nothing);
+        if !left_out.is_empty() {
+            fs::replace(&file, &written(&kept), None)?;
+        }
+        Ok(left_out.into_iter().map(|(key, _)| key).collect())
     }
 }
 

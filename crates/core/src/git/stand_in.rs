@@ -144,11 +144,13 @@ impl Git {
 
     /// Refuses a worktree's own configuration that could run something. Exit 4, kind `tampered`.
     pub(super) fn refuse_own_programs(&self, git_dir: &Path) -> Result<()> {
+        self.refuse_own_settings(git_dir, |setting| !runs_nothing(setting))
+    }
+
+    /// The same for settings of this kind.
+    pub(super) fn refuse_own_settings(&self, git_dir: &Path, is_odd: impl Fn(&Setting) -> bool) -> Result<()> {
         let file = git_dir.join("config.worktree");
-        let settings = self.settings(&file)?;
-        // git leaves the work tree out, and a person's name runs nothing.
-        let is_known = |key: &str| key == "core.worktree" || key.starts_with("user.");
-        let odd = settings.iter().filter(|setting| !is_harmless(setting) && !is_known(&setting.0));
+        let odd = self.settings(&file)?.into_iter().filter(is_odd);
         let odd: Vec<String> = odd.map(|(key, _)| format!("`{key}`")).collect();
         match odd.first() {
             None => Ok(()),
@@ -162,7 +164,7 @@ impl Git {
     }
 
     /// What a file of configuration says, read once. Files that it includes do not count.
-    fn settings(&self, file: &Path) -> Result<Vec<Setting>> {
+    pub(super) fn settings(&self, file: &Path) -> Result<Vec<Setting>> {
         self.parsed(fs::read_no_follow(file)?.unwrap_or_default(), file)
     }
 
@@ -227,6 +229,12 @@ fn parse(listed: &[u8]) -> Vec<Setting> {
         (key, parts.next().map(|value| OsString::from_vec(value.to_vec())))
     };
     nul_fields(listed).map(setting).collect()
+}
+
+/// Whether a setting in a worktree's own configuration runs nothing. A person's name does not, and git leaves the work
+/// tree out when it copies.
+pub(super) fn runs_nothing(setting: &Setting) -> bool {
+    is_harmless(setting) || setting.0 == "core.worktree" || setting.0.starts_with("user.")
 }
 
 fn is_harmless((key, value): &Setting) -> bool {

@@ -113,14 +113,13 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     let git = context.git;
     let common_dir = &context.place.common_dir;
     git.require_sound_records(common_dir)?;
-    // git copies the configuration of the worktree it is run in, if the repository has one for each.
-    git.refuse_copied_programs(common_dir, &here.git_dir)?;
+    // git obeys the configuration of the worktree it is run in, if the repository has one for each.
+    git.refuse_own_hooks(common_dir, &here.git_dir)?;
     let how = ["worktree", "add", "--quiet", "--no-checkout"];
     let cmd = git.cmd_alone(&here.path).var("GIT_COMMON_DIR", common_dir).args(how).arg(&plan.path).arg(&plan.branch);
     run_git("worktree add", cmd).map_err(nothing_kept)?;
     let git_dir = private_dir(&plan.path)
         .ok_or_else(|| Failure::failed(format!("git made no worktree at {}", plan.path.display())))?;
-    git.refuse_copied_programs(common_dir, &git_dir)?;
     // If an earlier agent had this id, its session's events are no longer forwarded.
     Spool::new(&context.place.shared(), &plan.agent.id).unbury()?;
     plan.agent.save(&layout::identity_file(&git_dir))?;
@@ -173,7 +172,16 @@ fn fill(
     made: &mut MadeSubtree,
 ) -> Result<()> {
     let worktree = made.known.worktree.clone();
-    // git copied the configuration of the spawning worktree, which is an agent's.
+    // git copied the configuration of the spawning worktree, which an agent can write.
+    let left_out = context.git.leave_out_programs(&worktree.git_dir)?;
+    if !left_out.is_empty() {
+        made.warnings.push(format!(
+            "left out of its configuration what could run something: {}; if you want it there: `git -C {} config \
+             --worktree KEY VALUE`",
+            left_out.join(", "),
+            shell_word(&worktree.path)
+        ));
+    }
     let git = &worktree.git(context.git, context.place)?;
     write_files(git, &worktree)?;
     if options.submodules {

@@ -256,7 +256,7 @@ fn a_submodule_with_settings_of_its_own_is_in_nobodys_way() {
 }
 
 #[test]
-fn nothing_is_spawned_from_where_an_agent_configured_programs() {
+fn a_spawn_copies_no_program_that_an_agent_configured() {
     let w = World::new();
     let evil = evil(&w);
     let app = w.app();
@@ -267,13 +267,16 @@ fn nothing_is_spawned_from_where_an_agent_configured_programs() {
     write(&app.path.join(".git/worktrees/x/config.worktree"), &configuration(&evil));
     hooks(&w, &evil, &w.path("evil-hooks"));
     let deeper = [("WORKTREE_SPAWN_MAX_DEPTH", "5")];
-    child
-        .run_with("worktree-spawn", &["subtree", "y", "--no-git-hooks"], &deeper)
-        .exit(4)
-        .err_has("config.worktree sets");
-    child.run_with("worktree-spawn", &["subtree", "y"], &deeper).exit(4).any_err();
-    assert_unmarked(&w, "a spawn from a worktree with programs");
-    assert_eq!(app.git(&["branch", "--list", "main.x.y"]), "");
+    for (name, options) in [("y", &["--no-git-hooks"][..]), ("z", &[])] {
+        let line = [&["subtree", name], options].concat();
+        let made = child.run_with("worktree-spawn", &line, &deeper).exit(0);
+        made.err_has("could run something: core.fsmonitor, core.hookspath, diff.external");
+        assert_unmarked(&w, "a spawn from a worktree with programs");
+        // git itself runs nothing there either.
+        w.at(made.stdout.trim_end()).git(&["status"]);
+        assert_unmarked(&w, "git in the new worktree");
+        app.spawn(&["remove", &format!("main.x.{name}")]).succeeds();
+    }
     // Looking at it, and removing it, is not in anybody's way: git does not read that file.
     app.spawn(&["list", "--status"]).exit(0).out_has("main.x");
     assert_unmarked(&w, "a list");

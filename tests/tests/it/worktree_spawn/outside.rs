@@ -235,9 +235,48 @@ fn the_main_checkouts_own_configuration_gives_a_spawn_no_hooks() {
     write(&file, &hooks(&w, &a.path));
     b.spawn(&["remove", "main.c"]).succeeds();
     assert_unmarked(&w);
-    app.spawn(&["subtree", "d"]).exit(4).err_has("core.hookspath");
+    let d =
+        w.at(app.spawn(&["subtree", "d"]).exit(0).err_has("could run something: core.hookspath;").stdout.trim_end());
+    d.commit("a", "a\n");
     app.spawn(&["remove", "main.b"]).succeeds();
     assert_unmarked(&w);
+    // Claude Code and git-lfs write such settings, and git copies them.
+    let keys = [
+        "alias.st",
+        "core.abbrev",
+        "core.attributesfile",
+        "core.editor",
+        "core.excludesfile",
+        "core.pager",
+        "core.sshcommand",
+        "credential.helper",
+        "fetch.prune",
+        "filter.lfs.process",
+        "gpg.format",
+        "http.proxy",
+        "interactive.difffilter",
+        "lfs.url",
+        "log.date",
+        "merge.ff",
+        "merge.tool",
+        "remote.origin.url",
+        "rerere.enabled",
+        "tag.gpgsign",
+        "user.useconfigonly",
+        "worktree.userelativepaths",
+    ];
+    std::fs::remove_file(&file).unwrap();
+    for key in keys {
+        app.git(&["config", "--worktree", key, if key == "core.abbrev" { "8" } else { "true" }]);
+    }
+    app.spawn(&["subtree", "f"]).exit(0).any_out().err_has("core.editor").err_has("worktree.userelativepaths");
+    app.spawn(&["remove", "main.f"]).succeeds();
+    for (key, value) in [("hook.x.command", "true"), ("include.path", "/x"), ("includeIf.onbranch:main.path", "/x")] {
+        std::fs::remove_file(&file).unwrap();
+        app.git(&["config", "--worktree", key, value]);
+        app.spawn(&["subtree", "g"]).exit(4).err_has("config.worktree sets").err_has("--unset-all");
+        assert_eq!(app.git(&["branch", "--list", "main.g"]), "", "{key}");
+    }
     // What `git sparse-checkout` and a person write there is in nobody's way.
     write(&file, "[core]\n\tsparseCheckout = false\n[user]\n\temail = ada@example.org\n");
     app.spawn(&["subtree", "e"]).succeeds();
