@@ -205,9 +205,16 @@ pub fn command<C: CommandLine>() -> clap::Command {
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         for name in names {
             // clap does not pass a global flag on to a subcommand that has one of this id.
-            let own = flag.clone().hide(!users.include(&name));
+            let hidden = flag.clone().hide(true);
+            let own = if users.include(&name) { flag.clone() } else { hidden.clone() };
             let has_one = |sub: &clap::Command| sub.get_arguments().any(|arg| arg.get_id() == id);
-            command = command.mut_subcommand(name, |sub| if has_one(&sub) { sub } else { sub.arg(own) });
+            let is_hook = name == "hook";
+            command = command.mut_subcommand(name, |sub| {
+                let sub = if has_one(&sub) { sub } else { sub.arg(own) };
+                // Of what is below `hook`, only `run` does what the tool is for.
+                let is_run = |sub: &clap::Command| !is_hook || sub.get_name() == "run";
+                sub.mut_subcommands(|sub| if is_run(&sub) { sub } else { sub.arg(hidden.clone()) })
+            });
         }
     }
     for (users, id, list) in C::completed() {

@@ -69,15 +69,15 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 /// A text that a flag can hold: one that is not blank.
-fn said() -> impl Strategy<Value = String> {
+fn statement() -> impl Strategy<Value = String> {
     text().prop_filter("says nothing", |text| !text.trim().is_empty())
 }
 
 fn entries() -> impl Strategy<Value = Vec<Entry>> {
-    let register = (prop::sample::select(vec!["now", "goal"]), said());
-    let item = (prop::sample::select(vec!["this_session", "open_questions", "resolved"]), said());
-    let pair = (said(), prop::option::weighted(0.8, text()));
-    let checkpoint = (said(), text());
+    let register = (prop::sample::select(vec!["now", "goal"]), statement());
+    let item = (prop::sample::select(vec!["this_session", "open_questions", "resolved"]), statement());
+    let pair = (statement(), prop::option::weighted(0.8, text()));
+    let checkpoint = (statement(), text());
     let all = (
         prop::collection::btree_map(register.0, register.1, 0..3),
         prop::collection::vec(item, 0..4),
@@ -106,7 +106,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn what_add_writes_is_what_is_read(agent in said(), branch in said(), title in said(), entries in entries()) {
+    fn what_add_writes_is_what_is_read(agent in statement(), branch in statement(), title in statement(), entries in entries()) {
         let ts = instant::parse("2026-01-10T13:00:00.123Z").expect("an instant");
         let meta = Meta { ts, agent, branch: Some(branch), kind: None, reason: None, title: Some(title) };
         let event = LedgerEvent::new(meta, entries);

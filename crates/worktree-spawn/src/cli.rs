@@ -12,7 +12,7 @@ use crate::commands::{
 };
 use crate::facts::{agents, repository};
 
-/// Isolated worktrees that know their parents, and messages that arrive
+/// Spawn isolated worktrees that know their parents, and pass messages that arrive
 ///
 /// Gives each agent a git worktree on a branch of its own, or a seat in its parent's worktree, with an identity that
 /// never changes. Carries the agent's reports to its parent, even if the parent is not listening.

@@ -12,7 +12,7 @@ pub type Mount = (u64, u64);
 
 /// The mount that an open directory is on.
 pub fn of(dir: &OwnedFd) -> rustix::io::Result<Mount> {
-    match told(dir, "", AtFlags::EMPTY_PATH) {
+    match statx_mount(dir, "", AtFlags::EMPTY_PATH) {
         Some(mount) => Ok(mount),
         None => Ok((device(dir)?, id(dir))),
     }
@@ -45,7 +45,7 @@ fn unescaped(text: &[u8]) -> PathBuf {
 
 /// The mount that a directory is on.
 pub fn at(path: &Path) -> rustix::io::Result<Mount> {
-    match told(CWD, path, AtFlags::empty()) {
+    match statx_mount(CWD, path, AtFlags::empty()) {
         Some(mount) => Ok(mount),
         None => of(&rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?),
     }
@@ -58,7 +58,7 @@ fn device(dir: &OwnedFd) -> rustix::io::Result<u64> {
 
 /// Linux tells both at once since 5.8.
 #[cfg(target_os = "linux")]
-fn told(dir: impl AsFd, path: impl rustix::path::Arg, flags: AtFlags) -> Option<Mount> {
+fn statx_mount(dir: impl AsFd, path: impl rustix::path::Arg, flags: AtFlags) -> Option<Mount> {
     use rustix::fs::StatxFlags;
     let stat = rustix::fs::statx(dir, path, flags, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID).ok()?;
     let is_told = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::MNT_ID);
@@ -66,7 +66,7 @@ fn told(dir: impl AsFd, path: impl rustix::path::Arg, flags: AtFlags) -> Option<
 }
 
 #[cfg(not(target_os = "linux"))]
-fn told(_: impl AsFd, _: impl rustix::path::Arg, _: AtFlags) -> Option<Mount> {
+fn statx_mount(_: impl AsFd, _: impl rustix::path::Arg, _: AtFlags) -> Option<Mount> {
     None
 }
 

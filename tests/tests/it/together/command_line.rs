@@ -261,3 +261,16 @@ fn a_slip_is_answered_with_the_word_that_was_meant() {
     let out = app.shopfloor(&["new", "feat", "--branch", "x"]).exit(2);
     assert!(!out.stderr.contains("as a value"), "{out}");
 }
+
+#[test]
+fn only_the_run_of_a_hook_lists_the_settings_that_it_uses() {
+    let w = World::new();
+    let app = w.app();
+    for command in ["install", "uninstall", "status"] {
+        let help = app.overlay(&["hook", command, "--help"]).exit(0);
+        assert!(!help.stdout.contains("OVERLAY_SYNC_"), "{help}");
+        // They are taken all the same, as by every command.
+        app.overlay(&["hook", command, "--paths", "x", "--help"]).exit(0).any_out();
+    }
+    app.overlay(&["hook", "run", "--help"]).exit(0).out_has("OVERLAY_SYNC_PATHS");
+}
