@@ -59,6 +59,10 @@ impl Settings {
             return Err(Failure::malformed("`worktree_base` is empty")
                 .hint(format!("name a directory, such as `{}`", default("worktree_base"))));
         }
+        if config::is_anothers_home(&base) {
+            return Err(Failure::malformed(format!("`worktree_base` is `{base}`, in the home of another user"))
+                .hint("write that path out; a directory whose name begins with `~` is `./~NAME`"));
+        }
         // tmux, shells and terminals meet the base in paths, and may obey other characters.
         let is_plain = |c: char| c.is_alphanumeric() || "._-/ ".contains(c);
         let odd = base.strip_prefix('~').unwrap_or(&base).chars().find(|c| !is_plain(*c));

@@ -11,7 +11,7 @@ use self::file::{File, Known};
 use self::setting::placed;
 pub use self::setting::{
     INSIDE_ELSEWHERE, Line, NEVER, OPEN_ELSEWHERE, Row, Setting, SettingFlag, SettingSource, SettingType, Trust, Users,
-    Value, expand_home,
+    Value, expand_home, is_anothers_home,
 };
 use crate::approval::{ApprovalStatus, Approvals};
 use crate::env::Env;

@@ -167,7 +167,8 @@ impl SettingType {
     /// The type of value that a file must have, in words for messages.
     pub(super) fn wanted(self) -> String {
         match self {
-            SettingType::Text | SettingType::Path => "a string".into(),
+            SettingType::Text => "a string".into(),
+            SettingType::Path => "a path (write the home of another user out)".into(),
             SettingType::Number => "a whole number".into(),
             SettingType::Truth => "true or false".into(),
             SettingType::Duration(_) => "a length of time, such as \"90s\" or \"2h\"".into(),
@@ -185,7 +186,8 @@ impl SettingType {
             item.as_array()?.iter().map(|value| value.as_str().map(str::to_owned)).collect()
         };
         let text = match self {
-            SettingType::Text | SettingType::Path => item.as_str()?.to_owned(),
+            SettingType::Text => item.as_str()?.to_owned(),
+            SettingType::Path => item.as_str().filter(|path| !is_anothers_home(path))?.to_owned(),
             SettingType::Choice(words) => item.as_str().filter(|word| words.contains(word))?.to_owned(),
             SettingType::Number => item.as_integer().filter(|n| *n >= 0)?.to_string(),
             SettingType::Truth => item.as_bool()?.to_string(),
@@ -207,7 +209,8 @@ impl SettingType {
     /// kind.
     pub(super) fn parse(self, text: &str) -> Option<Vec<String>> {
         let good = match self {
-            SettingType::Text | SettingType::Path | SettingType::List | SettingType::Command => true,
+            SettingType::Text | SettingType::List | SettingType::Command => true,
+            SettingType::Path => !is_anothers_home(text),
             SettingType::Number => text.parse::<u64>().is_ok(),
             SettingType::Truth => text.parse::<bool>().is_ok(),
             SettingType::Duration(unit) => time::parse_duration(text, unit).is_some(),
@@ -309,6 +312,12 @@ impl Line {
             Line::Argv(argv) => words(argv),
         }
     }
+}
+
+/// Whether a path begins with `~NAME`, which shells take for the home of that user. We would make a directory of that
+/// name.
+pub fn is_anothers_home(path: &str) -> bool {
+    path.strip_prefix('~').is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
 }
 
 /// Turns `~` and `~/x` into paths below the home directory. Other paths stay unchanged.

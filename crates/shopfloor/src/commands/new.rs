@@ -35,6 +35,9 @@ pub struct Args {
     /// The agent program that will work there
     #[arg(long, value_name = "PROGRAM")]
     pub agent: Option<String>,
+    /// Fill the submodules as well
+    #[arg(long)]
+    pub submodules: bool,
     /// Start the agent program there with its task, in a window of tmux or zellij or with the configured launcher
     #[arg(long, conflicts_with = "cmd")]
     pub launch: bool,
@@ -66,7 +69,12 @@ pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     {
         words.extend(value.iter().map(|value| format!("{flag}={value}")));
     }
-    let flags = [(args.unique, "--unique"), (args.reuse_branch, "--reuse-branch"), (args.launch, "--launch")];
+    let flags = [
+        (args.unique, "--unique"),
+        (args.reuse_branch, "--reuse-branch"),
+        (args.submodules, "--submodules"),
+        (args.launch, "--launch"),
+    ];
     words.extend(flags.iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| (*flag).to_owned()));
     if args.launch {
         words.extend(launcher(env)?.map(|name| ["--launcher".to_owned(), name.to_owned()]).into_iter().flatten());

@@ -161,6 +161,8 @@ fn a_submodule_and_a_repository_with_one_work() {
     let plain = subtree(&outer, &["plain"]);
     assert!(!plain.has("sub/README.md"));
     assert_eq!(plain.git(&["status", "--porcelain"]), "");
+    let new = outer.shopfloor(&["new", "new", "--submodules"]).exit(0).any_err();
+    assert!(w.at(new.stdout.trim_end()).has("sub/README.md"));
     let full = subtree(&outer, &["full", "--submodules"]);
     assert!(full.has("sub/README.md"));
     let sub = w.at(full.path.join("sub"));

@@ -206,6 +206,13 @@ fn a_base_in_the_repositorys_own_file_has_plain_characters_only() {
     app.write(".shopfloor/config.toml", "");
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nworktree_base = \"we#(ird\"\n");
     assert_eq!(subtree(&app, &["y"]).path, app.path.join("we#(ird/y"));
+    // We know no other user's home, and make no directory that is called so.
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nworktree_base = \"~ada/wt\"\n");
+    app.spawn(&["subtree", "z"]).exit(2).err_has("in the home of another user");
+    write(&w.home(".config/shopfloor/config.toml"), "[overlay-sync]\noverlay = \"~ada/wt\"\n");
+    app.overlay(&["status"]).exit(2).err_has("write the home of another user out");
+    app.overlay(&["--overlay", "~ada/wt", "status"]).exit(2).err_has("write the home of another user out");
+    assert!(!app.has("~ada") && !app.has(".shopfloor/~ada"));
 }
 
 #[test]
