@@ -22,7 +22,7 @@ use crate::facts::{agents, repository};
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = format!("Example:\n  cd \"$(worktree-spawn subtree 'Feature A' --task-file plan.md)\"\n  worktree-spawn run main.feature-a -- claude\n  worktree-spawn wait --type subtree_complete\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  dir=$(worktree-spawn subtree 'Feature A' --task-file plan.md) && cd \"$dir\"\n  worktree-spawn run main.feature-a -- claude\n  worktree-spawn wait --type subtree_complete\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]

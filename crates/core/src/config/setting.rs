@@ -168,7 +168,7 @@ impl SettingType {
     pub(super) fn wanted(self) -> String {
         match self {
             SettingType::Text => "a string".into(),
-            SettingType::Path => "a path (write the home of another user out)".into(),
+            SettingType::Path => "a string (write the home of another user out)".into(),
             SettingType::Number => "a whole number".into(),
             SettingType::Truth => "true or false".into(),
             SettingType::Duration(_) => "a length of time, such as \"90s\" or \"2h\"".into(),

@@ -10,7 +10,7 @@ use crate::facts::{agents, repository};
 ///
 /// Exits with 1 if no agent, or more than one, has this name.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example:\n  cd \"$(worktree-spawn path feature-a)\"")]
+#[command(after_help = "Example:\n  dir=$(worktree-spawn path feature-a) && cd \"$dir\"")]
 pub struct Args {
     /// The agent's id, or a slug that only one agent has
     pub id: String,

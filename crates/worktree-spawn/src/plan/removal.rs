@@ -7,6 +7,7 @@ use crate::agent_run::Liveness;
 use crate::facts::removal::{Branch, Condition};
 use crate::failure::SpawnFailure;
 use crate::identity::AgentKind;
+use crate::known_agent::KnownAgent;
 
 // What the caller asked for.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -44,6 +45,16 @@ pub fn plan(condition: Condition, request: RemovalRequest) -> Result<AgentRemova
     let keeps_trash =
         request.force && (!condition.changes.paths.is_empty() || condition.loose_commits > 0 || loses_branch);
     Ok(AgentRemoval { condition, is_forced: request.force, keeps_trash, deletes: fate.deletes, note: fate.note })
+}
+
+/// Refuses the main checkout, before anything is said of the worktrees inside it.
+pub fn refuse_main(known: &KnownAgent) -> Result<()> {
+    if !known.worktree.is_main || known.agent.kind == AgentKind::Worker {
+        return Ok(());
+    }
+    Err(SpawnFailure::UNMANAGED
+        .refuse(format!("{} is the main checkout, which is never removed", known.agent.id))
+        .hint("`worktree-spawn list` shows what can be removed"))
 }
 
 fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {

@@ -93,6 +93,11 @@ pub enum SpawnDecision {
 /// The slugs that a name may get, in order: one, or with `--unique` as many as are needed.
 pub fn candidates(request: &SpawnRequest) -> Result<Vec<String>> {
     let first = slug(&request.name)?;
+    // What commands call the main checkout, and git what is checked out.
+    if ["root", "head"].contains(&first.as_str()) {
+        return Err(Failure::usage(format!("`{}` is no name for an agent", request.name))
+            .hint("choose another name, such as `feature-a`"));
+    }
     let more = (2..if request.unique { 1000 } else { 2 }).map(|n| numbered(&first, n));
     Ok(std::iter::once(first.clone()).chain(more).collect())
 }
@@ -113,7 +118,7 @@ pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<Str
     base_name.map(str::to_owned).or(own).ok_or_else(|| {
         SpawnFailure::DETACHED
             .with(Exit::Bad, "HEAD is detached, so the new branch has no prefix")
-            .hint("pass `--base-name main`, or switch to a branch first")
+            .hint("switch to a branch first, or name the prefix: `worktree-spawn subtree --base-name main`")
     })
 }
 

@@ -81,6 +81,9 @@ fn nested_worktrees_are_checked_first_and_removed_deepest_first() {
     let b = subtree(&a, &["b"]);
     let c = subtree(&b, &["c"]);
     c.write("work", "mine");
+    for options in [&["remove", "root"][..], &["remove", "root", "--recursive"]] {
+        app.spawn(options).exit(1).err_has("root is the main checkout, which is never removed");
+    }
     app.spawn(&["remove", "a"]).exit(1).err_has("main.a.b at");
     app.spawn(&["remove", "a", "--recursive"]).exit(1).err_has("uncommitted changes");
     assert!(c.has("work") && b.has("README.md") && a.has("README.md"));

@@ -294,6 +294,9 @@ fn bad_names_and_roles_are_refused() {
     app.spawn(&["subtree", "lock"]).exit(2).err_has("main.lock");
     app.spawn(&["subtree", "x", "--base-name", "a..b"]).exit(2).err_has("--base-name");
     app.spawn(&["subtree", "x", "--role", "a\nb"]).exit(2).err_has("--role");
+    for name in ["root", "HEAD"] {
+        app.spawn(&["subtree", name]).exit(2).err_has("is no name for an agent");
+    }
 }
 
 #[test]
