@@ -55,7 +55,7 @@ impl Bench {
         }
         // It belongs to the tests, and does not ship.
         cargo(&["build", "--quiet", "--release", "--package", "it", "--bin", "agent"])?;
-        let many = Floor::new(self, "many")?;
+        let many = Floor::new(self, "floor-many")?;
         (0..SOME).try_for_each(|n| many.add(n, "scripted"))?;
         let mut rows = many.looks(SOME)?;
         let starts = many.starts(SOME)?;
