@@ -6,6 +6,7 @@ mod sweatfile_apply;
 mod worker_ctl;
 mod worktree_spawn;
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -89,30 +90,37 @@ pub fn run(args: &Args) -> Result<()> {
         ("worktree-spawn", Bench::worktree_spawn),
         ("worker-ctl", Bench::worker_ctl),
     ];
-    let mut rows = Vec::new();
-    for (_, measure) in benches.iter().filter(|(tool, _)| args.tool.as_deref().is_none_or(|only| only == *tool)) {
-        rows.extend(measure(&bench)?);
-    }
     println!("Measured in {}, medians of {} runs in turn; {}.\n", args.dir.display(), args.runs, machine());
     println!("| what | ours | other | ratio | limit | holds |\n|---|---|---|---|---|---|");
-    for row in &rows {
-        let (other, ratio) = match &row.theirs {
-            Some((name, ms)) => (format!("{name}: {ms:.2} ms"), format!("{:.2}", row.ours / ms)),
-            None => ("".into(), "".into()),
-        };
-        let ours = if row.unit == "ms" { format!("{:.2} ms", row.ours) } else { format!("{} {}", row.ours, row.unit) };
-        let limit = match row.limit {
-            Limit::None => String::new(),
-            Limit::Times(times) => format!("{times} ×"),
-            Limit::AtMost(most) => format!("{most} {}", row.unit),
-        };
-        let holds = if row.holds() { "yes" } else { "**no**" };
-        println!("| {} | {ours} | {other} | {ratio} | {limit} | {holds} |", row.what);
+    let mut all_hold = true;
+    for (_, measure) in benches.iter().filter(|(tool, _)| args.tool.as_deref().is_none_or(|only| only == *tool)) {
+        for row in measure(&bench)? {
+            println!("{row}");
+            all_hold &= row.holds();
+        }
     }
-    if rows.iter().any(|row| !row.holds()) {
+    if !all_hold {
         bail!("a limit does not hold");
     }
     Ok(())
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (other, ratio) = match &self.theirs {
+            Some((name, ms)) => (format!("{name}: {ms:.2} ms"), format!("{:.2}", self.ours / ms)),
+            None => ("".into(), "".into()),
+        };
+        let ours =
+            if self.unit == "ms" { format!("{:.2} ms", self.ours) } else { format!("{} {}", self.ours, self.unit) };
+        let limit = match self.limit {
+            Limit::None => String::new(),
+            Limit::Times(times) => format!("{times} ×"),
+            Limit::AtMost(most) => format!("{most} {}", self.unit),
+        };
+        let holds = if self.holds() { "yes" } else { "**no**" };
+        write!(f, "| {} | {ours} | {other} | {ratio} | {limit} | {holds} |", self.what)
+    }
 }
 
 fn machine() -> String {
@@ -136,9 +144,10 @@ impl Bench {
     }
 
     fn must(&self, line: &[&str], dir: &Path) -> Result<()> {
-        let status = self.command(line, dir).status()?;
-        if !status.success() {
-            bail!("{} failed with {status}", line.join(" "));
+        let output = self.command(line, dir).stderr(Stdio::piped()).output()?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("{} failed with {}: {}", line.join(" "), output.status, said.trim());
         }
         Ok(())
     }

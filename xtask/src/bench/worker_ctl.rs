@@ -54,7 +54,7 @@ impl Bench {
             eprintln!("xtask: strace is not installed, so it is left out (Debian: apt-get install strace)");
         }
         // It belongs to the tests, and does not ship.
-        cargo(&["build", "--quiet", "--release", "--package", "it", "--bin", "agent"])?;
+        cargo(&["build", "--quiet", "--profile", "dist", "--package", "it", "--bin", "agent"])?;
         let many = Floor::new(self, "floor-many")?;
         (0..SOME).try_for_each(|n| many.add(n, "scripted"))?;
         let mut rows = many.looks(SOME)?;
