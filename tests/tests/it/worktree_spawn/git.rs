@@ -274,3 +274,29 @@ fn a_repository_that_is_shared_has_the_same_modes_as_under_git() {
         }
     }
 }
+
+#[test]
+fn a_repository_of_another_user_works_where_git_works() {
+    let mut w = World::new();
+    let app = app(&w).path;
+    w.set("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+    // With safe.directory as git's message says it, or in the environment.
+    let of_the_message = format!("[safe]\n\tdirectory = {0}\n\tdirectory = {0}/*\n", app.display());
+    write(&w.path("safe"), &of_the_message);
+    let ways: [&[(&str, &str)]; 2] = [
+        &[("GIT_CONFIG_GLOBAL", &w.path("safe").display().to_string())],
+        &[("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "safe.directory"), ("GIT_CONFIG_VALUE_0", "*")],
+    ];
+    let app = w.at(app);
+    for vars in ways {
+        app.run_with("shopfloor", &["status"], vars).exit(0).any_out();
+        let made = app.run_with("worktree-spawn", &["subtree", "a"], vars).exit(0);
+        let child = w.at(made.stdout.trim_end());
+        child.run_with("worktree-spawn", &["whoami"], vars).exit(0).out_has("main.a");
+        app.run_with("worktree-spawn", &["remove", "a"], vars).exit(0).any_err().out_has("removed main.a");
+    }
+    // Without it, what git says is passed on.
+    let refused = app.run_with("worktree-spawn", &["subtree", "b"], &[]).any_status().any_out();
+    refused.err_has("dubious ownership").err_has("git config --global --add safe.directory");
+    assert!(!app.has(".shopfloor/worktrees/b"));
+}
