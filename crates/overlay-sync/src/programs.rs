@@ -173,8 +173,13 @@ pub fn starting(text: &[u8], known: &[&[u8]]) -> Starting {
         }
         let value = match before {
             Some(_) => line,
-            // After `NAME= ` a shell runs the rest of the line.
-            None => line.split_once(['=', ':']).map_or(line, |(_, value)| value),
+            None => match line.split_once(['=', ':']) {
+                // After `NAME = ` a shell looks for a program of that name.
+                Some((name, value)) if is_spaced(name) => value.trim_start(),
+                // After `NAME= ` it runs the rest of the line.
+                Some((_, value)) => value,
+                None => line,
+            },
         };
         let (bare, open) = unquoted(value, before);
         quote = open.filter(|_| may_span);
@@ -203,9 +208,15 @@ fn unquoted(text: &str, open: Option<char>) -> (&str, Option<char>) {
     }
 }
 
+/// Whether there are blanks behind the name of a variable. No program has a name in capital letters.
+fn is_spaced(name: &str) -> bool {
+    name.ends_with([' ', '\t']) && name.chars().all(|c| !c.is_ascii_lowercase())
+}
+
 /// Whether a line is `NAME=value` or `NAME: value`.
 fn sets_variable(line: &str) -> bool {
     let Some((name, _)) = line.split_once(['=', ':']) else { return false };
+    let name = if is_spaced(name) { name.trim_end() } else { name };
     let name = name.strip_prefix("export ").unwrap_or(name).trim_start().trim_matches(['"', '\'', '+']);
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }

@@ -129,7 +129,7 @@ fn indent(line: &str) -> &str {
 
 /// The comments of a text, and how often each occurs.
 fn comments(kind: FileType, bytes: &[u8]) -> HashMap<String, usize> {
-    let is_json = kind == FileType::Json;
+    let is_json = kind.is_json();
     let text = String::from_utf8_lossy(bytes);
     let (mut all, mut quote, mut before) = (HashMap::new(), None, None);
     // Most large files have none.
@@ -139,7 +139,7 @@ fn comments(kind: FileType, bytes: &[u8]) -> HashMap<String, usize> {
         let mut taken = here.len_utf8();
         let starts_word = before.is_none_or(|c: char| c.is_whitespace() || "[{(,:=".contains(c));
         let is_comment = match kind {
-            FileType::Json => rest.starts_with("//") || rest.starts_with("/*"),
+            FileType::Json | FileType::Jsonc => rest.starts_with("//") || rest.starts_with("/*"),
             FileType::Toml => here == '#',
             _ => here == '#' && before.is_none_or(char::is_whitespace),
         };

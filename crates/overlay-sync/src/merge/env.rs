@@ -26,7 +26,8 @@ fn by_id(bytes: &[u8]) -> IndexMap<LineId<'_>, &[u8]> {
 pub fn variable(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_start();
     let line = line.strip_prefix(b"export ").unwrap_or(line).trim_ascii_start();
-    let name = &line[..line.iter().position(|b| *b == b'=')?];
+    // Many readers take blanks around the sign.
+    let name = line[..line.iter().position(|b| *b == b'=')?].trim_ascii_end();
     let word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
     (!name.is_empty() && name.iter().all(word)).then_some(name)
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 pub enum FileType {
     /// JSON, with the comments and trailing commas that editors and agents write.
     Json,
+    /// The same where its readers take them too.
+    Jsonc,
     JsonLines,
     Toml,
     Yaml,
@@ -21,7 +23,9 @@ impl FileType {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         match extension {
-            "json" | "jsonc" => FileType::Json,
+            "jsonc" | "code-workspace" => FileType::Jsonc,
+            "json" if takes_comments(path, &name) => FileType::Jsonc,
+            "json" => FileType::Json,
             "jsonl" | "ndjson" => FileType::JsonLines,
             "toml" => FileType::Toml,
             "yaml" | "yml" => FileType::Yaml,
@@ -33,10 +37,21 @@ impl FileType {
         }
     }
 
+    pub fn is_json(self) -> bool {
+        matches!(self, FileType::Json | FileType::Jsonc)
+    }
+
     /// Whether files of this type are parsed into trees.
     pub fn is_tree(self) -> bool {
-        matches!(self, FileType::Json | FileType::Toml | FileType::Yaml)
+        self.is_json() || matches!(self, FileType::Toml | FileType::Yaml)
     }
+}
+
+/// Whether the programs that read a JSON file of this name take comments.
+fn takes_comments(path: &Path, name: &str) -> bool {
+    let is_editors = path.parent().and_then(Path::file_name).is_some_and(|dir| dir == ".vscode" || dir == ".zed");
+    let starts = ["tsconfig", "jsconfig", "devcontainer", ".devcontainer", ".eslintrc"];
+    is_editors || starts.iter().any(|start| name.starts_with(start))
 }
 
 /// Whether there is a NUL in the first 8 KiB.

@@ -2,23 +2,29 @@
 
 use super::file_type::{FileType, is_binary};
 use super::texts::{MergeInput, MergedText};
-use super::tree::{self, Tree};
-use super::{env, json, jsonl, lines, toml, yaml};
+use super::tree::Tree;
+use super::{env, json, jsonl, lines, toml, tree_merge, yaml};
 
 impl FileType {
     /// Whether these bytes are valid for this type. Any text is a valid text.
     pub fn parses(self, bytes: &[u8]) -> bool {
         match self {
-            FileType::Json | FileType::Toml | FileType::Yaml => self.tree(bytes).is_some(),
+            FileType::Json | FileType::Jsonc | FileType::Toml => self.tree(bytes).is_some(),
+            FileType::Yaml => self.tree(bytes).is_some() || yaml::is_read(bytes),
             FileType::JsonLines => jsonl::parses(bytes),
             FileType::Env | FileType::Text => !is_binary(bytes),
         }
     }
 
+    /// Whether every reader of this type takes these bytes, and not only lenient ones.
+    pub fn is_strict(self, bytes: &[u8]) -> bool {
+        self != FileType::Json || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+    }
+
     /// The tree of a text; `None` when the type has none, or when the text contains something that a merge would lose.
     pub fn tree(self, bytes: &[u8]) -> Option<Tree> {
         match self {
-            FileType::Json => json::parse(bytes),
+            FileType::Json | FileType::Jsonc => json::parse(bytes),
             FileType::Toml => toml::parse(bytes),
             FileType::Yaml => yaml::parse(bytes),
             FileType::JsonLines | FileType::Env | FileType::Text => None,
@@ -28,7 +34,7 @@ impl FileType {
     /// Edits a text whose tree is `from` until its tree is `to`. The text of new entries comes from `donor`.
     pub fn rewrite(self, text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
         let written = match self {
-            FileType::Json => json::rewrite(text, from, to),
+            FileType::Json | FileType::Jsonc => json::rewrite(text, from, to),
             FileType::Toml => toml::rewrite(text, to, donor),
             FileType::Yaml => yaml::rewrite(text, from, to, donor),
             FileType::JsonLines | FileType::Env | FileType::Text => None,
@@ -40,7 +46,7 @@ impl FileType {
     /// Merges as this type does; `None` when one of the texts cannot be parsed.
     pub fn merge(self, input: &MergeInput<'_>) -> Option<MergedText> {
         match self {
-            FileType::Json | FileType::Toml | FileType::Yaml => tree::merge(input),
+            FileType::Json | FileType::Jsonc | FileType::Toml | FileType::Yaml => tree_merge::merge(input),
             FileType::JsonLines => Some(jsonl::merge(input)),
             FileType::Env => Some(env::merge(input)),
             FileType::Text => Some(lines::merge_text(input)),
@@ -59,5 +65,15 @@ impl FileType {
             return Some(lines::split(bytes).map(|l| String::from_utf8_lossy(l).into_owned()).collect());
         }
         Some(self.tree(bytes)?.leaves())
+    }
+
+    /// What names a leaf among those of a text, whatever its value.
+    pub fn leaf_name(self, leaf: &str) -> &str {
+        let named = match self {
+            FileType::Env => env::variable(leaf.as_bytes()).and_then(|name| std::str::from_utf8(name).ok()),
+            _ if self.is_tree() => leaf.split_once(" = ").map(|(path, _)| path).filter(|path| !path.ends_with("[]")),
+            _ => None,
+        };
+        named.unwrap_or(leaf)
     }
 }

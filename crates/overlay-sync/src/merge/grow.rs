@@ -35,7 +35,7 @@ impl Grow {
 
     /// Whether anything in files of this type is covered at all.
     fn applies(self, kind: FileType) -> bool {
-        self == Grow::All || kind == FileType::Json
+        self == Grow::All || kind.is_json()
     }
 }
 

@@ -7,6 +7,7 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
+use super::list;
 use super::tree::{Members, Tree, quoted};
 
 /// Comments and trailing commas, but nothing else: an agent must be able to read the file back.
@@ -29,7 +30,7 @@ pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
     let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
     let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
     let style = JsonStyle::of(text);
-    edit(&root.value()?, from, to, style, |value| root.set_value(value))?;
+    edit(&root.value()?, from, to, style, &|value| root.set_value(value))?;
     Some(format!("{mark}{root}").into_bytes())
 }
 
@@ -105,7 +106,7 @@ impl JsonStyle {
 }
 
 /// Edits `node`, whose tree is `from`, until its tree is `to`.
-fn edit(node: &CstNode, from: &Tree, to: &Tree, style: JsonStyle, replace: impl FnOnce(CstInputValue)) -> Option<()> {
+fn edit(node: &CstNode, from: &Tree, to: &Tree, style: JsonStyle, replace: &dyn Fn(CstInputValue)) -> Option<()> {
     match (from, to) {
         _ if from == to => {}
         (Tree::Object(from), Tree::Object(to)) if !style.is_one_line || from.keys().any(|key| to.contains_key(key)) => {
@@ -131,7 +132,7 @@ fn object(object: &CstObject, from: &Members, to: &Members, style: JsonStyle) ->
             None => added.push((key, tree)),
             Some(old) => {
                 let property = properties.get(key)?;
-                edit(&property.value()?, old, tree, style, |value| property.clone().set_value(value))?;
+                edit(&property.value()?, old, tree, style, &|value| property.clone().set_value(value))?;
             }
         }
     }
@@ -159,25 +160,29 @@ fn array(
     from: &[Tree],
     to: &[Tree],
     style: JsonStyle,
-    replace: impl FnOnce(CstInputValue),
+    replace: &dyn Fn(CstInputValue),
 ) -> Option<()> {
-    let wanted: HashSet<&Tree> = to.iter().collect();
-    let elements = array.elements().into_iter().zip(from);
-    let (stay, gone): (Vec<_>, Vec<_>) = elements.partition(|(_, item)| wanted.contains(item));
-    if !stay.iter().map(|(_, item)| *item).eq(to.iter().take(stay.len())) {
-        // They are in another order.
-        replace(value(&Tree::Array(to.to_vec()), style)?);
-        return Some(());
-    }
-    let added = &to[stay.len()..];
+    let kept = list::kept(from, to);
+    let elements = array.elements();
     if style.is_one_line {
-        let mut items: Vec<String> = stay.iter().map(|(element, _)| element.to_string()).collect();
-        items.extend(added.iter().map(|item| style.inline(item)));
-        replace(CstInputValue::Number(format!("[{}]", items.join(style.comma()))));
+        let items = to.iter().zip(kept).map(|(item, was)| match was.filter(|was| from[*was] == *item) {
+            Some(was) => elements[was].to_string(),
+            None => style.inline(item),
+        });
+        replace(CstInputValue::Number(format!("[{}]", items.collect::<Vec<_>>().join(style.comma()))));
         return Some(());
     }
-    gone.into_iter().for_each(|(element, _)| element.remove());
-    added.iter().try_for_each(|item| value(item, style).map(|value| drop(array.append(value))))
+    let stay: HashSet<usize> = kept.iter().flatten().copied().collect();
+    for element in elements.iter().enumerate().filter(|(at, _)| !stay.contains(at)).map(|(_, element)| element) {
+        element.clone().remove();
+    }
+    for (at, (item, was)) in to.iter().zip(kept).enumerate() {
+        match was {
+            Some(was) => edit(&elements[was], &from[was], item, style, &|_| {})?,
+            None => drop(array.insert(at, value(item, style)?)),
+        }
+    }
+    Some(())
 }
 
 fn value(tree: &Tree, style: JsonStyle) -> Option<CstInputValue> {

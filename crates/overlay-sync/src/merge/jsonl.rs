@@ -1,22 +1,54 @@
-//! Lines of JSON: a set of records, each of which occurs once.
+//! Lines of JSON: records, each of which occurs once.
 
-use std::collections::HashSet;
+use indexmap::IndexMap;
 
-use super::lines;
-use super::texts::{MergeInput, MergedText};
+use super::file_type::FileType;
+use super::texts::{MergeConflict, MergeInput, MergedText};
+use super::tree::{Tree, join};
+use super::{json, lines, list, three_way};
 
+/// Records are matched by what identifies them, or else by all that they hold; what both sides changed is merged by key.
 /// Records that both sides have keep the overlay's order, and the workspace's additions follow. A record that one side
-/// removed is gone. There are no conflicts.
+/// removed is gone.
 pub fn merge(input: &MergeInput<'_>) -> MergedText {
-    let records = |bytes| -> Vec<&[u8]> { lines::split(bytes).filter(|line| !line.trim_ascii().is_empty()).collect() };
-    let (overlay, workspace) = (records(input.overlay), records(input.workspace));
-    let base = input.base.map(records).unwrap_or_default();
-    let [before, theirs, ours] = [&base, &overlay, &workspace].map(|all| all.iter().copied().collect::<HashSet<_>>());
-    let stays = overlay.iter().filter(|r| ours.contains(*r) || !before.contains(*r));
-    let added = workspace.iter().filter(|r| !before.contains(*r) && !theirs.contains(*r));
-    let mut seen = HashSet::new();
-    let merged = stays.chain(added).copied().filter(|record| seen.insert(*record));
-    MergedText { bytes: lines::joined(merged, [input.overlay, input.workspace]), conflicts: Vec::new() }
+    let texts = [input.base.unwrap_or_default(), input.overlay, input.workspace];
+    let records =
+        texts.map(|bytes| lines::split(bytes).filter(|line| !line.trim_ascii().is_empty()).collect::<Vec<_>>());
+    let trees = records.each_ref().map(|lines| lines.iter().map(|line| tree(line)).collect::<Vec<Tree>>());
+    let ids = list::identities(trees.each_ref().map(Vec::as_slice));
+    let keys = ids.unwrap_or_else(|| trees.each_ref().map(|trees| list::spelled(trees)));
+    let [base, overlay, workspace] = [0, 1, 2].map(|at| {
+        let named = keys[at].iter().zip(records[at].iter().copied().zip(&trees[at]));
+        named.map(|(key, record)| (key.as_str(), record)).collect::<IndexMap<&str, (&[u8], &Tree)>>()
+    });
+    let (mut merged, mut conflicts) = (Vec::new(), Vec::new());
+    let added = workspace.keys().filter(|key| !overlay.contains_key(*key));
+    for key in overlay.keys().chain(added) {
+        let [before, theirs, ours] = [&base, &overlay, &workspace].map(|side| side.get(key).copied());
+        let [b, o, x] = [before, theirs, ours].map(|record| record.map(|(_, tree)| tree));
+        match (theirs, ours) {
+            (theirs, _) if o == x || b == x => merged.extend(theirs.map(|(line, _)| line.to_vec())),
+            (_, ours) if b == o => merged.extend(ours.map(|(line, _)| line.to_vec())),
+            (Some((overlay, _)), Some((workspace, _))) => {
+                let base = before.map(|(line, _)| line);
+                let one = three_way::by_rule(&MergeInput { base, overlay, workspace, kind: FileType::Json, ..*input });
+                merged.push(one.bytes);
+                let places = one.conflicts.into_iter().map(|c| MergeConflict { place: join(key, &c.place), ..c });
+                conflicts.extend(places);
+            }
+            (theirs, ours) => {
+                let kept = input.rule.of(theirs, ours);
+                conflicts.push(MergeConflict { place: join("", key), kept });
+                merged.extend(kept.pick(theirs, ours).map(|(line, _)| line.to_vec()));
+            }
+        }
+    }
+    MergedText { bytes: lines::joined(merged.iter().map(Vec::as_slice), [input.overlay, input.workspace]), conflicts }
+}
+
+/// The tree of a line; of one that a merge could not write again, its text.
+fn tree(line: &[u8]) -> Tree {
+    json::parse(line).unwrap_or_else(|| Tree::Leaf(String::from_utf8_lossy(line).into_owned()))
 }
 
 /// Whether every line is a JSON value.

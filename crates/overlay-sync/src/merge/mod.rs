@@ -14,6 +14,7 @@ mod grow;
 mod json;
 mod jsonl;
 mod lines;
+mod list;
 mod old_view;
 mod stale;
 mod stale_lines;
@@ -21,6 +22,7 @@ mod texts;
 mod three_way;
 mod toml;
 mod tree;
+mod tree_merge;
 mod yaml;
 
 pub use self::answer::{check, limit};

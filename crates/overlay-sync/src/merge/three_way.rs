@@ -37,10 +37,12 @@ pub fn by_rule(input: &MergeInput<'_>) -> MergedText {
         return whole(input);
     }
     kind.merge(input).unwrap_or_else(|| {
-        // Texts of which only the lines can be merged: the result must still parse.
-        let merged = lines::merge(input);
-        let texts = [base.unwrap_or(overlay), overlay, workspace, &merged.bytes];
-        if texts.iter().all(|bytes| kind.parses(bytes)) { merged } else { whole(input) }
+        // Texts of which only the lines can be merged: the result must still parse. A template of YAML never does.
+        let merged = lines::merge_text(input);
+        let mut texts = [base.unwrap_or(overlay), overlay, workspace].into_iter();
+        let is_template = kind == FileType::Yaml && !texts.clone().any(|bytes| kind.parses(bytes));
+        let parse = texts.all(|bytes| kind.parses(bytes)) && kind.parses(&merged.bytes);
+        if parse || is_template { merged } else { whole(input) }
     })
 }
 

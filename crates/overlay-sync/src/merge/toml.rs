@@ -2,6 +2,7 @@
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, TableLike, Value};
 
+use super::list;
 use super::tree::{Members, Tree};
 
 /// Edits a text until its tree is `to`. The text of new entries comes from `donor`.
@@ -91,32 +92,39 @@ fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
     Some(())
 }
 
-/// The same for `[[tables]]`.
+/// The same for `[[tables]]`. A record that both sides changed is edited.
 fn set_tables(tables: &mut ArrayOfTables, theirs: Option<&ArrayOfTables>, to: &[Tree]) -> Option<()> {
+    let trees = |tables: &ArrayOfTables| tables.iter().map(|table| table_tree(table)).collect::<Vec<_>>();
+    let find = |tables: &ArrayOfTables| list::same(&trees(tables), to).into_iter();
     let ours = tables.clone();
-    let table_of = |tree: &Tree| {
-        let theirs = theirs.into_iter().flat_map(|tables| tables.iter());
-        ours.iter().chain(theirs).find(|table| table_tree(*table) == *tree).cloned()
-    };
-    *tables = to.iter().map(table_of).collect::<Option<_>>()?;
+    let empty = ArrayOfTables::new();
+    let theirs = theirs.unwrap_or(&empty);
+    let made = to.iter().zip(find(&ours).zip(find(theirs))).map(|(tree, (ours_at, theirs_at))| {
+        let (own, their) = (ours_at.and_then(|at| ours.get(at)), theirs_at.and_then(|at| theirs.get(at)));
+        if let Some(same) = own.into_iter().chain(their).find(|table| table_tree(*table) == *tree) {
+            return Some(same.clone());
+        }
+        let mut edited = own?.clone();
+        table(&mut edited, their.map(|their| their as &dyn TableLike), tree.members()?)?;
+        Some(edited)
+    });
+    *tables = made.collect::<Option<_>>()?;
     Some(())
 }
 
 /// Makes an array hold `to` in this order, each element as one of the sides wrote it. Elements that keep their order
 /// stay in place, with the layout around them.
 fn set(array: &mut Array, theirs: Option<&Array>, to: &[Tree]) -> Option<()> {
-    let ours = array.clone();
-    let find_value = |tree: &Tree| {
-        let theirs = theirs.into_iter().flat_map(|array| array.iter());
-        ours.iter().chain(theirs).find(|value| value_tree(value) == *tree).cloned()
-    };
-    array.retain(|value| to.iter().any(|tree| *tree == value_tree(value)));
-    let in_order = array.len() <= to.len() && array.iter().zip(to).all(|(value, tree)| value_tree(value) == *tree);
-    if !in_order {
-        array.clear();
+    let from: Vec<Tree> = array.iter().map(value_tree).collect();
+    let all: Vec<Value> = array.iter().chain(theirs.into_iter().flat_map(|array| array.iter())).cloned().collect();
+    let is_same = |(at, tree): (Option<usize>, &Tree)| at.filter(|at| from[*at] == *tree);
+    let kept: Vec<Option<usize>> = list::kept(&from, to).into_iter().zip(to).map(is_same).collect();
+    for at in (0..from.len()).rev().filter(|at| !kept.contains(&Some(*at))) {
+        array.remove(at);
     }
-    for tree in &to[array.len()..] {
-        array.push(find_value(tree)?);
+    for (at, tree) in to.iter().enumerate().filter(|(at, _)| kept[*at].is_none()) {
+        let value = all.iter().find(|value| value_tree(value) == *tree)?.clone();
+        if at == array.len() { array.push(value) } else { array.insert(at, value) }
     }
     Some(())
 }

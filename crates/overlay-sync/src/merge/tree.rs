@@ -1,14 +1,9 @@
-//! The merge of trees: objects by key, arrays as sets when their elements are distinct, leaves as a whole. The formats
-//! parse texts into trees, and write the merged tree as edits of a text.
+//! The tree of a text with structure. The formats parse texts into trees, and write a tree as edits of a text.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
 use indexmap::IndexMap;
-
-use super::comments::Comments;
-use super::lines::{self, Disputed};
-use super::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
 
 /// The entries of an object, in the order of the text. An object may have thousands.
 pub type Members = IndexMap<String, Tree>;
@@ -147,108 +142,4 @@ pub fn join(path: &str, key: &str) -> String {
     let bare = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
     let key = if bare { key.to_owned() } else { quoted(key) };
     if path.is_empty() { key } else { format!("{path}.{key}") }
-}
-
-/// Merges texts by their trees; `None` when one of them has none. The result is the text of a line merge when that has
-/// the merged tree, and otherwise one side's text, edited until it has that tree.
-pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
-    let kind = input.kind;
-    let (overlay, workspace) = (kind.tree(input.overlay)?, kind.tree(input.workspace)?);
-    let base = match input.base {
-        Some(bytes) => Some(kind.tree(bytes)?),
-        None => None,
-    };
-    let mut merger = Merger { rule: input.rule, conflicts: Vec::new() };
-    let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
-    let mut conflicts = merger.conflicts;
-    let has_tree = |bytes: &[u8]| kind.tree(bytes).is_some_and(|parsed| parsed == tree);
-    // A line merge keeps comments and layout of both sides, so it is taken when it has the merged tree.
-    let wanted = Comments::wanted(kind, input.base.unwrap_or_default(), input.overlay, input.workspace);
-    let serves = |merged: &MergedText| {
-        merged.conflicts.is_empty() && has_tree(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes)
-    };
-    let by_lines = [Disputed::Decided, Disputed::Both, Disputed::BothSwapped].into_iter();
-    if let Some(merged) = by_lines.map(|disputed| lines::merge_with(input, disputed)).find(serves) {
-        return Some(MergedText { bytes: merged.bytes, conflicts });
-    }
-    // Otherwise one side's text is edited, preferably the overlay's: the one that loses the fewest comments that should
-    // be there, after those that it lacks were carried to it.
-    let sides = [(input.overlay, &overlay, input.workspace), (input.workspace, &workspace, input.overlay)];
-    let edited = sides.into_iter().filter_map(|(text, from, other)| {
-        let bytes = if *from == tree { text.to_vec() } else { kind.rewrite(text, from, &tree, other)? };
-        let carried = wanted.carried(&wanted.carried(&bytes, input.overlay), input.workspace);
-        let lost = wanted.missing_in(&bytes);
-        let serves = wanted.missing_in(&carried) < lost && !wanted.is_exceeded_by(&carried) && has_tree(&carried);
-        let bytes = if serves { carried } else { bytes };
-        Some((wanted.missing_in(&bytes), *from != tree, bytes))
-    });
-    let (lost, _, bytes) = edited.min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
-    if lost > 0 {
-        conflicts.push(MergeConflict { place: "comments".into(), kept: Rule::Overlay });
-    }
-    Some(MergedText { bytes, conflicts })
-}
-
-/// How a merge decides, and the conflicts it had to decide.
-struct Merger {
-    rule: Rule,
-    conflicts: Vec<MergeConflict>,
-}
-
-impl Merger {
-    /// Merges what is at `path`. `None` means absent, for a key as well as for a result.
-    fn merge(
-        &mut self,
-        path: &str,
-        base: Option<&Tree>,
-        overlay: Option<&Tree>,
-        workspace: Option<&Tree>,
-    ) -> Option<Tree> {
-        if overlay == workspace || base == workspace {
-            return overlay.cloned();
-        }
-        if base == overlay {
-            return workspace.cloned();
-        }
-        match (overlay, workspace) {
-            (Some(Tree::Object(o)), Some(Tree::Object(x))) => Some(self.objects(path, base, o, x)),
-            (Some(Tree::Array(o)), Some(Tree::Array(x))) => Some(self.arrays(path, base, o, x)),
-            (o, x) => {
-                let kept = self.rule.of(o, x);
-                self.conflict(path, kept);
-                kept.pick(o, x).cloned()
-            }
-        }
-    }
-
-    fn objects(&mut self, path: &str, base: Option<&Tree>, overlay: &Members, workspace: &Members) -> Tree {
-        let added = workspace.keys().filter(|key| !overlay.contains_key(*key));
-        let merged = overlay.keys().chain(added).filter_map(|key| {
-            let base = base.and_then(|base| base.key(key));
-            let tree = self.merge(&join(path, key), base, overlay.get(key), workspace.get(key))?;
-            Some((key.clone(), tree))
-        });
-        Tree::Object(merged.collect())
-    }
-
-    /// Arrays with distinct elements are sets: elements that stay keep the overlay's order, and the workspace's
-    /// additions follow. Any other array is a sequence, and two different ones are a conflict.
-    fn arrays(&mut self, path: &str, base: Option<&Tree>, overlay: &[Tree], workspace: &[Tree]) -> Tree {
-        let base = base.and_then(Tree::items).map_or(&[][..], Vec::as_slice);
-        let lists = [base, overlay, workspace];
-        let sets = lists.map(|items| items.iter().collect::<HashSet<_>>());
-        if lists.iter().zip(&sets).any(|(items, set)| items.len() != set.len()) {
-            self.conflict(path, self.rule);
-            return Tree::Array(self.rule.pick(overlay, workspace).to_vec());
-        }
-        let [in_base, in_overlay, in_workspace] = sets;
-        let stays = overlay.iter().filter(|item| in_workspace.contains(item) || !in_base.contains(item));
-        let added = workspace.iter().filter(|item| !in_base.contains(item) && !in_overlay.contains(item));
-        Tree::Array(stays.chain(added).cloned().collect())
-    }
-
-    fn conflict(&mut self, path: &str, kept: Rule) {
-        let place = if path.is_empty() { WHOLE.to_owned() } else { path.to_owned() };
-        self.conflicts.push(MergeConflict { place, kept });
-    }
 }

@@ -6,18 +6,20 @@ use std::ops::{Range, RangeInclusive};
 
 use indexmap::IndexMap;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_yaml::Value;
 use yaml_edit::{Document, Mapping, MappingEntry, Sequence, TextPosition, YamlFile, YamlNode};
 
 use super::comments::Comments;
 use super::file_type::FileType;
+use super::list;
 use super::tree::{Members, Tree};
 
 /// Parsing takes quadratic time in depth, so larger texts are not parsed.
 const LIMIT: usize = 100 * 1024;
 
-/// The tree of a document, or of several documents by their numbers; `None` when it has keys that are not strings, or
-/// tags.
+/// The tree of a document, or of several documents by their numbers; `None` when it has keys that are neither
+/// strings nor numbers. What has a tag counts as a whole.
 pub fn parse(bytes: &[u8]) -> Option<Tree> {
     if bytes.len() > LIMIT {
         return None;
@@ -32,6 +34,11 @@ pub fn parse(bytes: &[u8]) -> Option<Tree> {
     Some(Tree::Object(documents.into_iter().enumerate().map(|(at, tree)| (document(at), tree)).collect()))
 }
 
+/// Whether a reader of YAML takes it. That of a template does not.
+pub fn is_read(bytes: &[u8]) -> bool {
+    serde_yaml::Deserializer::from_slice(bytes).all(|document| IgnoredAny::deserialize(document).is_ok())
+}
+
 /// The key of a document in a stream.
 fn document(at: usize) -> String {
     format!("document {}", at + 1)
@@ -40,15 +47,24 @@ fn document(at: usize) -> String {
 fn tree(value: &Value) -> Option<Tree> {
     Some(match value {
         Value::Mapping(mapping) => {
-            let members = mapping.iter().map(|(key, value)| Some((key.as_str()?.to_owned(), tree(value)?)));
-            Tree::Object(members.collect::<Option<_>>()?)
+            let members = mapping.iter().map(|(key, value)| Some((name(key)?, tree(value)?)));
+            let members = members.collect::<Option<Members>>()?;
+            // `80` and `"80"` would be one.
+            return (members.len() == mapping.len()).then_some(Tree::Object(members));
         }
         Value::Sequence(items) => Tree::Array(items.iter().map(tree).collect::<Option<_>>()?),
-        Value::Tagged(_) => return None,
+        Value::Tagged(tagged) => Tree::Leaf(format!("{} {}", tagged.tag, tree(&tagged.value)?.spelling())),
         // Leaves are spelled as JSON, which cannot express these.
         Value::Number(number) if number.as_f64().is_some_and(|n| !n.is_finite()) => return None,
         leaf => Tree::Leaf(serde_json::to_string(leaf).ok()?),
     })
+}
+
+fn name(key: &Value) -> Option<String> {
+    match key {
+        Value::Number(number) => Some(number.to_string()),
+        key => key.as_str().map(str::to_owned),
+    }
 }
 
 /// Edits a text whose tree is `from` until its tree is `to`. What the text lacks is copied from `donor`, with the
@@ -181,23 +197,19 @@ impl YamlEditor<'_> {
         if ours.is_flow_style() {
             self.touch(ours.byte_range());
         }
-        // Which of the elements stay, and where.
-        let (mut stays, mut next) = (vec![None; to.len()], 0);
-        for (at, item) in from.iter().enumerate() {
-            if let Some(found) = to[next..].iter().position(|other| other == item) {
-                stays[next + found] = Some(at);
-                next += found + 1;
-            }
-        }
+        let given = theirs.iter().map(|(_, tree)| (*tree).clone()).collect::<Vec<_>>();
+        let given = list::same(&given, to);
         let mut end = from.len();
-        for (item, stays) in to.iter().zip(&stays).rev() {
-            match *stays {
+        for ((item, stays), given) in to.iter().zip(list::kept(from, to)).zip(given).rev() {
+            match stays {
                 Some(at) => {
                     self.remove(ours, &own, at + 1..end);
+                    let theirs = given.map(|at| (&theirs[at].0, theirs[at].1));
+                    self.value(&own[at], &from[at], item, theirs)?;
                     end = at;
                 }
                 None => {
-                    let given = theirs.iter().find(|(_, tree)| *tree == item);
+                    let given = given.map(|at| &theirs[at]).filter(|(_, tree)| *tree == item);
                     if let Some((node, _)) = given.filter(|_| !ours.is_flow_style()) {
                         self.copy(node.byte_range());
                     }

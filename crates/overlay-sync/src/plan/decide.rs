@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 
 use super::decision::{Decision, FileView, Question, QuestionId, StaleText, Step, WaitingPart, WriteStep};
 use super::view::{INSEPARABLE, SharedView, SideText, side_text, why_new};
-use crate::merge::{self, EntryPath, FileType, Freshness, MergeConflict, MergeInput, Rule, is_binary};
+use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeConflict, MergeInput, Rule, is_binary};
 use crate::rule::SyncRule;
 use crate::settings::{OnConflict, Policy};
 
@@ -262,6 +262,11 @@ fn gate_side(file: &FileView<'_>, here: &[u8], stale: Option<&StaleText>) -> Opt
     if here.is_empty() {
         return gate(file, here);
     }
+    // What a list only grows by has not vanished from it.
+    let here = &match merge::grown(file.kind, file.policy.grow, base, here) {
+        Grown::Back(text, _) => text,
+        Grown::Same | Grown::Cannot => here.to_vec(),
+    };
     let fresh = match stale {
         Some(stale) => stale.fresh.clone(),
         // In lists that only grow, what arrived was put back before anything was compared with the old view.
@@ -277,14 +282,19 @@ fn gate_side(file: &FileView<'_>, here: &[u8], stale: Option<&StaleText>) -> Opt
     let leaves = |bytes: &[u8]| file.kind.leaves(bytes).map(HashSet::<String>::from_iter);
     let (before, after, fresh) = (file.kind.leaves(base)?, leaves(here)?, leaves(&fresh)?);
     let is_known = |leaf: &&String| after.contains(*leaf) || !fresh.contains(*leaf);
-    let known: Vec<&String> = before.iter().filter(is_known).collect();
-    let gone = known.iter().filter(|leaf| !after.contains(**leaf)).count();
-    vanished(gone, known.len())
+    vanished(file.kind, &before.iter().filter(is_known).collect::<Vec<_>>(), &after)
 }
 
-/// Why a text that has lost `gone` of its entries is held; `None` if that is few enough.
-fn vanished(gone: usize, of: usize) -> Option<String> {
-    (of >= 8 && gone * 2 > of).then(|| format!("{gone} of {of} entries vanished at once"))
+/// Why a text that has lost most of its entries is held. In a small one, an entry with another value is there still.
+fn vanished(kind: FileType, before: &[&String], after: &HashSet<String>) -> Option<String> {
+    let names: HashSet<&str> = after.iter().map(|leaf| kind.leaf_name(leaf)).collect();
+    let (of, has_names) = (before.len(), kind.is_tree() || kind == FileType::Env);
+    let is_gone = |leaf: &&&String| match of {
+        8.. => !after.contains(**leaf),
+        _ => has_names && of >= 4 && !names.contains(kind.leaf_name(leaf)),
+    };
+    let gone = before.iter().filter(is_gone).count();
+    (gone * 2 > of).then(|| format!("{gone} of {of} entries vanished at once"))
 }
 
 /// Why a text must not spread yet: compared with the base, it looks half written, is empty, or has lost most of its
@@ -300,13 +310,14 @@ fn gate(file: &FileView<'_>, new: &[u8]) -> Option<String> {
     if file.kind.parses(base) && !file.kind.parses(new) {
         return Some("it no longer parses".into());
     }
+    if file.kind.is_strict(base) && !file.kind.is_strict(new) {
+        return Some("it is no longer strict JSON (a comment, a trailing comma or a byte order mark)".into());
+    }
     if is_binary(base) {
         return None;
     }
     let (before, after) = (file.kind.leaves(base)?, file.kind.leaves(new)?);
-    let after: HashSet<String> = after.into_iter().collect();
-    let gone = before.iter().filter(|leaf| !after.contains(*leaf)).count();
-    vanished(gone, before.len())
+    vanished(file.kind, &before.iter().collect::<Vec<_>>(), &after.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -189,12 +189,12 @@ fn waiting(file: &FileView<'_>) -> Result<(Vec<EntryPath>, Option<WaitingPart>),
         return none;
     }
     let base = file.base.and_then(|(_, bytes)| bytes);
-    if file.kind.is_tree() && !file.kind.parses(here) {
-        // The gate holds a text whose base parsed. Without such a base it must be held here.
-        let is_gated = base.is_some_and(|base| file.kind.parses(base));
+    if file.kind.is_tree() && file.kind.tree(here).is_none() {
+        // The gate holds a text that no longer parses. Any other must be held here.
+        let is_gated = !file.kind.parses(here) && base.is_some_and(|base| file.kind.parses(base));
         let may_add = || may_contain(here, &file.policy.review) || started(file, here, &[], false).is_err();
-        if !is_gated && (file.kind == FileType::Json || may_add()) {
-            return Err("it does not parse, so nobody can tell what it adds".into());
+        if !is_gated && (file.kind.is_json() || may_add()) {
+            return Err("it cannot be taken apart, so nobody can tell what it adds".into());
         }
         return none;
     }

@@ -166,13 +166,13 @@ fn code_does_not_pass_in_a_text_that_cannot_be_parsed() {
     let w = World::new();
     let s = scene(&w);
     configure(&w, "[overlay-sync]\npaths = [\".data/*\"]\n");
-    s.put(".data/x.yaml", "a: !tag 1\n");
+    s.put(".data/x.yaml", "? [a]\n: 1\n");
     s.attach();
-    s.a.write(".data/x.yaml", "a: !tag 1\nhooks:\n  - curl\n");
+    s.a.write(".data/x.yaml", "? [a]\n: 1\nhooks:\n  - curl\n");
     let wide: Vec<u8> = "{\"mcpServers\": {\"x\": {}}}".encode_utf16().flat_map(u16::to_le_bytes).collect();
     std::fs::write(s.a.path.join(".data/mcp.json"), [b"\xff\xfe".as_slice(), &wide].concat()).unwrap();
     s.sync(1).err_has("nobody can tell what it adds").err_has("mcp.json is held: it does not parse");
-    assert!(!s.b.has(".data/mcp.json") && s.b.read(".data/x.yaml") == "a: !tag 1\n");
+    assert!(!s.b.has(".data/mcp.json") && s.b.read(".data/x.yaml") == "? [a]\n: 1\n");
     // A person accepts the text, not its leaves in any order.
     s.put(SETTINGS, "{}");
     s.sync(1).any_err();

@@ -31,8 +31,8 @@ fn values_of_several_lines_and_repeated_variables_stay_whole() {
     s.b.write(".env", "KEY=\"one\nthree\n\"\nA=1\nB=1\nC=1\n");
     s.sync(0).any_err();
     s.all_are(".env", "KEY=\"one\nthree\n\"\nA=1\nB=1\nC=2\n");
-    s.a.write(".env", "P=a\nP=$P:b\nP=$P:c\n");
-    s.put(".env", "P=a\nP=$P:b\nP=$P:c\n");
+    let w = World::new();
+    let s = edited(&w, ".env", "P=a\nP=$P:b\n", "P=a\nP=$P:b\nP=$P:c\n");
     s.sync(0).any_err();
     s.a.write(".env", "P=a\nP=$P:b\nP=$P:c\nA=1\n");
     s.b.write(".env", "P=0\nP=$P:b\nP=$P:c\n");

@@ -8,6 +8,7 @@ mod failures;
 mod forged;
 mod held;
 mod late;
+mod meaning;
 mod merge;
 mod merge_command;
 mod merging;

@@ -1,0 +1,146 @@
+//! The elements of a list in a merge: what tells them apart, and where each goes.
+
+use std::collections::{BTreeMap, HashSet};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::tree::{Members, Tree};
+
+/// The keys by which the records of a list are told apart, in the order in which they are tried.
+const IDENTITIES: [&[&str]; 6] = [&["id"], &["name"], &["label"], &["repo"], &["command"], &["matcher", "command"]];
+
+/// Where the order of the elements says what is done, even if all of them differ.
+const SEQUENCES: [&str; 12] = [
+    "args",
+    "argv",
+    "arguments",
+    "command",
+    "cmd",
+    "entrypoint",
+    "steps",
+    "stages",
+    "pipeline",
+    "script",
+    "before_script",
+    "after_script",
+];
+
+/// What each element of these lists is known by, if all are records and no list has one of them twice.
+pub fn identities<const N: usize>(lists: [&[Tree]; N]) -> Option<[Vec<String>; N]> {
+    if lists.iter().all(|items| items.is_empty()) {
+        return None;
+    }
+    IDENTITIES.iter().find_map(|keys| {
+        let ids = lists.map(|items| items.iter().map_while(|item| identity(item, keys)).collect::<Vec<_>>());
+        let is_known = |(ids, items): (&Vec<String>, &&[Tree])| ids.len() == items.len() && are_distinct(ids);
+        ids.iter().zip(&lists).all(is_known).then_some(ids)
+    })
+}
+
+/// The values of these keys. The commands of a hook may be in a list of its own.
+fn identity(item: &Tree, keys: &[&str]) -> Option<String> {
+    let value = |key: &&str| match (item.key(key), item.key("hooks").and_then(Tree::items)) {
+        (Some(leaf @ Tree::Leaf(_)), _) => Some(leaf.name()),
+        (None, Some(hooks)) if *key == "command" => hooks.iter().map(|hook| identity(hook, &["command"])).collect(),
+        _ => None,
+    };
+    Some(keys.iter().map(value).collect::<Option<Vec<_>>>()?.join(" "))
+}
+
+pub fn spelled(items: &[Tree]) -> Vec<String> {
+    items.iter().map(Tree::spelling).collect()
+}
+
+/// For each element of `to` its number in `from`, if it is there, changed or not.
+pub fn same(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
+    let [from, to] = identities([from, to]).unwrap_or_else(|| [from, to].map(spelled));
+    to.iter().map(|item| from.iter().position(|other| other == item)).collect()
+}
+
+/// The same for elements that keep their order; one that moved is new.
+pub fn kept(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
+    let [old, new] = identities([from, to]).unwrap_or_else(|| [from, to].map(spelled));
+    let mut kept = vec![None; to.len()];
+    for op in capture_diff_slices(Algorithm::Myers, &old, &new) {
+        if matches!(op, DiffOp::Equal { .. }) {
+            op.new_range().zip(op.old_range()).for_each(|(at, was)| kept[at] = Some(was));
+        }
+    }
+    kept
+}
+
+pub fn are_distinct<T: Eq + std::hash::Hash>(items: &[T]) -> bool {
+    items.iter().collect::<HashSet<_>>().len() == items.len()
+}
+
+/// Whether the list at this path is a sequence and no set: a list of arguments, or steps that are done in turn.
+pub fn is_sequence(path: &str, lists: &[&[Tree]]) -> bool {
+    let key = path.rsplit('.').next().unwrap_or_default();
+    let is_option = |item: &Tree| matches!(item, Tree::Leaf(leaf) if leaf.starts_with("\"-"));
+    SEQUENCES.contains(&key) || lists.iter().any(|items| items.iter().any(is_option))
+}
+
+/// An edit of a list: what it put where. A place is the number of an element of the base.
+#[derive(Default)]
+struct ListEdit<'l> {
+    before: BTreeMap<usize, &'l [String]>,
+    instead: BTreeMap<usize, &'l [String]>,
+    gone: HashSet<usize>,
+}
+
+impl<'l> ListEdit<'l> {
+    fn of(base: &[String], side: &'l [String]) -> ListEdit<'l> {
+        let mut edit = ListEdit::default();
+        for op in capture_diff_slices(Algorithm::Myers, base, side) {
+            let (old, new) = (op.old_range(), &side[op.new_range()]);
+            match op {
+                DiffOp::Equal { .. } => {}
+                DiffOp::Insert { .. } => drop(edit.before.insert(old.start, new)),
+                DiffOp::Delete { .. } => edit.gone.extend(old),
+                DiffOp::Replace { .. } => {
+                    // Each takes the place of one, and the rest that of the last.
+                    for at in old.clone() {
+                        let from = (at - old.start).min(new.len());
+                        let to = if at + 1 == old.end { new.len() } else { (from + 1).min(new.len()) };
+                        edit.instead.insert(at, &new[from..to]);
+                    }
+                    edit.gone.extend(old);
+                }
+            }
+        }
+        edit
+    }
+}
+
+/// The elements of a list after two edits of it, each where a side put it; where both put some, the overlay's come
+/// first. Of a set, `left` is what the merge left; each of these occurs once. `None` if both sides of a sequence put
+/// different elements in one place.
+pub fn merged(
+    left: Option<&Members>,
+    base: &[String],
+    overlay: &[String],
+    workspace: &[String],
+) -> Option<Vec<String>> {
+    let edits = [overlay, workspace].map(|side| ListEdit::of(base, side));
+    let all = [overlay, workspace].map(HashSet::<&String>::from_iter);
+    let put = |[theirs, ours]: [Option<&&[String]>; 2]| match (theirs.copied(), ours.copied()) {
+        (theirs, None | Some([])) => Some(theirs.unwrap_or_default().to_vec()),
+        (None | Some([]), Some(ours)) => Some(ours.to_vec()),
+        (Some(theirs), Some(ours)) if left.is_some() => Some([theirs, ours].concat()),
+        (Some(theirs), Some(ours)) => (theirs == ours).then(|| theirs.to_vec()),
+    };
+    let mut merged = Vec::new();
+    for at in 0..=base.len() {
+        merged.extend(put(edits.each_ref().map(|edit| edit.before.get(&at)))?);
+        // What one side removed and the other changed is in neither list of both.
+        let stays = |item: &&String| {
+            edits.iter().all(|edit| !edit.gone.contains(&at))
+                || left.is_some() && !all.iter().all(|side| side.contains(item))
+        };
+        merged.extend(base.get(at).filter(stays).cloned());
+        merged.extend(put(edits.each_ref().map(|edit| edit.instead.get(&at)))?);
+    }
+    let mut seen = HashSet::new();
+    merged.retain(|item| left.is_none_or(|left| left.contains_key(item) && seen.insert(item.clone())));
+    Some(merged)
+}

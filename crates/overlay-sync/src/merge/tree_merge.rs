@@ -1,0 +1,133 @@
+//! The merge of trees: objects by key, lists as their elements ask for, leaves as a whole.
+
+use super::comments::Comments;
+use super::lines::{self, Disputed};
+use super::list;
+use super::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
+use super::tree::{Members, Tree, join};
+
+/// Merges texts by their trees; `None` when one of them has none. The result is the text of a line merge when that has
+/// the merged tree, and otherwise one side's text, edited until it has that tree.
+pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
+    let kind = input.kind;
+    let (overlay, workspace) = (kind.tree(input.overlay)?, kind.tree(input.workspace)?);
+    let base = match input.base {
+        Some(bytes) => Some(kind.tree(bytes)?),
+        None => None,
+    };
+    let mut merger = Merger { rule: input.rule, conflicts: Vec::new() };
+    let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
+    let mut conflicts = merger.conflicts;
+    let has_tree = |bytes: &[u8]| kind.tree(bytes).is_some_and(|parsed| parsed == tree);
+    // A line merge keeps comments and layout of both sides, so it is taken when it has the merged tree.
+    let wanted = Comments::wanted(kind, input.base.unwrap_or_default(), input.overlay, input.workspace);
+    let serves = |merged: &MergedText| {
+        merged.conflicts.is_empty() && has_tree(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes)
+    };
+    let by_lines = [Disputed::Decided, Disputed::Both, Disputed::BothSwapped].into_iter();
+    if let Some(merged) = by_lines.map(|disputed| lines::merge_with(input, disputed)).find(serves) {
+        return Some(MergedText { bytes: merged.bytes, conflicts });
+    }
+    // Otherwise one side's text is edited, preferably the overlay's: the one that loses the fewest comments that should
+    // be there, after those that it lacks were carried to it.
+    let sides = [(input.overlay, &overlay, input.workspace), (input.workspace, &workspace, input.overlay)];
+    let edited = sides.into_iter().filter_map(|(text, from, other)| {
+        let bytes = if *from == tree { text.to_vec() } else { kind.rewrite(text, from, &tree, other)? };
+        let carried = wanted.carried(&wanted.carried(&bytes, input.overlay), input.workspace);
+        let lost = wanted.missing_in(&bytes);
+        let serves = wanted.missing_in(&carried) < lost && !wanted.is_exceeded_by(&carried) && has_tree(&carried);
+        let bytes = if serves { carried } else { bytes };
+        Some((wanted.missing_in(&bytes), *from != tree, bytes))
+    });
+    let (lost, _, bytes) = edited.min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
+    if lost > 0 {
+        conflicts.push(MergeConflict { place: "comments".into(), kept: Rule::Overlay });
+    }
+    Some(MergedText { bytes, conflicts })
+}
+
+/// Whether an MCP server is started as well as reached at an address.
+fn has_two_transports(server: &Members) -> bool {
+    let has = |keys: &[&str]| keys.iter().any(|key| server.contains_key(*key));
+    has(&["command"]) && has(&["url", "httpUrl", "serverUrl"])
+}
+
+/// How a merge decides, and the conflicts it had to decide.
+struct Merger {
+    rule: Rule,
+    conflicts: Vec<MergeConflict>,
+}
+
+impl Merger {
+    /// Merges what is at `path`. `None` means absent, for a key as well as for a result.
+    fn merge(
+        &mut self,
+        path: &str,
+        base: Option<&Tree>,
+        overlay: Option<&Tree>,
+        workspace: Option<&Tree>,
+    ) -> Option<Tree> {
+        if overlay == workspace || base == workspace {
+            return overlay.cloned();
+        }
+        if base == overlay {
+            return workspace.cloned();
+        }
+        match (overlay, workspace) {
+            (Some(Tree::Object(o)), Some(Tree::Object(x))) => Some(self.objects(path, base, o, x)),
+            (Some(Tree::Array(o)), Some(Tree::Array(x))) => Some(self.arrays(path, base, o, x)),
+            (o, x) => {
+                let kept = self.rule.of(o, x);
+                self.conflict(path, kept);
+                kept.pick(o, x).cloned()
+            }
+        }
+    }
+
+    fn objects(&mut self, path: &str, base: Option<&Tree>, overlay: &Members, workspace: &Members) -> Tree {
+        let before = self.conflicts.len();
+        let merged = self.members(path, base, overlay, workspace);
+        if has_two_transports(&merged) && ![overlay, workspace].into_iter().any(has_two_transports) {
+            // A server has one or the other, so one side's is taken whole.
+            self.conflicts.truncate(before);
+            self.conflict(path, self.rule);
+            return Tree::Object(self.rule.pick(overlay, workspace).clone());
+        }
+        Tree::Object(merged)
+    }
+
+    fn members(&mut self, path: &str, base: Option<&Tree>, overlay: &Members, workspace: &Members) -> Members {
+        let added = workspace.keys().filter(|key| !overlay.contains_key(*key));
+        let merged = overlay.keys().chain(added).filter_map(|key| {
+            let base = base.and_then(|base| base.key(key));
+            let tree = self.merge(&join(path, key), base, overlay.get(key), workspace.get(key))?;
+            Some((key.clone(), tree))
+        });
+        merged.collect()
+    }
+
+    /// Records are matched by what identifies them, and each is merged. Other lists are sets or sequences.
+    fn arrays(&mut self, path: &str, base: Option<&Tree>, overlay: &[Tree], workspace: &[Tree]) -> Tree {
+        let lists = [base.and_then(Tree::items).map_or(&[][..], Vec::as_slice), overlay, workspace];
+        let ids = list::identities(lists);
+        let is_set = ids.is_some() || !list::is_sequence(path, &lists) && lists.iter().all(|l| list::are_distinct(l));
+        let keys = ids.unwrap_or_else(|| lists.map(list::spelled));
+        let [base, o, x] =
+            [0, 1, 2].map(|at| Members::from_iter(keys[at].iter().cloned().zip(lists[at].iter().cloned())));
+        let left = self.members(path, Some(&Tree::Object(base)), &o, &x);
+        match list::merged(is_set.then_some(&left), &keys[0], &keys[1], &keys[2]) {
+            Some(order) => Tree::Array(
+                order.iter().filter_map(|key| left.get(key).or(o.get(key)).or(x.get(key)).cloned()).collect(),
+            ),
+            None => {
+                self.conflict(path, self.rule);
+                Tree::Array(self.rule.pick(overlay, workspace).to_vec())
+            }
+        }
+    }
+
+    fn conflict(&mut self, path: &str, kept: Rule) {
+        let place = if path.is_empty() { WHOLE.to_owned() } else { path.to_owned() };
+        self.conflicts.push(MergeConflict { place, kept });
+    }
+}
