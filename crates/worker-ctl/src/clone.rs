@@ -275,7 +275,7 @@ impl SourceClone {
 
     /// Like [`work_digest`](Self::work_digest), of work that is known to branch off at `from`.
     pub fn work_digest_from(&self, from: &str, sha: &str) -> Result<String> {
-        self.digest(self.cmd(&self.root)?, [from, sha], &format!("{from}..{sha}"))
+        self.digest(self.cmd(&self.root)?, &[from, sha], &format!("{from}..{sha}"))
     }
 
     /// The commit of the default branch that the work on `sha` is compared with.
@@ -285,7 +285,7 @@ impl SourceClone {
     }
 
     /// The digest of a diff that `cmd` makes, with the messages of a range.
-    pub fn digest(&self, cmd: Cmd, commits: [&str; 2], range: &str) -> Result<String> {
+    pub fn digest(&self, cmd: Cmd, commits: &[&str], range: &str) -> Result<String> {
         let diff = cmd.arg("diff").args(PLAIN).args(commits).capture()?;
         if !diff.status.success() {
             return Err(failed("diff", &diff));
@@ -301,10 +301,14 @@ impl SourceClone {
         Ok(Digest::of(&work).to_string())
     }
 
-    /// Whether `after` is the work of `before` on another commit, `base`. A digest alone does not say where in a file a
-    /// change is.
+    /// Whether `after` is the work of `before` on another commit, `base`. What is around a change may be another there,
+    /// and where in a file the change is, only a merge tells.
     pub fn is_same_work(&self, before: &str, after: &str, base: &str) -> Result<bool> {
-        if self.work_digest(before)? != self.work_digest(after)? {
+        let change = |sha: &str| {
+            let from = self.begin(sha)?;
+            self.digest(self.cmd(&self.root)?, &["--unified=0", &from, sha], &format!("{from}..{sha}"))
+        };
+        if change(before)? != change(after)? {
             return Ok(false);
         }
         let (after, base_tree) = self.tree_ids(after, base)?;
@@ -331,7 +335,9 @@ impl SourceClone {
 
     /// The result of merging a commit into the default branch.
     pub fn merge(&self, base: &str, sha: &str) -> Result<MergeResult> {
-        let merged = self.run(&self.root, &["merge-tree", "--write-tree", "--no-messages", base, sha])?;
+        // The clone has no checkout that could tell git which attributes files have.
+        let cmd = self.cmd(&self.root)?.var("GIT_ATTR_SOURCE", base);
+        let merged = cmd.args(["merge-tree", "--write-tree", "--no-messages", base, sha]).capture()?;
         let tree = merged.text().lines().next().unwrap_or_default().to_owned();
         match merged.status.code() {
             0 if tree == self.ask(&self.root, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),

@@ -33,7 +33,7 @@ impl SourceClone {
 
     /// The digest of the work on `sha` as the commit `new` lands it on `base`, once that has arrived in the source.
     pub fn landed_digest(&self, base: &str, new: &str, sha: &str) -> Result<String> {
-        self.digest(self.by_source()?, [base, new], &format!("{}..{sha}", self.begin(sha)?))
+        self.digest(self.by_source()?, &[base, new], &format!("{}..{sha}", self.begin(sha)?))
     }
 
     /// Whether the work begins at several commits of the default branch. A review compares it with one of them, and a

@@ -300,7 +300,7 @@ impl Git {
     }
 
     /// One value of a repository's configuration. `kind` is an option by which git reads it, such as `--type=path`.
-    fn config(&self, git_dir: &Path, name: &str, kind: Option<&str>) -> Result<Option<OsString>> {
+    pub fn config(&self, git_dir: &Path, name: &str, kind: Option<&str>) -> Result<Option<OsString>> {
         let cmd = self.cmd(git_dir).args(["config", "-z"]).args(kind).args(["--get", name]);
         let output = cmd.var("GIT_DIR", git_dir).capture()?;
         let value = output.stdout.strip_suffix(b"\0").map(|v| OsString::from_vec(v.to_vec()));

@@ -5,6 +5,7 @@ use shopfloor_core::hash::Digest;
 
 use crate::apply::rebase::{self, Rebased};
 use crate::apply::{attached, publish, transition};
+use crate::clone::common_dir;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::standing::Standing;
 use crate::failure::{Kind, fail};
@@ -75,6 +76,10 @@ fn publish_commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&s
     }
     close_task(site, &plan.name, &plan.sha, &new)?;
     publish::drop_journal(&site.clone, &plan.name)?;
+    let signs = site.clone.git.config(&common_dir(&site.source()), "commit.gpgSign", Some("--type=bool"));
+    if signs.is_ok_and(|signs| signs.is_some_and(|is| is == "true")) {
+        site.ui.note(format!("the source signs its commits, and {new} is not signed"));
+    }
     Ok(Some(new))
 }
 

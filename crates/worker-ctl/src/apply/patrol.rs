@@ -178,7 +178,7 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
             let before = worker.work.commit_sha.clone().unwrap_or_default();
             let base = site.clone.merge_base(&site.clone.base(), &sha)?.unwrap_or_else(|| sha.clone());
             // The same work on another commit was rebased.
-            match site.clone.is_same_work(&before, &sha, &base)? {
+            match rebase::is_same_work(site, worker, &before, &sha, &base)? {
                 true => {
                     let (patch, onto) = (site.clone.work_digest(&sha)?, site.clone.fork(worker, &sha).ok());
                     Ok(Some(Input::Rebased { patch, onto, sha }))

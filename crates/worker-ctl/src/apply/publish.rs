@@ -1,6 +1,7 @@
 //! Publishes work to the source's default branch as one commit, by compare-and-swap. Nothing that belongs to a person
 //! is ever checked out, reset or stashed.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,8 @@ pub fn commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&str>)
     let text = match message {
         Some(message) => message.to_owned(),
         None => {
-            let messages: Vec<String> = fields.chunks_exact(4).map(|commit| commit[3].to_owned()).collect();
+            let messages: Vec<(String, String)> =
+                fields.chunks_exact(4).map(|of| (format!("{} <{}>", of[0], of[1]), of[3].to_owned())).collect();
             let strip = root.agent_of(&worker)?.strip;
             let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
             squash_messages(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)))
@@ -58,35 +60,57 @@ pub fn commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&str>)
     let text = if text.is_empty() { format!("worker {name}: {prompt}") } else { text.to_owned() };
     let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(&fields);
     let cmd = variables.fold(clone.git.cmd(&clone.root), |cmd, (name, value)| cmd.var(name, *value));
-    let cmd = cmd.args(["commit-tree", tree, "-p", base, "-F", "-"]).input(format!("{text}\n").into_bytes());
+    // The message is in UTF-8, whatever the encoding of a person's commits is.
+    let cmd = cmd
+        .args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, "-p", base, "-F", "-"])
+        .input(format!("{text}\n").into_bytes());
     answer("commit-tree", &cmd.capture()?)
 }
 
-/// Joins several messages into one: the oldest message, the subjects of the others, and everybody's sign-offs, without
-/// the lines that an agent signs with.
-fn squash_messages(messages: &[String], is_stripped: &dyn Fn(&str) -> bool) -> String {
-    let kept: Vec<String> = messages
-        .iter()
-        .map(|text| text.lines().filter(|line| !is_stripped(line)).collect::<Vec<_>>().join("\n").trim().to_owned())
-        .collect();
-    let Some((first, others)) = kept.split_first() else { return String::new() };
-    let (body, mut trailers) = match first.rsplit_once("\n\n") {
-        Some((body, last)) if last.lines().all(is_trailer) => (body, last.lines().collect::<Vec<_>>()),
-        _ => (first.as_str(), Vec::new()),
-    };
-    let subjects: Vec<String> = others.iter().filter_map(|text| Some(format!("- {}", text.lines().next()?))).collect();
-    for line in others.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("Signed-off-by: ")) {
-        if !trailers.contains(&line) {
-            trailers.push(line);
+/// Joins the messages of several authors into one: the oldest message, the subjects of the others, and everybody's
+/// trailers, without the lines that an agent signs with. Each other author is named.
+fn squash_messages(messages: &[(String, String)], is_stripped: &dyn Fn(&str) -> bool) -> String {
+    let mut parts = Vec::new();
+    let (mut subjects, mut trailers) = (Vec::new(), Vec::new());
+    for (author, text) in messages {
+        let text = text.lines().filter(|line| !is_stripped(line)).collect::<Vec<_>>().join("\n");
+        let (body, own) = match text.trim().rsplit_once("\n\n") {
+            Some((body, last)) if are_trailers(last) => (body, last),
+            _ => (text.trim(), ""),
+        };
+        for line in own.lines() {
+            match trailers.last_mut() {
+                Some(last) if line.starts_with(' ') => *last = format!("{last}\n{line}"),
+                _ => trailers.push(line.to_owned()),
+            }
         }
+        let subject = body.lines().next().unwrap_or_default();
+        match parts.is_empty() {
+            true => parts.push(body.trim_end().to_owned()),
+            // It only corrects what another one says.
+            false if ["fixup! ", "squash! ", "amend! "].iter().any(|word| subject.starts_with(word)) => {}
+            false if subject.is_empty() => {}
+            false => subjects.push(format!("- {subject}")),
+        }
+        let other = format!("Co-authored-by: {author}");
+        trailers.extend(Some(other).filter(|other| *author != messages[0].0 && !is_stripped(other)));
     }
-    let parts = [body.trim_end().to_owned(), subjects.join("\n"), trailers.join("\n")];
+    let mut seen = HashSet::new();
+    trailers.retain(|line| seen.insert(line.clone()));
+    parts.extend([subjects.join("\n"), trailers.join("\n")]);
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-fn is_trailer(line: &str) -> bool {
-    line.split_once(": ")
-        .is_some_and(|(key, _)| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'))
+/// Whether a paragraph has only trailers of git's and footers of conventional commits. One may go on in lines that begin
+/// with a blank.
+fn are_trailers(paragraph: &str) -> bool {
+    let is_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let is_trailer = |line: &str| {
+        let named = line.split_once(": ").or(line.split_once(" #"));
+        named.is_some_and(|(key, _)| is_key(key) || key == "BREAKING CHANGE")
+    };
+    let mut lines = paragraph.lines();
+    lines.next().is_some_and(is_trailer) && lines.all(|line| line.starts_with(' ') || is_trailer(line))
 }
 
 /// Writes the journal and pins the commit, so that the accept can be finished after a kill.
@@ -139,8 +163,9 @@ fn require_reviewed(clone: &SourceClone, source: &Path, plan: &Accept, new: &str
         clone.branch
     );
     let see = format!("see it: `git -C {} diff {base} {new}`", shell_word(source));
-    Err(fail(Kind::Changed, why)
-        .hint(format!("{see}; then `worker-ctl rebase {name}` and review it, or use `--force`")))
+    Err(fail(Kind::Changed, why).hint(format!(
+        "{see}; then `worker-ctl rebase {name}`, which keeps the review of the same work, or use `--force`"
+    )))
 }
 
 /// The worktree of the source that has the default branch checked out, if any, and whether it is a linked one.
@@ -302,7 +327,8 @@ mod tests {
     fn several_messages_become_one() {
         let is_stripped = |line: &str| line.starts_with("Co-authored-by: bot");
         let one = |texts: &[&str]| {
-            squash_messages(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), &is_stripped)
+            let by_ada = |text: &&str| ("Ada <a@x>".to_owned(), (*text).to_owned());
+            squash_messages(&texts.iter().map(by_ada).collect::<Vec<_>>(), &is_stripped)
         };
         assert_eq!(
             one(&["Add a\n\nWhy.\n\nCo-authored-by: bot <b@x>\nSigned-off-by: A <a@x>\n"]),
@@ -313,5 +339,12 @@ mod tests {
             "Add a\n\n- Fix a\n- Test a\n\nSigned-off-by: A <a@x>\nSigned-off-by: B <b@x>"
         );
         assert_eq!(one(&["Co-authored-by: bot <b@x>"]), "");
+        assert_eq!(
+            one(&["Add a", "Fix b\n\nwhy\n\nBREAKING CHANGE: it\n  goes on\nCloses: #45", "fixup! Add a\n\nRefs #7"]),
+            "Add a\n\n- Fix b\n\nBREAKING CHANGE: it\n  goes on\nCloses: #45\nRefs #7"
+        );
+        let two = [("A <a@x>", "Add a"), ("B <b@x>", "Fix a"), ("bot <b@x>", "Test a"), ("B <b@x>", "squash! Add a")];
+        let two = two.map(|(author, text)| (author.to_owned(), text.to_owned()));
+        assert_eq!(squash_messages(&two, &is_stripped), "Add a\n\n- Fix a\n- Test a\n\nCo-authored-by: B <b@x>");
     }
 }

@@ -145,11 +145,20 @@ fn record_done(site: &Site<'_>, worker: &Worker, base: &str, before: &str) -> Re
     fs::remove(&mark_file(site, tree)?)?;
     let sha = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
     let patch = site.clone.work_digest(&sha)?;
-    let is_same = worker.task != Task::NeedsReview || site.clone.is_same_work(before, &sha, base)?;
+    let is_same = worker.task != Task::NeedsReview || is_same_work(site, worker, before, &sha, base)?;
     let onto = Some(base.to_owned());
     let input = if is_same { Input::Rebased { sha, patch, onto } } else { Input::Commit { sha, onto } };
     transition::record(site, &worker.name, &input)?;
     Ok(Rebased::Done)
+}
+
+/// Whether `after` is the work of `before` on another commit. If `before` was reviewed, it must still be what was: an
+/// agent can write in the clone's objects.
+pub fn is_same_work(site: &Site<'_>, worker: &Worker, before: &str, after: &str, base: &str) -> Result<bool> {
+    let (work, clone) = (&worker.work, &site.clone);
+    let reviewed = work.reviewed_patch.as_ref().filter(|_| work.reviewed_sha.as_deref() == Some(before));
+    let is_sound = reviewed.map_or(Ok(true), |patch| Ok(*patch == clone.work_digest(before)?))?;
+    Ok(is_sound && clone.is_same_work(before, after, base)?)
 }
 
 /// Leaves the conflicting rebase in the worktree, and asks the worker to resolve it.

@@ -1,14 +1,34 @@
 //! The hooks and the merge driver of the source in its clone, so that workers' worktrees are set up and merged like the
 //! source's own. The source may get them after the clone was made.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, failed, nul_fields};
 use shopfloor_core::hook;
 
 use crate::site::Site;
+
+/// All worktrees of the clone share one list of stashes, so that one worker's work could land with another's. What a
+/// rebase or merge puts aside itself would be lost if it could not be stored.
+const REFUSES_STASHES: &str = r#"#!/bin/sh
+# worker-ctl: the list of stashes is shared by all workers, so nothing new is put on it.
+[ "$1" = prepared ] || exit 0
+while read -r old new ref; do
+  case $ref:$new in
+  refs/stash:*[!0]*)
+    dir=$(git rev-parse --git-dir)
+    for own in rebase-merge/autostash rebase-apply/autostash MERGE_AUTOSTASH; do
+      [ ! -e "$dir/$own" ] || exit 0
+    done
+    echo "worker-ctl: all workers share the list of stashes; make a commit instead" >&2
+    exit 1
+    ;;
+  esac
+done
+"#;
 
 /// What the source has and its clone lacks.
 #[derive(Debug)]
@@ -18,6 +38,8 @@ pub struct MissingHooks {
     /// Each with the tool that it runs.
     hooks: Vec<(&'static str, &'static str)>,
     settings: Vec<(String, String)>,
+    /// The clone's own hook, if it is not there.
+    own: Option<PathBuf>,
     /// The tools whose hook in the source something has taken away.
     pub lost: Vec<&'static str>,
 }
@@ -28,7 +50,9 @@ pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> 
     let (mut git, mut source_git) = (Git::find(&env.at(root)?)?, Git::find(&env.at(source)?)?);
     let (clone, source) = (git.discover()?, source_git.discover()?);
     let clone = Repo { hooks_dir: clone.common_dir.join("hooks"), ..clone };
-    let mut missing = MissingHooks { git, clone, hooks: Vec::new(), settings: Vec::new(), lost: Vec::new() };
+    let own = Some(clone.hooks_dir.join("reference-transaction")).filter(|_| shared.is_none());
+    let own = own.filter(|path| path.symlink_metadata().is_err());
+    let mut missing = MissingHooks { git, clone, hooks: Vec::new(), settings: Vec::new(), own, lost: Vec::new() };
     for (name, tools) in hook::HOOKS.iter().filter(|_| shared.is_none()) {
         for tool in tools.iter().filter(|tool| hook::stubs(&missing.clone, name, tool).is_empty()) {
             // What manages the hooks of the source does not manage those of its clone.
@@ -54,7 +78,8 @@ impl MissingHooks {
     /// What is missing, in words.
     pub fn names(&self) -> Vec<String> {
         let hooks = self.hooks.iter().map(|(name, tool)| format!("{name} of {tool}"));
-        hooks.chain(self.settings.iter().map(|(key, _)| key.clone())).collect()
+        let own = self.own.iter().map(|_| "the hook that refuses stashes".to_owned());
+        hooks.chain(self.settings.iter().map(|(key, _)| key.clone())).chain(own).collect()
     }
 
     /// Brings what is missing. Returns what a person should know. A hook that somebody else wrote there stays.
@@ -65,6 +90,10 @@ impl MissingHooks {
             let brought = hook::refuse_foreign(name, &path)
                 .and_then(|()| hook::install_stub(env, &self.clone, (name, tool), false));
             warnings.extend(brought.err().map(|e| format!("the hook {name} of {tool} is not installed: {e}")));
+        }
+        if let Some(path) = &self.own {
+            fs::create_private_dir(&self.clone.hooks_dir)?;
+            fs::replace(path, REFUSES_STASHES.as_bytes(), Some(0o755))?;
         }
         for (key, value) in &self.settings {
             let set = self.git.cmd(&self.clone.common_dir).args(["config", "--replace-all", key, value]).capture()?;

@@ -14,8 +14,9 @@ use crate::clone::SourceClone;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConflictedFile {
     pub path: String,
-    /// From the index alone: `content`, `add/add`, `modify/delete` or `rename/rename`.
-    pub kind: &'static str,
+    /// What happened to it, from the index alone: `content`, `binary`, `add/add`, `modify/delete`, `rename/rename`, or in
+    /// words.
+    pub kind: String,
     /// How many conflicting regions the file has.
     pub markers: usize,
     /// The conflicting regions with context, with the file's line numbers.
@@ -39,27 +40,84 @@ pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Confli
     if !listed.status.success() {
         return Err(failed("ls-files", &listed));
     }
-    let mut stages: BTreeMap<RelPath, Vec<u8>> = BTreeMap::new();
+    let mut stages: BTreeMap<RelPath, Vec<Stage>> = BTreeMap::new();
     for entry in listed.stdout.split(|b| *b == 0) {
         let Some(tab) = entry.iter().position(|b| *b == b'\t') else { continue };
-        let stage = entry[..tab].last().map_or(0, |b| b.saturating_sub(b'0'));
+        let stage = (entry[..tab].last().map_or(0, |b| b.saturating_sub(b'0')), FileKind::of(entry));
         stages.entry(clone.path_in(worktree, &entry[tab + 1..])?).or_default().push(stage);
     }
     let root = Root::open(worktree)?;
-    let kind = |stages: &[u8]| match stages {
-        [1, 2, 3] => "content",
-        [2, 3] => "add/add",
-        [1, 2] | [1, 3] => "modify/delete",
-        _ => "rename/rename",
-    };
-    let conflict = |(path, stages): (RelPath, Vec<u8>)| {
-        let (bytes, _) = root.read_whole(&path).ok().flatten().unwrap_or_default();
-        let (text, path) =
-            (String::from_utf8_lossy(&bytes).into_owned(), path.as_path().to_string_lossy().into_owned());
+    let conflict = |(path, own): (&RelPath, &Vec<Stage>)| {
+        let (bytes, _) = root.read_whole(path).ok().flatten().unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let kind = match kind(path.as_path(), own, &stages, &clone.branch) {
+            kind if kind == "content" && bytes.contains(&0) => "binary".to_owned(),
+            kind => kind,
+        };
         let markers = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
-        ConflictedFile { kind: kind(&stages), markers, regions: regions(&text), path }
+        let path = path.as_path().to_string_lossy().into_owned();
+        ConflictedFile { kind, markers, regions: regions(&text), path }
     };
-    Ok(stages.into_iter().map(conflict).collect())
+    Ok(stages.iter().map(conflict).collect())
+}
+
+/// A version of a file in the index, by number: the one before, the default branch's, the worker's.
+type Stage = (u8, FileKind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileKind {
+    File,
+    Link,
+    Submodule,
+}
+
+impl FileKind {
+    /// By the mode at the beginning of a line of `git ls-files -u`.
+    fn of(entry: &[u8]) -> FileKind {
+        match entry {
+            _ if entry.starts_with(b"120") => FileKind::Link,
+            _ if entry.starts_with(b"160") => FileKind::Submodule,
+            _ => FileKind::File,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            FileKind::File => "file",
+            FileKind::Link => "link",
+            FileKind::Submodule => "submodule",
+        }
+    }
+}
+
+/// The kind of a conflict. Where two things cannot have one name, git gives one of them the name with `~` and a commit.
+fn kind(path: &Path, own: &[Stage], all: &BTreeMap<RelPath, Vec<Stage>>, branch: &str) -> String {
+    let named = path.to_string_lossy();
+    let plain = named.rsplit_once('~').map_or(&*named, |(plain, _)| plain);
+    let stages: Vec<u8> = own.iter().map(|(stage, _)| *stage).collect();
+    // The other of the two is at the plain name, or has it as a directory.
+    let others = all.iter().filter(|(other, _)| {
+        let other = other.as_path().to_string_lossy();
+        other != named && other.rsplit_once('~').map_or(&*other, |(plain, _)| plain) == plain
+    });
+    let kinds: Vec<FileKind> = own.iter().chain(others.flat_map(|(_, stages)| stages)).map(|(_, kind)| *kind).collect();
+    if let Some(other) = kinds.iter().find(|kind| **kind != kinds[0]) {
+        return format!("{} against {}", kinds[0].word(), other.word());
+    }
+    if plain != named {
+        return "file against directory".to_owned();
+    }
+    let is_renamed = all.values().any(|stages| matches!(stages[..], [(1, _)]));
+    match (&stages[..], path.parent()) {
+        ([1, 2, 3], _) => "content".to_owned(),
+        ([2, 3], _) => "add/add".to_owned(),
+        ([1, 2] | [1, 3], _) => "modify/delete".to_owned(),
+        ([2 | 3], Some(dir)) if !is_renamed => {
+            let who = if stages == [3] { branch } else { "the work" };
+            format!("new file in a directory that {who} renamed to {}", dir.display())
+        }
+        _ => "rename/rename".to_owned(),
+    }
 }
 
 fn regions(text: &str) -> String {

@@ -199,10 +199,10 @@ fn a_stash_is_the_work_of_the_worker_that_made_it() {
     let floor = staff(&w, &["adam", "eve"]);
     let eve = tree(&floor, "eve");
     eve.write("only.txt", "eves\n");
-    eve.git(&["stash", "-q", "--include-untracked"]);
+    eve.git(&["-c", "core.hooksPath=/dev/null", "stash", "-q", "--include-untracked"]);
     let sha = eve.git(&["rev-parse", "refs/stash"]).trim_end().to_owned();
     eve.write("README.md", "eves\n");
-    eve.git(&["stash", "push", "-q", "-m", "mine"]);
+    eve.git(&["-c", "core.hooksPath=/dev/null", "stash", "push", "-q", "-m", "mine"]);
     let list = eve.git(&["stash", "list"]);
     let note = "it has 2 in `git stash list`, which all workers share";
     assert_eq!(floor.status("eve")["notes"], serde_json::json!([note]));

@@ -19,6 +19,7 @@ mod panes;
 mod readiness;
 mod removal;
 mod review;
+mod reviewed;
 mod root;
 mod sessions;
 mod settings;

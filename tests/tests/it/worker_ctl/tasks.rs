@@ -103,7 +103,7 @@ fn only_a_new_commit_on_the_workers_branch_leads_to_review() {
     stays("a tag");
     adam.git(&["fetch", "-q"]);
     stays("a fetch");
-    adam.git(&["stash", "-q"]);
+    adam.git(&["-c", "core.hooksPath=/dev/null", "stash", "-q"]);
     adam.git(&["switch", "-q", "-c", "aside"]);
     adam.commit("aside.txt", "x");
     stays("a commit on another branch");

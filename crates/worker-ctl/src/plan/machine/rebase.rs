@@ -10,9 +10,10 @@ pub(super) fn moved(step: &mut MachineStep<'_>, sha: &str, patch: &str, onto: Op
     match step.before.task {
         Task::Working => {}
         Task::NeedsReview => {
-            // The patch is the same, so the review still counts.
+            // The work is the same, so the review still counts. What is around it may be another.
             if before.reviewed_sha.is_some() && before.reviewed_sha == before.commit_sha {
                 work.reviewed_sha = Some(sha.to_owned());
+                work.reviewed_patch = Some(patch.to_owned());
             }
             work.commit_sha = Some(sha.to_owned());
             step.effects.extend(work.reviewed_sha.clone().map(SideEffect::Pin));
