@@ -169,7 +169,7 @@ fn read_body(body: &str) -> MarkdownPage {
 
 /// Parses everything that a page says which a person wrote.
 pub fn page_entries(page: &str) -> Vec<Entry> {
-    let MarkdownPage { title, entries } = read_body(page);
+    let MarkdownPage { title, entries } = read_body(&view::without_footer(page));
     joined(title.map(note).into_iter().chain(entries))
 }
 

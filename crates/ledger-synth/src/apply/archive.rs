@@ -57,6 +57,6 @@ fn hash_of(ledger: &Ledger, dir: &str, name: &str) -> Result<Option<Digest>> {
     Ok(match directory::content(OsStr::new(name), &bytes) {
         EventFileContent::Event(record) => Some(record.id),
         EventFileContent::Snapshot(read) => read.ok().map(|snapshot| snapshot.content),
-        EventFileContent::Malformed(_) => None,
+        EventFileContent::Malformed(_) | EventFileContent::Misnamed => None,
     })
 }

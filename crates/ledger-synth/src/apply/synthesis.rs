@@ -9,7 +9,7 @@ use crate::facts::fingerprint::Fingerprint;
 use crate::facts::gather::{has_left_out, load_events, load_page};
 use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
 use crate::failure::LedgerFailure;
-use crate::plan::{Level, Problem, errors, join, summary};
+use crate::plan::{Level, Problem, errors, join, misnamed, summary};
 use crate::view::{self, View};
 
 /// How often `current.md` may change while we replace it before we give up.
@@ -70,11 +70,13 @@ pub fn synthesise(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -
     }
     let events = load_events(ledger)?;
     let join = join(&events)?;
-    let problems = errors(env.now.into(), &events, &join);
+    let (errors, misnamed) = (errors(env.now.into(), &events, &join), misnamed(&events));
+    let problems = [errors.clone(), misnamed.clone()].concat();
     if options.is_strict {
         refuse_problems(&problems)?;
     }
-    warn_of_problems(ui, &problems);
+    warn_of_problems(ui, &errors);
+    misnamed.iter().for_each(|problem| ui.warn(format!("{}: {}", problem.path, problem.why)));
     let view = View::new(&join, ledger.page.session_window);
     let outcome = write(ui, env, ledger, options, &view, events.skipped.len())?;
     if let Some(fingerprint) = fingerprint

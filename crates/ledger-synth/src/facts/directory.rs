@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::BufReader;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{At, Failure, Result};
 use shopfloor_core::fs::{Bytes, Root};
@@ -28,8 +28,24 @@ pub fn is_event_name(name: &OsStr) -> bool {
     bytes.ends_with(b".md") && !bytes.starts_with(b".")
 }
 
+/// Whether a file was probably meant to be an event.
+fn is_misnamed(name: &OsStr) -> bool {
+    let extension = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    // Some programs keep a file of their own beside each one.
+    let is_beside = name.as_bytes().starts_with(b"._") || name.as_bytes().starts_with(b".#");
+    !is_event_name(name) && !is_beside && ["md", "markdown", "yaml", "yml", "txt"].contains(&&*extension)
+}
+
+/// Whether a file is an event, or was probably meant to be one.
+pub fn is_looked_at(name: &OsStr) -> bool {
+    is_event_name(name) || is_misnamed(name)
+}
+
 /// Parses the content of a file.
 pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
+    if is_misnamed(name) {
+        return EventFileContent::Misnamed;
+    }
     if snapshot::is_one(name.as_bytes(), bytes) {
         return EventFileContent::Snapshot(snapshot::parse(bytes));
     }
@@ -78,7 +94,7 @@ pub fn read(dir: &Root) -> Result<Events> {
 
 /// The names of the event files, sorted.
 fn names_in(dir: &Root) -> Result<Vec<OsString>> {
-    let mut names = dir.names(is_event_name)?;
+    let mut names = dir.names(is_looked_at)?;
     names.sort_unstable();
     Ok(names)
 }

@@ -44,6 +44,8 @@ pub enum EventFileContent {
     Event(Box<EventRecord>),
     Snapshot(Result<Snapshot, Malformed>),
     Malformed(Malformed),
+    /// By its name it was probably meant to be an event.
+    Misnamed,
 }
 
 /// Everything that a set of files says, before the join.
@@ -52,6 +54,8 @@ pub struct Events {
     pub files: Vec<EventFile>,
     pub snapshots: Vec<SnapshotFile>,
     pub skipped: Vec<Skipped>,
+    /// Files that are not read because of their names.
+    pub misnamed: Vec<PathBuf>,
 }
 
 impl Events {
@@ -86,6 +90,7 @@ impl Events {
             EventFileContent::Event(record) => self.files.push(EventFile { path, record }),
             EventFileContent::Snapshot(read) => self.snapshots.push(SnapshotFile { path, read }),
             EventFileContent::Malformed(problem) => self.skipped.push(Skipped { path, problem }),
+            EventFileContent::Misnamed => self.misnamed.push(path),
         }
     }
 
@@ -93,5 +98,6 @@ impl Events {
         self.files.extend(other.files);
         self.snapshots.extend(other.snapshots);
         self.skipped.extend(other.skipped);
+        self.misnamed.extend(other.misnamed);
     }
 }

@@ -7,7 +7,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, CacheFile};
 use shopfloor_core::hash::{Digest, DigestBuilder};
 
-use super::directory::is_event_name;
+use super::directory::is_looked_at;
 use super::{EVENTS, Ledger};
 
 /// The names and times of a ledger's files, and what else decides the text of its page.
@@ -24,7 +24,7 @@ impl Fingerprint {
         let cache = ledger.state().join("cache");
         let (Some(dir), Ok(since)) = (ledger.open(EVENTS)?, fs::clock(&cache)) else { return Ok(None) };
         let Some(page) = ledger.current_stat().ok().flatten() else { return Ok(None) };
-        let names = dir.names(is_event_name)?;
+        let names = dir.names(is_looked_at)?;
         // The directory itself changes whenever a name in it does.
         let mut stats = vec![page, dir.stat()?];
         for stat in dir.stats_of(&names)? {

@@ -9,4 +9,4 @@ mod problems;
 pub mod questions;
 
 pub use join::{Filter, join, join_all, join_filtered};
-pub use problems::{Level, Problem, doubts, errors, misspelt, summary};
+pub use problems::{Level, Problem, doubts, errors, misnamed, misspelt, summary};

@@ -1,6 +1,7 @@
 //! What is wrong with events: malformed files, times in the future, and what probably means something else.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -26,9 +27,9 @@ pub enum Level {
 /// One thing that is wrong with an event file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Problem {
-    path: String,
+    pub path: String,
     line: usize,
-    why: String,
+    pub why: String,
     pub level: Level,
 }
 
@@ -41,7 +42,11 @@ impl std::fmt::Display for Problem {
 
 impl Problem {
     fn of(file: &EventFile, level: Level, why: String) -> Problem {
-        Problem { path: file.path.to_string_lossy().into_owned(), line: 1, why, level }
+        Problem::at(&file.path, level, why)
+    }
+
+    fn at(path: &Path, level: Level, why: String) -> Problem {
+        Problem { path: path.to_string_lossy().into_owned(), line: 1, why, level }
     }
 }
 
@@ -64,13 +69,21 @@ pub fn errors(now: EventTime, events: &Events, join: &Join<'_>) -> Vec<Problem> 
 pub fn summary(errors: &[Problem]) -> &'static str {
     match errors.first().map(|error| error.level) {
         Some(Level::Malformed) => "malformed events",
-        _ => "events from the future",
+        Some(Level::Doubtful) => "files that are not read",
+        Some(Level::Future) | None => "events from the future",
     }
+}
+
+/// The files that were probably meant to be events.
+pub fn misnamed(events: &Events) -> Vec<Problem> {
+    let why = "not read, because an event's name ends in `.md`";
+    let problem = |path: &PathBuf| Problem::at(path, Level::Doubtful, why.to_owned());
+    events.misnamed.iter().map(problem).collect()
 }
 
 /// The events that probably mean something else.
 pub fn doubts(events: &Events) -> Vec<Problem> {
-    let mut doubts = Vec::new();
+    let mut doubts = misnamed(events);
     for file in &events.files {
         let event = &file.record.event;
         let stem = event.file_stem();

@@ -54,7 +54,7 @@ pub fn footer(page: &str) -> Option<Footer> {
 /// A text without the footer that marks it as generated. A blank line stands in the place of each of its lines; what a
 /// person wrote into it or below it stays.
 pub fn without_footer(text: &str) -> Cow<'_, str> {
-    let Some(at) = text.rfind(FOOTER) else { return text.into() };
+    let Some(at) = text.rfind(FOOTER) else { return without_listed_footer(text).unwrap_or(text).into() };
     let (above, below) = text.split_at(at);
     let (mut lines, mut rules, mut keys, mut is_open) = (above.to_owned(), 0, KEYS.to_vec(), true);
     for line in below.lines() {
@@ -70,6 +70,16 @@ pub fn without_footer(text: &str) -> Cow<'_, str> {
         lines.push('\n');
     }
     if lines[above.len()..].trim().is_empty() { above.into() } else { lines.into() }
+}
+
+/// The same for a footer of the first tool that is a list.
+fn without_listed_footer(text: &str) -> Option<&str> {
+    let (above, below) = text.rsplit_once("\n---\n")?;
+    let mut lines = below.lines().map(str::trim).filter(|line| !line.is_empty());
+    let keys = ["- Events: ", "- Latest: ", "- Branches: ", "- Generated: "];
+    let is_footer =
+        lines.next() == Some("_Synthesized from:_") && lines.all(|l| keys.iter().any(|key| l.starts_with(key)));
+    is_footer.then_some(above)
 }
 
 /// Whether two pages are the same except for line ends and the time of writing.

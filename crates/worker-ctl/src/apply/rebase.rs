@@ -197,7 +197,7 @@ fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output
     let fork = site.clone.fork(worker, sha)?;
     // Once more, just before: an agent may have gone on since the plan was made.
     require_at(site.clone.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
-    require_clean(worker, &site.clone.dirty(tree)?)?;
+    require_clean(worker, &site.clone.dirty(tree)?, &[])?;
     site.clone.ask(&site.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
     let mark = mark_file(site, tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;

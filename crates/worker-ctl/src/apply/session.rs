@@ -111,6 +111,10 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
             let is_continued = !words.is_empty();
             let (argv, variables) = launch(site, worker, &agent, words)?;
             require_program(site, &agent, &argv)?;
+            if ended.is_none() {
+                // A server that was lost may have left its program, and two would work in one worktree.
+                end_panes(site, &tmux, &[], &[&worker.name], false)?;
+            }
             let log = layout::worker_log(&site.root.path, &worker.name);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
             let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, is_continued };

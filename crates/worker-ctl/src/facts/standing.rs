@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use shopfloor_core::error::Result;
+use shopfloor_core::fs::Root;
+use shopfloor_core::path::RelPath;
 
 use crate::clone::{MergeResult, SourceClone, is_rebasing, left_markers};
 use crate::site::Site;
@@ -29,6 +31,8 @@ pub struct WorktreeFacts {
     pub is_rebasing: bool,
     /// Files with uncommitted changes, and untracked files.
     pub dirty: Vec<String>,
+    /// Those of them that are as a checkout writes them.
+    pub always_dirty: Vec<String>,
     /// Whether HEAD or the worker's own branch has commits that were never on the default branch.
     pub has_unmerged: bool,
 }
@@ -95,8 +99,22 @@ impl WorktreeFacts {
                 has_unmerged |= clone.ahead(sha)? > 0 && !clone.was_base(sha)?;
             }
         }
-        Ok(WorktreeFacts { branch, head, is_rebasing, dirty, has_unmerged })
+        let always_dirty = always_dirty(clone, tree, &dirty)?;
+        Ok(WorktreeFacts { branch, head, is_rebasing, dirty, always_dirty, has_unmerged })
     }
+}
+
+/// The changed files, of the first few, that are as a checkout writes them: what was committed is not what git's
+/// attributes ask for.
+fn always_dirty(clone: &SourceClone, tree: &Path, dirty: &[String]) -> Result<Vec<String>> {
+    let is_as_written = |path: &&String| -> Result<bool> {
+        let written = clone.run(tree, &["cat-file", "--filters", &format!("HEAD:{path}")])?;
+        let relative = RelPath::parse(path).ok();
+        let now = relative.and_then(|path| Root::open(tree).ok()?.read_whole(&path).ok()?);
+        Ok(written.status.success() && now.is_some_and(|(now, _)| *now == *written.stdout))
+    };
+    let looked_at = dirty.iter().take(3).map(|path| Ok(is_as_written(&path)?.then(|| path.clone())));
+    Ok(looked_at.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 impl WorkFacts {

@@ -53,7 +53,7 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
     let worker = &standing.worker;
     let name = &worker.name;
     let sha = require_review(worker)?;
-    require_clean(worker, &standing.worktree.dirty)?;
+    require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
     require_at(standing.is_at(sha), worker.checkout(), sha)?;
     let work = standing.work.as_ref().ok_or_else(|| wrong_state(worker))?;
     if work.has_several_bases && !is_forced {

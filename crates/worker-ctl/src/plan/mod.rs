@@ -21,15 +21,21 @@ fn wrong_state(worker: &Worker) -> Failure {
     fail(Kind::WrongState, format!("{} is {}", worker.name, worker.task.word()))
 }
 
-/// Exit 1 when a worktree has uncommitted changes.
-pub fn require_clean(worker: &Worker, dirty: &[String]) -> Result<()> {
+/// Exit 1 when a worktree has uncommitted changes. `always` are those that every checkout of the commit has.
+pub fn require_clean(worker: &Worker, dirty: &[String], always: &[String]) -> Result<()> {
     if dirty.is_empty() {
         return Ok(());
     }
     let more = dirty.len().saturating_sub(MAX_LISTED).checked_sub(1).map(|n| format!("  and {} more", n + 1));
-    Err(fail(Kind::Dirty, format!("{} has uncommitted changes", worker.worktree_path))
-        .details(dirty.iter().take(MAX_LISTED).map(|path| format!("  {path}")).chain(more))
-        .hint(format!("ask for a commit: `worker-ctl message {} 'Commit your changes'`", worker.name)))
+    let failure = fail(Kind::Dirty, format!("{} has uncommitted changes", worker.worktree_path))
+        .details(dirty.iter().take(MAX_LISTED).map(|path| format!("  {path}")).chain(more));
+    Err(match always.first() {
+        Some(path) => failure.hint(format!(
+            "a fresh checkout has {path} changed too, because its attributes ask for other contents than were \
+             committed: run `git add --renormalize . && git commit` in the source"
+        )),
+        None => failure.hint(format!("ask for a commit: `worker-ctl message {} 'Commit your changes'`", worker.name)),
+    })
 }
 
 /// Exit 1 unless the worktree is on the worker's branch, at this commit, with no rebase under way.

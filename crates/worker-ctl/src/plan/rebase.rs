@@ -38,7 +38,7 @@ pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
         return Err(fail(Kind::WrongState, format!("{} is in a rebase of its own", worker.name))
             .hint(format!("wait until {} has finished that rebase", worker.name)));
     }
-    require_clean(worker, &standing.worktree.dirty)?;
+    require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
     decide(standing, branch)
 }
 

@@ -13,7 +13,7 @@ pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input
     let worker = &standing.worker;
     let input = Input::Start { prompt: prompt.to_owned(), base: standing.base.clone(), force: is_forced };
     permit(worker, &input)?;
-    require_clean(worker, &standing.worktree.dirty)?;
+    require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
     if standing.worktree.is_rebasing || standing.worktree.has_unmerged {
         return Err(fail(Kind::Unmerged, format!("{} has commits that are not merged", worker.name))
             .hint(format!("look at them in {} first: no other branch has them", worker.worktree_path)));

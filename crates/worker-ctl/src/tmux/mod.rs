@@ -143,6 +143,23 @@ impl Tmux {
         self.check(&["start-server"], output).map(drop)
     }
 
+    /// Asks a server of ours whose socket is gone to make it anew. Cleaners of old files remove sockets.
+    fn recall(&self) -> bool {
+        let is_ours = |pid: &i32| {
+            let words = fs::read(Path::new(&format!("/proc/{pid}/cmdline"))).ok().flatten().unwrap_or_default();
+            let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+            let socket = self.socket.as_os_str().as_encoded_bytes();
+            words.get(1..3) == Some(&[b"-S".as_slice(), socket]) && words.contains(&b"start-server".as_slice())
+        };
+        let names = fs::list(Path::new("/proc")).unwrap_or_default();
+        let servers = names.iter().filter_map(|name| name.to_str()?.parse().ok()).filter(is_ours);
+        let asked = servers.filter_map(Pid::from_raw).filter(|pid| kill_process(*pid, Signal::USR1).is_ok()).count();
+        (0..100).take_while(|_| asked > 0).any(|_| {
+            thread::sleep(Duration::from_millis(20));
+            self.answers()
+        })
+    }
+
     /// The setting that makes the server record the end of a program at once.
     fn death_hook(&self, root: &Path) -> String {
         let Some(ours) = layout::own_program(&self.env) else { return String::new() };
@@ -175,6 +192,10 @@ impl Tmux {
     }
 
     pub fn is_running(&self) -> bool {
+        self.answers() || !self.socket.exists() && self.recall()
+    }
+
+    fn answers(&self) -> bool {
         UnixStream::connect(&self.socket).is_ok()
     }
 
@@ -202,7 +223,7 @@ impl Tmux {
     }
 
     fn list(&self) -> Result<Vec<Pane>> {
-        if !self.socket.exists() {
+        if !self.socket.exists() && !self.recall() {
             return Ok(Vec::new());
         }
         // Nothing that a program can choose stands here: a directory's name may have line ends, which would forge lines.

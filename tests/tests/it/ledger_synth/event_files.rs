@@ -83,3 +83,24 @@ fn malformed_files_are_skipped_whole_and_named() {
     assert_eq!(json["skipped"].as_array().unwrap().len(), 9);
     app.ledger(&["lint"]).exit(2).out_has("no-agent.md:1: no `agent`");
 }
+
+#[test]
+fn files_that_were_meant_to_be_events_are_named() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    let text = synth(&app);
+    let names = ["x.yaml", "y.yml", "x.MD", "x.markdown", "x.txt", ".h.md"];
+    names.iter().for_each(|name| drop(app.sh(&format!("cp {EVENTS}/a.md {EVENTS}/{name}")).exit(0)));
+    app.sh(&format!("cd {EVENTS} && touch .gitkeep a.md~ ._a.md a.md.swp")).exit(0);
+    let synth = app.ledger(&["--no-confirm"]).exit(0).any_out();
+    let lint = app.ledger(&["lint"]).any_status().any_err();
+    for name in names {
+        synth.err_has(&format!("{EVENTS}/{name}: not read, because an event's name ends in `.md`"));
+        lint.out_has(&format!("{EVENTS}/{name}:1: warning: not read"));
+    }
+    assert_eq!(app.read(CURRENT), text);
+    app.ledger(&["--check"]).exit(0).any_out();
+    app.ledger(&["check", "--strict"]).exit(2).any_out().any_err();
+    app.ledger(&["--no-confirm", "--strict"]).exit(2).any_out().err_has("files that are not read");
+}

@@ -399,3 +399,16 @@ fn what_stands_below_a_footer_is_kept() {
     let later = &app.ledger(&["--json"]).exit(0).any_err().json()["other"]["Later"];
     assert_eq!(later, &serde_json::json!(["another thing", "this too"]));
 }
+
+#[test]
+fn the_footer_of_the_first_tool_is_no_text() {
+    let w = World::new();
+    let app = w.app();
+    let footer =
+        "\n---\n\n_Synthesized from:_\n\n- Events: 9\n- Latest: 2026-01-01\n- Branches: a, b\n- Generated: x\n";
+    app.write("old.md", &format!("# Current\n\n## Open Questions\n\n- why?\n{footer}"));
+    app.ledger(&["migrate", "old.md", "--ts", "2026-01-02T00:00:00Z", "--agent", "ada"]).exit(0).any_out().any_err();
+    let text: String = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout.into();
+    assert!(text.contains("why?") && !text.contains("Synthesized") && !text.contains("Branches"), "{text}");
+    app.ledger(&["migrate", "--check", "old.md"]).exit(0).any_out().any_err();
+}

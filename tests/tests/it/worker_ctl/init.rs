@@ -95,3 +95,21 @@ fn init_copies_hooks_and_merge_drivers_and_refuses_a_directory_in_use() {
     root.read(".worktrees/adam/.sweatshop-env").lines().find(|line| *line == "WHO=agent").unwrap();
     assert!(root.git(&["config", "merge.ledger-synth.driver"]).starts_with("ledger-synth merge-driver"));
 }
+
+#[test]
+fn a_partial_clone_is_refused_with_the_command_that_fills_it() {
+    let w = World::new();
+    let up = w.app();
+    up.commit("README.md", "app\n");
+    up.git(&["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", up.path.display());
+    w.at(w.home("")).git(&["clone", "-q", "--no-checkout", "--filter=blob:none", &url, "partial"]);
+    let partial = w.at(w.home("partial"));
+    let refused = partial.run("worker-ctl", &["init", "--target", "../root"]).exit(2);
+    refused.err_has("is a partial clone");
+    let fill = "git config --unset-all remote.origin.partialCloneFilter && git fetch --refetch origin";
+    refused.err_has(fill);
+    assert!(!w.home("root").exists());
+    partial.sh(fill).exit(0).any_out().any_err();
+    partial.run("worker-ctl", &["init", "--target", "../root"]).exit(0).any_out();
+}

@@ -147,3 +147,17 @@ fn no_worker_puts_anything_on_the_list_of_stashes() {
     let _ = adam.sh("git rebase -q --autostash origin/main").any_status().any_out().any_err();
     assert!(adam.git(&["stash", "list"]).contains("autostash"));
 }
+
+#[test]
+fn files_that_every_checkout_shows_as_changed_are_named_with_their_cure() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.app.commit("t.txt", "a\r\nb\r\n");
+    floor.app.commit(".gitattributes", "*.txt text eol=lf\n");
+    floor.ctl(&["reset", "adam"]).any_status().any_out().any_err();
+    let refused = floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(1);
+    refused.err_has("a fresh checkout has t.txt changed too").err_has("git add --renormalize .");
+    floor.app.sh("git add --renormalize . && git commit -q -m lf").exit(0);
+    floor.ctl(&["reset", "adam", "--force"]).succeeds().any_err();
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
+}

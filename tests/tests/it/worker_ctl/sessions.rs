@@ -384,3 +384,31 @@ fn another_user_who_has_the_directory_of_the_sockets_does_not_stop_up() {
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
     assert_eq!(std::fs::read_dir(&first).unwrap().count(), 0);
 }
+
+#[test]
+fn no_second_program_starts_where_the_first_one_runs() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    table(&floor, "stubborn", &["sh", "-c", "trap '' HUP; while :; do sleep 1; done"], "ready = { none = true }\n");
+    floor.ctl(&["add", "adam", "--agent", "stubborn"]).succeeds();
+    up(&floor, &["adam"]);
+    let state: Value = serde_json::from_str(&floor.root.read("state.json")).unwrap();
+    let socket = floor.root.path.join(text(&state, "/tmux_socket"));
+    let pid = || floor.status("adam")["pane_pid"].as_i64().unwrap();
+    let is_alive = |pid: i64| floor.root.sh(&format!("ps -o stat= -p {pid} | grep -qv Z")).exits_with(0);
+    let first = pid();
+    // A cleaner of old files takes the socket away.
+    std::fs::remove_file(&socket).unwrap();
+    floor.ctl(&["patrol"]).succeeds();
+    up(&floor, &["adam"]);
+    assert_eq!((socket.exists(), pid()), (true, first));
+    // The server itself is gone, and its program goes on.
+    floor.root.sh(&format!("kill -9 $(tmux -S '{}' display-message -p '#{{pid}}')", socket.display())).exit(0);
+    up(&floor, &["adam"]);
+    assert_ne!(pid(), first);
+    assert!(!is_alive(first));
+    std::fs::remove_file(&socket).unwrap();
+    let second = pid();
+    floor.ctl(&["down", "--force"]).succeeds();
+    assert!(!is_alive(second));
+}
