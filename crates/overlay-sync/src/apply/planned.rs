@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::facts::sides::{self, Scope, SeenFile};
-use crate::ground::{Ground, LeftAlone};
+use crate::ground::{Ground, LeftAlone, ReadFile};
 use crate::manifest::Workspace;
 use crate::merge::FileType;
 use crate::plan::{Decision, FileView, QuestionId, Step, decide};
@@ -25,6 +25,8 @@ pub struct RunContext {
     pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
     /// The questions that the merge command has answered in vain.
     pub refused: BTreeSet<QuestionId>,
+    /// Texts that the overlay would have, for a dry run.
+    pub planned: BTreeMap<RelPath, Vec<u8>>,
 }
 
 impl RunContext {
@@ -92,7 +94,11 @@ pub fn plan_files(
     let mut files = Vec::new();
     for path in sides::paths(ground, &context.overlay, workspace, &declared, scope)? {
         let left_alone = context.overlay.get(&path).cloned().flatten();
-        let seen = sides::read(ground, settings, workspace, &path, left_alone)?;
+        let mut seen = sides::read(ground, settings, workspace, &path, left_alone)?;
+        if let (Some(bytes), Some(file)) = (context.planned.get(&path), &mut seen.overlay) {
+            *file = ReadFile { bytes: bytes.clone().into(), sha256: Digest::of(bytes), ..file.clone() };
+            seen.base_bytes = seen.base.map(|base| ground.content(&base)).transpose()?.flatten();
+        }
         let decision = context.decide(workspace, &seen, declared.contains(&path));
         let is_on_both_sides = seen.overlay.is_some() && seen.here.is_some();
         if decision.step == Step::Nothing && is_on_both_sides && workspace.files.contains_key(&path) {

@@ -8,6 +8,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::preview::preview_text;
 use crate::apply::change::{OverlayChange, change};
 use crate::apply::disk::Disk;
 use crate::apply::edits;
@@ -15,6 +16,7 @@ use crate::facts::overlay::Overlay;
 use crate::ground::Ground;
 use crate::merge::{EntryPath, FileType, Grow, entries, strip};
 use crate::refusal::Refusal;
+use crate::rule::SyncRule;
 
 /// Remove an entry of a file everywhere: a key path, a variable, an item of a list, a whole line
 ///
@@ -47,16 +49,19 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         Failure::usage(format!("`{}` is not an entry", args.entry))
             .hint("write a key path such as permissions.allow.\"Bash(rm:*)\"")
     })?;
-    let (_, outcome) = change(ui, overlay, |disk| {
+    let (change, outcome) = change(ui, overlay, |disk| {
         let change = without_entry(disk, &path, &entry)?;
         if !ui.is_dry() {
             remember(disk, &change)?;
         }
         Ok(change)
     })?;
+    if outcome.is_none() {
+        preview_text(ui, overlay, (&path, &change.after), (SyncRule::Pull, None))?;
+    }
     let line = format!("{} from {}", printable(&entry.to_string()), printable(&path.to_string()));
     match (ui.is_json(), &outcome) {
-        (true, _) => ui.json(&DropAnswer { path: &path, entry: entry.to_string(), dropped: outcome.is_some() }),
+        (true, _) => ui.json(&DropAnswer { path: &path, entry: entry.to_string(), dropped: true }),
         (false, None) => ui.line(format!("would drop {line}")),
         (false, Some(_)) => ui.line(format!("dropped {line}")),
     }

@@ -1,5 +1,6 @@
 //! What `--dry-run` prints: the steps that a sync would take.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use shopfloor_core::error::{Exit, Result};
@@ -15,6 +16,7 @@ use crate::apply::pass::what_changed;
 use crate::apply::planned::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
+use crate::facts::versions::{Origin, Version, Waiting};
 use crate::ground::{Ground, LeftAlone, Side};
 use crate::manifest::Workspace;
 use crate::plan::Step;
@@ -67,6 +69,49 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<E
         ui.note("everything is in step");
     }
     Ok(if is_held { Exit::No } else { Exit::Done })
+}
+
+/// Prints what would spread if the overlay had this text of a file, to all workspaces but one.
+pub fn preview_text(
+    ui: &Ui,
+    overlay: &Overlay,
+    (path, text): (&RelPath, &[u8]),
+    (rule, but): (SyncRule, Option<Digest>),
+) -> Result<()> {
+    let disk = Disk::open(overlay, None)?;
+    let mut context = RunContext::read(&disk)?;
+    context.accepted.entry(path.clone()).or_default().insert(Digest::of(text));
+    context.planned.insert(path.clone(), text.to_vec());
+    let (now, only) = (time::render(overlay.env.now), BTreeSet::from([path.clone()]));
+    for workspace in overlay.workspaces(&[])?.iter().filter(|workspace| but != Some(workspace.id)) {
+        for file in plan_files(&disk, &overlay.settings, &context, workspace, Scope::Only(&only))? {
+            for (_, record) in foresee(&now, &workspace.root, &file) {
+                let rule = if record.rule == SyncRule::Pull { rule } else { record.rule };
+                print(ui, &format!("would {rule}"), &LogRecord { rule, ..record });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Prints what accepting a held text would do.
+pub fn preview_accept(ui: &Ui, overlay: &Overlay, version: &Version) -> Result<()> {
+    let Origin::Waiting(id, Waiting::Held(held), _) = &version.origin else { return Ok(()) };
+    let disk = Disk::open(overlay, None)?;
+    let mut context = RunContext::read(&disk)?;
+    context.accepted.entry(version.path.clone()).or_default().insert(held.text);
+    let (now, only) = (time::render(overlay.env.now), BTreeSet::from([version.path.clone()]));
+    for workspace in overlay.workspaces(&[])?.iter().filter(|workspace| workspace.id == *id) {
+        for file in plan_files(&disk, &overlay.settings, &context, workspace, Scope::Only(&only))? {
+            foresee(&now, &workspace.root, &file).iter().for_each(|(what, record)| print(ui, what, record));
+            if let Step::Write(write) = &file.decision.step
+                && let Some(text) = &write.overlay
+            {
+                preview_text(ui, overlay, (&version.path, text), (SyncRule::Propagate, Some(*id)))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn print(ui: &Ui, what: &str, record: &LogRecord) {

@@ -6,6 +6,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::preview::preview_text;
 use crate::apply::change::{OverlayChange, change};
 use crate::apply::disk::Disk;
 use crate::apply::edits;
@@ -14,6 +15,7 @@ use crate::facts::versions::find_change;
 use crate::ground::Ground;
 use crate::merge::{Changes, FileType, MergeInput, Rule, by_rule, changes};
 use crate::refusal::Refusal;
+use crate::rule::SyncRule;
 use crate::store::LogRecord;
 
 /// Take back what one change did, in the overlay and in all workspaces
@@ -45,10 +47,13 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         Ok(OverlayChange { path: record.path, before, after })
     })?;
     let OverlayChange { path, before, after } = &change;
+    if outcome.is_none() {
+        preview_text(ui, overlay, (path, after), (SyncRule::Pull, None))?;
+    }
     let what = changes(FileType::from_path(path.as_path()), &before.bytes, after);
     let line = format!("{id} in {} ({what})", printable(&path.to_string()));
     match (ui.is_json(), &outcome) {
-        (true, _) => ui.json(&UndoAnswer { id, path, undone: outcome.is_some(), what: &what }),
+        (true, _) => ui.json(&UndoAnswer { id, path, undone: true, what: &what }),
         (false, None) => ui.line(format!("would undo {line}")),
         (false, Some(_)) => ui.line(format!("undid {line}")),
     }

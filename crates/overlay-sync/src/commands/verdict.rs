@@ -6,6 +6,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::preview::preview_accept;
 use crate::apply::verdict::{Verdict, carry_out};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_waiting;
@@ -34,6 +35,9 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args, verdict: Verdict) -> Result<
         (exit, waiting) = (outcome.exit_for(&decided.path), decided);
     }
     let is_accepted = verdict == Verdict::Accept;
+    if ui.is_dry() && is_accepted {
+        preview_accept(ui, overlay, &waiting)?;
+    }
     let (path, verb) = (printable(&waiting.path.to_string()), if is_accepted { "accept" } else { "reject" });
     if ui.is_json() {
         ui.json(&VerdictAnswer { id: &waiting.id, path: &waiting.path, accepted: is_accepted });

@@ -47,6 +47,7 @@ pub mod tests {
             head: Some("sha".into()),
             is_rebasing: false,
             dirty: vec![],
+            always_dirty: vec![],
             has_unmerged: false,
         };
         let work = WorkFacts {

@@ -1,6 +1,6 @@
 //! Texts that were displaced: `conflicts`, `show` and `restore`.
 
-use crate::support::overlay::{SETTINGS, id, scene};
+use crate::support::overlay::{SETTINGS, edited, id, scene};
 use crate::support::world::{World, text};
 
 /// Case 5 of the design.
@@ -108,4 +108,30 @@ fn restore_puts_a_text_back_where_it_was() {
     for dry in [&[][..], &["-n"]] {
         s.app.overlay(&[&["restore", id], dry].concat()).exit(1).err_has("this workspace is not attached");
     }
+}
+
+#[test]
+fn a_dry_run_lists_what_the_command_does() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\nB=1\n", "A=2\nB=1\nPATH=/x\n");
+    s.sync(1).any_err();
+    let waiting = id(&s.held()[0]).to_owned();
+    let records = |args: &[&str]| -> Vec<serde_json::Value> {
+        let mut records = s.app.overlay(&[args, &["--json"]].concat()).exit(0).any_err().json_lines();
+        for record in &mut records {
+            let fields = record.as_object_mut().unwrap();
+            fields.remove("time");
+            fields.remove("dry_run");
+        }
+        records
+    };
+    let last = |what: &str| records(&["log"]).iter().rev().find(|r| r["rule"] == what).unwrap()["id"].clone();
+    for args in [vec!["accept", &waiting], vec!["drop", ".env", "B"]] {
+        let planned = records(&[&args[..], &["-n"]].concat());
+        assert!(planned.len() > 2, "{planned:?}");
+        assert_eq!(planned, records(&args));
+    }
+    let id = last("push");
+    let args = ["undo", id.as_str().unwrap()];
+    assert_eq!(records(&[&args[..], &["-n"]].concat()), records(&args));
 }

@@ -126,7 +126,9 @@ fn a_conflict_is_told_by_what_happened() {
     cain.sh("printf 'a\\0b' > bin && git add bin && git commit -q -m bin").exit(0);
     floor.until("cain", "needs_review");
     floor.app.sh("git mv d e && echo other > big && printf 'a\\0c' > bin && git add . && git commit -q -m all").exit(0);
-    let told = |name: &str, what: &str| drop(floor.ctl(&["accept", name]).exit(1).any_out().err_has(what));
+    let told = |name: &str, what: &str| {
+        floor.ctl(&["accept", name]).exit(1).any_out().err_has(what);
+    };
     told("adam", "e/new (new file in a directory that main renamed to e)");
     told("eve", "big (link against file)");
     told("cain", "bin (add/add)");
