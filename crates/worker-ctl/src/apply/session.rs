@@ -191,7 +191,8 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, resume: Vec<St
     };
     let (tmux, pane, argv, variables) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let log = layout::worker_log(&site.root.path, &worker.name);
-    transition::record(site, &worker.name, &Input::Restarting)?;
+    let head = end_program(site, worker, &pane)?;
+    transition::record(site, &worker.name, &Input::Restarting { head })?;
     let mut now = tmux
         .start_program(worker, Some(&pane), &variables, &argv, &log)
         .map_err(|failure| not_delivered(failure.to_string()))?;
@@ -217,6 +218,22 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, resume: Vec<St
         return restart_with(site, &worker, text, Vec::new());
     }
     transition::record(site, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid }).map(drop)
+}
+
+/// Ends the program in a pane, and waits until the hooks that it runs at its end are over. Returns the commit of the
+/// worktree if that is another one now.
+fn end_program(site: &Site<'_>, worker: &Worker, pane: &Pane) -> Result<Option<String>> {
+    let Some(program) = Pid::from_raw(pane.pid).filter(|_| pane.end.is_none()) else { return Ok(None) };
+    let head = || Ok::<_, Failure>(site.clone.head(Path::new(&worker.worktree_path))?.1);
+    let find = || processes::find(site.env, &site.root.path, &[&worker.name], &[pane.pid], Some(pane.server));
+    let (before, running) = (head()?, find());
+    let _ = kill_process(program, Signal::HUP);
+    let start = Instant::now();
+    let is_over = || find().iter().all(|process| process.pid != pane.pid && running.contains(process));
+    while start.elapsed() < INTERRUPT_GRACE && !is_over() {
+        thread::sleep(POLL);
+    }
+    Ok(head()?.filter(|now| before.as_ref() != Some(now)))
 }
 
 /// The argv that passes a text to a program, which is in `file` as well.

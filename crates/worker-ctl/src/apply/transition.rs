@@ -68,7 +68,7 @@ fn follow_up(site: &Site<'_>, step: &Step, input: &Input, revision: u64) -> Resu
         site.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
     site.clone.drop_refs(&dropped)?;
-    if matches!(input, Input::Typing { .. } | Input::Restarting) || before == after && *input != Input::Sent {
+    if matches!(input, Input::Typing { .. } | Input::Restarting { .. }) || before == after && *input != Input::Sent {
         return Ok(());
     }
     let activity = |worker: &Worker| (worker.reported.activity, worker.reported.activity_text.clone());

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{head, staff, tree, up, work};
+use crate::support::worker::{head, staff, table, tree, up, work};
 use crate::support::world::{World, text, wait_for, which};
 
 #[test]
@@ -318,4 +318,26 @@ fn a_commit_made_while_start_looks_is_not_given_up() {
     );
     floor.ctl(&["start", "--worker", "adam", "--prompt", "x"]).exit(1).err_has("commits that are not merged");
     assert_eq!(at.git(&["log", "-1", "--format=%s"]), "sneaked\n");
+}
+
+#[test]
+fn what_the_last_program_commits_at_its_end_is_no_work_on_the_next_task() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let script = "trap 'sleep 0.3; git commit -q --allow-empty -m ledger; exit 0' HUP; \
+                  case $1 in '') ;; *) touch \"$HOME/started\" ;; esac; while :; do sleep 0.1; done";
+    table(&floor, "notes", &["sh", "-c", script, "sh"], "delivery = \"argv\"\nready = { none = true }\n");
+    floor.ctl(&["add", "adam", "--agent", "notes"]).succeeds();
+    up(&floor, &["adam"]);
+    let adam = tree(&floor, "adam");
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "one"]).succeeds();
+    wait_for(|| w.home("started").exists());
+    assert_eq!(adam.git(&["log", "-1", "--format=%s"]), "ledger\n");
+    floor.ctl(&["patrol"]).succeeds();
+    assert_eq!(floor.status("adam")["status"], "working");
+    // It lands with the work.
+    adam.commit("a", "1");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(floor.app.git(&["show", "main:a"]), "1");
 }

@@ -30,8 +30,9 @@ pub enum Input {
     Start { prompt: String, base: String, force: bool },
     /// The tool begins to type the pending text, so the text may have arrived from now on.
     Typing { force: bool },
-    /// The tool is about to start the program anew with the pending text.
-    Restarting,
+    /// The tool is about to start the program anew with the pending text. The program before it has ended, and if its
+    /// end made commits, the branch is at `head`.
+    Restarting { head: Option<String> },
     /// The pending text was sent.
     Sent,
     /// Nothing of the pending text was typed, so the record `back` is restored.
@@ -106,7 +107,7 @@ impl Input {
         match self {
             Input::Start { .. } => ("start", String::new()),
             Input::Typing { .. } => ("typing", String::new()),
-            Input::Restarting => ("restarting", String::new()),
+            Input::Restarting { head } => ("restarting", head.clone().unwrap_or_default()),
             Input::Sent => ("sent", String::new()),
             Input::NotSent { .. } => ("not_sent", String::new()),
             Input::Commit { sha, .. } => ("commit", sha.clone()),
@@ -175,7 +176,13 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::RebaseDone { sha, markers } => rebase::done(s, sha, markers),
         Input::WorkGone => rebase::work_gone(s),
         Input::Typing { .. } => delivery::typing(s),
-        Input::Restarting => s.set_activity(Activity::Unknown, None),
+        Input::Restarting { head } => {
+            s.set_activity(Activity::Unknown, None);
+            // What the hooks of an ending program commit, as a ledger's do, is no work on the pending text.
+            if let (Some(head), Task::Working | Task::Rejected) = (head, &worker.task) {
+                s.next.work.baseline_sha = Some(head.clone());
+            }
+        }
         Input::Sent => delivery::sent(s),
         Input::NotSent { back } => delivery::take_back(s, back),
         Input::Resume { force } => delivery::resume(s, *force)?,

@@ -60,7 +60,7 @@ fn inputs() -> Vec<Input> {
         Input::Resume { force: false },
         Input::Mended { reason: Fault::WorktreeMissing },
         Input::Doubt,
-        Input::Restarting,
+        Input::Restarting { head: Some("h".into()) },
         Input::ConversationLost,
         reported(Signal::Began { is_continued: false }),
         reported(Signal::Prompted),
@@ -88,7 +88,7 @@ fn is_liveness(input: &Input) -> bool {
             | Input::Fault { .. }
             | Input::Mended { .. }
             | Input::Doubt
-            | Input::Restarting
+            | Input::Restarting { .. }
             | Input::ConversationLost
             | Input::Reported(_)
             | Input::DayWithoutCrash
