@@ -356,7 +356,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         resume_conversation: &["--session", "{conversation}"],
         // The first on an empty screen, the second below a conversation that is continued.
         ready: r"Ask anything|ctrl\+p commands +• OpenCode",
-        ready_secs: 60,
+        ready_secs: 120,
         dialogs: &[],
         clear: Some("/new"),
         signatures: &[],

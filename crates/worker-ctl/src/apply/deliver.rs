@@ -10,6 +10,7 @@ use crate::agent::{AgentTable, Delivery, Paste};
 use crate::apply::session::{restart_with, resuming};
 use crate::apply::transition;
 use crate::failure::{Kind, fail};
+use crate::layout;
 use crate::plan::machine::{Input, refuse_over_question};
 use crate::report;
 use crate::site::Site;
@@ -73,6 +74,9 @@ fn type_text(
             Paste::File => typing::file_prompt(&typing::write_text_file(root, name, text)?),
             Paste::Bracketed | Paste::Lines => text.to_owned(),
         };
+        if agent.paste == Paste::Bracketed && text.contains('\n') && !force {
+            typing::wait_for_paste(&tmux, &pane, &layout::worker_log(root, name))?;
+        }
         if clears {
             typing::clear(&tmux, &pane, agent)
                 .map_err(|failure| Failure { exit: Exit::Failed, ..fail(Kind::InDoubt, failure.message) })?;

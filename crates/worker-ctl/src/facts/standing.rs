@@ -31,7 +31,7 @@ pub struct WorktreeFacts {
     pub is_rebasing: bool,
     /// Files with uncommitted changes, and untracked files.
     pub dirty: Vec<String>,
-    /// Those of them that are as a checkout writes them.
+    /// Those of them that are as they were committed.
     pub always_dirty: Vec<String>,
     /// Whether HEAD or the worker's own branch has commits that were never on the default branch.
     pub has_unmerged: bool,
@@ -104,11 +104,11 @@ impl WorktreeFacts {
     }
 }
 
-/// The changed files, of the first few, that are as a checkout writes them: what was committed is not what git's
-/// attributes ask for.
+/// The changed files, of the first few, that are as they were committed: git's attributes ask for other contents. No
+/// filter is run for this, because an agent can name one.
 fn always_dirty(clone: &SourceClone, tree: &Path, dirty: &[String]) -> Result<Vec<String>> {
     let is_as_written = |path: &&String| -> Result<bool> {
-        let written = clone.run(tree, &["cat-file", "--filters", &format!("HEAD:{path}")])?;
+        let written = clone.run(tree, &["cat-file", "blob", &format!("HEAD:{path}")])?;
         let relative = RelPath::parse(path).ok();
         let now = relative.and_then(|path| Root::open(tree).ok()?.read_whole(&path).ok()?);
         Ok(written.status.success() && now.is_some_and(|(now, _)| *now == *written.stdout))

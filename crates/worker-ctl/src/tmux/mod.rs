@@ -27,6 +27,9 @@ const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -
 /// The pane option that names the worker whose agent runs in the pane.
 const MARK: &str = "@worker_ctl";
 
+/// The pane option that holds the length of the worker's log when the agent was started.
+const LOG_START: &str = "@worker_ctl_log";
+
 /// Variables that are about our own process, and that agents must not inherit.
 const NOT_INHERITED: [&str; 8] = [
     // What `git -c` sets for one command is not for a server that stays.
@@ -143,21 +146,26 @@ impl Tmux {
         self.check(&["start-server"], output).map(drop)
     }
 
-    /// Asks a server of ours whose socket is gone to make it anew. Cleaners of old files remove sockets.
-    fn recall(&self) -> bool {
+    /// The server's process, if one runs, with or without its socket. One that is about to start would die of a signal,
+    /// so it does not count before it handles `SIGUSR1`.
+    fn server(&self) -> Option<Pid> {
+        let file = |pid: &i32, name: &str| fs::read(Path::new(&format!("/proc/{pid}/{name}"))).ok().flatten();
         let is_ours = |pid: &i32| {
-            let words = fs::read(Path::new(&format!("/proc/{pid}/cmdline"))).ok().flatten().unwrap_or_default();
+            let words = file(pid, "cmdline").unwrap_or_default();
             let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
             let socket = self.socket.as_os_str().as_encoded_bytes();
-            words.get(1..3) == Some(&[b"-S".as_slice(), socket]) && words.contains(&b"start-server".as_slice())
+            let is_server =
+                words.get(1..3) == Some(&[b"-S".as_slice(), socket]) && words.contains(&&b"start-server"[..]);
+            is_server && handles(&file(pid, "status").unwrap_or_default(), Signal::USR1)
         };
         let names = fs::list(Path::new("/proc")).unwrap_or_default();
-        let servers = names.iter().filter_map(|name| name.to_str()?.parse().ok()).filter(is_ours);
-        let asked = servers.filter_map(Pid::from_raw).filter(|pid| kill_process(*pid, Signal::USR1).is_ok()).count();
-        (0..100).take_while(|_| asked > 0).any(|_| {
-            thread::sleep(Duration::from_millis(20));
-            self.answers()
-        })
+        names.iter().filter_map(|name| name.to_str()?.parse().ok()).find(is_ours).and_then(Pid::from_raw)
+    }
+
+    /// Asks a server whose socket is gone to make it anew. Cleaners of old files remove sockets.
+    fn recall(&self) -> bool {
+        let is_asked = self.server().is_some_and(|server| kill_process(server, Signal::USR1).is_ok());
+        is_asked && within_a_moment(|| self.answers())
     }
 
     /// The setting that makes the server record the end of a program at once.
@@ -203,6 +211,8 @@ impl Tmux {
     pub fn kill(&self) -> Result<()> {
         if self.socket.exists() {
             self.run(&["kill-server"])?;
+            // At its end it removes the socket, which may be that of the next server by then.
+            within_a_moment(|| self.server().is_none());
             fs::remove(&self.socket)?;
         }
         Ok(())
@@ -238,6 +248,19 @@ impl Tmux {
             }
         }
         Err(fail(Kind::Tmux, "tmux cannot list its panes"))
+    }
+
+    /// Whether a pane's program takes a paste as a whole now, by what it wrote into its log. A program that never says so
+    /// is thought to.
+    pub fn takes_paste(&self, pane: &str, log: &Path) -> Result<bool> {
+        let start = self.run(&["show-options", "-pv", "-t", pane, LOG_START])?.text().trim().parse().unwrap_or(0);
+        let written = fs::read(log).ok().flatten().unwrap_or_default();
+        let written = written.get(start..).unwrap_or(&written);
+        let last = |mark: &[u8]| written.windows(mark.len()).rposition(|at| at == mark);
+        Ok(match (last(b"\x1b[?2004h"), last(b"\x1b[?2004l")) {
+            (Some(on), Some(off)) => on > off,
+            _ => true,
+        })
     }
 
     /// The current directory of a pane's program.
@@ -304,12 +327,14 @@ impl Tmux {
         args.extend(without_shell(argv));
         // One call for everything, so that no output is missed and the pane is marked from the start.
         let mark: &[&str] = &["set-option", "-p", "-t", &target, MARK, &worker.name];
+        let length = log.metadata().map_or(0, |log| log.len()).to_string();
+        let start: &[&str] = &["set-option", "-p", "-t", &target, LOG_START, &length];
         let log: &[&str] = &["pipe-pane", "-t", &target, &line];
         // A window that a person opens in the session must not count as the agent's.
         let session = format!("={}", worker.session_id);
         let unset: &[&str] = &["set-environment", "-r", "-t", &session, "WORKER_CTL_WORKER"];
         let is_new = args[0] == "new-session";
-        let all = [&args[..], mark, log].into_iter().chain(is_new.then_some(unset));
+        let all = [&args[..], mark, start, log].into_iter().chain(is_new.then_some(unset));
         let words: Vec<Vec<String>> =
             all.map(|words| words.iter().map(|word| escape_semicolon(word)).collect()).collect();
         let output = self.cmd().args(words.join(&";".to_owned())).capture()?;
@@ -407,6 +432,23 @@ fn without_shell(argv: &[String]) -> Vec<&str> {
 pub fn log_line(log: &Path) -> String {
     // tmux expands `%` as a time format here.
     escape_format(&format!("exec cat >> {}", shell_word(log))).replace('%', "%%")
+}
+
+/// Whether a process handles a signal, by its `/proc/PID/status`.
+fn handles(status: &[u8], signal: Signal) -> bool {
+    let text = String::from_utf8_lossy(status);
+    let mask = text.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
+}
+
+/// Whether this holds within two seconds.
+fn within_a_moment(holds: impl Fn() -> bool) -> bool {
+    (0..100).any(|at| {
+        if at > 0 {
+            thread::sleep(Duration::from_millis(20));
+        }
+        holds()
+    })
 }
 
 /// A worker's pane, out of those that we started its agent in. Other panes are a person's, who may have split the

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -107,6 +107,23 @@ pub fn require_pane(tmux: &Tmux, worker: &Worker) -> Result<String> {
         return Err(Failure::failed("another program runs in its session"));
     }
     Ok(pane.id)
+}
+
+/// How long a program may take until it takes a paste, and how often to look.
+const PASTE_LIMIT: Duration = Duration::from_secs(10);
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Waits until the program in a pane takes a text of several lines as a whole. One that is at work would take each line
+/// as a prompt of its own.
+pub fn wait_for_paste(tmux: &Tmux, pane: &str, log: &Path) -> Result<()> {
+    let start = Instant::now();
+    while !tmux.takes_paste(pane, log)? {
+        if start.elapsed() >= PASTE_LIMIT {
+            return Err(Failure::failed("its program is at work, and takes no text of several lines now"));
+        }
+        thread::sleep(GLANCE);
+    }
+    Ok(())
 }
 
 /// Loads a text into a tmux buffer. Returns the buffer's name.

@@ -35,6 +35,8 @@ fn check_reports_what_is_stale_and_writes_nothing() {
     app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("is up to date");
     app.sh(&format!("sed -i 's/newer/edited/' {CURRENT}")).exit(0);
     app.ledger(&["--check"]).exit(1).any_out().err_has("it was edited by hand");
+    app.sh(&format!("sed -i '1i <<<<<<< HEAD' {CURRENT}")).exit(0);
+    app.ledger(&["--check"]).exit(1).any_out().err_has("git's conflict markers are in it");
     app.sh(&format!("rm {CURRENT}")).exit(0);
     app.ledger(&["--check"]).exit(1).any_out().err_has("it is missing");
 }

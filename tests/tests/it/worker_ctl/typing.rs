@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, staff, tmux, work};
+use crate::support::worker::{Staying, staff, table, tmux, up, work};
 use crate::support::world::{World, text, wait_for};
 
 /// A person at a terminal, attached to a worker's session.
@@ -164,4 +164,20 @@ fn keys_typed_after_our_text_are_not_submitted_with_it() {
     floor.ctl(&["patrol"]).succeeds().any_err();
     let notes = floor.status("adam")["notes"].to_string();
     assert!(notes.contains("may be in its input line"), "{notes}");
+}
+
+#[test]
+fn several_lines_wait_until_the_program_takes_them_as_a_whole() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let script = "printf '\\033[?2004h> '; while read -r line; do printf '%s\\n' \"$line\" >> \"$HOME/read\"; \
+                  case $line in *WORK*) printf '\\033[?2004l'; sleep 1; printf '\\033[?2004h> ' ;; esac; done";
+    table(&floor, "busy", &["sh", "-c", script], "");
+    floor.ctl(&["add", "adam", "--agent", "busy"]).succeeds();
+    up(&floor, &["adam"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "WORK"]).succeeds();
+    floor.ctl(&["message", "adam", "one\ntwo"]).succeeds();
+    let read = || std::fs::read_to_string(w.home("read")).unwrap_or_default();
+    wait_for(|| read().contains("two"));
+    assert!(read().contains("\u{1b}[200~one"), "{:?}", read());
 }
