@@ -1,13 +1,17 @@
 //! Publishes work to the source's default branch as one commit, by compare-and-swap. Nothing that belongs to a person
 //! is ever checked out, reset or stashed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs;
+use shopfloor_core::fs::{self, Found, Root, Staging};
 use shopfloor_core::git::{Git, ListedWorktree, answer, failed, private_dir, require_plain_ref};
+use shopfloor_core::path::RelPath;
+use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::shell_word;
 
 use crate::agent::regex;
@@ -211,25 +215,74 @@ fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
         || read("BISECT_START") == clone.branch
 }
 
-/// The changed files that a step from `old` to `new` would overwrite, by an index of our own: an agent of the source can
-/// write in git's that they are unchanged.
-fn overwritten(git: &Git, at: &Path, old: &str, new: &str) -> Result<Vec<u8>> {
-    let changes = git.cmd_alone(at).args(["diff-tree", "-r", "-z", "--no-renames", old, new]).capture()?;
-    if !changes.status.success() {
-        return Err(failed("diff-tree", &changes));
-    }
-    let mut fields = changes.stdout.split(|byte| *byte == 0);
-    let mut before = Vec::new();
-    while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
-        // Modes and blobs of both commits: only the first is there to be overwritten. Nothing writes in submodules.
-        let mut about = about.split(|byte| *byte == b' ');
-        let (mode, blob) = (about.next().unwrap_or_default(), about.nth(1).unwrap_or_default());
-        if let Some(mode) = mode.strip_prefix(b":").filter(|mode| *mode != b"000000" && *mode != b"160000") {
-            before.extend([mode, b" ", blob, b"\t", path, b"\0"].concat());
+/// The files that a step from one commit to another changes, as entries of an index before and after it.
+#[derive(Default)]
+struct ChangedFiles {
+    before: BTreeMap<Vec<u8>, Vec<u8>>,
+    after: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl ChangedFiles {
+    fn between(git: &Git, at: &Path, old: &str, new: &str) -> Result<ChangedFiles> {
+        let changes = git.cmd_alone(at).args(["diff-tree", "-r", "-z", "--no-renames", old, new]).capture()?;
+        if !changes.status.success() {
+            return Err(failed("diff-tree", &changes));
         }
+        let mut fields = changes.stdout.split(|byte| *byte == 0);
+        let mut files = ChangedFiles::default();
+        while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+            // Modes and blobs of both commits. Nothing writes in submodules.
+            let about: Vec<&[u8]> = about.strip_prefix(b":").unwrap_or(about).split(|byte| *byte == b' ').collect();
+            let [old_mode, new_mode, old, new, _] = about[..] else { continue };
+            for (entries, mode, blob) in [(&mut files.before, old_mode, old), (&mut files.after, new_mode, new)] {
+                if mode != b"000000" && mode != b"160000" {
+                    entries.insert(path.to_vec(), [mode, b" ", blob, b"\t", path, b"\0"].concat());
+                }
+            }
+        }
+        Ok(files)
     }
-    // A file that is not there cannot be overwritten.
-    FreshIndex::with(git, at, before)?.changed()
+
+    /// The files of one side that are there with another content, by an index of our own: an agent of the source can
+    /// write in git's that they are unchanged. A file that is not there has none.
+    fn others(git: &Git, at: &Path, side: &BTreeMap<Vec<u8>, Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
+        let changed = FreshIndex::with(git, at, side.values().flatten().copied().collect())?.changed()?;
+        Ok(changed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Those of the files that are there.
+    fn present(&self, root: &Root) -> Result<HashSet<Vec<u8>>> {
+        let is_there = |path: &&Vec<u8>| Ok(root.look(&rel(path)?)? != Found::Missing);
+        let all = self.before.keys().chain(self.after.keys());
+        let there = all.map(|path| Ok(is_there(&path)?.then(|| path.clone())));
+        Ok(there.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// Puts back what a step has written that failed half way: `present` was there before it. What is not as the step
+    /// writes it is a person's.
+    fn put_back(&self, git: &Git, (at, root): (&Path, &Root), present: &HashSet<Vec<u8>>, checkout: Cmd) -> Result<()> {
+        let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
+        let is_written = |path: &Vec<u8>| now.contains(path) && self.after.contains_key(path) && !others.contains(path);
+        for path in self.after.keys().filter(|path| !present.contains(*path) && is_written(path)) {
+            let (rel, staging) =
+                (rel(path)?, Staging::open(&private_dir(at).unwrap_or_else(|| at.join(".git")), root)?);
+            if let Some(content) = root.content(&rel)? {
+                staging.remove(root, &rel, &content)?;
+            }
+        }
+        let is_lost = |path: &&Vec<u8>| present.contains(*path) && (!now.contains(*path) || is_written(path));
+        let lost: Vec<u8> =
+            self.before.keys().filter(is_lost).flat_map(|path| [path, b"\0".as_slice()].concat()).collect();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let from_index = ["checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        answer("checkout", &checkout.arg("--literal-pathspecs").args(from_index).input(lost).capture()?).map(drop)
+    }
+}
+
+fn rel(path: &[u8]) -> Result<RelPath> {
+    RelPath::parse_os(OsStr::from_bytes(path)).map_err(|e| Failure::failed(format!("git lists a path, and {}", e.0)))
 }
 
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
@@ -242,6 +295,12 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
     let in_the_way = |at: &Path, git_said: &[u8]| {
         let why = format!("{} has changes in the way", at.display());
         let said = String::from_utf8_lossy(git_said).trim().to_owned();
+        // A filter that must work, as those of git-lfs and git-crypt, stops git, which puts everything back.
+        if said.contains("filter") && said.contains("failed") {
+            let why = format!("a filter cannot write the files of {}", at.display());
+            let hint = "make the filter work there, as its message says, then run the same command again";
+            return Err(fail(Kind::NotPublished, why).because(std::io::Error::other(said)).hint(hint));
+        }
         let hint = "commit or stash those changes, then run the same command again";
         Err(fail(Kind::NotPublished, why).because(std::io::Error::other(said)).hint(hint))
     };
@@ -257,16 +316,22 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
                 "--no-verify-signatures",
                 "--no-verify",
             ];
-            let changed = overwritten(&clone.git_in_source(source, &at, is_linked)?, &at, old, new)?;
+            let git = clone.git_in_source(source, &at, is_linked)?;
+            let files = ChangedFiles::between(&git, &at, old, new)?;
+            let changed = ChangedFiles::others(&git, &at, &files.before)?;
             if !changed.is_empty() {
-                return in_the_way(&at, &changed.split(|byte| *byte == 0).collect::<Vec<_>>().join(&b' '));
+                return in_the_way(&at, &changed.into_iter().collect::<Vec<_>>().join(&b' '));
             }
-            let cmd = clone.cmd_in_source(source, &at, is_linked)?;
+            let typed = || clone.cmd_in_source(source, &at, is_linked);
+            let (root, cmd) = (Root::open(&at)?, typed()?);
+            let present = files.present(&root)?;
             // Patterns that an agent wrote would take away files that the step leaves alone.
-            (
-                cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(options).arg(new).capture()?,
-                Some(at),
-            )
+            let merge = cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(options).arg(new);
+            let output = merge.capture()?;
+            if !output.status.success() && now()?.as_deref() == Some(old) {
+                files.put_back(&git, (&at, &root), &present, typed()?)?;
+            }
+            (output, Some(at))
         }
         None => {
             let args = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];

@@ -1,8 +1,8 @@
 //! tmux, on the root's own server. Panes are addressed by their id, because tmux matches a bare name as a prefix.
 
+mod server;
 pub mod typing;
 
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -146,28 +146,6 @@ impl Tmux {
         self.check(&["start-server"], output).map(drop)
     }
 
-    /// The server's process, if one runs, with or without its socket. One that is about to start would die of a signal,
-    /// so it does not count before it handles `SIGUSR1`.
-    fn server(&self) -> Option<Pid> {
-        let file = |pid: &i32, name: &str| fs::read(Path::new(&format!("/proc/{pid}/{name}"))).ok().flatten();
-        let is_ours = |pid: &i32| {
-            let words = file(pid, "cmdline").unwrap_or_default();
-            let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
-            let socket = self.socket.as_os_str().as_encoded_bytes();
-            let is_server =
-                words.get(1..3) == Some(&[b"-S".as_slice(), socket]) && words.contains(&&b"start-server"[..]);
-            is_server && handles(&file(pid, "status").unwrap_or_default(), Signal::USR1)
-        };
-        let names = fs::list(Path::new("/proc")).unwrap_or_default();
-        names.iter().filter_map(|name| name.to_str()?.parse().ok()).find(is_ours).and_then(Pid::from_raw)
-    }
-
-    /// Asks a server whose socket is gone to make it anew. Cleaners of old files remove sockets.
-    fn recall(&self) -> bool {
-        let is_asked = self.server().is_some_and(|server| kill_process(server, Signal::USR1).is_ok());
-        is_asked && within_a_moment(|| self.answers())
-    }
-
     /// The setting that makes the server record the end of a program at once.
     fn death_hook(&self, root: &Path) -> String {
         let Some(ours) = layout::own_program(&self.env) else { return String::new() };
@@ -197,25 +175,6 @@ impl Tmux {
         // A pipe keeps the values out of the process list.
         let output = self.feed(&["source-file", "-"], lines.into_bytes())?;
         self.check(&["source-file"], output).map(drop)
-    }
-
-    pub fn is_running(&self) -> bool {
-        self.answers() || !self.socket.exists() && self.recall()
-    }
-
-    fn answers(&self) -> bool {
-        UnixStream::connect(&self.socket).is_ok()
-    }
-
-    /// Ends the server and everything in it.
-    pub fn kill(&self) -> Result<()> {
-        if self.socket.exists() {
-            self.run(&["kill-server"])?;
-            // At its end it removes the socket, which may be that of the next server by then.
-            within_a_moment(|| self.server().is_none());
-            fs::remove(&self.socket)?;
-        }
-        Ok(())
     }
 
     /// Every pane, listed by one process; empty when no server runs. While tmux does not know how a program ended, this
@@ -432,23 +391,6 @@ fn without_shell(argv: &[String]) -> Vec<&str> {
 pub fn log_line(log: &Path) -> String {
     // tmux expands `%` as a time format here.
     escape_format(&format!("exec cat >> {}", shell_word(log))).replace('%', "%%")
-}
-
-/// Whether a process handles a signal, by its `/proc/PID/status`.
-fn handles(status: &[u8], signal: Signal) -> bool {
-    let text = String::from_utf8_lossy(status);
-    let mask = text.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
-}
-
-/// Whether this holds within two seconds.
-fn within_a_moment(holds: impl Fn() -> bool) -> bool {
-    (0..100).any(|at| {
-        if at > 0 {
-            thread::sleep(Duration::from_millis(20));
-        }
-        holds()
-    })
 }
 
 /// A worker's pane, out of those that we started its agent in. Other panes are a person's, who may have split the

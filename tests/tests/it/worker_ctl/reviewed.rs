@@ -163,3 +163,23 @@ fn files_that_every_checkout_shows_as_changed_are_named_with_their_cure() {
     floor.ctl(&["reset", "adam", "--force"]).succeeds().any_err();
     floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
 }
+
+#[test]
+fn a_filter_that_fails_in_the_checkout_leaves_it_as_it_was() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.app.commit(".gitattributes", "*.bin filter=x\n");
+    for (key, value) in [("clean", "cat"), ("smudge", "false"), ("required", "true")] {
+        floor.app.git(&["config", &format!("filter.x.{key}"), value]);
+    }
+    floor.ctl(&["reset", "adam"]).any_status().any_out().any_err();
+    by_hand(&floor, "adam", &[("README.md", "two\n"), ("Added", "1\n"), ("b.bin", "b\n")]);
+    floor.app.write("mine", "1\n");
+    let old = tip(&floor);
+    floor
+        .ctl(&["accept", "adam"])
+        .exit(1)
+        .err_has("a filter cannot write the files of")
+        .err_has("smudge filter x failed");
+    assert_eq!((tip(&floor), floor.app.git(&["status", "--porcelain"])), (old, "?? mine\n".to_owned()));
+}

@@ -1,0 +1,72 @@
+//! The process of the root's tmux server, whose socket may be gone.
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+
+use super::Tmux;
+
+impl Tmux {
+    /// The server's process, if one runs, with or without its socket. One that is about to start would die of a signal,
+    /// so it does not count before it handles `SIGUSR1`.
+    fn server(&self) -> Option<Pid> {
+        let file = |pid: &i32, name: &str| fs::read(Path::new(&format!("/proc/{pid}/{name}"))).ok().flatten();
+        let is_ours = |pid: &i32| {
+            let words = file(pid, "cmdline").unwrap_or_default();
+            let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+            let socket = self.socket.as_os_str().as_encoded_bytes();
+            let is_server =
+                words.get(1..3) == Some(&[b"-S".as_slice(), socket]) && words.contains(&&b"start-server"[..]);
+            is_server && handles(&file(pid, "status").unwrap_or_default(), Signal::USR1)
+        };
+        let names = fs::list(Path::new("/proc")).unwrap_or_default();
+        names.iter().filter_map(|name| name.to_str()?.parse().ok()).find(is_ours).and_then(Pid::from_raw)
+    }
+
+    /// Asks a server whose socket is gone to make it anew. Cleaners of old files remove sockets.
+    pub(super) fn recall(&self) -> bool {
+        let is_asked = self.server().is_some_and(|server| kill_process(server, Signal::USR1).is_ok());
+        is_asked && within_a_moment(|| self.answers())
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.answers() || !self.socket.exists() && self.recall()
+    }
+
+    fn answers(&self) -> bool {
+        UnixStream::connect(&self.socket).is_ok()
+    }
+
+    /// Ends the server and everything in it.
+    pub fn kill(&self) -> Result<()> {
+        if self.socket.exists() {
+            self.run(&["kill-server"])?;
+            // At its end it removes the socket, which may be that of the next server by then.
+            within_a_moment(|| self.server().is_none());
+            fs::remove(&self.socket)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a process handles a signal, by its `/proc/PID/status`.
+fn handles(status: &[u8], signal: Signal) -> bool {
+    let text = String::from_utf8_lossy(status);
+    let mask = text.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
+}
+
+/// Whether this holds within two seconds.
+fn within_a_moment(holds: impl Fn() -> bool) -> bool {
+    (0..100).any(|at| {
+        if at > 0 {
+            thread::sleep(Duration::from_millis(20));
+        }
+        holds()
+    })
+}
