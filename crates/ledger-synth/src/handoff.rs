@@ -142,7 +142,7 @@ fn note(text: String) -> Entry {
 /// Whether a text is one YAML map. YAML takes headings for comments, and may take prose for keys.
 fn is_yaml(text: &str) -> bool {
     let is_key = |key: &Value| key.as_str().is_none_or(|key| key.split_whitespace().count() <= 3 && !key.contains('`'));
-    map_of(text).is_some_and(|map| map.keys().all(is_key)) && !markdown::names_a_section(text)
+    map_of(text).is_some_and(|map| map.keys().all(is_key)) && !markdown::has_sections(text)
 }
 
 /// Reads a frontmatter: its fields that tell who, when and what about, and what else it says.

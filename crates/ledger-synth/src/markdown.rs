@@ -33,9 +33,10 @@ enum Block<'t> {
     Text(&'t str),
 }
 
-/// Whether one of its headings names a section that has rules of its own.
-pub fn names_a_section(text: &str) -> bool {
-    blocks(text).iter().any(|block| matches!(block, Block::Heading(_, title) if is_known(title)))
+/// Whether its headings part it: one names a section that has rules of its own, or is no comment of YAML.
+pub fn has_sections(text: &str) -> bool {
+    let parts = |level: HeadingLevel, title: &str| level > HeadingLevel::H1 || is_known(title);
+    blocks(text).iter().any(|block| matches!(block, Block::Heading(level, title) if parts(*level, title)))
 }
 
 /// Reads a page.

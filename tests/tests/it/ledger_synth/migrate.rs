@@ -412,3 +412,13 @@ fn the_footer_of_the_first_tool_is_no_text() {
     assert!(text.contains("why?") && !text.contains("Synthesized") && !text.contains("Branches"), "{text}");
     app.ledger(&["migrate", "--check", "old.md"]).exit(0).any_out().any_err();
 }
+
+#[test]
+fn a_heading_ends_the_list_of_a_key() {
+    let w = World::new();
+    let app = w.app();
+    app.write("a.md", "# H\n\nNow: w\n\nDecisions:\n\n- use X\n\n## Pointers\n\n- p\n");
+    app.ledger(&["migrate", "a.md", "--ts", "2026-01-02T00:00:00Z", "--agent", "ada"]).exit(0).any_out().any_err();
+    let text: String = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout.into();
+    assert!(text.contains("Pointers:\n- p\n") && text.contains("use X"), "{text}");
+}
