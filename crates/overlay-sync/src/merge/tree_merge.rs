@@ -30,16 +30,21 @@ pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
     }
     // Otherwise one side's text is edited, preferably the overlay's: the one that loses the fewest comments that should
     // be there, after those that it lacks were carried to it.
-    let sides = [(input.overlay, &overlay, input.workspace), (input.workspace, &workspace, input.overlay)];
-    let edited = sides.into_iter().filter_map(|(text, from, other)| {
+    let mut sides = [(input.overlay, &overlay, input.workspace), (input.workspace, &workspace, input.overlay)];
+    sides.sort_by_key(|(_, from, _)| **from != tree);
+    let mut edited = sides.into_iter().filter_map(|(text, from, other)| {
         let bytes = if *from == tree { text.to_vec() } else { kind.rewrite(text, from, &tree, other)? };
         let carried = wanted.carried(&wanted.carried(&bytes, input.overlay), input.workspace);
         let lost = wanted.missing_in(&bytes);
         let serves = wanted.missing_in(&carried) < lost && !wanted.is_exceeded_by(&carried) && has_tree(&carried);
         let bytes = if serves { carried } else { bytes };
-        Some((wanted.missing_in(&bytes), *from != tree, bytes))
+        Some((wanted.missing_in(&bytes), bytes))
     });
-    let (lost, _, bytes) = edited.min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
+    // The second is not made if nothing is lost in the first: an edit of a large text takes time.
+    let (lost, bytes) = match edited.next() {
+        Some((0, bytes)) => (0, bytes),
+        first => first.into_iter().chain(edited).min_by_key(|(lost, _)| *lost)?,
+    };
     if lost > 0 {
         conflicts.push(MergeConflict { place: "comments".into(), kept: Rule::Overlay });
     }

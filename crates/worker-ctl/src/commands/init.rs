@@ -11,7 +11,6 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LFS, Repo, Setting, answer, written};
 use shopfloor_core::proc;
-use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::source_hooks;
@@ -125,19 +124,15 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
 
 /// Exit 2 for a partial clone that lacks objects: git gives them to nobody, and fetches them only where it needs them.
 fn refuse_partial(git: &Git, repo: &Repo) -> Result<()> {
-    let remote = |(key, value): &Setting| {
-        let name = key.strip_prefix("remote.")?.strip_suffix(".promisor")?;
-        value.as_ref().is_none_or(|value| value == "true").then(|| name.to_owned())
-    };
+    let remote = |(key, _): &Setting| Some(key.strip_prefix("remote.")?.strip_suffix(".promisor")?.to_owned());
     let Some(remote) = git.settings_in(&repo.common_dir)?.iter().find_map(remote) else { return Ok(()) };
     let all = ["rev-list", "--objects", "--quiet", "--missing=error", "--branches"];
     if git.cmd(&repo.common_dir).var("GIT_NO_LAZY_FETCH", "1").args(all).capture()?.status.success() {
         return Ok(());
     }
     let why = format!("{} is a partial clone, which lacks objects that workers need", repo.main_checkout.display());
-    let filter = shell_word(Path::new(&format!("remote.{remote}.partialCloneFilter")));
-    let remote = shell_word(Path::new(&remote));
-    Err(Failure::usage(why).hint(format!("fill it: `git config --unset-all {filter} && git fetch --refetch {remote}`")))
+    let fill = format!("git config --unset-all remote.{remote}.partialCloneFilter && git fetch --refetch {remote}");
+    Err(Failure::usage(why).hint(format!("fill it: `{fill}`")))
 }
 
 /// Creates the clone, without a checkout. Every step may be repeated, so that a killed `init` can be run again.

@@ -43,7 +43,7 @@ pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Confli
     let mut stages: BTreeMap<RelPath, Vec<Stage>> = BTreeMap::new();
     for entry in listed.stdout.split(|b| *b == 0) {
         let Some(tab) = entry.iter().position(|b| *b == b'\t') else { continue };
-        let stage = (entry[..tab].last().map_or(0, |b| b.saturating_sub(b'0')), FileKind::of(entry));
+        let stage = (entry[..tab].last().map_or(0, |b| b.saturating_sub(b'0')), what(entry));
         stages.entry(clone.path_in(worktree, &entry[tab + 1..])?).or_default().push(stage);
     }
     let root = Root::open(worktree)?;
@@ -61,48 +61,34 @@ pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Confli
     Ok(stages.iter().map(conflict).collect())
 }
 
-/// A version of a file in the index, by number: the one before, the default branch's, the worker's.
-type Stage = (u8, FileKind);
+/// A version of a file in the index: its number (the one before, the default branch's, the worker's), and what it is.
+type Stage = (u8, &'static str);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FileKind {
-    File,
-    Link,
-    Submodule,
-}
-
-impl FileKind {
-    /// By the mode at the beginning of a line of `git ls-files -u`.
-    fn of(entry: &[u8]) -> FileKind {
-        match entry {
-            _ if entry.starts_with(b"120") => FileKind::Link,
-            _ if entry.starts_with(b"160") => FileKind::Submodule,
-            _ => FileKind::File,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            FileKind::File => "file",
-            FileKind::Link => "link",
-            FileKind::Submodule => "submodule",
-        }
+/// What a line of `git ls-files -u` is about, by the mode at its beginning.
+fn what(entry: &[u8]) -> &'static str {
+    match entry {
+        _ if entry.starts_with(b"120") => "link",
+        _ if entry.starts_with(b"160") => "submodule",
+        _ => "file",
     }
 }
 
 /// The kind of a conflict. Where two things cannot have one name, git gives one of them the name with `~` and a commit.
 fn kind(path: &Path, own: &[Stage], all: &BTreeMap<RelPath, Vec<Stage>>, branch: &str) -> String {
-    let named = path.to_string_lossy();
-    let plain = named.rsplit_once('~').map_or(&*named, |(plain, _)| plain);
+    let plain_name = |path: &Path| {
+        let named = path.to_string_lossy().into_owned();
+        let is_label = |label: &str| label == "HEAD" || label.bytes().take_while(u8::is_ascii_hexdigit).count() >= 7;
+        let plain = named.rsplit_once('~').filter(|(_, label)| is_label(label)).map(|(plain, _)| plain.to_owned());
+        plain.unwrap_or(named)
+    };
+    let (named, plain) = (path.to_string_lossy(), plain_name(path));
     let stages: Vec<u8> = own.iter().map(|(stage, _)| *stage).collect();
     // The other of the two is at the plain name, or has it as a directory.
-    let others = all.iter().filter(|(other, _)| {
-        let other = other.as_path().to_string_lossy();
-        other != named && other.rsplit_once('~').map_or(&*other, |(plain, _)| plain) == plain
-    });
-    let kinds: Vec<FileKind> = own.iter().chain(others.flat_map(|(_, stages)| stages)).map(|(_, kind)| *kind).collect();
-    if let Some(other) = kinds.iter().find(|kind| **kind != kinds[0]) {
-        return format!("{} against {}", kinds[0].word(), other.word());
+    let others = all.iter().filter(|(other, _)| other.as_path() != path && plain_name(other.as_path()) == plain);
+    let mut all_there = own.iter().chain(others.flat_map(|(_, stages)| stages)).map(|(_, what)| *what);
+    let first = all_there.next().unwrap_or_default();
+    if let Some(other) = all_there.find(|other| *other != first) {
+        return format!("{first} against {other}");
     }
     if plain != named {
         return "file against directory".to_owned();
