@@ -10,20 +10,8 @@ use super::tree::{Members, Tree};
 const IDENTITIES: [&[&str]; 6] = [&["id"], &["name"], &["label"], &["repo"], &["command"], &["matcher", "command"]];
 
 /// Where the order of the elements says what is done, even if all of them differ.
-const SEQUENCES: [&str; 12] = [
-    "args",
-    "argv",
-    "arguments",
-    "command",
-    "cmd",
-    "entrypoint",
-    "steps",
-    "stages",
-    "pipeline",
-    "script",
-    "before_script",
-    "after_script",
-];
+const SEQUENCES: &str =
+    "args argv arguments command cmd entrypoint steps stages pipeline script before_script after_script";
 
 /// What each element of these lists is known by, if all are records and no list has one of them twice.
 pub fn identities<const N: usize>(lists: [&[Tree]; N]) -> Option<[Vec<String>; N]> {
@@ -77,7 +65,7 @@ pub fn are_distinct<T: Eq + std::hash::Hash>(items: &[T]) -> bool {
 pub fn is_sequence(path: &str, lists: &[&[Tree]]) -> bool {
     let key = path.rsplit('.').next().unwrap_or_default();
     let is_option = |item: &Tree| matches!(item, Tree::Leaf(leaf) if leaf.starts_with("\"-"));
-    SEQUENCES.contains(&key) || lists.iter().any(|items| items.iter().any(is_option))
+    SEQUENCES.split(' ').any(|name| name == key) || lists.iter().any(|items| items.iter().any(is_option))
 }
 
 /// An edit of a list: what it put where. A place is the number of an element of the base.

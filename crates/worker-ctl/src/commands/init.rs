@@ -131,8 +131,8 @@ fn refuse_partial(git: &Git, repo: &Repo) -> Result<()> {
         return Ok(());
     }
     let why = format!("{} is a partial clone, which lacks objects that workers need", repo.main_checkout.display());
-    let fill = format!("git config --unset-all remote.{remote}.partialCloneFilter && git fetch --refetch {remote}");
-    Err(Failure::usage(why).hint(format!("fill it: `{fill}`")))
+    let unset = format!("git config --unset-all remote.{remote}.partialCloneFilter");
+    Err(Failure::usage(why).hint(format!("fill it: `{unset} && git fetch --refetch {remote}`")))
 }
 
 /// Creates the clone, without a checkout. Every step may be repeated, so that a killed `init` can be run again.

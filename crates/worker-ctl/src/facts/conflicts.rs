@@ -90,11 +90,9 @@ fn kind(path: &Path, own: &[Stage], all: &BTreeMap<RelPath, Vec<Stage>>, branch:
     if let Some(other) = all_there.find(|other| *other != first) {
         return format!("{first} against {other}");
     }
-    if plain != named {
-        return "file against directory".to_owned();
-    }
     let is_renamed = all.values().any(|stages| matches!(stages[..], [(1, _)]));
     match (&stages[..], path.parent()) {
+        _ if plain != named => "file against directory".to_owned(),
         ([1, 2, 3], _) => "content".to_owned(),
         ([2, 3], _) => "add/add".to_owned(),
         ([1, 2] | [1, 3], _) => "modify/delete".to_owned(),
