@@ -34,7 +34,7 @@ pub struct SourceClone {
 }
 
 /// How long a look at an agent's files may take: git waits at a pipe in the place of `.gitignore` or `.gitattributes`.
-const LOOK_LIMIT: Duration = Duration::from_secs(20);
+pub const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
 /// The worktrees of a clone, by path.
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;

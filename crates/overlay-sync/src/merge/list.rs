@@ -49,7 +49,7 @@ pub fn same(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
 pub fn kept(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
     let [old, new] = identities([from, to]).unwrap_or_else(|| [from, to].map(spelled));
     let mut kept = vec![None; to.len()];
-    for op in capture_diff_slices(Algorithm::Myers, &old, &new) {
+    for op in difference(&old, &new) {
         if matches!(op, DiffOp::Equal { .. }) {
             op.new_range().zip(op.old_range()).for_each(|(at, was)| kept[at] = Some(was));
         }
@@ -68,6 +68,26 @@ pub fn is_sequence(path: &str, lists: &[&[Tree]]) -> bool {
     SEQUENCES.split(' ').any(|name| name == key) || lists.iter().any(|items| items.iter().any(is_option))
 }
 
+/// Lists that are longer together are compared as a whole, because a comparison may take quadratic time.
+const LIMIT: usize = 5_000;
+
+/// What differs between two lists.
+fn difference(old: &[String], new: &[String]) -> Vec<DiffOp> {
+    if old.len() + new.len() <= LIMIT {
+        return capture_diff_slices(Algorithm::Myers, old, new);
+    }
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let (old_len, new_len) = (old.len() - head - tail, new.len() - head - tail);
+    let equal = |old_index, new_index, len| DiffOp::Equal { old_index, new_index, len };
+    let middle = match (old_len, new_len) {
+        (0, _) => DiffOp::Insert { old_index: head, new_index: head, new_len },
+        (_, 0) => DiffOp::Delete { old_index: head, old_len, new_index: head },
+        _ => DiffOp::Replace { old_index: head, old_len, new_index: head, new_len },
+    };
+    vec![equal(0, 0, head), middle, equal(old.len() - tail, new.len() - tail, tail)]
+}
+
 /// An edit of a list: what it put where. A place is the number of an element of the base.
 #[derive(Default)]
 struct ListEdit<'l> {
@@ -79,7 +99,7 @@ struct ListEdit<'l> {
 impl<'l> ListEdit<'l> {
     fn of(base: &[String], side: &'l [String]) -> ListEdit<'l> {
         let mut edit = ListEdit::default();
-        for op in capture_diff_slices(Algorithm::Myers, base, side) {
+        for op in difference(base, side) {
             let (old, new) = (op.old_range(), &side[op.new_range()]);
             match op {
                 DiffOp::Equal { .. } => {}

@@ -36,7 +36,8 @@ pub fn parse(bytes: &[u8]) -> Option<Tree> {
 
 /// Whether a reader of YAML takes it. That of a template does not.
 pub fn is_read(bytes: &[u8]) -> bool {
-    serde_yaml::Deserializer::from_slice(bytes).all(|document| IgnoredAny::deserialize(document).is_ok())
+    bytes.len() <= LIMIT
+        && serde_yaml::Deserializer::from_slice(bytes).all(|document| IgnoredAny::deserialize(document).is_ok())
 }
 
 /// The key of a document in a stream.

@@ -36,7 +36,9 @@ pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> 
     let (clone, source) = (git.discover()?, source_git.discover()?);
     let clone = Repo { hooks_dir: clone.common_dir.join("hooks"), ..clone };
     let own = Some(clone.hooks_dir.join("reference-transaction")).filter(|_| shared.is_none());
-    let own = own.filter(|path| path.symlink_metadata().is_err());
+    // An agent can put a link to another directory in the place of the clone's.
+    let is_elsewhere = clone.hooks_dir.symlink_metadata().is_ok_and(|dir| !dir.is_dir());
+    let own = own.filter(|path| !is_elsewhere && path.symlink_metadata().is_err());
     let mut missing = MissingHooks { git, clone, hooks: Vec::new(), settings: Vec::new(), own, lost: Vec::new() };
     for (name, tools) in hook::HOOKS.iter().filter(|_| shared.is_none()) {
         for tool in tools.iter().filter(|tool| hook::stubs(&missing.clone, name, tool).is_empty()) {

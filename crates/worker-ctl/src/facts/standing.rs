@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::Root;
-use shopfloor_core::path::RelPath;
 
-use crate::clone::{MergeResult, SourceClone, is_rebasing, left_markers};
+use crate::clone::{LOOK_LIMIT, MergeResult, SourceClone, is_rebasing, left_markers};
 use crate::site::Site;
 use crate::worker::{Task, Worker};
 
@@ -107,13 +105,12 @@ impl WorktreeFacts {
 /// The changed files, of the first few, that are as they were committed: git's attributes ask for other contents. No
 /// filter is run for this, because an agent can name one.
 fn always_dirty(clone: &SourceClone, tree: &Path, dirty: &[String]) -> Result<Vec<String>> {
-    let is_as_written = |path: &&String| -> Result<bool> {
-        let written = clone.run(tree, &["cat-file", "blob", &format!("HEAD:{path}")])?;
-        let relative = RelPath::parse(path).ok();
-        let now = relative.and_then(|path| Root::open(tree).ok()?.read_whole(&path).ok()?);
-        Ok(written.status.success() && now.is_some_and(|(now, _)| *now == *written.stdout))
+    let is_as_committed = |path: &String| -> Result<bool> {
+        let committed = clone.run(tree, &["rev-parse", "--verify", "--quiet", &format!("HEAD:{path}")])?;
+        let hash = clone.cmd(tree)?.args(["hash-object", "--no-filters", "--", path]).within(LOOK_LIMIT).capture()?;
+        Ok(committed.status.success() && hash.status.success() && committed.text() == hash.text())
     };
-    let looked_at = dirty.iter().take(3).map(|path| Ok(is_as_written(&path)?.then(|| path.clone())));
+    let looked_at = dirty.iter().take(3).map(|path| Ok(is_as_committed(path)?.then(|| path.clone())));
     Ok(looked_at.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 

@@ -3,6 +3,7 @@
 mod server;
 pub mod typing;
 
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -10,9 +11,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs;
+use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::{self, Cmd, Output, Status};
 use shopfloor_core::text::{escape_format, shell_word};
 
@@ -213,8 +215,7 @@ impl Tmux {
     /// is thought to.
     pub fn takes_paste(&self, pane: &str, log: &Path) -> Result<bool> {
         let start = self.run(&["show-options", "-pv", "-t", pane, LOG_START])?.text().trim().parse().unwrap_or(0);
-        let written = fs::read(log).ok().flatten().unwrap_or_default();
-        let written = written.get(start..).unwrap_or(&written);
+        let written = log_end(log, start).unwrap_or_default();
         let last = |mark: &[u8]| written.windows(mark.len()).rposition(|at| at == mark);
         Ok(match (last(b"\x1b[?2004h"), last(b"\x1b[?2004l")) {
             (Some(on), Some(off)) => on > off,
@@ -391,6 +392,18 @@ fn without_shell(argv: &[String]) -> Vec<&str> {
 pub fn log_line(log: &Path) -> String {
     // tmux expands `%` as a time format here.
     escape_format(&format!("exec cat >> {}", shell_word(log))).replace('%', "%%")
+}
+
+/// What a log has from `start` on, or at the most its last part.
+fn log_end(log: &Path, start: u64) -> Option<Vec<u8>> {
+    const PART: u64 = 1 << 20;
+    let name = RelPath::parse_os(log.file_name()?).ok()?;
+    let (mut file, about) = Root::open(log.parent()?).ok()?.open_regular(&name).ok()??;
+    // A shorter log is another one.
+    let start = if start > about.len() { 0 } else { start };
+    file.seek(SeekFrom::Start(start.max(about.len().saturating_sub(PART)))).ok()?;
+    let mut text = Vec::new();
+    file.take(PART).read_to_end(&mut text).ok().map(|_| text)
 }
 
 /// A worker's pane, out of those that we started its agent in. Other panes are a person's, who may have split the

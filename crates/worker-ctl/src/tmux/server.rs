@@ -12,9 +12,9 @@ use shopfloor_core::fs;
 use super::Tmux;
 
 impl Tmux {
-    /// The server's process, if one runs, with or without its socket. One that is about to start would die of a signal,
-    /// so it does not count before it handles `SIGUSR1`.
-    fn server(&self) -> Option<Pid> {
+    /// The processes that may be the server, with or without its socket. One that is about to start would die of a
+    /// signal, so it does not count before it handles `SIGUSR1`.
+    fn servers(&self) -> Vec<Pid> {
         let file = |pid: &i32, name: &str| fs::read(Path::new(&format!("/proc/{pid}/{name}"))).ok().flatten();
         let is_ours = |pid: &i32| {
             let words = file(pid, "cmdline").unwrap_or_default();
@@ -25,13 +25,14 @@ impl Tmux {
             is_server && handles(&file(pid, "status").unwrap_or_default(), Signal::USR1)
         };
         let names = fs::list(Path::new("/proc")).unwrap_or_default();
-        names.iter().filter_map(|name| name.to_str()?.parse().ok()).find(is_ours).and_then(Pid::from_raw)
+        let pids = names.iter().filter_map(|name| name.to_str()?.parse().ok()).filter(is_ours);
+        pids.filter_map(Pid::from_raw).collect()
     }
 
     /// Asks a server whose socket is gone to make it anew. Cleaners of old files remove sockets.
     pub(super) fn recall(&self) -> bool {
-        let is_asked = self.server().is_some_and(|server| kill_process(server, Signal::USR1).is_ok());
-        is_asked && within_a_moment(|| self.answers())
+        let asked = self.servers().into_iter().filter(|server| kill_process(*server, Signal::USR1).is_ok()).count();
+        asked > 0 && within_a_moment(|| self.answers())
     }
 
     pub fn is_running(&self) -> bool {
@@ -47,7 +48,7 @@ impl Tmux {
         if self.socket.exists() {
             self.run(&["kill-server"])?;
             // At its end it removes the socket, which may be that of the next server by then.
-            within_a_moment(|| self.server().is_none());
+            within_a_moment(|| self.servers().is_empty());
             fs::remove(&self.socket)?;
         }
         Ok(())
