@@ -1,6 +1,6 @@
 //! The elements of a list in a merge: what tells them apart, and where each goes.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -42,7 +42,8 @@ pub fn spelled(items: &[Tree]) -> Vec<String> {
 /// For each element of `to` its number in `from`, if it is there, changed or not.
 pub fn same(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
     let [from, to] = identities([from, to]).unwrap_or_else(|| [from, to].map(spelled));
-    to.iter().map(|item| from.iter().position(|other| other == item)).collect()
+    let numbers: HashMap<&String, usize> = from.iter().enumerate().rev().map(|(at, item)| (item, at)).collect();
+    to.iter().map(|item| numbers.get(item).copied()).collect()
 }
 
 /// The same for elements that keep their order; one that moved is new.
