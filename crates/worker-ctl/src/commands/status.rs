@@ -1,5 +1,6 @@
 //! `status`: prints all workers. It takes no lock and writes nothing.
 
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::thread;
@@ -48,6 +49,7 @@ struct WorkerRow<'a> {
     alive: &'static str,
     task: &'static str,
     session: &'static str,
+    seen: bool,
     exit: Option<Session>,
     fault: Option<String>,
     agent: String,
@@ -73,15 +75,40 @@ struct WorkerRow<'a> {
     pending: Option<&'a PendingSend>,
 }
 
+/// The state, in which a session whose tmux server does not answer is down: after a reboot nothing has recorded that yet.
+struct SeenState {
+    state: State,
+    unseen: HashSet<String>,
+}
+
+impl SeenState {
+    fn read(site: &Site<'_>) -> Result<SeenState> {
+        let mut seen = SeenState { state: site.state()?, unseen: HashSet::new() };
+        let is_up = |worker: &&mut Worker| worker.program.session == Session::Up;
+        let mut up = seen.state.workers.values_mut().filter(is_up).peekable();
+        if up.peek().is_some() && site.tmux().is_ok_and(|tmux| !tmux.is_running()) {
+            for worker in up {
+                worker.program.session = Session::Down;
+                seen.unseen.insert(worker.name.clone());
+            }
+        }
+        Ok(seen)
+    }
+
+    fn is_unseen(&self, worker: &Worker) -> bool {
+        self.unseen.contains(&worker.name)
+    }
+}
+
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if args.watch {
         return watch(site);
     }
-    let state = site.state()?;
+    let seen = SeenState::read(site)?;
     if site.ui.is_json() {
-        site.ui.json(&answer(site, &state)?);
+        site.ui.json(&answer(site, &seen)?);
     } else {
-        table(site, &state).iter().for_each(|line| site.ui.line(line));
+        table(site, &seen).iter().for_each(|line| site.ui.line(line));
     }
     Ok(Exit::Done)
 }
@@ -93,11 +120,11 @@ fn watch(site: &Site<'_>) -> Result<Exit> {
     // A board says itself who needs a person.
     let mut bell = if is_screen { Bell::silent() } else { Bell::default() };
     loop {
-        let state = site.state()?;
+        let seen = SeenState::read(site)?;
         let shown = match site.ui.is_json() {
-            true => vec![site.ui.render(&answer(site, &state)?)],
-            false if is_screen => board(site, &state)?,
-            false => table(site, &state),
+            true => vec![site.ui.render(&answer(site, &seen)?)],
+            false if is_screen => board(site, &seen.state)?,
+            false => table(site, &seen),
         };
         if last.as_ref() != Some(&shown) {
             if is_screen {
@@ -110,7 +137,7 @@ fn watch(site: &Site<'_>) -> Result<Exit> {
             }
             last = Some(shown);
         }
-        bell.look(site, &state);
+        bell.look(site, &seen.state);
         if !site.ui.is_taken(Duration::ZERO) {
             return Ok(Exit::Done);
         }
@@ -136,19 +163,21 @@ fn redrawn(lines: &[String], is_first: bool) -> String {
     format!("{begin}{lines}\x1b[J")
 }
 
-fn answer<'a>(site: &Site<'_>, state: &'a State) -> Result<StatusAnswer<'a>> {
-    let workers = state.workers.values().map(|worker| row(site, worker)).collect();
+fn answer<'a>(site: &Site<'_>, seen: &'a SeenState) -> Result<StatusAnswer<'a>> {
+    let state = &seen.state;
+    let workers = state.workers.values().map(|worker| row(site, seen, worker)).collect();
     let daemon = if daemon::is_running(&site.root.path)? { "running" } else { "stopped" };
     Ok(StatusAnswer { v: 1, workers, daemon, tmux_socket: &state.tmux_socket })
 }
 
-fn table(site: &Site<'_>, state: &State) -> Vec<String> {
-    let width = state.workers.keys().map(String::len).max().unwrap_or(0);
-    state.workers.values().map(|worker| line(site, worker, width)).collect()
+fn table(site: &Site<'_>, seen: &SeenState) -> Vec<String> {
+    let width = seen.state.workers.keys().map(String::len).max().unwrap_or(0);
+    seen.state.workers.values().map(|worker| line(site, seen, worker, width)).collect()
 }
 
-fn line(site: &Site<'_>, worker: &Worker, width: usize) -> String {
-    let mut parts = vec![worker.status().to_owned()];
+fn line(site: &Site<'_>, seen: &SeenState, worker: &Worker, width: usize) -> String {
+    let is_seen = if seen.is_unseen(worker) { " (not seen)" } else { "" };
+    let mut parts = vec![format!("{}{is_seen}", worker.status())];
     if worker.status() != worker.task.word() {
         parts.push(format!("task {}", worker.task.word()));
     }
@@ -187,7 +216,7 @@ fn time(unix: i64) -> Option<String> {
     Some(shopfloor_core::time::render(time))
 }
 
-fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
+fn row<'a>(site: &Site<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow<'a> {
     let (session, exit) = match worker.program.session {
         Session::Up => ("up", None),
         Session::Down => ("down", None),
@@ -201,6 +230,7 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
         alive: session,
         task: worker.task.word(),
         session,
+        seen: !seen.is_unseen(worker),
         exit,
         fault: worker.program.fault.as_ref().map(Fault::to_string),
         agent: site.root.agent_name(worker),

@@ -2,6 +2,8 @@
 
 use std::fs::File;
 
+use serde_json::Value;
+
 use crate::support::floor::Floor;
 use crate::support::worker::{Staying, is_at, run_together, staff, tree};
 use crate::support::world::{World, text, wait_for};
@@ -149,4 +151,25 @@ fn status_shows_every_state_and_watch_keeps_showing() {
     assert_eq!(floor.ctl(&["status"]).exit(0).stdout.lines().count(), names.len());
     wait_for(|| names.iter().all(|name| shows(name, &format!(" {name}"))));
     assert!(shows("error", "exit 7"));
+}
+
+#[test]
+fn programs_of_a_server_that_is_gone_are_not_said_to_work() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["add", "eve"]).succeeds();
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
+    assert_eq!(floor.status("adam")["seen"], true);
+    // As after a reboot: nothing has recorded the end.
+    let status: Value = floor.ctl(&["status", "--json"]).exit(0).json();
+    let server = format!("tmux -S '{}' display-message -p '#{{pid}}'", text(&status, "/tmux_socket"));
+    floor.root.sh(&format!("kill -9 $({server})")).exit(0);
+    floor
+        .ctl(&["status"])
+        .exit(0)
+        .out_has("adam  offline (not seen), task working")
+        .out_has("eve   offline, task idle");
+    let adam = floor.status("adam");
+    assert_eq!(["session", "status", "task"].map(|key| adam[key].as_str().unwrap()), ["down", "offline", "working"]);
+    assert_eq!((&adam["seen"], &floor.status("eve")["seen"]), (&Value::Bool(false), &Value::Bool(true)));
 }
