@@ -26,7 +26,7 @@ use crate::store;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = format!("Example:\n  worker-ctl init --source ~/src/app && cd ~/workers\n  worker-ctl add adam && worker-ctl up --detach\n  worker-ctl start --worker adam --task 'Write the parser'\n  worker-ctl wait adam --for needs_review\n  worker-ctl review adam && worker-ctl accept adam\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  worker-ctl init --source ~/src/app && cd ~/workers\n  worker-ctl add adam && worker-ctl up --detach\n  worker-ctl start adam --task 'Write the parser'\n  worker-ctl wait adam --for needs_review\n  worker-ctl review adam && worker-ctl accept adam\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub enum Command {
     /// Give a task to an idle worker
     ///
     /// Exits with 1 if no worker, or not this one, can get a task.
-    #[command(after_help = "Example:\n  worker-ctl start --worker adam --task-file task.md")]
+    #[command(after_help = "Example:\n  worker-ctl start adam --task-file task.md")]
     Start(start::Args),
     /// Send a message to a worker
     ///

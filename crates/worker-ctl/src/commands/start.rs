@@ -18,6 +18,11 @@ use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
+    /// Give the task to this worker [default: the one that has been idle longest]
+    pub worker: Option<String>,
+    /// The same as the argument WORKER
+    #[arg(long = "worker", value_name = "WORKER", hide_short_help = true, conflicts_with = "worker")]
+    pub named_worker: Option<String>,
     /// The task; `-` reads it from stdin
     #[arg(
         long,
@@ -30,11 +35,8 @@ pub struct Args {
     /// Read the task from a file; `-` is stdin
     #[arg(long, visible_alias = "prompt-file", value_name = "FILE")]
     pub task_file: Option<PathBuf>,
-    /// Give the task to this worker [default: the one that has been idle longest]
-    #[arg(long)]
-    pub worker: Option<String>,
     /// Send a worker its current task again, after a restart
-    #[arg(long, value_name = "WORKER", conflicts_with_all = ["task", "task_file", "worker"])]
+    #[arg(long, value_name = "WORKER", conflicts_with_all = ["task", "task_file", "worker", "named_worker"])]
     pub resume: Option<String>,
     /// Send even if a text may be in the worker's input line, somebody types in its
     /// terminal, or its program asks a question
@@ -48,7 +50,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
     let prompt = read_prompt(site, args)?;
     commands::recover(site)?;
-    let (worker, _lock) = match &args.worker {
+    let (worker, _lock) = match args.worker.as_ref().or(args.named_worker.as_ref()) {
         Some(name) => commands::locked(site, name)?,
         None => pick(site)?,
     };

@@ -105,9 +105,9 @@ fn workers_of_version_1_are_read() {
     let known = [
         "idle offline idle down",
         "rejected error rejected exited",
-        "torn rebasing rebasing up",
+        "torn offline rebasing down",
         "waiting offline needs_review exited",
-        "working working working up",
+        "working offline working down",
     ];
     assert_eq!(rows, known);
     assert_eq!(status["workers"][4]["pending"]["what"], "start");

@@ -321,6 +321,16 @@ fn a_commit_made_while_start_looks_is_not_given_up() {
 }
 
 #[test]
+fn start_takes_its_worker_as_an_argument_or_an_option() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    floor.ctl(&["start", "eve", "--task", "think"]).succeeds();
+    floor.ctl(&["start", "--task", "think", "--worker", "adam"]).succeeds();
+    assert_eq!(["adam", "eve"].map(|name| floor.status(name)["task"].clone()), ["working", "working"]);
+    floor.ctl(&["start", "eve", "--worker", "adam", "--task", "x"]).exit(2).err_has("cannot be used with");
+}
+
+#[test]
 fn what_the_last_program_commits_at_its_end_is_no_work_on_the_next_task() {
     let w = World::new();
     let floor = Floor::new(&w);
