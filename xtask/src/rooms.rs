@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CORE: &[&[&str]] = &[
     &["text", "path", "hash", "env", "error", "time", "agents", "slug"],
     &["proc", "fs", "lock", "own_files", "roots", "inherited"],
-    &["git", "config", "approval", "hook_manager", "hook", "farewell", "folder_trust"],
+    &["git", "config", "approval", "hook_manager", "hook", "pre_remove", "folder_trust"],
     &["ui", "args", "doctor", "hook_command"],
     &["lib"],
 ];

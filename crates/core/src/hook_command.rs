@@ -8,11 +8,11 @@ use serde_json::json;
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
-use crate::farewell;
 use crate::fs;
 use crate::git::{Git, Repo};
 use crate::hook::{self, Installed};
 use crate::hook_manager::{self, Managed};
+use crate::pre_remove;
 use crate::text::printable;
 use crate::ui::Ui;
 
@@ -120,7 +120,7 @@ pub fn run_before_removal(
     leaving: impl FnOnce(&Env, Git, Repo) -> Result<Vec<String>>,
 ) -> Result<std::result::Result<Exit, HookCommand>> {
     let HookCommand::Run { name, args } = &command else { return Ok(Err(command)) };
-    if name != farewell::PRE_REMOVE {
+    if name != pre_remove::PRE_REMOVE {
         return Ok(Err(command));
     }
     let [path] = args.as_slice() else {
@@ -154,7 +154,7 @@ pub fn run_before_removal(
 }
 
 fn with_removal<'h>(tool: &str, hooks: &[&'h str]) -> Vec<&'h str> {
-    let removal = farewell::TOOLS.contains(&tool).then_some(farewell::PRE_REMOVE);
+    let removal = pre_remove::TOOLS.contains(&tool).then_some(pre_remove::PRE_REMOVE);
     hooks.iter().copied().chain(removal).collect()
 }
 

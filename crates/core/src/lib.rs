@@ -2,7 +2,7 @@
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
 //! Rooms import downwards only: `text path hash env error time agents slug` ← `proc fs lock own_files roots inherited` ←
-//! `git config approval hook_manager hook farewell folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy`
+//! `git config approval hook_manager hook pre_remove folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy`
 //! holds them to it.
 
 pub mod text;
@@ -24,11 +24,11 @@ pub mod roots;
 
 pub mod approval;
 pub mod config;
-pub mod farewell;
 pub mod folder_trust;
 pub mod git;
 pub mod hook;
 pub mod hook_manager;
+pub mod pre_remove;
 
 pub mod args;
 pub mod doctor;

@@ -15,15 +15,15 @@ mod plan;
 mod facts;
 
 mod conflict;
-mod declared;
+mod declared_files;
+mod failure;
 mod ground;
 mod manifest;
 pub mod merge;
 mod programs;
-mod refusal;
-mod rule;
 mod settings;
 mod store;
+mod sync_rule;
 mod tool;
 mod watch;
 

@@ -13,10 +13,10 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
+use crate::failure::Refusal;
 use crate::manifest::{VERSION, Workspace, parse_state};
 use crate::merge::Changes;
-use crate::refusal::Refusal;
-use crate::rule::SyncRule;
+use crate::sync_rule::SyncRule;
 
 /// The reserved name at the top of an overlay.
 pub const RESERVED: &str = ".overlay-sync";

@@ -16,7 +16,7 @@ const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "wo
 
 /// One setting as a file spells it.
 #[derive(Clone)]
-pub(super) struct Said<'a> {
+pub(super) struct SpelledSetting<'a> {
     setting: &'a Setting,
     text: String,
     items: Vec<String>,
@@ -33,7 +33,7 @@ pub(super) struct Known<'a> {
     pub(super) others: &'a [&'a str],
 }
 
-impl Said<'_> {
+impl SpelledSetting<'_> {
     /// The value as it stands, with its place.
     pub(super) fn into_value(self, source: impl Fn(usize) -> SettingSource) -> Value {
         Value { text: self.text, items: self.items, source: source(self.line) }
@@ -52,8 +52,8 @@ impl Said<'_> {
 /// One file's table of the tool.
 pub(super) struct File<'a> {
     pub(super) text: String,
-    pub(super) values: Vec<Said<'a>>,
-    pub(super) tables: Vec<(&'static str, String, Vec<Said<'a>>)>,
+    pub(super) values: Vec<SpelledSetting<'a>>,
+    pub(super) tables: Vec<(&'static str, String, Vec<SpelledSetting<'a>>)>,
     /// Whether it sets something guarded, for whichever tool.
     pub(super) is_guarded: bool,
 }
@@ -99,11 +99,12 @@ impl<'a> File<'a> {
             }
         }
         drop(document);
-        is_guarded |= values.iter().chain(tables.iter().flat_map(|(_, _, values)| values)).any(Said::needs_approval);
+        is_guarded |=
+            values.iter().chain(tables.iter().flat_map(|(_, _, values)| values)).any(SpelledSetting::needs_approval);
         Ok(Some(File { text, values, tables, is_guarded }))
     }
 
-    pub(super) fn value(&self, name: &str) -> Option<Said<'a>> {
+    pub(super) fn value(&self, name: &str) -> Option<SpelledSetting<'a>> {
         self.values.iter().find(|said| said.setting.name == name).cloned()
     }
 
@@ -130,11 +131,11 @@ impl<'a> File<'a> {
     }
 
     pub(super) fn rows(&self, source: impl Fn(usize) -> SettingSource) -> Vec<Row> {
-        let value = |said: &Said<'_>| {
+        let value = |said: &SpelledSetting<'_>| {
             let value = Value { text: said.text.clone(), items: said.items.clone(), source: source(said.line) };
             (said.setting.name, value)
         };
-        let row = |(setting, name, values): &(&'static str, String, Vec<Said<'_>>)| Row {
+        let row = |(setting, name, values): &(&'static str, String, Vec<SpelledSetting<'_>>)| Row {
             setting,
             name: name.clone(),
             values: values.iter().map(value).collect(),
@@ -191,7 +192,7 @@ impl Reader<'_> {
     }
 
     /// What a table sets, but for tables in it.
-    fn table<'s>(&mut self, name: &str, item: &Item, settings: &'s [Setting]) -> Result<Vec<Said<'s>>> {
+    fn table<'s>(&mut self, name: &str, item: &Item, settings: &'s [Setting]) -> Result<Vec<SpelledSetting<'s>>> {
         let Some(table) = item.as_table_like() else {
             let what = format!("{}:{}: `{name}` must be a table", self.path.display(), self.at(item));
             return Err(Failure::malformed(what).hint(format!("write `[{name}]`")));
@@ -211,7 +212,7 @@ impl Reader<'_> {
                 continue;
             }
             let (text, items) = setting.kind.read(item).ok_or_else(|| self.wrong(key, setting.kind, item))?;
-            values.push(Said { setting, text, items, line: self.at(item).line });
+            values.push(SpelledSetting { setting, text, items, line: self.at(item).line });
         }
         Ok(values)
     }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::guard::{Pinned, no_hooks, reads_own_settings};
-use super::plain::{require_plain_common, require_sound, tampered};
+use super::plain_files::{require_plain_common, require_sound, tampered};
 use super::stand_in::{Owner, runs_nothing, written};
 use super::{Git, Repo, common_dir_of, private_dir, recorded_dir};
 use crate::error::Result;

@@ -7,8 +7,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::plain::{clean, refuse_linked_state, require_plain, require_plain_common, tampered};
-use super::proven::WorktreeDir;
+use super::plain_files::{clean, refuse_linked_state, require_plain, require_plain_common, tampered};
+use super::proven_worktree::WorktreeDir;
 use super::stand_in::{Owner, require_no_way_out};
 use super::{Git, LOCAL_VARS, failed, nul_fields, private_dir};
 use crate::error::Result;

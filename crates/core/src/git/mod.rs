@@ -1,14 +1,14 @@
 //! Runs the git program: finds the repository, and answers questions from porcelain output and exit codes alone.
 
-mod again;
 mod common;
 mod exclude;
 mod guard;
-mod home;
 mod hooks;
+mod main_checkout;
 mod own_index;
-mod plain;
-mod proven;
+mod plain_files;
+mod proven_worktree;
+mod rediscovery;
 mod stand_in;
 mod worktrees;
 
@@ -28,8 +28,8 @@ use self::guard::{NO_FETCH, NO_PROGRAMS, Pinned, no_hooks};
 pub use self::guard::{leads_back, recorded_dir, recorded_path};
 pub use self::hooks::ConfiguredHook;
 pub use self::own_index::OwnIndex;
-pub use self::plain::{clean, refuse_linked_state, require_sound};
-pub use self::proven::WorktreeDir;
+pub use self::plain_files::{clean, refuse_linked_state, require_sound};
+pub use self::proven_worktree::WorktreeDir;
 pub use self::stand_in::{LFS, Setting, written};
 pub use self::worktrees::ListedWorktree;
 
@@ -180,7 +180,7 @@ impl Git {
     pub fn discover(&mut self) -> Result<Repo> {
         // git would wait for ever on a pipe.
         let above = self.env.cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
-        above.and_then(private_dir).map_or(Ok(()), |dir| plain::require_sound(&dir))?;
+        above.and_then(private_dir).map_or(Ok(()), |dir| plain_files::require_sound(&dir))?;
         let found = self.find_repo()?;
         let dirs = [&found.common_dir, &found.git_dir, &found.home.common_dir];
         dirs.into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
@@ -244,7 +244,7 @@ impl Git {
                 format!("no usable git repository at {}", cwd.display()),
             )
             .because(anyhow::anyhow!(git_said(&output)))
-            .hint(home::way_out(cwd)));
+            .hint(main_checkout::way_out(cwd)));
         };
         if lines.len() > 5 {
             return Err(Failure::new(

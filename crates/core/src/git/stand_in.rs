@@ -10,8 +10,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::again::configuration_print;
-use super::plain::{require_plain, tampered};
+use super::plain_files::{require_plain, tampered};
+use super::rediscovery::configuration_print;
 use super::{Git, git_said, nul_fields};
 use crate::error::{Failure, Result};
 use crate::fs;

@@ -10,8 +10,8 @@ use super::disk::Disk;
 use super::outcome::SyncOutcome;
 use super::sync::forget;
 use crate::facts::overlay::Overlay;
+use crate::failure::Refusal;
 use crate::manifest::Workspace;
-use crate::refusal::Refusal;
 
 /// What attaching did.
 pub struct Attached {

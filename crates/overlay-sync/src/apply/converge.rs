@@ -6,15 +6,15 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::heal::{heal, keep_read};
 use super::outcome::{SyncOutcome, WorkspaceTodo, add_once};
-use super::planned::{PlannedFile, RunContext, is_emptied, plan_files};
+use super::recovery::{heal, keep_read};
+use super::workspace_plan::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::sides::Scope;
 use crate::ground::{Ground, LeftAlone};
 use crate::manifest::Workspace;
-use crate::rule::SyncRule;
 use crate::settings::Settings;
 use crate::store::{PlannedWrite, WriteIntent};
+use crate::sync_rule::SyncRule;
 
 /// The most rounds between two questions to the merge command. If more are needed, somebody writes all the time, and
 /// the next sync continues.

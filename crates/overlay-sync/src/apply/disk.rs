@@ -13,10 +13,10 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
-use super::late;
+use super::late_writes;
 use super::merge_command::{self, CommandAnswer};
 use crate::conflict::ConflictRecord;
-use crate::declared::DeclaredFiles;
+use crate::declared_files::DeclaredFiles;
 use crate::facts::fingerprint::{Fingerprint, OverlayStats};
 use crate::facts::ignored::GitAnswers;
 use crate::facts::overlay::Overlay;
@@ -74,7 +74,7 @@ impl<'a> Disk<'a> {
         if is_writing {
             disk.rescue(&overlay.store.staging())?;
             if Staging::is_beside(&overlay.store.staging(), &disk.root)? {
-                late::all_dirs(&disk.root)?.iter().try_for_each(|dir| disk.rescue(dir))?;
+                late_writes::all_dirs(&disk.root)?.iter().try_for_each(|dir| disk.rescue(dir))?;
             }
             overlay.store.sweep()?;
         }
@@ -91,9 +91,11 @@ impl<'a> Disk<'a> {
         match side {
             Side::Here(workspace) => {
                 let root = &self.here(workspace)?.root;
-                late::displaced(&workspace.staging(), root, || Ok(late::known_dirs(workspace, root)))
+                late_writes::displaced(&workspace.staging(), root, || Ok(late_writes::known_dirs(workspace, root)))
             }
-            Side::Overlay => late::displaced(&self.overlay.store.staging(), &self.root, || late::all_dirs(&self.root)),
+            Side::Overlay => {
+                late_writes::displaced(&self.overlay.store.staging(), &self.root, || late_writes::all_dirs(&self.root))
+            }
         }
     }
 
@@ -220,9 +222,9 @@ impl Ground for Disk<'_> {
 
     fn late_texts(&self, side: Side<'_>) -> Result<Vec<LateText>> {
         let Side::Here(workspace) = side else {
-            return late::released_in_overlay(self, self.displaced(side)?, self.overlay.env.now);
+            return late_writes::released_in_overlay(self, self.displaced(side)?, self.overlay.env.now);
         };
-        late::released(late::known(workspace), self.displaced(side)?, self.overlay.env.now, self.is_last)
+        late_writes::released(late_writes::known(workspace), self.displaced(side)?, self.overlay.env.now, self.is_last)
     }
 
     fn forget_late_text(&self, late: &LateText) -> Result<()> {

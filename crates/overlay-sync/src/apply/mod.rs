@@ -1,20 +1,20 @@
 //! Executes what was decided: the only room that writes into overlays and workspaces.
 
 pub mod attach;
-pub mod change;
 pub mod converge;
 pub mod disk;
 pub mod edits;
-mod heal;
-pub mod late;
+pub mod late_writes;
 mod merge_command;
 pub mod outcome;
+pub mod overlay_change;
 pub mod pass;
-pub mod planned;
+mod recovery;
 mod report;
 mod stale;
 pub mod sync;
 pub mod verdict;
+pub mod workspace_plan;
 
 #[cfg(test)]
 #[path = "../../tests/machine/mod.rs"]

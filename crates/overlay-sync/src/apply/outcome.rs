@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::planned::PlannedFile;
+use super::workspace_plan::PlannedFile;
 use crate::facts::sides::Scope;
 use crate::ground::{LateText, LeftAlone};
 use crate::manifest::Workspace;

@@ -12,17 +12,17 @@ use shopfloor_core::path::RelPath;
 
 use super::converge::SyncRun;
 use super::edits::narrowed;
-use super::heal::planned_write;
 use super::outcome::WorkspaceTodo;
-use super::planned::PlannedFile;
+use super::recovery::planned_write;
+use super::workspace_plan::PlannedFile;
 use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::facts::sides::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, HeldText, Workspace};
 use crate::merge::{Changes, FileType, Grow, Rule, changes, entries};
 use crate::plan::{Step, WriteStep};
-use crate::rule::SyncRule;
 use crate::store::{LogRecord, PlannedWrite, WriteIntent};
+use crate::sync_rule::SyncRule;
 
 impl<G: Ground> SyncRun<'_, G> {
     /// Takes every step and saves the manifest. One file that fails does not stop the others.

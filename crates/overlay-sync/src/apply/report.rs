@@ -7,8 +7,8 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::outcome::SyncOutcome;
-use crate::rule::SyncRule;
 use crate::store::RecordAnswer;
+use crate::sync_rule::SyncRule;
 
 /// The last line of a sync that did part of its work.
 #[derive(Debug, Serialize)]

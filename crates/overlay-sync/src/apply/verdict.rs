@@ -11,16 +11,16 @@ use shopfloor_core::ui::Ui;
 use super::disk::Disk;
 use super::edits::{accept_in_all, forget_accepted, take_back};
 use super::outcome::SyncOutcome;
-use super::planned::{PlannedFile, RunContext, plan_files};
 use super::stale;
+use super::workspace_plan::{PlannedFile, RunContext, plan_files};
 use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
 use crate::facts::versions::{Origin, Version, Waiting, find_waiting};
+use crate::failure::Refusal;
 use crate::ground::Ground;
 use crate::manifest::{HeldText, Workspace};
 use crate::merge::{FileType, donate, strip};
-use crate::refusal::Refusal;
 
 /// What a person says of a held text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
+use crate::failure::Refusal;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, Workspace};
 use crate::merge::{FileType, strip};
-use crate::refusal::Refusal;
 use crate::store::RESERVED;
 
 /// Copy files into the overlay and manage them from now on

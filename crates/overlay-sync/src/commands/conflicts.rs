@@ -6,8 +6,8 @@ use shopfloor_core::ui::Ui;
 
 use crate::facts::overlay::Overlay;
 use crate::facts::versions;
-use crate::rule::word;
 use crate::store::RecordAnswer;
+use crate::sync_rule::word;
 
 pub fn run(ui: &Ui, overlay: &Overlay) -> Result<Exit> {
     if !overlay.is_unmade() {

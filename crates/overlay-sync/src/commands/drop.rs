@@ -9,14 +9,14 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview_text;
-use crate::apply::change::{OverlayChange, change};
 use crate::apply::disk::Disk;
 use crate::apply::edits;
+use crate::apply::overlay_change::{OverlayChange, change};
 use crate::facts::overlay::Overlay;
+use crate::failure::Refusal;
 use crate::ground::Ground;
 use crate::merge::{EntryPath, FileType, Grow, entries, strip};
-use crate::refusal::Refusal;
-use crate::rule::SyncRule;
+use crate::sync_rule::SyncRule;
 
 /// Remove an entry of a file everywhere: a key path, a variable, an item of a list, a whole line
 ///

@@ -6,14 +6,14 @@ use shopfloor_core::git::Git;
 use shopfloor_core::hook_command::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
-use super::leave;
+use super::pre_remove;
 use crate::apply::attach::attach;
 use crate::facts::overlay::Overlay;
 use crate::settings::OverlayFlags;
 use crate::tool::TOOL;
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, command: HookCommand) -> Result<Exit> {
-    let leaving = |env: &Env, git, repo| leave::before_removal(ui, env, flags, git, &repo);
+    let leaving = |env: &Env, git, repo| pre_remove::run(ui, env, flags, git, &repo);
     match hook_command::run_before_removal(ui, env, command, leaving)? {
         Ok(done) => Ok(done),
         Err(command) => hook_command::run(ui, env, TOOL, command, |called| created(ui, env, flags, called.git)),

@@ -11,17 +11,17 @@ use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
-use crate::apply::late::{self, LateState};
+use crate::apply::late_writes::{self, LateState};
 use crate::apply::pass::what_changed;
-use crate::apply::planned::{PlannedFile, RunContext, is_emptied, plan_files};
+use crate::apply::workspace_plan::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
 use crate::facts::versions::{Origin, Version, Waiting};
 use crate::ground::{Ground, LeftAlone, Side};
 use crate::manifest::Workspace;
 use crate::plan::Step;
-use crate::rule::SyncRule;
 use crate::store::{LogRecord, RecordAnswer};
+use crate::sync_rule::SyncRule;
 
 /// Prints what a sync of these workspaces would do, attached or not.
 pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
@@ -34,7 +34,7 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<E
     let (now, mut is_in_step, mut is_held) = (time::render(overlay.env.now), true, false);
     let print_late = |side, rule| -> Result<bool> {
         let (late, root) = (disk.displaced(side)?, disk.root(side));
-        let is_written = |path: &&RelPath| late::state(&late, path) == Some(LateState::Written);
+        let is_written = |path: &&RelPath| late_writes::state(&late, path) == Some(LateState::Written);
         let written: Vec<&RelPath> = managed.keys().filter(is_written).collect();
         let what = "would bring back what a program wrote late to";
         written.iter().for_each(|path| print(ui, what, &LogRecord::new(&now, &root, path, rule)));

@@ -16,10 +16,10 @@ use crate::apply::disk::Disk;
 use crate::apply::edits;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_text;
+use crate::failure::Refusal;
 use crate::ground::{Ground, Side};
 use crate::manifest::Workspace;
 use crate::merge::{Changes, FileType, changes};
-use crate::refusal::Refusal;
 use crate::tool::TOOL;
 
 /// Put a displaced text back, or write it to another file

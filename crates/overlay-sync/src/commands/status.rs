@@ -12,14 +12,14 @@ use shopfloor_core::ui::Ui;
 
 use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
-use crate::apply::late::{self, LateState};
-use crate::apply::planned::{PlannedFile, RunContext, plan_files};
+use crate::apply::late_writes::{self, LateState};
+use crate::apply::workspace_plan::{PlannedFile, RunContext, plan_files};
 use crate::facts::overlay::Overlay;
 use crate::facts::sides::Scope;
 use crate::ground::{LeftAlone, ReadFile, Side};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
-use crate::rule::{SyncRule, word};
+use crate::sync_rule::{SyncRule, word};
 
 /// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree
 /// goes into the file of the main checkout.
@@ -169,7 +169,7 @@ fn answer<'a>(
     if state == FileState::Clean && path.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {
         (state, why) = (FileState::Degraded, "its directory cannot be watched, so it is polled".into());
     }
-    let [late_here, late_in_overlay] = late.each_ref().map(|late| late::state(late, &seen.path));
+    let [late_here, late_in_overlay] = late.each_ref().map(|late| late_writes::state(late, &seen.path));
     if state == FileState::Clean
         && let Some(late) = late_state(late_here, late_in_overlay)
     {

@@ -7,16 +7,16 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview_text;
-use crate::apply::change::{OverlayChange, change};
 use crate::apply::disk::Disk;
 use crate::apply::edits;
+use crate::apply::overlay_change::{OverlayChange, change};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_change;
+use crate::failure::Refusal;
 use crate::ground::Ground;
 use crate::merge::{Changes, FileType, MergeInput, Rule, by_rule, changes};
-use crate::refusal::Refusal;
-use crate::rule::SyncRule;
 use crate::store::LogRecord;
+use crate::sync_rule::SyncRule;
 
 /// Take back what one change did, in the overlay and in all workspaces
 ///

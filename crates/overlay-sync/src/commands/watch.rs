@@ -12,8 +12,8 @@ use shopfloor_core::ui::Ui;
 use super::preview::preview;
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
+use crate::failure::Refusal;
 use crate::manifest::Workspace;
-use crate::refusal::Refusal;
 use crate::store::RESERVED;
 use crate::watch::{Debounce, WakeReason, WatchedDirs, listen};
 

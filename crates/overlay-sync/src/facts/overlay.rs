@@ -11,9 +11,9 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use crate::declared::{self, Declared};
+use crate::declared_files::{self, Declared};
+use crate::failure::Refusal;
 use crate::manifest::Workspace;
-use crate::refusal::Refusal;
 use crate::settings::OverlayFlags;
 use crate::settings::{Settings, load_config};
 use crate::store::{OverlayStore, RESERVED};
@@ -135,7 +135,7 @@ impl Overlay {
 
     /// The files that are declared by the settings and by the main checkout's `.worktreeinclude`.
     pub fn declared(&self) -> Result<Declared> {
-        let file = self.repo.home.checkout.join(declared::FILE);
+        let file = self.repo.home.checkout.join(declared_files::FILE);
         let include = if file.is_symlink() { None } else { fs::read(&file)? };
         Ok(Declared::parse(&self.settings, &include.unwrap_or_default()))
     }

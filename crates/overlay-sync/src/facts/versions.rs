@@ -10,8 +10,8 @@ use shopfloor_core::path::RelPath;
 use super::overlay::Overlay;
 use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::manifest::{HeldText, StalePart, Workspace};
-use crate::rule::SyncRule;
 use crate::store::LogRecord;
+use crate::sync_rule::SyncRule;
 
 /// A version of a file.
 #[derive(Clone, Debug)]

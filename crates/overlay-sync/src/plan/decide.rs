@@ -8,8 +8,8 @@ use shopfloor_core::hash::Digest;
 use super::decision::{Decision, FileView, Question, QuestionId, StaleText, Step, WaitingPart, WriteStep};
 use super::view::{INSEPARABLE, SharedView, SideText, side_text, why_new};
 use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeConflict, MergeInput, Rule, is_binary};
-use crate::rule::SyncRule;
 use crate::settings::{OnConflict, Policy};
+use crate::sync_rule::SyncRule;
 
 /// Decides what to do about a file.
 pub fn decide(file: &FileView<'_>) -> Decision {

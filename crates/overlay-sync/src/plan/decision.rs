@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use shopfloor_core::hash::Digest;
 
 use crate::merge::{Arrival, EntryPath, FileType, MergeConflict, MergeInput, Rule, StalePlace};
-use crate::rule::SyncRule;
 use crate::settings::Policy;
 use crate::store::WriteIntent;
+use crate::sync_rule::SyncRule;
 
 /// What a pass sees of one file.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use proptest_state_machine::StateMachineTest;
 use super::floor::{Floor, names};
 use super::ground::Program;
 use super::steps::{MachineStep, PathPolicy, SHARED, TextChange, file, id};
-use crate::apply::heal::planned_write;
-use crate::apply::planned::PlannedFile;
+use crate::apply::recovery::planned_write;
+use crate::apply::workspace_plan::PlannedFile;
 use crate::ground::ReadFile;
 use crate::plan::{Decision, Step, WriteStep};
 
@@ -73,7 +73,7 @@ fn the_merge_command_is_not_asked_twice() {
 #[test]
 fn a_base_that_moves_without_a_write_concerns_one_workspace() {
     let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
-    let write = WriteStep::plain(None, None, b"o".to_vec(), crate::rule::SyncRule::Merge);
+    let write = WriteStep::plain(None, None, b"o".to_vec(), crate::sync_rule::SyncRule::Merge);
     let seen = crate::facts::sides::SeenFile {
         path: file(true),
         base: None,

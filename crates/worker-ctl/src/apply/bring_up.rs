@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 
-use crate::apply::make::{self, WorkerOptions};
+use crate::apply::new_worker::{self, WorkerOptions};
 use crate::apply::{session, transition};
 use crate::facts::version;
 use crate::note::Fault;
@@ -108,7 +108,7 @@ fn make_if_missing(site: &Site<'_>, name: &str) -> Result<()> {
     let now = site.reload()?;
     let exists = site.state()?.workers.contains_key(name);
     match now.root.config.workers.contains_key(name) && !exists {
-        true => make::make(&now, make::check(&now, name, &WorkerOptions::default())?).map(drop),
+        true => new_worker::make(&now, new_worker::check(&now, name, &WorkerOptions::default())?).map(drop),
         false => Ok(()),
     }
 }

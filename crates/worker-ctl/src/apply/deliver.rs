@@ -10,9 +10,9 @@ use crate::agent::{AgentTable, Delivery, Paste};
 use crate::apply::session::{restart_with, resuming};
 use crate::apply::transition;
 use crate::failure::{Kind, fail};
+use crate::hook_report;
 use crate::layout;
 use crate::plan::machine::{Input, refuse_over_question};
-use crate::report;
 use crate::site::Site;
 use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::worker::Worker;
@@ -97,7 +97,7 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// Waits until the program's hook reports this text. Returns `false` when the time is up.
 fn is_heard(site: &Site<'_>, name: &str, text: &str) -> bool {
-    let (start, expected) = (Instant::now(), report::digest(text));
+    let (start, expected) = (Instant::now(), hook_report::digest(text));
     loop {
         if site.worker(name).is_ok_and(|worker| worker.program.heard.as_ref() == Some(&expected)) {
             return true;

@@ -4,7 +4,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::apply::{attached, publish, transition};
+use crate::apply::{outside_objects, publish, transition};
 use crate::clone::common_dir;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::standing::Standing;
@@ -33,7 +33,7 @@ pub fn plan(site: &Site<'_>, name: &str, is_forced: bool) -> Result<(Accept, Vec
     require_review(&worker)?;
     let plan = accept(&Standing::read(site, &worker)?, &site.clone.branch, is_forced)?;
     let objects = match &plan.landing {
-        Landing::Commit { tree } => attached::read(site, worker.checkout(), &plan.base, tree)?,
+        Landing::Commit { tree } => outside_objects::read(site, worker.checkout(), &plan.base, tree)?,
         Landing::Nothing | Landing::Conflict => Vec::new(),
     };
     if !plan.is_reviewed {
@@ -54,7 +54,7 @@ pub fn land(site: &Site<'_>, name: &str, is_forced: bool, message: Option<&str>)
         match &plan.landing {
             Landing::Commit { tree } => {
                 // A checkout of the branch needs the objects as soon as the branch moves.
-                attached::copy(site, &objects)?;
+                outside_objects::copy(site, &objects)?;
                 if let Some(new) = publish_commit(site, &plan, tree, message)? {
                     return Ok(Landed::Accepted(new));
                 }

@@ -1,14 +1,14 @@
 //! Everything that makes changes: to the state, worktrees, terminals and the source.
 
-pub mod attached;
 pub mod bring_up;
-pub mod copies;
+pub mod copied_files;
 pub mod deliver;
 pub mod hooks;
 pub mod keep_up;
 pub mod land;
 pub mod launch;
-pub mod make;
+pub mod new_worker;
+pub mod outside_objects;
 pub mod patrol;
 pub mod publish;
 pub mod rebase;

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::farewell;
 use shopfloor_core::fs;
 use shopfloor_core::git::failed;
+use shopfloor_core::pre_remove;
 
-use crate::apply::{make, publish, session, transition, trash};
+use crate::apply::{new_worker, publish, session, transition, trash};
 use crate::clone::{is_rebasing, require_own_rebase};
 use crate::facts::losses::Losses;
 use crate::plan::machine::Input;
@@ -41,11 +41,11 @@ fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>
     check_losses(site, worker, is_forced)?;
     trash::refuse_locked(site, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote.
-    trash::run_pre_remove(site, worker, farewell::TOOLS)?.require(tree, is_forced)?;
+    trash::run_pre_remove(site, worker, pre_remove::TOOLS)?.require(tree, is_forced)?;
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
-    let saved = trash::run_pre_remove(site, worker, farewell::TOOLS)?;
+    let saved = trash::run_pre_remove(site, worker, pre_remove::TOOLS)?;
     saved.require(tree, is_forced)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| site.ui.note(note));
     let losses = check_losses(site, worker, is_forced)?;
@@ -62,7 +62,7 @@ fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>
         publish::drop_journal(&site.clone, &worker.name)?;
         transition::unpin(site, &worker.name)?;
         typing::remove_text_files(dir, &worker.name)?;
-        make::edit_config(site, |document| {
+        new_worker::edit_config(site, |document| {
             let workers = document.get_mut("workers").and_then(|workers| workers.as_table_like_mut());
             workers.into_iter().for_each(|workers| drop(workers.remove(&worker.name)));
         })?;

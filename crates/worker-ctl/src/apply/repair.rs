@@ -6,7 +6,7 @@ use serde_json::Value;
 use shopfloor_core::error::Result;
 use shopfloor_core::ui::printable;
 
-use crate::apply::{copies, rebase, session, source_hooks, transition, trash};
+use crate::apply::{copied_files, rebase, session, source_hooks, transition, trash};
 use crate::clone::is_rebasing;
 use crate::facts::losses::Losses;
 use crate::failure::{Kind, fail};
@@ -63,7 +63,7 @@ pub fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
     }
     site.clone.add_worktree(tree, &worker.branch, None)?;
     source_hooks::fill_worktree(site, tree)?;
-    copies::copy_all(site, tree)?;
+    copied_files::copy_all(site, tree)?;
     transition::record(site, name, &Input::SessionGone)?;
     transition::record(site, name, &Input::Mended { reason: Fault::WorktreeMissing }).map(drop)
 }

@@ -297,7 +297,15 @@ fn wait_ready(
             return Ok(None);
         }
         if tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()) {
-            let shown = tmux.last_lines(&pane.id, 5).unwrap_or_default();
+            // On a loaded machine tmux may not have read all of them yet.
+            let look = |_| {
+                let lines = tmux.last_lines(&pane.id, 5).unwrap_or_default();
+                if lines.is_empty() {
+                    thread::sleep(POLL);
+                }
+                Some(lines).filter(|lines| !lines.is_empty())
+            };
+            let shown = (0..5).find_map(look).unwrap_or_default();
             return Err(Failure::failed(format!("the program of {} ended before it was ready", worker.name))
                 .details(shown.iter().map(|line| format!("  {}", printable(line))))
                 .hint("look at its terminal with `worker-ctl peek`, or run its command by hand"));

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::farewell::{self, Farewell};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::path::RelPath;
+use shopfloor_core::pre_remove::{self, PreRemoveReport};
 
 use crate::facts::losses::{Losses, admin_dir};
 use crate::failure::{Kind, fail};
@@ -33,9 +33,9 @@ pub fn keep(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<Str
 }
 
 /// Runs the `pre-remove` hooks of these tools, so that they save what only the worktree has.
-pub fn run_pre_remove(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Farewell> {
+pub fn run_pre_remove(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<PreRemoveReport> {
     let scratch = site.root.path.join("locks");
-    farewell::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
+    pre_remove::run(site.env, Path::new(&worker.worktree_path), tools, &scratch)
 }
 
 /// Creates one commit with the worktree's files. Its parents are all tips that would be lost, the stashes, and a commit

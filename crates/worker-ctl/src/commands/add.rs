@@ -5,7 +5,7 @@ use serde::Serialize;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::printable;
 
-use crate::apply::make::{self, WorkerOptions};
+use crate::apply::new_worker::{self, WorkerOptions};
 use crate::commands::{self, WorkerKeys};
 use crate::layout;
 use crate::site::Site;
@@ -40,7 +40,7 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
     }
     commands::recover(site)?;
     let _lock = site.lock(name)?;
-    let new = make::check(site, name, &options)?;
+    let new = new_worker::check(site, name, &options)?;
     if site.is_dry {
         let worktree = layout::worktree(&site.root.path, name).to_string_lossy().into_owned();
         let branch = site.root.config.branch_of(name);
@@ -50,10 +50,10 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
     }
     // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table
     // waits for our lock.
-    let (before, after) = make::configure(site, name, &options)?;
-    let worker = site.reload().and_then(|site| make::make(&site, new));
+    let (before, after) = new_worker::configure(site, name, &options)?;
+    let worker = site.reload().and_then(|site| new_worker::make(&site, new));
     if worker.is_err() {
-        make::restore_config(site, &before, &after)?;
+        new_worker::restore_config(site, &before, &after)?;
     }
     let worker = worker?;
     if site.ui.is_json() {

@@ -11,7 +11,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::ACCEPTED;
-use crate::apply::{attached, removal};
+use crate::apply::{outside_objects, removal};
 use crate::clone::common_dir;
 use crate::commands::init::config;
 use crate::commands::{self, RootAnswer};
@@ -85,7 +85,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
 /// Gives the source the git-lfs objects, and the original commits of work that landed as one commit. Of a single commit
 /// the landed one has everything.
 fn hand_over(site: &Site<'_>) -> Result<()> {
-    attached::copy_all(site)?;
+    outside_objects::copy_all(site)?;
     let (root, source) = (&site.root.path, site.source());
     let refs = site.clone.ask(root, &["for-each-ref", "--format=%(refname)", ACCEPTED])?;
     for name in refs.lines() {

@@ -10,8 +10,8 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use crate::apply::transition;
+use crate::hook_report::Payload;
 use crate::plan::machine::Input;
-use crate::report::Payload;
 use crate::site::{Flags, Site};
 use crate::worker::checked_name;
 

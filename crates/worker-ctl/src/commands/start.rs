@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::failed;
 
-use crate::apply::{copies, rebase};
+use crate::apply::{copied_files, rebase};
 use crate::commands;
 use crate::facts::standing::Standing;
 use crate::failure::{Kind, fail};
@@ -130,7 +130,7 @@ fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
             fail(Kind::Moved, format!("{} changed meanwhile", tree.display())).hint("run the same command again")
         );
     }
-    copies::copy_all(site, tree)
+    copied_files::copy_all(site, tree)
 }
 
 /// The text of a task.

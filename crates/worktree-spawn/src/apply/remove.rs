@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::farewell;
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, WorktreeDir, recorded_path};
 use shopfloor_core::lock::Lock;
+use shopfloor_core::pre_remove;
 
 use super::records::release_excludes;
 use super::undo::{self, Decided};
@@ -45,7 +45,7 @@ pub fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Resul
         return Ok(Vec::new());
     }
     let scratch = layout::temporary_dir(&place.shared());
-    let reports = farewell::before_removal(env, &known.worktree.path, farewell::TOOLS, &scratch)?;
+    let reports = pre_remove::run(env, &known.worktree.path, pre_remove::TOOLS, &scratch)?;
     reports.require(&known.worktree.path, removal.is_forced)?;
     Ok([reports.notes, reports.refused].concat())
 }

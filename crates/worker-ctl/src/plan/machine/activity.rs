@@ -1,8 +1,8 @@
 //! Reports of the program's own hooks. They never change the task.
 
+use crate::hook_report::{Report, Signal};
 use crate::note::Note;
 use crate::plan::machine::MachineStep;
-use crate::report::{Report, Signal};
 use crate::worker::{Activity, Session, Worker};
 
 pub(super) fn reported(step: &mut MachineStep<'_>, report: &Report) {

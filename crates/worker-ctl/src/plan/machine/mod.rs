@@ -18,9 +18,9 @@ use shopfloor_core::text::printable;
 use shopfloor_core::time;
 
 use crate::failure::{Kind, fail};
+use crate::hook_report::{Report, Signal};
 use crate::log::ACTIVITY;
 use crate::note::{Fault, Note};
-use crate::report::{Report, Signal};
 use crate::worker::{Activity, ReportedActivity, Session, Task, Worker};
 
 /// Something that happened to a worker, or that a person wants from it.

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::hook_report::{Report, Signal};
 use crate::note::{Fault, Note};
-use crate::report::{Report, Signal};
 use crate::worker::{Activity, Session, Task, TaskBeforeRebase, Worker};
 
 fn tasks() -> Vec<Task> {

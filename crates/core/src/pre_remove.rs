@@ -22,14 +22,14 @@ const PRE_REMOVE_LIMIT: (Duration, usize) = (Duration::from_secs(30), 1 << 20);
 
 /// What the tools reported before a worktree is removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Farewell {
+pub struct PreRemoveReport {
     /// What a person should know.
     pub notes: Vec<String>,
     /// Why the worktree should stay, one reason a line; empty when it may be removed.
     pub refused: Vec<String>,
 }
 
-impl Farewell {
+impl PreRemoveReport {
     /// Exit 1, kind `pre_remove`, when a tool refuses and the removal is not forced. Nothing was removed then.
     pub fn require(&self, path: &Path, force: bool) -> Result<()> {
         if self.refused.is_empty() || force {
@@ -45,14 +45,14 @@ const PRE_REMOVE_KIND: &str = "pre_remove";
 
 /// Runs the `pre-remove` hook of those of these tools that are on the PATH, for the worktree at `path`. Their output
 /// goes through nameless files in `scratch`. A tool that fails, takes too long or cannot be run counts as refusing.
-pub fn before_removal(env: &Env, path: &Path, tools: &[&str], scratch: &Path) -> Result<Farewell> {
-    let mut farewell = Farewell::default();
+pub fn run(env: &Env, path: &Path, tools: &[&str], scratch: &Path) -> Result<PreRemoveReport> {
+    let mut report = PreRemoveReport::default();
     for tool in tools {
         let Some(program) = proc::find(env, tool) else { continue };
         let cmd = Cmd::new(&program, env).args(["--json", "hook", "run", PRE_REMOVE]).arg(path);
         let (limit, most) = PRE_REMOVE_LIMIT;
         let Some(output) = cmd.capture_within(fs::scratch(scratch)?, limit, most)? else {
-            farewell.refused.push(format!("{tool}: its pre-remove took longer than {} s", limit.as_secs()));
+            report.refused.push(format!("{tool}: its pre-remove took longer than {} s", limit.as_secs()));
             continue;
         };
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -63,12 +63,12 @@ pub fn before_removal(env: &Env, path: &Path, tools: &[&str], scratch: &Path) ->
             let texts: Vec<String> = texts.filter_map(|text| text.as_str().map(str::to_owned)).collect();
             texts.iter().flat_map(|text| text.lines()).map(|line| format!("{tool}: {line}")).collect()
         };
-        farewell.notes.extend(lines("/notes"));
+        report.notes.extend(lines("/notes"));
         if !output.status.success() {
             let told = [lines("/error/message"), lines("/error/hints")].concat();
             let silent = vec![format!("{tool}: its pre-remove ended with {}", output.status)];
-            farewell.refused.extend(if told.is_empty() { silent } else { told });
+            report.refused.extend(if told.is_empty() { silent } else { told });
         }
     }
-    Ok(farewell)
+    Ok(report)
 }

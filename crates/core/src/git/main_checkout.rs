@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::plain::tampered;
+use super::plain_files::tampered;
 use super::{Git, Repo, common_dir_of, private_dir};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};

@@ -3,7 +3,7 @@
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
-use super::planned::PlannedFile;
+use super::workspace_plan::PlannedFile;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, Workspace};
 use crate::plan::Step;

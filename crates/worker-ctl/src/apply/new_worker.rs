@@ -8,7 +8,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::ListedWorktree;
 use toml_edit::DocumentMut;
 
-use crate::apply::{copies, source_hooks};
+use crate::apply::{copied_files, source_hooks};
 use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::site::Site;
@@ -87,9 +87,9 @@ pub fn make(site: &Site<'_>, new: NewWorker) -> Result<Worker> {
         if is_new || is_unfilled {
             source_hooks::fill_worktree(site, &worktree)?;
         }
-        copies::copy_all(site, &worktree)?;
+        copied_files::copy_all(site, &worktree)?;
         let leaves = agents::find(&agent).map(|program| program.leaves).unwrap_or_default();
-        copies::exclude_patterns(site, &leaves.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>())?;
+        copied_files::exclude_patterns(site, &leaves.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>())?;
         site.update(|state| {
             state.workers.insert(name, worker.clone());
             Ok(())

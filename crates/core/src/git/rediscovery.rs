@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::home::MEMORY;
+use super::main_checkout::MEMORY;
 use super::{Git, Home, LOCAL_VARS, Repo, SETTING_VARS, failed, private_dir, refuse_linked_state};
 use crate::env::Env;
 use crate::error::Result;
