@@ -260,7 +260,13 @@ impl ChangedFiles {
 
     /// Puts back what a step has written that failed half way: `present` was there before it. What is not as the step
     /// writes it is a person's.
-    fn put_back(&self, git: &Git, (at, root): (&Path, &Root), present: &HashSet<Vec<u8>>, checkout: Cmd) -> Result<()> {
+    fn put_back(
+        &self,
+        git: &Git,
+        (at, root): (&Path, &Root),
+        present: &HashSet<Vec<u8>>,
+        (checkout, old): (Cmd, &str),
+    ) -> Result<()> {
         let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
         let is_written = |path: &Vec<u8>| now.contains(path) && self.after.contains_key(path) && !others.contains(path);
         for path in self.after.keys().filter(|path| !present.contains(*path) && is_written(path)) {
@@ -276,8 +282,10 @@ impl ChangedFiles {
         if lost.is_empty() {
             return Ok(());
         }
-        let from_index = ["checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        answer("checkout", &checkout.arg("--literal-pathspecs").args(from_index).input(lost).capture()?).map(drop)
+        // From the commit, because an agent can write the index; without hooks, because nobody switches a branch.
+        let settings = ["--literal-pathspecs", "-c", "core.hooksPath=/dev/null", "-c", "core.sparseCheckout=false"];
+        let from = ["checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", old];
+        answer("checkout", &checkout.args(settings).args(from).input(lost).capture()?).map(drop)
     }
 }
 
@@ -295,7 +303,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
     let in_the_way = |at: &Path, git_said: &[u8]| {
         let why = format!("{} has changes in the way", at.display());
         let said = String::from_utf8_lossy(git_said).trim().to_owned();
-        // A filter that must work, as those of git-lfs and git-crypt, stops git, which puts everything back.
+        // A filter that must work, as those of git-lfs and git-crypt, stops git half way.
         if said.contains("filter") && said.contains("failed") {
             let why = format!("a filter cannot write the files of {}", at.display());
             let hint = "make the filter work there, as its message says, then run the same command again";
@@ -329,7 +337,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
             let merge = cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(options).arg(new);
             let output = merge.capture()?;
             if !output.status.success() && now()?.as_deref() == Some(old) {
-                files.put_back(&git, (&at, &root), &present, typed()?)?;
+                files.put_back(&git, (&at, &root), &present, (typed()?, old))?;
             }
             (output, Some(at))
         }

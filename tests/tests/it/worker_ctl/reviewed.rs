@@ -175,6 +175,11 @@ fn a_filter_that_fails_in_the_checkout_leaves_it_as_it_was() {
     floor.ctl(&["reset", "adam"]).any_status().any_out().any_err();
     by_hand(&floor, "adam", &[("README.md", "two\n"), ("Added", "1\n"), ("b.bin", "b\n")]);
     floor.app.write("mine", "1\n");
+    let hook = floor.app.path.join(".git/hooks/post-checkout");
+    floor
+        .app
+        .sh(&format!("printf '#!/bin/sh\\ntouch \"$HOME/ran\"\\n' > '{0}' && chmod +x '{0}'", hook.display()))
+        .exit(0);
     let old = tip(&floor);
     floor
         .ctl(&["accept", "adam"])
@@ -182,4 +187,5 @@ fn a_filter_that_fails_in_the_checkout_leaves_it_as_it_was() {
         .err_has("a filter cannot write the files of")
         .err_has("smudge filter x failed");
     assert_eq!((tip(&floor), floor.app.git(&["status", "--porcelain"])), (old, "?? mine\n".to_owned()));
+    assert!(!w.home("ran").exists());
 }
