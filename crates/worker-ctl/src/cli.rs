@@ -174,7 +174,7 @@ impl CommandLine for Cli {
             (&[], "workers", names),
             (&[], "names", names),
             (&[], "agent", args::agent_programs),
-            (&["wait"], "state", |_| Ok(wait::STATES.map(str::to_owned).to_vec())),
+            (&["wait"], "states", |_| Ok(wait::STATES.map(str::to_owned).to_vec())),
         ]
     }
 

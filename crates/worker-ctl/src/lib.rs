@@ -25,6 +25,7 @@ mod fresh_index;
 mod hook_report;
 mod layout;
 mod log;
+mod need;
 mod note;
 mod root;
 mod roots;

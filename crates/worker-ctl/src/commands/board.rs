@@ -3,6 +3,7 @@
 use anstyle::{AnsiColor, Effects, Style};
 use shopfloor_core::ui::printable;
 
+use crate::need::{Need, since};
 use crate::store::State;
 use crate::worker::{Activity, Session, Worker};
 
@@ -17,11 +18,9 @@ pub struct Screen {
 /// What a worker is up to, in the order of the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    Asks,
-    Fault,
-    Review,
-    /// A restart or an unsubmitted text, of which a note tells.
-    Stuck,
+    Needs(Need),
+    /// A text may be in its input line, of which a note tells.
+    InDoubt,
     Works,
     Idle,
     Offline,
@@ -29,28 +28,24 @@ enum Rank {
 
 impl Rank {
     fn of(worker: &Worker) -> Rank {
-        match (worker.reported.activity, worker.status()) {
-            (Activity::Asks, _) => Rank::Asks,
-            (_, "error") => Rank::Fault,
-            (_, "needs_review") => Rank::Review,
-            (_, "offline") => Rank::Offline,
-            (_, "idle") => Rank::Idle,
-            // A turn that ended without a commit may have ended with a question in its text.
-            (Activity::Fresh | Activity::Rests, _) => Rank::Stuck,
-            _ if worker.program.is_in_doubt => Rank::Stuck,
+        match (Need::of(worker), worker.status()) {
+            (Some(need), _) => Rank::Needs(need),
+            (None, "offline") => Rank::Offline,
+            (None, "idle") => Rank::Idle,
+            _ if worker.program.is_in_doubt => Rank::InDoubt,
             _ => Rank::Works,
         }
     }
 
     fn needs_person(self) -> bool {
-        self <= Rank::Stuck
+        self <= Rank::InDoubt
     }
 
     fn style(self) -> Style {
         match self {
-            Rank::Asks => AnsiColor::Magenta.on_default().bold(),
-            Rank::Fault => AnsiColor::Red.on_default().bold(),
-            Rank::Review | Rank::Stuck => AnsiColor::Yellow.on_default().bold(),
+            Rank::Needs(Need::Asks) => AnsiColor::Magenta.on_default().bold(),
+            Rank::Needs(Need::Fault) => AnsiColor::Red.on_default().bold(),
+            Rank::Needs(_) | Rank::InDoubt => AnsiColor::Yellow.on_default().bold(),
             Rank::Works => AnsiColor::Green.on_default(),
             Rank::Idle | Rank::Offline => Style::new() | Effects::DIMMED,
         }
@@ -97,15 +92,6 @@ fn does(worker: &Worker) -> &'static str {
     }
 }
 
-/// When the worker came to be as it is.
-fn since(worker: &Worker) -> i64 {
-    let Worker { program, reported, task_since_unix: since, .. } = worker;
-    let counts = matches!(reported.activity, Activity::Asks | Activity::Rests);
-    let begun = reported.activity_at.as_ref().filter(|_| counts).and_then(|time| time.parse::<jiff::Timestamp>().ok());
-    let crashed = program.last_crash_unix.filter(|_| program.fault.is_some());
-    crashed.or(begun.map(jiff::Timestamp::as_second)).unwrap_or(*since).max(*since)
-}
-
 fn age(seconds: i64) -> String {
     match seconds.max(0) {
         seconds @ 0..60 => format!("{seconds}s"),
@@ -120,13 +106,15 @@ fn what(rank: Rank, worker: &Worker) -> String {
     let name = &worker.name;
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let text = match rank {
-        Rank::Asks => format!("attach {name}: {}", worker.reported.activity_text.as_deref().unwrap_or("a question")),
-        Rank::Fault => {
+        Rank::Needs(Need::Asks) => {
+            format!("attach {name}: {}", worker.reported.activity_text.as_deref().unwrap_or("a question"))
+        }
+        Rank::Needs(Need::Fault) => {
             let fault = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
             let hint = if worker.program.session == Session::Up { "attach" } else { "peek" };
             format!("{hint} {name}: {fault}")
         }
-        Rank::Review => format!("review {name}: {prompt}"),
+        Rank::Needs(Need::Review) => format!("review {name}: {prompt}"),
         _ => match worker.notes.first() {
             Some(note) => note.to_string(),
             None => prompt.to_owned(),

@@ -171,17 +171,22 @@ pub struct Statuses<'a> {
 }
 
 #[derive(Serialize)]
-struct WorkerStatus<'a> {
+pub struct WorkerStatus<'a> {
     name: &'a str,
     id: &'a str,
     status: &'static str,
 }
 
+impl WorkerStatus<'_> {
+    pub fn of(worker: &Worker) -> WorkerStatus<'_> {
+        WorkerStatus { name: &worker.name, id: &worker.name, status: worker.status() }
+    }
+}
+
 /// The statuses of these workers.
 pub fn statuses<'a>(state: &'a State, names: &[String]) -> Statuses<'a> {
     let chosen = state.workers.values().filter(|worker| names.contains(&worker.name));
-    let status = |worker: &'a Worker| WorkerStatus { name: &worker.name, id: &worker.name, status: worker.status() };
-    Statuses { workers: chosen.map(status).collect() }
+    Statuses { workers: chosen.map(WorkerStatus::of).collect() }
 }
 
 /// Prints what was done, a line each; with `--json`, the statuses of these workers.

@@ -1,24 +1,44 @@
-//! `wait`: waits until workers reach a state.
+//! `wait`: waits until workers reach a state, or need a person.
 
 use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
+use serde::Serialize;
 use shopfloor_core::args::flag_duration;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 
-use crate::commands;
+use crate::commands::{self, WorkerStatus};
 use crate::daemon;
 use crate::failure::{Kind, fail};
+use crate::need::{Need, since};
 use crate::site::Site;
 use crate::worker::Worker;
 
 /// How often the state is read. It is one small file.
 const POLL: Duration = Duration::from_millis(200);
 
+/// How long a wait for a state lasts if nothing else is asked for.
+const USUAL_LIMIT: &str = "300s";
+
+/// The word for a worker that needs a person.
+const YOU: &str = "you";
+
 /// The words that `status` shows: for a worker's state, and for what its program does.
-pub const STATES: [&str; 10] =
-    ["idle", "working", "needs_review", "rejected", "rebasing", "error", "offline", "busy", "asks", "rests"];
+pub const STATES: [&str; 12] = [
+    "idle",
+    "working",
+    "needs_review",
+    "rejected",
+    "rebasing",
+    "error",
+    "offline",
+    "busy",
+    "asks",
+    "rests",
+    "fresh",
+    YOU,
+];
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -27,28 +47,32 @@ pub struct Args {
     /// Wait for all workers
     #[arg(long)]
     pub all: bool,
-    /// Wait for this state: idle, working, needs_review, rejected, rebasing, error or offline; or until its program is
-    /// busy, asks or rests
-    #[arg(long = "for", value_name = "STATE")]
-    pub state: String,
+    /// Wait for this state, or for any of several: idle, working, needs_review, rejected, rebasing, error or offline; or
+    /// until its program is busy, asks, rests or is fresh; or `you`: until one of the workers needs a person
+    #[arg(long = "for", value_name = "STATE", default_value = YOU)]
+    pub states: Vec<String>,
     /// Wait until one of them is in the state, not all
     #[arg(long)]
     pub any: bool,
-    /// Give up after this time: 90s, 30m, 2h
-    #[arg(long, value_name = "TIME", default_value = "300s")]
-    pub timeout: String,
+    /// Give up after this time: 90s, 30m, 2h [default: 300s; for `you`, never]
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<String>,
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    let Args { state, any, timeout, .. } = args;
-    if !STATES.contains(&state.as_str()) {
+    let Args { states, timeout, .. } = args;
+    if let Some(state) = states.iter().find(|state| !STATES.contains(&state.as_str())) {
         return Err(
             Failure::usage(format!("no worker is ever `{state}`")).hint(format!("name one of {}", STATES.join(", ")))
         );
     }
-    let limit = flag_duration("--timeout", timeout)?;
+    let is_for_you = states.iter().any(|state| state == YOU);
+    let is_any = args.any || is_for_you;
+    let timeout = timeout.as_deref().or((!is_for_you).then_some(USUAL_LIMIT));
+    let limit = timeout.map(|timeout| flag_duration("--timeout", timeout)).transpose()?;
     let chosen = commands::choose(&site.state()?, &args.workers, args.all)?;
     let names: Vec<String> = chosen.into_iter().map(|worker| worker.name).collect();
+    let words = states.join(" or ");
     let start = Instant::now();
     let mut last = None::<Instant>;
     loop {
@@ -58,34 +82,51 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             commands::look(site)?;
             last = Some(Instant::now());
         }
-        let (reached, stuck) = read_progress(site, &names, state)?;
-        if reached.len() == names.len() || *any && !reached.is_empty() {
-            return commands::print_statuses(site, &reached, &reached);
+        let (reached, stuck) = read_progress(site, &names, states)?;
+        if reached.len() == names.len() || is_any && !reached.is_empty() {
+            return match is_for_you && !reached.is_empty() {
+                true => print_needs(site, &reached),
+                false => commands::print_statuses(site, &reached, &reached),
+            };
         }
         let hint = "`worker-ctl status` shows the state of each worker";
-        if stuck.len() == names.len() || !*any && !stuck.is_empty() {
-            let why = format!("the workers below cannot become {state} by themselves");
+        if stuck.len() == names.len() || !is_any && !stuck.is_empty() {
+            let why = match is_for_you {
+                true => "no worker below can come to need you".to_owned(),
+                false => format!("the workers below cannot become {words} by themselves"),
+            };
             return Err(fail(Kind::WrongState, why).details(stuck.iter().map(|why| format!("  {why}"))).hint(hint));
         }
-        if start.elapsed() >= limit {
-            let who = if *any { "no worker became" } else { "not all workers became" };
-            return Err(fail(Kind::Timeout, format!("{who} {state} within {timeout}")).hint(hint));
+        if let (Some(timeout), Some(limit)) = (timeout, limit)
+            && start.elapsed() >= limit
+        {
+            let what = match (is_for_you, is_any) {
+                (true, _) => "no worker came to need you".to_owned(),
+                (_, true) => format!("no worker became {words}"),
+                (_, false) => format!("not all workers became {words}"),
+            };
+            return Err(fail(Kind::Timeout, format!("{what} within {timeout}")).hint(hint));
         }
         proc::check_interrupt()?;
         std::thread::sleep(POLL);
     }
 }
 
-/// The workers that have reached the state, and those that cannot reach it by themselves, each with the reason.
-fn read_progress(site: &Site<'_>, names: &[String], wanted: &str) -> Result<(Vec<String>, Vec<String>)> {
+/// The workers that have reached one of the states, and those that cannot reach any by themselves, each with the reason.
+fn read_progress(site: &Site<'_>, names: &[String], wanted: &[String]) -> Result<(Vec<String>, Vec<String>)> {
     let state = site.state()?;
     let is_kept_up = daemon::is_running(&site.root.path)?;
     let (mut reached, mut stuck) = (Vec::new(), Vec::new());
     for name in names {
         let worker = state.require(name)?;
-        if [worker.status(), worker.reported.activity.word()].contains(&wanted) {
+        let is_in = |word: &String| match word.as_str() {
+            YOU => Need::of(worker).is_some(),
+            word => [worker.status(), worker.reported.activity.word()].contains(&word),
+        };
+        let obstacles: Option<Vec<String>> = wanted.iter().map(|word| obstacle(worker, word, is_kept_up)).collect();
+        if wanted.iter().any(is_in) {
             reached.push(name.clone());
-        } else if let Some(why) = obstacle(worker, wanted, is_kept_up) {
+        } else if let Some(why) = obstacles.and_then(|all| all.into_iter().next()) {
             stuck.push(format!("{name} {why}"));
         }
     }
@@ -108,4 +149,32 @@ fn obstacle(worker: &Worker, state: &str, is_kept_up: bool) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// A worker that was waited for, in the answer with `--json`.
+#[derive(Serialize)]
+struct NeedyWorker<'a> {
+    #[serde(flatten)]
+    status: WorkerStatus<'a>,
+    why: &'static str,
+}
+
+#[derive(Serialize)]
+struct NeedsAnswer<'a> {
+    workers: Vec<NeedyWorker<'a>>,
+}
+
+/// Prints these workers and why their wait ended, who has waited longest first.
+fn print_needs(site: &Site<'_>, names: &[String]) -> Result<Exit> {
+    let state = site.state()?;
+    let mut workers: Vec<&Worker> = names.iter().filter_map(|name| state.workers.get(name)).collect();
+    workers.sort_by_key(|worker| since(worker));
+    let why = |worker: &Worker| Need::of(worker).map_or(worker.status(), Need::word);
+    if site.ui.is_json() {
+        let needy = workers.iter().map(|&worker| NeedyWorker { status: WorkerStatus::of(worker), why: why(worker) });
+        site.ui.json(&NeedsAnswer { workers: needy.collect() });
+        return Ok(Exit::Done);
+    }
+    workers.iter().for_each(|worker| site.ui.done(format!("{} {}", worker.name, why(worker))));
+    Ok(Exit::Done)
 }

@@ -83,6 +83,48 @@ fn what_a_program_does_is_shown_and_logged_and_handed_to_on_event() {
 }
 
 #[test]
+fn a_wait_for_you_tells_who_needs_a_person_and_why_the_longest_wait_first() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve", "idle"]);
+    let wait = |args: &[&str]| floor.ctl(&[&["wait", "--all"], args].concat());
+    // An idle worker does not end it.
+    wait(&["--for", "you", "--timeout", "0s"]).exit(124).err_has("no worker came to need you within 0s");
+    for name in ["adam", "eve"] {
+        floor.ctl(&["start", name, "--prompt", "think"]).succeeds();
+    }
+    hook(&floor, "adam", &permission("rm -rf x"));
+    assert_eq!(wait(&["--for", "you"]).exit(0).stdout, "adam asks\n");
+    commit(&tree(&floor, "eve"), "Write a", &["a.txt"], "a\n");
+    floor.root.run_with("worker-ctl", &["patrol"], &[("SHOPFLOOR_NOW", "2001-01-01T00:00:00Z")]).succeeds().any_err();
+    assert_eq!(wait(&[]).exit(0).stdout, "eve needs_review\nadam asks\n");
+    hook(&floor, "adam", &event("Stop"));
+    let needy = wait(&["--for", "you", "--json"]).exit(0).json();
+    let row = |name: &str, status: &str, why: &str| json!({ "name": name, "id": name, "status": status, "why": why });
+    assert_eq!(needy["workers"], json!([row("eve", "needs_review", "needs_review"), row("adam", "working", "rests")]));
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    let only = floor.ctl(&["wait", "adam", "idle", "--for", "you", "--timeout", "0s"]).exit(124);
+    assert!(only.any_err().stdout.is_empty());
+    // A review waits without a session too, and whoever is down needs nobody.
+    floor.ctl(&["down"]).succeeds();
+    assert_eq!(wait(&[]).exit(0).stdout, "eve needs_review\n");
+    floor.ctl(&["wait", "adam", "idle"]).exit(1).err_has("adam is offline").err_has("idle is offline");
+}
+
+#[test]
+fn a_wait_may_name_several_states() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    let wait = |args: &[&str]| floor.ctl(&[&["wait", "--timeout", "0s"], args].concat());
+    floor.ctl(&["start", "adam", "--prompt", "think"]).succeeds();
+    assert_eq!(wait(&["--all", "--for", "idle", "--for", "working"]).exit(0).stdout, "adam\neve\n");
+    wait(&["--all", "--for", "idle", "--for", "error"]).exit(124).err_has("not all workers became idle or error");
+    // One that cannot reach the one state may reach the other.
+    wait(&["eve", "--for", "needs_review", "--for", "rests"]).exit(124).any_err();
+    wait(&["eve", "--for", "needs_review", "--for", "rejected"]).exit(1).err_has("eve is idle and has no task");
+    wait(&["eve", "--for", "idle", "--for", "done"]).exit(2).err_has("no worker is ever `done`");
+}
+
+#[test]
 fn nothing_is_typed_over_a_question() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
