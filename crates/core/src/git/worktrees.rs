@@ -7,6 +7,33 @@ use std::path::{Path, PathBuf};
 use super::stand_in::Owner;
 use super::{Git, Repo, common_dir_of, failed, private_dir, recorded_path};
 use crate::error::Result;
+use crate::fs;
+
+/// The files of a worktree's git directory that name commits which only a merge, rebase, cherry-pick or revert under way
+/// may hold.
+pub const OPERATION_HEADS: [&str; 8] = [
+    "MERGE_HEAD",
+    "MERGE_AUTOSTASH",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "rebase-merge/autostash",
+    "rebase-merge/orig-head",
+    "rebase-apply/autostash",
+    "rebase-apply/orig-head",
+];
+
+/// The commits that these files of a git directory name, one a line. Names of refs are left out. Fails when a file cannot
+/// be read.
+pub fn named_commits(git_dir: &Path, files: &[&str]) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for file in files {
+        let text = fs::read(&git_dir.join(file))?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let is_sha = |line: &&str| line.len() >= 40 && line.bytes().all(|b| b.is_ascii_hexdigit());
+        found.extend(text.lines().map(str::trim).filter(is_sha).map(str::to_owned));
+    }
+    Ok(found)
+}
 
 /// A worktree as `git worktree list` has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

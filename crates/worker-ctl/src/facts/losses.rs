@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::recorded_dir;
+use shopfloor_core::git::{OPERATION_HEADS, named_commits, recorded_dir};
 
 use crate::clone::{LOGGED, MergeResult, SourceClone};
 use crate::worker::{Task, Worker};
@@ -106,21 +106,7 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<(Option<String>, Vec<Str
         names.push(pre_sha.clone());
     }
     if let Some(dir) = admin_dir(clone, tree)? {
-        let files = [
-            "rebase-merge/orig-head",
-            "rebase-merge/autostash",
-            "rebase-apply/orig-head",
-            "rebase-apply/autostash",
-            "MERGE_HEAD",
-            "CHERRY_PICK_HEAD",
-            "HEAD",
-        ];
-        for file in files {
-            let text = fs::read(&dir.join(file))?.unwrap_or_default();
-            let text = String::from_utf8_lossy(&text).trim().to_owned();
-            // The name of a ref is skipped: a branch either stays or is in the list already.
-            names.extend(Some(text).filter(|text| text.len() >= 40 && text.chars().all(|c| c.is_ascii_hexdigit())));
-        }
+        names.extend(named_commits(&dir, &[&OPERATION_HEADS[..], &["HEAD"]].concat())?);
     }
     let (mut commits, mut seen) = (clone.commits(&names)?.into_iter(), BTreeSet::new());
     Ok((commits.next().flatten(), commits.flatten().filter(|sha| seen.insert(sha.clone())).collect()))

@@ -1,11 +1,9 @@
 //! Keeping what a forced removal destroys: a commit of all files that are not ignored, under a ref of its own.
 
-use std::path::Path;
-
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git};
+use shopfloor_core::git::{self, Git, OPERATION_HEADS, named_commits};
 use shopfloor_core::proc::Cmd;
 
 use crate::facts::history::commit_cmd;
@@ -25,7 +23,8 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
         let tree = String::from_utf8_lossy(&staged.stdout).trim().to_owned();
         parents.push(stdout("commit-tree", commit_cmd(git, dir, &[&tree, "-p", &head, "-m", "index"]))?);
     }
-    for sha in held_by_operations(&known.worktree.git_dir)? {
+    let heads = [&OPERATION_HEADS[..], &["REBASE_HEAD", "ORIG_HEAD"]].concat();
+    for sha in named_commits(&known.worktree.git_dir, &heads)? {
         let commit = format!("{sha}^{{commit}}");
         let found = git.cmd_alone(dir).args(["rev-parse", "--verify", "--quiet", &commit]).capture()?;
         if found.status.success() && !parents.contains(&sha) {
@@ -86,29 +85,4 @@ pub fn keep_commit(env: &Env, git: &Git, place: &Place, known: &KnownAgent, comm
     let kept = run_git("update-ref", git.cmd(&place.common_dir).args(["update-ref", &name, commit, &null]));
     kept.map_err(|failure| Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure })?;
     Ok(name)
-}
-
-/// The commits that only a merge, rebase or cherry-pick under way refers to.
-fn held_by_operations(git_dir: &Path) -> Result<Vec<String>> {
-    const HEADS: [&str; 10] = [
-        "MERGE_HEAD",
-        "MERGE_AUTOSTASH",
-        "CHERRY_PICK_HEAD",
-        "REVERT_HEAD",
-        "REBASE_HEAD",
-        "ORIG_HEAD",
-        "rebase-merge/autostash",
-        "rebase-merge/orig-head",
-        "rebase-apply/autostash",
-        "rebase-apply/orig-head",
-    ];
-    let mut found = Vec::new();
-    for name in HEADS {
-        let text = fs::read(&git_dir.join(name))?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&text).into_owned();
-        let shas =
-            text.lines().map(str::trim).filter(|line| line.len() >= 40 && line.bytes().all(|b| b.is_ascii_hexdigit()));
-        found.extend(shas.map(str::to_owned));
-    }
-    Ok(found)
 }

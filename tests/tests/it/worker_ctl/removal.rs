@@ -47,6 +47,19 @@ fn rebasing(at: &Repo<'_>) -> String {
     sha
 }
 
+/// Makes commits that only a merge of several under way refers to.
+fn merging(at: &Repo<'_>) -> String {
+    let begin = head(at);
+    let commits = ["other", "lone"].map(|file| {
+        at.git(&["switch", "-q", "--detach", &begin]);
+        at.commit(file, "x\n");
+        head(at)
+    });
+    at.git(&["switch", "-q", "--detach", &begin]);
+    at.git(&["merge", "-q", "--no-commit", &commits[0], &commits[1]]);
+    commits[1].clone()
+}
+
 #[test]
 fn nuke_and_reset_refuse_losses_and_keep_them_with_force() {
     let w = World::new();
@@ -129,12 +142,14 @@ fn a_nested_repository_without_commits_is_kept() {
 fn commits_on_no_branch_are_refused_or_kept() {
     let w = World::new();
     let floor = Floor::new(&w);
-    for loss in ["detached", "rebasing"] {
+    for (loss, make) in
+        [("detached", detached as fn(&Repo<'_>) -> String), ("rebasing", rebasing), ("merging", merging)]
+    {
         for command in ["nuke", "reset"] {
             let name = format!("{loss}-{command}");
             floor.ctl(&["add", &name]).succeeds();
             let at = tree(&floor, &name);
-            let sha = if loss == "detached" { detached(&at) } else { rebasing(&at) };
+            let sha = make(&at);
             assert_refused(&floor, &name, &["lone", &sha[..7]]);
             let output = forced(&floor, command, &name);
             let kept = ref_with(&floor, &output, &sha);
