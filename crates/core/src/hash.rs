@@ -32,13 +32,6 @@ impl Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
-    /// The digest of these parts one after the other.
-    pub fn of_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Digest {
-        let mut hasher = Sha256::new();
-        parts.into_iter().for_each(|part| hasher.update(part));
-        Digest(hasher.finalize().into())
-    }
-
     /// The digest of everything that is read, piece by piece, so that a file of any size needs little memory.
     pub fn of_stream(stream: &mut impl io::Read) -> io::Result<Digest> {
         let mut hasher = Sha256::new();

@@ -163,23 +163,6 @@ impl Ui {
         self.line(self.render(answer));
     }
 
-    /// Like [`Ui::json`] for an answer that may be large: it is written while it is serialized. It has no key `v`.
-    pub fn json_stream(&self, answer: &impl Serialize) {
-        #[derive(Serialize)]
-        struct Document<'a, A> {
-            v: u32,
-            #[serde(flatten)]
-            answer: &'a A,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            dry_run: Option<bool>,
-        }
-        let document = Document { v: 1, answer, dry_run: self.options.dry_run.then_some(true) };
-        self.stream(|out| {
-            serde_json::to_writer(&mut *out, &document)?;
-            out.write_all(b"\n")
-        });
-    }
-
     /// Records of JSON Lines.
     pub fn json_lines<T: Serialize>(&self, answers: impl IntoIterator<Item = T>) {
         self.stream(|out| answers.into_iter().try_for_each(|answer| writeln!(out, "{}", self.render(&answer))));

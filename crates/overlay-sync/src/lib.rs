@@ -2,9 +2,9 @@
 //!
 //! Rooms, top to bottom; each imports only from those below it: `cli`, `commands`, `apply` (the only room that writes
 //! into overlays and workspaces), `plan` (the pure decision about one file), `facts` (what is read), then the nouns:
-//! `ground` (the two sides, on disk or in memory), `declared` (files), `settings`, `store` (what the
-//! overlay remembers), `manifest` (a workspace), `conflict`, `rule`, `merge` (three texts into one), `programs`
-//! (what they run), `watch`, `refusal`, `tool`.
+//! `ground` (the two sides, on disk or in memory), `declared_files`, `settings`, `store` (what the
+//! overlay remembers), `manifest` (a workspace), `conflict`, `sync_rule`, `merge` (three texts into one), `programs`
+//! (what they run), `watch`, `failure`, `tool`.
 
 mod cli;
 mod commands;

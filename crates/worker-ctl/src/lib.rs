@@ -4,8 +4,8 @@
 //! decisions and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `site` (a root
 //! with the values to work on it), `bell`, `tmux`, `daemon`, `store` (`state.json`), `log`, `clone` (git in
 //! the root) with `fresh_index` and `source_objects` (what of it is believed), `root`, `roots` (the user's list of
-//! them), `settings`, `agent`, `report` (what its hooks tell), `worker`, `note`, `failure`, `layout` (the path of each
-//! file and lock).
+//! them), `settings`, `agent`, `hook_report` (what its hooks tell), `worker`, `need` (of a person), `note`, `failure`,
+//! `layout` (the path of each file and lock).
 
 mod cli;
 mod commands;

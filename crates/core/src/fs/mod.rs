@@ -37,7 +37,7 @@ pub use self::removal::size_of;
 pub use self::root::{Content, Found, Listing, Root};
 pub use self::staging::{RESERVED, Staged, Staging};
 pub use self::stat::Stat;
-pub use self::temporary::{CacheFile, Temporary, scratch};
+pub use self::temporary::{Temporary, scratch};
 use crate::error::{At, Failure, Result};
 
 /// The mode of everything private: state, stored contents, environment files.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{self, CacheFile};
+use shopfloor_core::fs;
 use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use super::directory::is_looked_at;
@@ -56,10 +56,7 @@ impl Fingerprint {
     /// Remembers that the ledger is in order. If it cannot be written, the next run only takes longer.
     pub fn remember(&self, count: usize) {
         let text = format!("{} {count}\n", self.digest);
-        let written = CacheFile::create(&self.file).and_then(|mut file| {
-            file.write(text.as_bytes())?;
-            file.finish()
-        });
-        drop(written);
+        let dir = self.file.parent().unwrap_or(&self.file);
+        drop(fs::create_private_dir(dir).and_then(|()| fs::replace(&self.file, text.as_bytes(), Some(0o600))));
     }
 }

@@ -11,7 +11,7 @@ use crate::settings::load_config;
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let config = load_config(env, &repo, flags)?;
-    config.warnings.iter().for_each(|warning| ui.warn(warning));
     ui.config(&config);
+    config.all_warnings().iter().for_each(|warning| ui.warn(warning));
     Ok(Exit::Done)
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::config;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
@@ -55,13 +54,7 @@ impl Overlay {
 
     fn of(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Result<Overlay> {
         let config = load_config(env, &repo, flags)?;
-        config.warnings.iter().for_each(|warning| ui.warn(warning));
-        if config.unapproved {
-            ui.warn(format!(
-                "{} sets what needs approval, so that is left out; run `sweatfile-apply approve`",
-                config::REPOSITORY_FILE
-            ));
-        }
+        config.all_warnings().iter().for_each(|warning| ui.warn(warning));
         let dir = match config.value("overlay") {
             Some(value) => PathBuf::from(&value.text),
             None => default_dir(env, &repo)?,

@@ -1,6 +1,5 @@
 //! `config`: the settings in force, each with its source.
 
-use shopfloor_core::config;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
@@ -17,13 +16,7 @@ pub struct Args {}
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let config = facts::load_settings(env, &repo, dirs, LoadOptions::default())?;
-    config.warnings.iter().for_each(|warning| ui.warn(warning));
-    if config.unapproved {
-        ui.note(format!(
-            "{} contains settings that need approval; run `sweatfile-apply approve`",
-            config::REPOSITORY_FILE
-        ));
-    }
     ui.config(&config);
+    config.all_warnings().iter().for_each(|warning| ui.warn(warning));
     Ok(Exit::Done)
 }

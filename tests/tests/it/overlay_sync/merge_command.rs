@@ -192,7 +192,7 @@ fn the_repositorys_merge_command_needs_approval() {
     s.app.overlay(&["sync"]).exit(1).any_out().err_has("needs approval");
     assert!(!w.home("asked").exists());
     let config = s.app.overlay(&["config"]).exit(0);
-    config.out_has("merge_command = (unset)").out_has("merge_timeout_ms");
+    config.out_has("merge_command = (unset)").out_has("merge_timeout_ms").err_has("needs approval");
 }
 
 #[test]
