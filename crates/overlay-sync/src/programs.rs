@@ -19,7 +19,8 @@ const RUN: &str = ".flaskenv .vscode/tasks.json .vscode/launch.json *.code-works
     local.properties .gitconfig* .ssh/config .nvim* .vim/* coc-settings.json .dir-locals* .gdbinit .lldbinit \
     .rprofile .tmux* .bash* .zsh* .profile .autoenv* sweatfile .shopfloor/* .wt.toml .workmux.yaml conductor.json \
     *.sh *.bash *.zsh *.fish *.ps1 *.bat *.cmd *.py *.js *.mjs *.cjs *.jsx *.ts *.mts *.cts *.tsx *.rb *.pl *.lua \
-    *.php *.nix *.exs";
+    *.php *.nix *.exs mprocs* process-compose* .overmind.env .foreman devbox.json devenv.* wrangler.* netlify.toml \
+    vercel.json firebase.json .smug* .release-it.* .goreleaser* .trunk/*";
 
 /// The directories of agent programs.
 const AGENTS: &str = ".claude .codex .gemini .opencode .cursor .agents .amp .qwen .copilot .kiro .roo .kilocode \
@@ -254,6 +255,8 @@ mod tests {
             "mise.local.toml",
             "X.SH",
             "compose.override.yml",
+            "mprocs.yaml",
+            "sub/process-compose.override.yml",
         ] {
             assert_eq!(of(path), (true, false), "{path}");
         }

@@ -7,7 +7,8 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::tree::{Members, Tree};
 
 /// The keys by which the records of a list are told apart, in the order in which they are tried.
-const IDENTITIES: [&[&str]; 6] = [&["id"], &["name"], &["label"], &["repo"], &["command"], &["matcher", "command"]];
+const IDENTITIES: [&[&str]; 7] =
+    [&["id"], &["uuid"], &["name"], &["label"], &["repo"], &["command"], &["matcher", "command"]];
 
 /// Where the order of the elements says what is done, even if all of them differ.
 const SEQUENCES: &str =

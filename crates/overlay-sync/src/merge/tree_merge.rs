@@ -51,10 +51,10 @@ pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
     Some(MergedText { bytes, conflicts })
 }
 
-/// Whether an MCP server is started as well as reached at an address.
+/// Whether an MCP server is started as well as reached at an address, or reached at two.
 fn has_two_transports(server: &Members) -> bool {
-    let has = |keys: &[&str]| keys.iter().any(|key| server.contains_key(*key));
-    has(&["command"]) && has(&["url", "httpUrl", "serverUrl"])
+    let transports = [&["command", "args"][..], &["url"], &["httpUrl"], &["serverUrl"]];
+    transports.iter().filter(|keys| keys.iter().any(|key| server.contains_key(*key))).count() > 1
 }
 
 /// How a merge decides, and the conflicts it had to decide.

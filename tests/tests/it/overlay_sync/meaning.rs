@@ -132,6 +132,10 @@ fn a_record_that_both_sides_changed_stays_one() {
                 "{\"id\":\"b1\",\"a\":2,\"b\":3}\n",
             ),
             (["", "{\"id\":\"b1\",\"a\":2}\n", "{\"a\":2,\"id\":\"b1\"}\n"], "{\"id\":\"b1\",\"a\":2}\n"),
+            (
+                ["{\"uuid\":7,\"a\":1}\n", "{\"uuid\":7,\"a\":2}\n", "{\"uuid\":7,\"a\":1,\"b\":3}\n"],
+                "{\"uuid\":7,\"a\":2,\"b\":3}\n",
+            ),
             (["", "{\"x\":1,\"y\":2}\n", "{\"y\":2,\"x\":1}\n"], "{\"x\":1,\"y\":2}\n"),
         ],
     );
@@ -165,6 +169,29 @@ fn a_server_has_one_transport() {
             r#"{"mcpServers": {"foo": {"type": "http", "url": "https://x.invalid"}}}"#,
         )],
     );
+    // One side went to an address, while the other changed the arguments of the command; each chose another kind of address.
+    all_conflict(
+        ".mcp.json",
+        &[(
+            [
+                r#"{"foo": {"command": "a", "args": ["1"]}}"#,
+                r#"{"foo": {"url": "https://x.invalid"}}"#,
+                r#"{"foo": {"command": "a", "args": ["1", "2"]}}"#,
+            ],
+            r#"{"foo": {"command": "a", "args": ["1", "2"]}}"#,
+        )],
+    );
+    all_conflict(
+        ".gemini/settings.json",
+        &[(
+            [
+                r#"{"foo": {}}"#,
+                r#"{"foo": {"url": "https://x.invalid"}}"#,
+                r#"{"foo": {"httpUrl": "https://y.invalid"}}"#,
+            ],
+            r#"{"foo": {"httpUrl": "https://y.invalid"}}"#,
+        )],
+    );
 }
 
 #[test]
@@ -187,6 +214,13 @@ fn yaml_that_is_not_plain_is_merged() {
     let s = edited(&w, ".data/x.yml", "web:\n  image: x\n", "web:\n  image: x\n  expose: !reset []\n");
     s.sync(0).any_err();
     s.all_are(".data/x.yml", "web:\n  image: x\n  expose: !reset []\n");
+}
+
+#[test]
+fn variables_next_to_each_other_are_no_conflict_whatever_the_file_is_called() {
+    for name in [".env.local", ".dev.vars", ".dev.vars.test", ".flaskenv", "env.local", "app.env"] {
+        all_merge(name, &[(["A=1\nB=1\n", "A=2\nB=1\n", "A=1\nB=2\n"], "A=2\nB=2\n")]);
+    }
 }
 
 #[test]

@@ -283,6 +283,7 @@ fn work(day: &mut Day, floor: &Floor<'_>) {
     floor.until("adam", "needs_review");
     day.run(root, "worker-ctl patrol");
     day.run(root, "worker-ctl wait adam --for needs_review");
+    day.run(root, "worker-ctl wait adam --for you");
     day.run(root, "worker-ctl peek adam");
     day.run(root, "worker-ctl review adam");
     day.run_with(root, "worker-ctl reject", &["COMMIT a.txt b Write a better"]);
