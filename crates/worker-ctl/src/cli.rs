@@ -101,7 +101,7 @@ pub enum Command {
     /// Exits with 1 if there is no such worker, or it has no session.
     #[command(after_help = "Example:\n  worker-ctl peek adam --lines 50")]
     Peek(peek::Args),
-    /// Wait until workers reach a state: exit 124 when the time is up, 1 when they cannot reach it
+    /// Wait until a worker needs you or is in a state: exit 124 when the time is up, 1 when none can
     #[command(
         after_help = "Example:\n  worker-ctl wait adam --for needs_review --timeout 30m &&\n    worker-ctl review adam"
     )]

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::stand_in::Owner;
 use super::{Git, Repo, common_dir_of, failed, private_dir, recorded_path};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::fs;
+use crate::text::shell_word;
 
 /// The files of a worktree's git directory that name commits which only a merge, rebase, cherry-pick or revert under way
 /// may hold.
@@ -22,15 +23,24 @@ pub const OPERATION_HEADS: [&str; 8] = [
     "rebase-apply/orig-head",
 ];
 
-/// The commits that these files of a git directory name, one a line. Names of refs are left out. Fails when a file cannot
-/// be read.
+/// No merge has more parents. Each costs a removal several git processes, and an agent can write these files.
+const MOST_HEADS: usize = 100;
+
+/// The commits that these files of a git directory name, one a line. Names of refs are left out. Exit 2 when a file cannot
+/// be read, or names more commits than a merge has.
 pub fn named_commits(git_dir: &Path, files: &[&str]) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for file in files {
-        let text = fs::read(&git_dir.join(file))?.unwrap_or_default();
+        let path = git_dir.join(file);
+        let text = fs::read(&path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&text).into_owned();
         let is_sha = |line: &&str| line.len() >= 40 && line.bytes().all(|b| b.is_ascii_hexdigit());
-        found.extend(text.lines().map(str::trim).filter(is_sha).map(str::to_owned));
+        let named: Vec<String> = text.lines().map(str::trim).filter(is_sha).map(str::to_owned).collect();
+        if named.len() > MOST_HEADS {
+            return Err(Failure::malformed(format!("{} names {} commits", path.display(), named.len()))
+                .hint(format!("look at it and move it away: `ls -l {}`", shell_word(&path))));
+        }
+        found.extend(named);
     }
     Ok(found)
 }

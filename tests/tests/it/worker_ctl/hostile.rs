@@ -399,3 +399,19 @@ fn directories_deeper_than_files_can_be_open_are_removed() {
     assert!(!floor.root.has(".worktrees/adam"));
     assert_eq!(std::fs::read_to_string(w.home("diary")).unwrap(), "mine\n");
 }
+
+#[test]
+fn a_merge_of_endless_commits_is_named_and_ends_at_once() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).succeeds();
+    let sha = tip(&floor);
+    floor.root.write(".git/worktrees/adam/MERGE_HEAD", &format!("{sha}\n").repeat(101));
+    for command in ["nuke", "reset"] {
+        let refused = floor.ctl(&[command, "adam", "--force"]).exit(2);
+        refused.err_has("MERGE_HEAD names 101 commits").err_has("look at it and move it away");
+        assert!(tree(&floor, "adam").has("README.md"));
+    }
+    floor.root.write(".git/worktrees/adam/MERGE_HEAD", &format!("{sha}\n").repeat(100));
+    floor.ctl(&["nuke", "adam", "--force", "--yes"]).exit(0).any_out().any_err();
+}
