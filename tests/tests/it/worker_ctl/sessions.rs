@@ -403,7 +403,10 @@ fn no_second_program_starts_where_the_first_one_runs() {
     up(&floor, &["adam"]);
     assert_eq!((socket.exists(), pid()), (true, first));
     // The server itself is gone, and its program goes on.
-    floor.root.sh(&format!("kill -9 $(tmux -S '{}' display-message -p '#{{pid}}')", socket.display())).exit(0);
+    let asked =
+        format!("pid=$(tmux -S '{}' display-message -p '#{{pid}}') && kill -9 $pid && echo $pid", socket.display());
+    let server: i64 = floor.root.sh(&asked).exit(0).stdout.trim().parse().unwrap();
+    wait_for(|| !is_alive(server));
     up(&floor, &["adam"]);
     assert_ne!(pid(), first);
     assert!(!is_alive(first));
