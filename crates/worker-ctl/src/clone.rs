@@ -114,15 +114,14 @@ impl SourceClone {
         self.git.look_again()
     }
 
-    /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed; returns what a
-    /// person should know about that.
-    pub fn fill_worktree(&self, path: &Path) -> Result<Option<String>> {
+    /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed, or the one in
+    /// `shared`, a person's directory for all repositories; returns what a person should know about that.
+    pub fn fill_worktree(&self, path: &Path, shared: Option<&Path>) -> Result<Option<String>> {
         let sha = self.ask(path, &["rev-parse", "HEAD"])?;
         let cmd = self.reading_source(self.git_for(path)?.fetching(path), &[&sha])?;
         answer("reset", &cmd.args(["reset", "--quiet", "--hard"]).capture()?)?;
-        let shared = self.shared_hooks()?;
         let own = self.root.join(".git/hooks");
-        let hook = shared.as_ref().map_or(own, |shared| path.join(shared)).join("post-checkout");
+        let hook = shared.map_or(own, |shared| path.join(shared)).join("post-checkout");
         if shared.is_none()
             && let Err(failure) = hook::refuse_foreign("post-checkout", &hook)
         {

@@ -15,7 +15,6 @@ mod worktrees;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::env::Env;
@@ -72,8 +71,6 @@ pub struct Git {
     quarantine: Vec<(&'static str, OsString)>,
     /// `core.excludesFile` in the present repository, if an earlier answer still holds.
     known_excludes: Option<Option<PathBuf>>,
-    /// Set when this git has no `git hook list`, so that it is asked once.
-    lists_no_hooks: OnceLock<()>,
 }
 
 /// The repository and worktree that we run in.
@@ -116,7 +113,6 @@ impl Git {
             pinned: None,
             quarantine: Vec::new(),
             known_excludes: None,
-            lists_no_hooks: OnceLock::new(),
         })
     }
 

@@ -54,8 +54,9 @@ pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> 
             git.cmd(dir).args(["config", "-z", "--get-regexp", r"^merge\.ledger-synth\.(name|driver)$"]).capture()?;
         Ok(nul_fields(&asked.stdout).map(|field| String::from_utf8_lossy(field).into_owned()).collect::<Vec<_>>())
     };
-    let own = ask(&missing.git, root)?;
-    for setting in ask(&source_git, &source.common_dir)?.into_iter().filter(|setting| !own.contains(setting)) {
+    let wanted = ask(&source_git, &source.common_dir)?;
+    let own = if wanted.is_empty() { Vec::new() } else { ask(&missing.git, root)? };
+    for setting in wanted.into_iter().filter(|setting| !own.contains(setting)) {
         missing.settings.extend(setting.split_once('\n').map(|(key, value)| (key.to_owned(), value.to_owned())));
     }
     Ok(missing)
@@ -99,11 +100,12 @@ pub fn of(site: &Site<'_>) -> Result<MissingHooks> {
 
 /// Writes the files of a new worktree, and runs the source's hooks there.
 pub fn fill_worktree(site: &Site<'_>, worktree: &Path) -> Result<()> {
-    let missing = of(site)?;
+    let shared = site.clone.shared_hooks()?;
+    let missing = compare(site.env, &site.source(), &site.root.path, shared.as_deref())?;
     let mut warnings = missing.bring(site.env)?;
     let at = format!("in {}", site.source().display());
     warnings.extend(missing.lost.iter().map(|tool| hook::missing_text(tool, &at)));
-    warnings.extend(site.clone.fill_worktree(worktree)?);
+    warnings.extend(site.clone.fill_worktree(worktree, shared.as_deref())?);
     warnings.iter().for_each(|warning| site.ui.warn(warning));
     Ok(())
 }
