@@ -346,6 +346,16 @@ impl SourceClone {
         }
     }
 
+    /// The files in which a commit conflicts with the default branch, as git quotes them.
+    pub fn conflicting_files(&self, base: &str, sha: &str) -> Result<Vec<String>> {
+        let cmd = self.cmd(&self.root)?.var("GIT_ATTR_SOURCE", base);
+        let merged = cmd.args(["merge-tree", "--write-tree", "--name-only", "--no-messages", base, sha]).capture()?;
+        match merged.status.code() {
+            0 | 1 => Ok(merged.text().lines().skip(1).map(str::to_owned).collect()),
+            _ => Err(failed("merge-tree", &merged)),
+        }
+    }
+
     /// Paths with uncommitted changes, and untracked files. A nested repository ends in `/`.
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
         // git must not enter nested repositories, whose configuration an agent can write. They are kept as a whole.

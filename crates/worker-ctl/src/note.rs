@@ -12,6 +12,8 @@ pub enum Note {
     CommittedAgain,
     /// Conflict markers are left in this file.
     MarkersLeft(String),
+    /// Since this commit of the default branch the work conflicts with it in these files. Somebody else is asked first.
+    Conflicts { branch: String, since: String, files: Vec<String> },
     /// The worker aborted the rebase.
     GaveUp,
     /// After the rebase the branch has none of the worker's commits.
@@ -41,6 +43,10 @@ impl fmt::Display for Note {
         match self {
             Note::CommittedAgain => f.write_str("it committed again after it was done"),
             Note::MarkersLeft(file) => write!(f, "conflict markers are left in {file}"),
+            Note::Conflicts { branch, since, files } => {
+                let since = since.get(..7).unwrap_or(since);
+                write!(f, "conflicts with {branch} since {since} in {}", few(files))
+            }
             Note::GaveUp => f.write_str("it gave up the rebase"),
             Note::WorkGone => f.write_str("none of its commits are left on its branch after the rebase"),
             Note::Unsubmitted(purpose) => write!(f, "the {purpose} text may be in its input line, not submitted"),
@@ -57,6 +63,17 @@ impl fmt::Display for Note {
         }
     }
 }
+
+/// The first few of these files, and how many more there are.
+fn few(files: &[String]) -> String {
+    match files.get(FEW..) {
+        None | Some([]) => files.join(", "),
+        Some(more) => format!("{} and {} more", files[..FEW].join(", "), more.len()),
+    }
+}
+
+/// How many files a note names.
+const FEW: usize = 3;
 
 /// Why a worker cannot work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

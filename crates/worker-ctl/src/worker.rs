@@ -155,6 +155,8 @@ pub struct Work {
     pub prompt: Option<String>,
     /// The commit that waits for review.
     pub commit_sha: Option<String>,
+    /// Since when the task, or its rejection, waits for a review. A conflict does not cost the work its place in the line.
+    pub review_since_unix: Option<i64>,
     /// The commit at which the worker got its task or its rejection. Only another commit counts as new.
     pub baseline_sha: Option<String>,
     pub baseline_patch: Option<String>,
@@ -237,6 +239,16 @@ impl Worker {
             (None, Session::Up) => self.task.word(),
             (None, _) => "offline",
         }
+    }
+
+    /// Its place in the line of those who wait for a review, the first that has waited longest.
+    pub fn place_in_line(&self) -> (i64, &str) {
+        (self.work.review_since_unix.unwrap_or(self.task_since_unix), &self.name)
+    }
+
+    /// Whether its work is known to conflict with the default branch.
+    pub fn has_known_conflict(&self) -> bool {
+        self.notes.iter().any(|note| matches!(note, Note::Conflicts { .. }))
     }
 
     /// Whether the worker has a task that it has not finished.

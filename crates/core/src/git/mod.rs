@@ -107,13 +107,7 @@ impl Git {
         let program = proc::find(env, "git").ok_or_else(|| {
             Failure::failed("git is not on the PATH").hint("install git, 2.39 or newer, and run the command again")
         })?;
-        Ok(Git {
-            program,
-            env: env.clone(),
-            pinned: None,
-            quarantine: Vec::new(),
-            known_excludes: None,
-        })
+        Ok(Git { program, env: env.clone(), pinned: None, quarantine: Vec::new(), known_excludes: None })
     }
 
     /// The environment that git is called in.

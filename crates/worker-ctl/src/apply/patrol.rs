@@ -7,15 +7,17 @@ use shopfloor_core::git::ListedWorktree;
 
 use crate::apply::{rebase, session, transition};
 use crate::clone::{ListedWorktrees, is_rebasing, left_markers, new_commit};
+use crate::daemon;
 use crate::facts::conflicts::read_conflicts;
 use crate::failure::Kind;
 use crate::layout;
 use crate::log;
 use crate::note::{Fault, Note};
 use crate::plan::machine::Input;
+use crate::plan::rebase::is_behind;
 use crate::site::Site;
 use crate::tmux::{self, Pane};
-use crate::worker::{Session, Task, Worker};
+use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
 /// The number of seconds after which crashes are forgotten.
 const DAY: i64 = 24 * 60 * 60;
@@ -200,29 +202,68 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
     }
 }
 
-/// Rebases work that waits for review and is behind the default branch. Fetches only if the source has moved on.
-/// Returns a message for each text that waits for a person to stop typing.
+/// Rebases work that waits for review and is behind the default branch. Of those with conflicts, one is asked to resolve
+/// them: the first in the line for review whose conflicts are not with work before it as well. Fetches only if the
+/// source has moved on. Returns a message for each text that waits for a person to stop typing.
 pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
     let base = site.clone.fetched(&site.source())?;
-    let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.work.base_sha.as_ref() != Some(&base);
+    let state = site.state()?;
+    let mut line: Vec<&Worker> = state.workers.values().filter(|worker| waits_for_review(worker)).collect();
+    line.sort_by_key(|worker| worker.place_in_line());
     let mut waiting = Vec::new();
-    for worker in site.state()?.workers.values().filter(is_behind) {
+    let mut lands_before = Some(Vec::new());
+    for Worker { name, .. } in line {
         if site.check_ending().is_err() {
             break;
         }
-        site.warn_on_failure(&worker.name, || {
-            let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
-            match rebase::refresh(site, site.state()?.require(&worker.name)?, &base) {
-                Err(failure) if Kind::Occupied.is_kind_of(&failure) => {
-                    let name = &worker.name;
-                    waiting.push(format!("{name} will be asked to resolve its conflicts when its terminal is free"));
-                    Ok(())
+        site.warn_on_failure(name, || {
+            if let Some(_lock) = site.try_lock(name)? {
+                match rebase::refresh(site, &site.worker(name)?, &base, lands_before.as_deref()) {
+                    Err(failure) if Kind::Occupied.is_kind_of(&failure) => {
+                        waiting
+                            .push(format!("{name} will be asked to resolve its conflicts when its terminal is free"));
+                    }
+                    done => done?,
                 }
-                done => done,
             }
+            let now = site.worker(name)?;
+            match now.task {
+                Task::Rebasing { .. } => lands_before = None,
+                Task::NeedsReview if merges(&now, &base) => {
+                    lands_before.iter_mut().for_each(|before| before.extend(now.work.commit_sha.clone()));
+                }
+                Task::Idle | Task::Working | Task::NeedsReview | Task::Rejected => {}
+            }
+            Ok(())
         });
     }
     Ok(waiting)
+}
+
+/// Whether the worker is in the line for review, also while it resolves the conflicts of its work.
+fn waits_for_review(worker: &Worker) -> bool {
+    let is_asked = matches!(worker.task, Task::Rebasing { from: TaskBeforeRebase::NeedsReview, .. });
+    is_asked || worker.task == Task::NeedsReview
+}
+
+/// Whether work that waits for review can land on `base` as it is, as far as is known.
+fn merges(worker: &Worker, base: &str) -> bool {
+    let is_known = worker.work.base_sha.as_deref() == Some(base);
+    is_known && !worker.has_known_conflict() && !worker.notes.contains(&Note::GaveUp)
+}
+
+/// Does what an `accept` left to do: work that waits for review may be behind what has landed. An `up` does it itself.
+pub fn catch_up(site: &Site<'_>) -> Result<()> {
+    let state = site.state()?;
+    let mut line = state.workers.values().filter(|worker| worker.task == Task::NeedsReview).peekable();
+    if line.peek().is_none() || daemon::is_running(&site.root.path)? {
+        return Ok(());
+    }
+    let base = site.clone.require_base()?;
+    match line.any(|worker| is_behind(worker, &base)) {
+        true => refresh(site).map(|waiting| waiting.iter().for_each(|line| site.ui.note(line))),
+        false => Ok(()),
+    }
 }
 
 /// Whether a session has ended, including one whose program never got ready for input.

@@ -16,6 +16,7 @@ use crate::facts::losses::Losses;
 use crate::facts::standing::Standing;
 use crate::failure::Kind;
 use crate::layout;
+use crate::note::Note;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
@@ -83,13 +84,24 @@ pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: 
 }
 
 /// Rebases work that waits for review and is behind the default branch, unless the worktree has uncommitted changes.
+/// `before` is the work that lands before it, if the worker may be asked to resolve conflicts at all: it is not asked
+/// while it conflicts with that work too.
 ///
 /// If the worker must be asked to resolve conflicts while a person types there, this fails with the kind `occupied`,
 /// and the next patrol tries again.
-pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
+pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str, before: Option<&[String]>) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
-    let Some(sha) = worker.work.commit_sha.as_deref().filter(|_| is_behind(worker, base)) else { return Ok(()) };
+    let has_conflict = worker.has_known_conflict();
+    let is_due = is_behind(worker, base) || has_conflict && before.is_some();
+    let Some(sha) = worker.work.commit_sha.as_deref().filter(|_| is_due) else { return Ok(()) };
     if is_rebasing(tree) || !tree.is_dir() {
+        return Ok(());
+    }
+    let mut is_next = before.is_some();
+    for other in before.unwrap_or_default() {
+        is_next = is_next && site.clone.merge(other, sha)? != MergeResult::Conflict;
+    }
+    if has_conflict && !is_next && !is_behind(worker, base) {
         return Ok(());
     }
     // Most work sits on the branch as it is, which one question tells.
@@ -103,8 +115,14 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
         }
         standing => standing?,
     };
-    let plan = match plan::refresh(&standing, &site.clone.branch) {
+    let branch = &site.clone.branch;
+    let plan = match plan::refresh(&standing, branch, is_next) {
         Refresh::Wait => return Ok(()),
+        Refresh::NoteConflicts => {
+            let files = site.clone.conflicting_files(base, sha)?;
+            let input = Input::ConflictSeen { branch: branch.clone(), base: base.to_owned(), files };
+            return transition::observe(site, worker, &input).map(drop);
+        }
         Refresh::Settled => return remember_tried(site, worker, Some(base)),
         Refresh::Rebase(plan) => plan,
     };
@@ -134,6 +152,7 @@ fn remember_tried(site: &Site<'_>, worker: &Worker, base: Option<&str>) -> Resul
     site.update(|state| {
         if let Some(worker) = state.workers.get_mut(&worker.name) {
             worker.work.base_sha = base.map(str::to_owned);
+            worker.notes.retain(|note| !matches!(note, Note::Conflicts { .. }));
         }
         Ok(())
     })

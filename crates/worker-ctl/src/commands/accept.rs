@@ -6,7 +6,6 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::printable;
 
 use crate::apply::land::{self, Landed};
-use crate::apply::patrol;
 use crate::commands::{self, WorkerKeys, look};
 use crate::failure::{Kind, fail};
 use crate::site::Site;
@@ -41,7 +40,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     look(site)?;
     let worker = choose(site, args.worker.as_deref())?;
     let name = worker.name.clone();
-    let lock = site.lock(&name)?;
+    let _lock = site.lock(&name)?;
     let worker = site.worker(&name)?;
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         // The worker was asked to resolve the conflicts earlier, when the default branch moved on.
@@ -59,11 +58,6 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return Ok(commands::show(site.ui, answer, &[would]));
     }
     let landed = land::land(site, &name, args.force, args.message.as_deref())?;
-    drop(lock);
-    if matches!(landed, Landed::Accepted(_)) {
-        // The default branch has moved, so other reviews may be behind it now.
-        site.warn_on_failure("other workers", || patrol::refresh(site).map(drop));
-    }
     Ok(print_answer(site, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
 }
 

@@ -39,6 +39,7 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
         site.ui.note(format!("`{}` is the worker {name}", printable(&args.name)));
     }
     commands::recover(site)?;
+    commands::catch_up(site);
     let _lock = site.lock(name)?;
     let new = new_worker::check(site, name, &options)?;
     if site.is_dry {

@@ -25,6 +25,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let name = &args.worker;
     let text = commands::read_text(site, &args.message)?;
     commands::recover(site)?;
+    commands::catch_up(site);
     let (worker, _lock) = commands::locked(site, name)?;
     let input = Input::Message { force: args.force };
     if let Err(refused) = permit(&worker, &input) {

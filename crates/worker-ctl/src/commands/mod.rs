@@ -85,6 +85,13 @@ pub fn recover(site: &Site<'_>) -> Result<FinishedAccepts> {
     if site.is_dry { Ok(FinishedAccepts::new()) } else { finish_all(site) }
 }
 
+/// Does what an `accept` left to do for other workers, for commands that go on with work. A dry run does not.
+pub fn catch_up(site: &Site<'_>) {
+    if !site.is_dry {
+        site.warn_on_failure("other workers", || crate::apply::patrol::catch_up(site));
+    }
+}
+
 /// Patrols, so that decisions are based on the current state. A dry run does not.
 pub fn look(site: &Site<'_>) -> Result<()> {
     if site.is_dry { Ok(()) } else { tick(site, PatrolScope::All) }

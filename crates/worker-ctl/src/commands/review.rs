@@ -57,7 +57,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             // If the source is missing, show the work as it is.
             site.warn_on_failure(&name, || {
                 let base = site.clone.fetched(&site.source())?;
-                rebase::refresh(site, &site.worker(&name)?, &base)
+                rebase::refresh(site, &site.worker(&name)?, &base, Some(&[]))
             });
         }
         mark_reviewed(site, &name)?
@@ -81,8 +81,7 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<String> {
         return Ok(state.require(name)?.name.clone());
     }
     let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
-    let longest = waiting.min_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
-    longest.map(|worker| worker.name.clone()).ok_or_else(|| {
+    waiting.min_by_key(|worker| worker.place_in_line()).map(|worker| worker.name.clone()).ok_or_else(|| {
         fail(Kind::WrongState, "no worker needs review").hint("`worker-ctl status` shows the state of each worker")
     })
 }

@@ -50,6 +50,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
     let prompt = read_prompt(site, args)?;
     commands::recover(site)?;
+    commands::catch_up(site);
     let (worker, _lock) = match args.worker.as_ref().or(args.named_worker.as_ref()) {
         Some(name) => commands::locked(site, name)?,
         None => pick(site)?,

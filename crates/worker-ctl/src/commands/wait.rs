@@ -80,6 +80,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         if last.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) && !daemon::is_running(&site.root.path)? {
             commands::recover(site)?;
             commands::look(site)?;
+            commands::catch_up(site);
             last = Some(Instant::now());
         }
         let (reached, stuck) = read_progress(site, &names, states)?;

@@ -88,22 +88,28 @@ pub fn is_behind(worker: &Worker, base: &str) -> bool {
 /// The plan for work that waits for review and is behind the default branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// Wait: the worktree has uncommitted changes, or nobody could resolve the conflicts.
+    /// Wait: the worktree has uncommitted changes.
     Wait,
+    /// Note the conflicts: nobody could resolve them, or somebody else is next.
+    NoteConflicts,
     /// Do nothing until the default branch moves on again.
     Settled,
     Rebase(Rebase),
 }
 
-/// Plans the rebase of work that [is behind](is_behind) and that nobody asked to rebase.
-pub fn refresh(standing: &Standing, branch: &str) -> Refresh {
+/// Plans the rebase of work that [is behind](is_behind) and that nobody asked to rebase. Only the worker who is next is
+/// asked to resolve conflicts: whatever lands before it would bring the others new ones.
+pub fn refresh(standing: &Standing, branch: &str, is_next: bool) -> Refresh {
     let Some(work) = &standing.work else { return Refresh::Wait };
     if work.has_base && !work.was_moved_back {
         return Refresh::Settled;
     }
     let can_resolve = standing.worker.program.session == Session::Up && !standing.worker.program.is_in_doubt;
-    if !standing.worktree.dirty.is_empty() || work.merge == MergeResult::Conflict && !can_resolve {
+    if !standing.worktree.dirty.is_empty() {
         return Refresh::Wait;
+    }
+    if work.merge == MergeResult::Conflict && !(can_resolve && is_next) {
+        return Refresh::NoteConflicts;
     }
     match decide(standing, branch) {
         Ok(Rebase::Replay) if work.merge == MergeResult::Nothing => Refresh::Settled,
@@ -147,8 +153,10 @@ mod tests {
 
     #[test]
     fn an_automatic_rebase_waits_for_whatever_is_in_the_way() {
-        assert_eq!(refresh(&behind(Task::NeedsReview), "main"), Refresh::Rebase(Rebase::Replay));
-        assert_eq!(refresh(&standing(Task::NeedsReview), "main"), Refresh::Settled);
+        for is_next in [true, false] {
+            assert_eq!(refresh(&behind(Task::NeedsReview), "main", is_next), Refresh::Rebase(Rebase::Replay));
+            assert_eq!(refresh(&standing(Task::NeedsReview), "main", is_next), Refresh::Settled);
+        }
         type SpoilStanding = fn(&mut Standing);
         let conflict: SpoilStanding = |s| s.work.as_mut().unwrap().merge = MergeResult::Conflict;
         let changes: [(&[SpoilStanding], Refresh); 6] = [
@@ -156,13 +164,16 @@ mod tests {
             (&[|s| s.worktree.head = Some("later".into())], Refresh::Wait),
             (&[|s| s.work.as_mut().unwrap().merge = MergeResult::Nothing], Refresh::Settled),
             (&[conflict], Refresh::Rebase(Rebase::AskToResolve)),
-            (&[conflict, |s| s.worker.program.session = Session::Down], Refresh::Wait),
-            (&[conflict, |s| s.worker.program.is_in_doubt = true], Refresh::Wait),
+            (&[conflict, |s| s.worker.program.session = Session::Down], Refresh::NoteConflicts),
+            (&[conflict, |s| s.worker.program.is_in_doubt = true], Refresh::NoteConflicts),
         ];
         for (changes, expected) in changes {
             let mut standing = behind(Task::NeedsReview);
             changes.iter().for_each(|change| change(&mut standing));
-            assert_eq!(refresh(&standing, "main"), expected);
+            assert_eq!(refresh(&standing, "main", true), expected);
+            if expected == Refresh::Rebase(Rebase::AskToResolve) {
+                assert_eq!(refresh(&standing, "main", false), Refresh::NoteConflicts);
+            }
         }
     }
 }

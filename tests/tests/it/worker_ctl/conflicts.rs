@@ -36,7 +36,7 @@ fn changes_in_the_way_stay_and_conflicts_are_sent_to_the_worker() {
     floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!(floor.app.read("README.md") + &floor.app.read("notes"), "adams\nmine\n");
     // Now the second worker conflicts.
-    let answer = floor.ctl(&["accept", "eve", "--json"]).exit(1).json();
+    let answer = floor.ctl(&["accept", "eve", "--json"]).exit(1).err_has("eve was not reviewed").json();
     assert_eq!(text(&answer, "/outcome"), "rebasing");
     wait_for(|| floor.prompts().len() == 3);
     let prompt = floor.prompts()[2].clone();
@@ -67,6 +67,75 @@ fn changes_in_the_way_stay_and_conflicts_are_sent_to_the_worker() {
     let nothing = floor.ctl(&["accept", "adam", "--json"]).succeeds().json();
     assert_eq!(text(&nothing, "/outcome"), "nothing_to_merge");
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+}
+
+#[test]
+fn eight_workers_on_one_line_are_asked_seven_times() {
+    let w = World::new();
+    let names = ["adam", "bea", "carl", "dora", "emil", "fay", "gus", "hana"];
+    let floor = staff(&w, &names);
+    for name in names {
+        work(&floor, name, &format!("COMMIT README.md {name} Change it"));
+    }
+    // This one is in nobody's way.
+    floor.ctl(&["add", "zoe"]).succeeds();
+    up(&floor, &["zoe"]);
+    work(&floor, "zoe", "COMMIT zoe.txt zoe Write it");
+    let asked = || floor.prompts().iter().filter(|prompt| prompt.contains("Your work conflicts with main")).count();
+    let status = |name: &str| text(&floor.status(name), "/status").to_owned();
+    floor.ctl(&["accept", "adam"]).succeeds();
+    let first = tip(&floor);
+    for (at, name) in names.iter().enumerate().skip(1) {
+        floor.until(name, "rebasing");
+        let others = &names[at + 1..];
+        for other in others {
+            assert_eq!(status(other), "needs_review", "{other} while {name} is asked");
+            let note = format!("conflicts with main since {} in README.md", &first[..7]);
+            assert_eq!(floor.status(other)["notes"][0], note.as_str(), "{other}");
+        }
+        floor.ctl(&["message", name, &format!("RESOLVE README.md {name}")]).succeeds();
+        floor.until(name, "needs_review");
+        // It waits for its review again at the head of the line, and what comes after it would conflict with it.
+        floor.ctl(&["patrol"]).succeeds();
+        assert!(others.iter().all(|other| status(other) == "needs_review"), "{name}");
+        floor.ctl(&["review"]).succeeds().out_has(&format!("+{name}"));
+        floor.ctl(&["accept"]).succeeds();
+    }
+    assert_eq!(asked(), 7);
+    assert_eq!(floor.app.git(&["rev-list", "--count", &format!("{first}..main")]).trim(), "7");
+    // It was rebased without a word.
+    assert_eq!(floor.status("zoe")["notes"], serde_json::json!([]));
+    floor.ctl(&["accept", "zoe"]).succeeds().any_err();
+}
+
+#[test]
+fn who_gave_up_is_not_next_until_the_branch_moves_on() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    for name in ["adam", "eve"] {
+        work(&floor, name, &format!("COMMIT README.md {name} Change it"));
+    }
+    floor.app.commit("README.md", "theirs\n");
+    floor.until("adam", "rebasing");
+    assert_eq!(text(&floor.status("eve"), "/status"), "needs_review");
+    floor.ctl(&["message", "adam", "ABORT"]).succeeds();
+    floor.until("eve", "rebasing");
+    assert!(floor.status("adam")["notes"][0].as_str().unwrap().contains("gave up"));
+    floor.ctl(&["message", "eve", "RESOLVE README.md both"]).succeeds();
+    floor.until("eve", "needs_review");
+    floor.ctl(&["patrol"]).succeeds();
+    assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
+    floor.ctl(&["accept", "eve"]).succeeds().any_err();
+    floor.until("adam", "rebasing");
+    // A worker that a person names is asked, whoever is next.
+    floor.app.commit("README.md", "theirs again\n");
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT README.md eves Change it"]).succeeds();
+    floor.until("eve", "needs_review");
+    floor.app.commit("README.md", "and again\n");
+    floor.ctl(&["patrol"]).succeeds();
+    assert!(floor.status("eve")["notes"][0].as_str().unwrap().contains("conflicts with main since"));
+    floor.ctl(&["rebase", "eve"]).exit(1).any_err();
+    assert_eq!(text(&floor.status("eve"), "/status"), "rebasing");
 }
 
 #[test]

@@ -48,6 +48,9 @@ pub enum Input {
     Rebased { sha: String, patch: String, onto: Option<String> },
     /// The work conflicts with the default branch in these files.
     Conflict { pre_sha: String, base: String, files: Vec<String>, force: bool },
+    /// The work that waits for review conflicts with the default branch's commit `base` in these files, and the worker is
+    /// not asked to resolve that yet.
+    ConflictSeen { branch: String, base: String, files: Vec<String> },
     /// The rebase is over. If `sha` is the commit before the rebase, the worker gave up. `markers` are the files that
     /// still have conflict markers.
     RebaseDone { sha: String, markers: Vec<String> },
@@ -115,6 +118,7 @@ impl Input {
             Input::Reject { base, .. } => ("reject", base.clone()),
             Input::Rebased { sha, .. } => ("rebased", sha.clone()),
             Input::Conflict { files, .. } => ("conflict", files.join(", ")),
+            Input::ConflictSeen { files, .. } => ("conflict_seen", files.join(", ")),
             Input::RebaseDone { sha, .. } => ("rebase_done", sha.clone()),
             Input::WorkGone => ("work_gone", String::new()),
             Input::Accepted => ("accepted", String::new()),
@@ -173,6 +177,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Reset => task::reset(s),
         Input::Rebased { sha, patch, onto } => rebase::moved(s, sha, patch, onto.as_ref()),
         Input::Conflict { pre_sha, base, files, .. } => rebase::conflict(s, pre_sha, base, files),
+        Input::ConflictSeen { branch, base, files } => rebase::conflict_seen(s, branch, base, files),
         Input::RebaseDone { sha, markers } => rebase::done(s, sha, markers),
         Input::WorkGone => rebase::work_gone(s),
         Input::Typing { .. } => delivery::typing(s),
@@ -261,6 +266,15 @@ impl MachineStep<'_> {
         if self.next.task != self.before.task && matches!(self.next.task, Task::NeedsReview) {
             // A commit for review shows that the program knew its task.
             self.next.notes.retain(|note| !matches!(note, Note::TaskUnknown(_)));
+        }
+        let has_same_work = self.next.work.commit_sha == self.before.work.commit_sha;
+        if self.next.task != Task::NeedsReview || !has_same_work {
+            self.next.notes.retain(|note| !matches!(note, Note::Conflicts { .. }));
+        }
+        match self.next.task {
+            Task::NeedsReview => drop(self.next.work.review_since_unix.get_or_insert(self.now)),
+            Task::Rebasing { .. } => {}
+            Task::Idle | Task::Working | Task::Rejected => self.next.work.review_since_unix = None,
         }
         let is_untold = self.next.notes.iter().any(|note| matches!(note, Note::TaskUnknown(_)));
         if self.next.reported.activity == Activity::Fresh && !is_untold {

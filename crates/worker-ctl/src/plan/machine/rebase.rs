@@ -46,6 +46,22 @@ pub(super) fn conflict(step: &mut MachineStep<'_>, pre_sha: &str, base: &str, fi
     step.effects.extend([SideEffect::Deliver, SideEffect::Keep(pre_sha.to_owned())]);
 }
 
+/// It was looked at on `base`, so that this is not done again until the default branch moves on.
+pub(super) fn conflict_seen(step: &mut MachineStep<'_>, branch: &str, base: &str, files: &[String]) {
+    match step.before.task {
+        Task::NeedsReview => {}
+        Task::Idle | Task::Working | Task::Rejected | Task::Rebasing { .. } => return,
+    }
+    let before = step.before.notes.iter().find_map(|note| match note {
+        Note::Conflicts { since, .. } => Some(since.clone()),
+        _ => None,
+    });
+    let since = before.unwrap_or_else(|| base.to_owned());
+    step.next.notes.retain(|note| !matches!(note, Note::Conflicts { .. } | Note::GaveUp));
+    step.note(Note::Conflicts { branch: branch.to_owned(), since, files: files.to_vec() });
+    step.next.work.base_sha = Some(base.to_owned());
+}
+
 /// The rebase is over. At the commit from before the rebase, the worker gave up.
 pub(super) fn done(step: &mut MachineStep<'_>, sha: &str, markers: &[String]) {
     let (from, pre_sha) = match &step.before.task {
