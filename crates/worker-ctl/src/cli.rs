@@ -10,7 +10,7 @@ use shopfloor_core::error::Result;
 
 use crate::commands::{
     accept, add, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject, reset,
-    review, root, start, status, up, wait,
+    resume, review, root, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
 use crate::settings::RootSettings;
@@ -69,6 +69,13 @@ pub enum Command {
     /// With names, exits with 1 if a program does not take input; without names, exits with 75 if another `up` runs.
     #[command(after_help = "Example:\n  worker-ctl up --detach\n  worker-ctl up adam")]
     Up(up::Args),
+    /// Make workers go on with their tasks after a restart, a crash or a reboot
+    ///
+    /// Starts the sessions that are down. A program that went on with the conversation that knows its task is told to
+    /// continue, one that was started anew gets its task again, and one that works already gets nothing. Exits with 1
+    /// if a program does not take input or cannot be told.
+    #[command(after_help = "Example:\n  worker-ctl resume --all")]
+    Resume(resume::Args),
     /// End all sessions and keep their tasks
     ///
     /// Exits with 75 if a running `up` does not end.
@@ -179,7 +186,12 @@ impl CommandLine for Cli {
     }
 
     fn slips() -> &'static [(&'static [&'static str], &'static str)] {
-        &[(&["remove", "rm", "delete", "done"], "nuke"), (&["stop", "kill"], "down"), (&["list", "ls"], "status")]
+        &[
+            (&["remove", "rm", "delete", "done"], "nuke"),
+            (&["stop", "kill"], "down"),
+            (&["continue"], "resume"),
+            (&["list", "ls"], "status"),
+        ]
     }
 
     fn common(&self) -> &Common {

@@ -61,6 +61,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Deinit(args) => commands::deinit::run(&site()?, args),
         Command::Add(args) => commands::add::run(&site()?, args, flags.text("agent"), flags.text("model")),
         Command::Up(args) => commands::up::run(&site()?, args),
+        Command::Resume(args) => commands::resume::run(&site()?, args),
         Command::Down(args) => commands::down::run(&site()?, args),
         Command::Status(args) => commands::status::run(&site()?, args),
         Command::Start(args) => commands::start::run(&site()?, args),

@@ -1,5 +1,6 @@
 //! What a worker needs a person for.
 
+use crate::note::Note;
 use crate::worker::{Activity, Task, Worker};
 
 /// Why a worker needs a person, the most urgent first.
@@ -12,6 +13,8 @@ pub enum Need {
     Review,
     /// Its program was started anew, and does not know the task.
     Fresh,
+    /// Its program was restarted, knows the task, and waits.
+    Resume,
     /// Its turn ended without a commit, perhaps with a question in its text.
     Rests,
 }
@@ -25,6 +28,7 @@ impl Need {
             _ if worker.task == Task::NeedsReview => Some(Need::Review),
             _ if !worker.has_open_task() || worker.status() == "offline" => None,
             Activity::Fresh => Some(Need::Fresh),
+            _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_))) => Some(Need::Resume),
             Activity::Rests => Some(Need::Rests),
             Activity::Busy | Activity::Unknown => None,
         }
@@ -37,6 +41,7 @@ impl Need {
             Need::Fault => "error",
             Need::Review => Task::NeedsReview.word(),
             Need::Fresh => Activity::Fresh.word(),
+            Need::Resume => "resume",
             Need::Rests => Activity::Rests.word(),
         }
     }

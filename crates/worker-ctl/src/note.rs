@@ -25,6 +25,8 @@ pub enum Note {
     /// The program of the worker with this name was restarted and does not know its task.
     #[serde(rename = "untold")]
     TaskUnknown(String),
+    /// The program of the worker with this name went on with its conversation after a restart, and waits.
+    Restarted(String),
     /// The worktree is on another branch than the worker's own, or on none.
     OnBranch(Option<String>),
     /// The worker's branch, which has this name, was deleted.
@@ -32,6 +34,11 @@ pub enum Note {
 }
 
 impl Note {
+    /// Whether the note says that a restarted program waits to be told something.
+    pub fn is_of_restart(&self) -> bool {
+        matches!(self, Note::TaskUnknown(_) | Note::Restarted(_))
+    }
+
     /// Whether the note is about the branch. Such a note does not depend on the task.
     pub fn is_of_branch(&self) -> bool {
         matches!(self, Note::OnBranch(_) | Note::BranchGone(_))
@@ -54,8 +61,11 @@ impl fmt::Display for Note {
             Note::TaskUnknown(name) => {
                 write!(
                     f,
-                    "its program was restarted and does not know its task; send it with `worker-ctl start --resume {name}`"
+                    "its program was restarted and does not know its task; send it with `worker-ctl resume {name}`"
                 )
+            }
+            Note::Restarted(name) => {
+                write!(f, "its program was restarted and waits; let it go on with `worker-ctl resume {name}`")
             }
             Note::OnBranch(Some(branch)) => write!(f, "its worktree is on the branch {branch} instead of its own"),
             Note::OnBranch(None) => f.write_str("its worktree is on no branch"),

@@ -25,7 +25,7 @@ pub struct Row {
     pub task: Option<String>,
     /// What a worker's program does.
     pub activity: Option<String>,
-    /// What a person has to do: `answer`, `review`, `look` or `restart`.
+    /// What a person has to do: `answer`, `review`, `look` or `resume`.
     pub waits_for: Option<&'static str>,
     pub dirty: Option<bool>,
     pub stat: Option<Value>,
@@ -73,14 +73,14 @@ fn agent_row(record: &Value) -> Row {
 }
 
 fn worker_row(record: &Value) -> Row {
-    let (status, activity) = (text(record, "status"), text(record, "activity"));
-    let waits_for = match (status.as_deref(), activity.as_deref()) {
-        (_, Some("asks")) => Some("answer"),
-        (Some("needs_review"), _) => Some("review"),
-        (Some("error" | "conflict"), _) => Some("look"),
-        (_, Some("fresh")) => Some("restart"),
+    let activity = text(record, "activity");
+    let waits_for = text(record, "needs").and_then(|needs| match needs.as_str() {
+        "asks" | "rests" => Some("answer"),
+        "needs_review" => Some("review"),
+        "error" => Some("look"),
+        "fresh" | "resume" => Some("resume"),
         _ => None,
-    };
+    });
     Row { kind: POOL.to_owned(), task: text(record, "task"), activity, waits_for, ..row(record) }
 }
 
@@ -174,7 +174,7 @@ mod tests {
         Overview {
             agents: vec![agent("main.a", "a", "/app/a"), agent("main.b", "b", "/app/b"), agent("x.b", "b", "/app/c")],
             workers: vec![json!({ "name": "adam", "id": "adam", "status": "needs_review", "task": "needs_review",
-                "activity": "rests", "worktree": "/w/adam", "branch": "worker/adam", "alive": "up" })],
+                "activity": "rests", "needs": "needs_review", "worktree": "/w/adam", "branch": "worker/adam", "alive": "up" })],
             overlay: vec![
                 json!({ "worktree": "/app/a", "state": "held" }),
                 json!({ "worktree": "/app/a", "state": "changed" }),

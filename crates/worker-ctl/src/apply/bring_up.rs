@@ -22,9 +22,14 @@ const AT_ONCE: usize = 8;
 /// How long a program may take to print its version, so that it delays nobody.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
 
-/// Starts these workers' sessions, several at a time. Returns the failures. `when_done` is called for each worker whose
-/// start has succeeded or failed.
-pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + Sync)) -> Vec<Failure> {
+/// Starts these workers' sessions, several at a time. Returns the failures. `then` is called for each worker that is up,
+/// and `when_done` for each whose start has succeeded or failed.
+pub fn bring_up(
+    site: &Site<'_>,
+    names: &[String],
+    then: &(dyn Fn(&str) -> Result<()> + Sync),
+    when_done: &(dyn Fn(&str) + Sync),
+) -> Vec<Failure> {
     if names.is_empty() {
         return Vec::new();
     }
@@ -43,9 +48,14 @@ pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + S
         for _ in 0..AT_ONCE.min(names.len()) {
             scope.spawn(|| {
                 while let Some(name) = next() {
-                    match bring_one_up(site, name) {
-                        Ok(true) => site.ui.note(format!("{name} is up")),
-                        Ok(false) => {}
+                    let brought = bring_one_up(site, name).and_then(|is_there| {
+                        if is_there {
+                            site.ui.note(format!("{name} is up"));
+                        }
+                        if is_there { then(name) } else { Ok(()) }
+                    });
+                    match brought {
+                        Ok(()) => {}
                         Err(failure) => {
                             let message = format!("{name}: {}", failure.message);
                             locked(&failures).push(Failure { message, ..failure });

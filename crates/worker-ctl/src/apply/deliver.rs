@@ -41,7 +41,7 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
 /// Sends a text: as an argument where the program takes such a text so, else typed.
 fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, text: &str) -> Result<DeliveryVerdict> {
     let resume = match input {
-        Input::Start { .. } | Input::Resume { .. } => Some(Vec::new()),
+        Input::Start { .. } | Input::Resume { is_continued: false, .. } => Some(Vec::new()),
         Input::Reject { .. } | Input::Conflict { .. } if !agent.resume.is_empty() => Some(resuming(worker, agent)),
         _ => None,
     };

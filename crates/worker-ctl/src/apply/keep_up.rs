@@ -14,6 +14,7 @@ use shopfloor_core::time::Unit;
 
 use crate::apply::bring_up::{bring_up, locked, make_missing};
 use crate::apply::patrol::{self, PatrolScope};
+use crate::apply::resume::go_on;
 use crate::apply::{recover, shutdown, transition};
 use crate::bell::Bell;
 use crate::daemon;
@@ -33,8 +34,8 @@ const POLL: Duration = Duration::from_millis(250);
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are. If it does not patrol, it only
-/// keeps the sessions up.
-pub fn keep_up(site: &Site<'_>, patrols: bool) -> Result<Exit> {
+/// keeps the sessions up. If it resumes, each program that it starts is made to go on with its task.
+pub fn keep_up(site: &Site<'_>, patrols: bool, resumes: bool) -> Result<Exit> {
     // Without a readable state there is nothing to keep up, and only a person can repair that.
     let state = site.state()?;
     // Without tmux there is nothing to wait for.
@@ -62,7 +63,7 @@ pub fn keep_up(site: &Site<'_>, patrols: bool) -> Result<Exit> {
                 // The steps are independent: a failure of one does not prevent the others.
                 if let Some((own, names)) = rounds.find_starts(&site, &shared) {
                     let shared = &shared;
-                    starters.push(scope.spawn(move || start_all(&own, &names, shared)));
+                    starters.push(scope.spawn(move || start_all(&own, &names, resumes, shared)));
                 }
                 rounds.look(&site, &shared);
             }
@@ -190,8 +191,9 @@ fn warning_unless_state(failure: &Failure) -> Option<String> {
     (!Kind::State.is_kind_of(failure)).then(|| failure.to_string())
 }
 
-fn start_all(site: &Site<'_>, names: &[String], shared: &Shared) {
-    let failures = bring_up(site, names, &|name| {
+fn start_all(site: &Site<'_>, names: &[String], resumes: bool, shared: &Shared) {
+    let then = |name: &str| if resumes { go_on(site, name, false).map(drop) } else { Ok(()) };
+    let failures = bring_up(site, names, &then, &|name| {
         locked(&shared.starting).remove(name);
     });
     locked(&shared.starting).retain(|name| !names.contains(name));

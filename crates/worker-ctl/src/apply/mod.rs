@@ -16,6 +16,7 @@ pub mod rebuild;
 pub mod recover;
 pub mod removal;
 pub mod repair;
+pub mod resume;
 pub mod session;
 pub mod shutdown;
 pub mod source_hooks;

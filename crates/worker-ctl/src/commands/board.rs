@@ -115,6 +115,7 @@ fn what(rank: Rank, worker: &Worker) -> String {
             format!("{hint} {name}: {fault}")
         }
         Rank::Needs(Need::Review) => format!("review {name}: {prompt}"),
+        Rank::Needs(Need::Fresh | Need::Resume) => format!("resume {name}: {prompt}"),
         _ => match worker.notes.first() {
             Some(note) => note.to_string(),
             None => prompt.to_owned(),

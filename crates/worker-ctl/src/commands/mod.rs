@@ -17,6 +17,7 @@ pub mod peek;
 pub mod rebase;
 pub mod reject;
 pub mod reset;
+pub mod resume;
 pub mod review;
 pub mod root;
 pub mod start;
@@ -206,6 +207,23 @@ pub fn print_statuses(site: &Site<'_>, names: &[String], done: &[String]) -> Res
         site.ui.nothing_to_do();
     }
     Ok(Exit::Done)
+}
+
+/// Prints which sessions were started and what their programs were told, or why not all were.
+pub fn print_started(site: &Site<'_>, names: &[String], done: &[String], failures: Vec<Failure>) -> Result<Exit> {
+    if failures.is_empty() {
+        return print_statuses(site, names, done);
+    }
+    // A program that waits for a person is in another state than the command needs, which is no failure of the machine.
+    let is_waiting = failures.iter().all(|failure| failure.exit == Exit::No);
+    let why = "not all workers are up";
+    let failure = if is_waiting { fail(Kind::NotReady, why) } else { Failure::failed(why) };
+    let lines = failures.iter().flat_map(|failure| {
+        let hints = failure.hints.iter().map(|hint| format!("  hint: {hint}"));
+        let causes = failure.causes();
+        [failure.message.clone()].into_iter().chain(failure.details.clone()).chain(causes).chain(hints)
+    });
+    Err(failure.details(lines.collect::<Vec<_>>()).hint("`worker-ctl status` shows the state of each worker"))
 }
 
 /// The result of a delivery with `--json`.

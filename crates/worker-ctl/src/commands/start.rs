@@ -6,12 +6,12 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::failed;
 
+use crate::apply::resume::task_text;
 use crate::apply::{copied_files, rebase};
 use crate::commands;
 use crate::facts::standing::Standing;
 use crate::failure::{Kind, fail};
 use crate::plan::machine::Input;
-use crate::plan::prompt;
 use crate::plan::start::{permit, start};
 use crate::site::{Site, SiteLock};
 use crate::worker::{Task, Worker};
@@ -62,7 +62,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let input = start(&standing, &prompt, args.force)?;
     commands::give(site, &worker, &input, format!("give the task to {}", worker.name), || {
         bring_up_to_date(site, &standing)?;
-        Ok(text(site, &worker, &prompt))
+        Ok(task_text(site, &worker, &prompt))
     })
 }
 
@@ -70,9 +70,9 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
 fn resume(site: &Site<'_>, name: &str, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     let (worker, _lock) = commands::locked(site, name)?;
-    let input = Input::Resume { force: args.force };
+    let input = Input::Resume { is_continued: false, force: args.force };
     permit(&worker, &input)?;
-    let text = || Ok(text(site, &worker, worker.work.prompt.as_deref().unwrap_or_default()));
+    let text = || Ok(task_text(site, &worker, worker.work.prompt.as_deref().unwrap_or_default()));
     commands::give(site, &worker, &input, format!("send {name} its task again"), text)
 }
 
@@ -132,10 +132,4 @@ fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
         );
     }
     copied_files::copy_all(site, tree)
-}
-
-/// The text of a task.
-fn text(site: &Site<'_>, worker: &Worker, prompt: &str) -> String {
-    let (validate, role) = (site.root.config.given("validate"), site.root.worker(&worker.name).role_prompt);
-    prompt::task(&worker.worktree_path, &site.source(), validate, &role, prompt)
 }

@@ -16,6 +16,7 @@ use crate::bell::Bell;
 use crate::commands::board::{self, Screen};
 use crate::daemon;
 use crate::facts::losses::stashes;
+use crate::need::Need;
 use crate::note::{Fault, Note};
 use crate::site::Site;
 use crate::store::State;
@@ -68,6 +69,7 @@ struct WorkerRow<'a> {
     pane_pid: Option<i32>,
     crash_count: u32,
     host: Option<String>,
+    needs: Option<&'static str>,
     activity: &'static str,
     activity_at: Option<&'a str>,
     activity_text: Option<&'a str>,
@@ -249,6 +251,7 @@ fn row<'a>(site: &Site<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow<'
         pane_pid: worker.program.pane_pid,
         crash_count: worker.program.crash_count,
         host: site.root.worker(&worker.name).host,
+        needs: Need::of(worker).map(Need::word),
         activity: worker.reported.activity.word(),
         activity_at: worker.reported.activity_at.as_deref(),
         activity_text: worker.reported.activity_text.as_deref(),

@@ -11,9 +11,9 @@ use shopfloor_core::text::shell_word;
 
 use crate::apply::bring_up::{bring_up, make_missing};
 use crate::apply::keep_up::{keep_up, not_started};
+use crate::apply::resume::go_on;
 use crate::commands;
 use crate::daemon;
-use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::log;
 use crate::site::Site;
@@ -28,6 +28,9 @@ pub struct Args {
     /// Keep sessions up without looking for commits
     #[arg(long)]
     pub no_patrol: bool,
+    /// Make each worker whose session is started go on with its task, as `resume` does
+    #[arg(long)]
+    pub resume: bool,
     /// Run in the background
     #[arg(long, conflicts_with = "names")]
     pub detach: bool,
@@ -44,14 +47,14 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return Ok(commands::show(site.ui, commands::statuses(&state, &names), &would));
     }
     match (args.detach, args.names.is_empty()) {
-        (true, _) => detach(site, args.no_patrol),
-        (false, true) => keep_up(site, !args.no_patrol),
-        (false, false) => start_these(site, &args.names),
+        (true, _) => detach(site, args),
+        (false, true) => keep_up(site, !args.no_patrol, args.resume),
+        (false, false) => start_these(site, &args.names, args.resume),
     }
 }
 
 /// Starts these sessions, whether or not another `up` runs.
-fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
+fn start_these(site: &Site<'_>, names: &[String], resumes: bool) -> Result<Exit> {
     commands::recover(site)?;
     let failures = make_missing(site, Some(names));
     if !failures.is_empty() {
@@ -62,20 +65,9 @@ fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     let state = site.state()?;
     names.iter().try_for_each(|name| state.require(name).map(drop))?;
     let done: Vec<String> = down(&state, names).iter().map(|name| format!("up {name}")).collect();
-    let failures = bring_up(site, names, &|_| ());
-    if failures.is_empty() {
-        return commands::print_statuses(site, names, &done);
-    }
-    // A program that waits for a person is in another state than the command needs, which is no failure of the machine.
-    let is_waiting = failures.iter().all(|failure| failure.exit == Exit::No);
-    let why = "not all workers are up";
-    let failure = if is_waiting { fail(Kind::NotReady, why) } else { Failure::failed(why) };
-    let lines = failures.iter().flat_map(|failure| {
-        let hints = failure.hints.iter().map(|hint| format!("  hint: {hint}"));
-        let causes = failure.causes();
-        [failure.message.clone()].into_iter().chain(failure.details.clone()).chain(causes).chain(hints)
-    });
-    Err(failure.details(lines.collect::<Vec<_>>()).hint("`worker-ctl status` shows the state of each worker"))
+    let then = |name: &str| if resumes { go_on(site, name, false).map(drop) } else { Ok(()) };
+    let failures = bring_up(site, names, &then, &|_| ());
+    commands::print_started(site, names, &done, failures)
 }
 
 /// Those of the workers that have no session.
@@ -85,7 +77,7 @@ fn down<'n>(state: &State, names: &'n [String]) -> Vec<&'n String> {
 }
 
 /// Starts an `up` in the background. Its output goes to a log.
-fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
+fn detach(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let state = site.state()?;
     site.tmux()?;
     if daemon::is_running(&site.root.path)? {
@@ -97,7 +89,8 @@ fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let mut words = vec![shell_word(&program), "--root".into(), shell_word(&site.root.path)];
     words.extend(site.flag_arguments().iter().map(|word| shell_word(Path::new(word))));
     words.push("up".into());
-    words.extend(no_patrol.then(|| "--no-patrol".into()));
+    words.extend(args.no_patrol.then(|| "--no-patrol".into()));
+    words.extend(args.resume.then(|| "--resume".into()));
     let line = format!("nohup {} >> {} 2>&1 < /dev/null &", words.join(" "), shell_word(&log));
     let status = proc::shell(site.env, &line)?.capture()?.status;
     let start = Instant::now();

@@ -6,6 +6,7 @@ pub mod menu;
 pub mod prompt;
 pub mod rebase;
 pub mod removal;
+pub mod resume;
 pub mod start;
 
 use shopfloor_core::error::{Failure, Result};

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
+use serde_json::{Value, json};
+
 use crate::support::floor::Floor;
 use crate::support::world::{Repo, World, built, text, wait_for, which};
 
@@ -271,4 +273,26 @@ pub fn run_together(floor: &Floor<'_>, commands: &[&[&str]]) {
     for (mut child, args) in children.into_iter().zip(commands) {
         assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
     }
+}
+
+/// Calls the hook as an agent's program in a worker's session does.
+pub fn hook(floor: &Floor<'_>, name: &str, payload: &Value) {
+    hook_of(floor, name, "claude", &payload.to_string());
+}
+
+#[track_caller]
+pub fn hook_of(floor: &Floor<'_>, name: &str, program: &str, payload: &str) {
+    let world = floor.root.world;
+    let mut command = world.command(world.path("bin/worker-ctl"));
+    command.args(["hook", program]).current_dir(&floor.root.path);
+    command.env("WORKER_CTL_ROOT", &floor.root.path).env("WORKER_CTL_WORKER", name);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert_eq!((out.status.code(), out.stdout.len()), (Some(0), 0), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+/// An event of the conversation `s-1`, as claude tells it.
+pub fn event(name: &str) -> Value {
+    json!({ "hook_event_name": name, "session_id": "s-1" })
 }

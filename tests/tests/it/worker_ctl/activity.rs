@@ -1,32 +1,15 @@
 //! worker-ctl: what agents' own hooks tell about them.
 
-use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
 use crate::support::worker::{
-    Staying, agent, by_hand, commit, configure, kill_agent, kill_and_wait, refused, staff, table, tmux, tree,
+    Staying, agent, by_hand, commit, configure, event, hook, hook_of, kill_agent, kill_and_wait, refused, staff, table,
+    tmux, tree,
 };
 use crate::support::world::{World, text, wait_for, write};
-
-/// Calls the hook as an agent's program in a worker's session does.
-fn hook(floor: &Floor<'_>, name: &str, payload: &Value) {
-    hook_of(floor, name, "claude", &payload.to_string());
-}
-
-#[track_caller]
-fn hook_of(floor: &Floor<'_>, name: &str, program: &str, payload: &str) {
-    let world = floor.root.world;
-    let mut command = world.command(world.path("bin/worker-ctl"));
-    command.args(["hook", program]).current_dir(&floor.root.path);
-    command.env("WORKER_CTL_ROOT", &floor.root.path).env("WORKER_CTL_WORKER", name);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
-    let out = child.wait_with_output().unwrap();
-    assert_eq!((out.status.code(), out.stdout.len()), (Some(0), 0), "{}", String::from_utf8_lossy(&out.stderr));
-}
 
 /// A question as claude tells it: without the id of the tool use.
 fn permission(command: &str) -> Value {
@@ -36,10 +19,6 @@ fn permission(command: &str) -> Value {
 fn tool(event: &str, command: &str) -> Value {
     let input = json!({ "command": command, "description": "d" });
     json!({ "hook_event_name": event, "session_id": "s-1", "tool_name": "Bash", "tool_input": input })
-}
-
-fn event(name: &str) -> Value {
-    json!({ "hook_event_name": name, "session_id": "s-1" })
 }
 
 #[test]
@@ -260,7 +239,7 @@ fn a_program_gets_our_hooks_for_its_session_alone_and_goes_on_with_its_conversat
     floor.ctl(&["down", "--force"]).succeeds();
     floor.up();
     assert_eq!(text(&floor.status("adam"), "/activity"), "fresh");
-    floor.ctl(&["status"]).exit(0).out_has("worker-ctl start --resume adam");
+    floor.ctl(&["status"]).exit(0).out_has("worker-ctl resume adam");
     // What a person types there is not the task.
     hook(&floor, "adam", &event("UserPromptSubmit"));
     floor.ctl(&["down", "--force"]).succeeds();
@@ -274,7 +253,7 @@ fn a_program_gets_our_hooks_for_its_session_alone_and_goes_on_with_its_conversat
     assert!(words().lines().last().unwrap().starts_with("--resume|s-1|--settings|"), "{}", words());
     assert_eq!(
         (text(&floor.status("adam"), "/activity"), floor.status("adam")["notes"].clone()),
-        ("unknown", json!([]))
+        ("unknown", json!(["its program was restarted and waits; let it go on with `worker-ctl resume adam`"]))
     );
     hook(&floor, "adam", &json!({ "hook_event_name": "SessionStart", "source": "resume", "session_id": "s-1" }));
     assert_eq!(text(&floor.status("adam"), "/activity"), "rests");

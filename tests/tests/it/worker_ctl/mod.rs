@@ -18,6 +18,7 @@ mod lists;
 mod panes;
 mod readiness;
 mod removal;
+mod resume;
 mod review;
 mod reviewed;
 mod root;

@@ -16,9 +16,9 @@ fn status_shows_that_a_restarted_program_does_not_know_its_task() {
     assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
     floor.ctl(&["down"]).succeeds();
     floor.up();
-    floor.ctl(&["status"]).exit(0).out_has("working").out_has("`worker-ctl start --resume adam`");
+    floor.ctl(&["status"]).exit(0).out_has("working").out_has("`worker-ctl resume adam`");
     floor.ctl(&["message", "adam", "hello"]).succeeds();
-    floor.ctl(&["status"]).exit(0).out_has("start --resume adam");
+    floor.ctl(&["status"]).exit(0).out_has("worker-ctl resume adam");
     floor.ctl(&["start", "--resume", "adam"]).succeeds();
     assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
 }

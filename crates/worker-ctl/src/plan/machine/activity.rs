@@ -30,6 +30,10 @@ pub(super) fn reported(step: &mut MachineStep<'_>, report: &Report) {
         }
         Signal::Rests => step.set_activity(Activity::Rests, None),
     }
+    // Somebody has told it something already.
+    if matches!(report.signal, Signal::Prompted | Signal::Works { .. }) && step.before.pending_send.is_none() {
+        step.next.notes.retain(|note| !matches!(note, Note::Restarted(_)));
+    }
     // A conversation that has just begun does not know the task, nor does one that a person began.
     let has_begun = matches!(report.signal, Signal::Began { .. } | Signal::Cleared);
     let knows_task = before.work.prompt.is_some() && !has_begun && !is_untold(before);

@@ -21,7 +21,7 @@ pub(super) fn typing(step: &mut MachineStep<'_>) {
 pub(super) fn sent(step: &mut MachineStep<'_>) {
     let is_about_task = step.before.pending_send.as_ref().is_some_and(|pending| pending.purpose != "message");
     let next = &mut step.next;
-    next.notes.retain(|note| !(is_about_task && matches!(note, Note::TaskUnknown(_))));
+    next.notes.retain(|note| !(is_about_task && note.is_of_restart()));
     next.pending_send = None;
     next.program.is_in_doubt = false;
     next.notes.retain(|note| !matches!(note, Note::Unsubmitted(_)));
@@ -45,7 +45,7 @@ pub(super) fn doubt(step: &mut MachineStep<'_>) {
     }
 }
 
-pub(super) fn resume(step: &mut MachineStep<'_>, force: bool) -> Result<()> {
+pub(super) fn resume(step: &mut MachineStep<'_>, is_continued: bool, force: bool) -> Result<()> {
     refuse_unready(step, force)?;
     let Worker { name, task, program, .. } = step.before;
     if *task == Task::Idle {
@@ -55,8 +55,12 @@ pub(super) fn resume(step: &mut MachineStep<'_>, force: bool) -> Result<()> {
     if program.session != Session::Up {
         return Err(step.refuse_down());
     }
-    step.next.work.conversation = None;
-    send(step, "start");
+    if is_continued {
+        send(step, "continue");
+    } else {
+        step.next.work.conversation = None;
+        send(step, "start");
+    }
     Ok(())
 }
 

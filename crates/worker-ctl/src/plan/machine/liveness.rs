@@ -12,8 +12,12 @@ pub(super) fn session_begun(step: &mut MachineStep<'_>, pane: &str, pid: i32, is
     program.pane_pid = Some(pid);
     program.dead_pane = None;
     let is_ignorant = step.before.has_open_task() && !is_continued;
-    if is_ignorant {
-        step.note(Note::TaskUnknown(step.before.name.clone()));
+    let name = step.before.name.clone();
+    step.next.notes.retain(|note| !note.is_of_restart());
+    match step.before.has_open_task() {
+        true if is_continued => step.note(Note::Restarted(name)),
+        true => step.note(Note::TaskUnknown(name)),
+        false => {}
     }
     step.set_activity(if is_ignorant { Activity::Fresh } else { Activity::Unknown }, None);
 }

@@ -58,8 +58,8 @@ pub enum Input {
     WorkGone,
     /// The default branch has all of the work.
     Accepted,
-    /// A person wants the task to be sent again.
-    Resume { force: bool },
+    /// A person wants the task to be sent again, or its program, which knows it, to be told to continue.
+    Resume { is_continued: bool, force: bool },
     /// A person takes the task away.
     Reset,
     /// The program was started and does not take input yet. `is_continued` says whether it goes on with the conversation
@@ -97,7 +97,7 @@ impl Input {
         match self {
             Input::Start { force, .. }
             | Input::Reject { force, .. }
-            | Input::Resume { force }
+            | Input::Resume { force, .. }
             | Input::Conflict { force, .. }
             | Input::Typing { force }
             | Input::Message { force } => *force,
@@ -190,7 +190,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         }
         Input::Sent => delivery::sent(s),
         Input::NotSent { back } => delivery::take_back(s, back),
-        Input::Resume { force } => delivery::resume(s, *force)?,
+        Input::Resume { is_continued, force } => delivery::resume(s, *is_continued, *force)?,
         Input::Message { force } => delivery::message(s, *force)?,
         Input::Doubt => delivery::doubt(s),
         Input::Reported(report) => activity::reported(s, report),
@@ -265,7 +265,7 @@ impl MachineStep<'_> {
     fn finish(mut self, input: &Input) -> (Worker, Vec<SideEffect>) {
         if self.next.task != self.before.task && matches!(self.next.task, Task::NeedsReview) {
             // A commit for review shows that the program knew its task.
-            self.next.notes.retain(|note| !matches!(note, Note::TaskUnknown(_)));
+            self.next.notes.retain(|note| !note.is_of_restart());
         }
         let has_same_work = self.next.work.commit_sha == self.before.work.commit_sha;
         if self.next.task != Task::NeedsReview || !has_same_work {

@@ -43,6 +43,7 @@ fn inputs() -> Vec<Input> {
         Input::Reject { base: text("c1"), patch: text("q"), force: false },
         Input::Rebased { sha: text("c3"), patch: text("q"), onto: Some(text("b3")) },
         Input::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")], force: false },
+        Input::ConflictSeen { branch: text("main"), base: text("b2"), files: vec![text("f")] },
         Input::RebaseDone { sha: text("pre"), markers: vec![] },
         Input::RebaseDone { sha: text("c4"), markers: vec![text("f")] },
         Input::WorkGone,
@@ -57,7 +58,8 @@ fn inputs() -> Vec<Input> {
         Input::Message { force: false },
         Input::Message { force: true },
         Input::DayWithoutCrash,
-        Input::Resume { force: false },
+        Input::Resume { is_continued: false, force: false },
+        Input::Resume { is_continued: true, force: false },
         Input::Mended { reason: Fault::WorktreeMissing },
         Input::Doubt,
         Input::Restarting { head: Some("h".into()) },
@@ -132,7 +134,7 @@ fn table() -> Vec<String> {
 }
 
 /// The columns are idle, working, needs_review, rejected, and rebasing from each of the last three.
-const TABLE: [&str; 33] = [
+const TABLE: [&str; 35] = [
     "start          working+deliver refused refused refused refused refused refused",
     "sent           - - - - - - -",
     "typing         - - - - - - -",
@@ -142,6 +144,7 @@ const TABLE: [&str; 33] = [
     "reject         refused refused rejected+deliver+unpin refused refused refused refused",
     "rebased        - - -+pin - - - -",
     "conflict       - rebasing+deliver+keep rebasing+deliver+keep rebasing+deliver+keep - - -",
+    "conflict_seen  - - - - - - -",
     "rebase_done    - - - - working needs_review rejected",
     "rebase_done    - - - - working needs_review+unpin needs_review+unpin",
     "work_gone      - - - - working needs_review rejected",
@@ -156,6 +159,7 @@ const TABLE: [&str; 33] = [
     "message        refused -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver",
     "message        -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver",
     "quiet          - - - - - - -",
+    "resume         refused -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver",
     "resume         refused -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver",
     "mended         - - - - - - -",
     "doubt          - - - - - - -",

@@ -1,0 +1,60 @@
+//! `resume`: makes workers go on with their tasks after a restart, a crash or a reboot.
+
+use std::sync::Mutex;
+
+use clap::Args as ClapArgs;
+use shopfloor_core::error::{Exit, Result};
+
+use crate::apply::bring_up::{bring_up, locked};
+use crate::apply::resume::go_on;
+use crate::commands;
+use crate::plan::resume::{Resume, resume};
+use crate::site::Site;
+use crate::worker::{Session, Worker};
+
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The workers
+    pub workers: Vec<String>,
+    /// All workers
+    #[arg(long)]
+    pub all: bool,
+    /// Send even if a text may be in the worker's input line, somebody types in its
+    /// terminal, or its program asks a question
+    #[arg(long)]
+    pub force: bool,
+}
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    commands::recover(site)?;
+    let chosen = commands::choose(&site.state()?, &args.workers, args.all)?;
+    let names: Vec<String> = chosen.iter().map(|worker| worker.name.clone()).collect();
+    if site.is_dry {
+        let is_running = site.tmux().is_ok_and(|tmux| tmux.is_running());
+        let would: Vec<String> = chosen.iter().flat_map(|worker| steps(worker, is_running)).collect();
+        return Ok(commands::show(site.ui, commands::statuses(&site.state()?, &names), &would));
+    }
+    let done = Mutex::new(Vec::new());
+    let then = |name: &str| {
+        let what = match go_on(site, name, args.force)? {
+            Some(Resume::Continue) => "continue",
+            Some(Resume::Task) => "start",
+            None => "up",
+        };
+        locked(&done).push(format!("{what} {name}"));
+        Ok(())
+    };
+    let failures = bring_up(site, &names, &then, &|_| ());
+    let mut done = locked(&done).clone();
+    done.sort();
+    commands::print_started(site, &names, &done, failures)
+}
+
+/// What would be done with a worker. What a program that must be started knows shows only then.
+fn steps(worker: &Worker, is_running: bool) -> Option<String> {
+    let name = &worker.name;
+    match worker.program.session {
+        Session::Up if is_running && worker.program.fault.is_none() => resume(worker).map(|what| what.describe(name)),
+        _ => Some(format!("start the session of {name}")),
+    }
+}

@@ -1,0 +1,118 @@
+//! worker-ctl: how workers go on after a restart, a crash or a reboot.
+
+use serde_json::json;
+
+use crate::support::floor::Floor;
+use crate::support::worker::{event, hook, program, prompts, table, tmux, up, work};
+use crate::support::world::{World, text, wait_for};
+
+/// Ends the tmux server and all programs at once, as a reboot does. Nothing records that.
+fn reboot(floor: &Floor<'_>) {
+    let pids = tmux(floor, &["list-panes", "-a", "-F", "#{pane_pid}"]).replace('\n', " ");
+    let server = tmux(floor, &["display-message", "-p", "#{pid}"]);
+    floor.root.sh(&format!("kill -9 {} {pids}", server.trim())).exit(0);
+    let is_gone =
+        |pid: &str| floor.root.sh(&format!("kill -0 {pid}")).any_status().any_out().any_err().status != Some(0);
+    wait_for(|| server.split_whitespace().chain(pids.split_whitespace()).all(is_gone));
+}
+
+/// A floor with adam, whose program goes on with its conversation, and eve, whose program begins anew. Both have a task.
+/// Returns the log of adam's program.
+fn at_work(w: &World) -> (Floor<'_>, std::path::PathBuf) {
+    let floor = Floor::new(w);
+    let more = "hooks = \"claude\"\nresume_conversation = [\"--resume={conversation}\"]\n";
+    let log = w.home("steady.jsonl");
+    w.program("steady", &format!("SCRIPTED_LOG='{}' exec '{}' \"$@\"", log.display(), program()));
+    table(&floor, "steady", &["steady"], more);
+    floor.ctl(&["add", "adam", "--agent", "steady"]).succeeds();
+    floor.ctl(&["add", "eve"]).succeeds();
+    floor.up();
+    for (name, task) in [("adam", "think"), ("eve", "ponder")] {
+        floor.ctl(&["start", name, "--task", task]).succeeds();
+    }
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    (floor, log)
+}
+
+#[test]
+fn one_command_after_a_reboot_makes_all_go_on_and_sends_nothing_twice() {
+    let w = World::new();
+    let (floor, log) = at_work(&w);
+    for name in ["idle", "done"] {
+        floor.ctl(&["add", name]).succeeds();
+        up(&floor, &[name]);
+    }
+    work(&floor, "done", "COMMIT a.txt a Write a");
+    let before = floor.prompts().len();
+    assert_eq!((before, prompts(&log).len()), (2, 1));
+    reboot(&floor);
+    let would = floor.ctl(&["resume", "--all", "--dry-run", "--json"]).exit(0).json();
+    let steps = ["adam", "done", "eve", "idle"].map(|name| format!("start the session of {name}"));
+    assert_eq!(would["would"], json!(steps));
+    let done = floor.ctl(&["resume", "--all"]).exit(0).any_err().stdout.clone();
+    assert_eq!(done, "continue adam\nstart eve\nup done\nup idle\n");
+    wait_for(|| prompts(&log).len() == 2 && floor.prompts().len() == before + 1);
+    assert_eq!(prompts(&log)[1], "Continue with your task.");
+    assert!(floor.prompts()[before].ends_with("\n\nponder"), "{:?}", floor.prompts());
+    for (name, status) in [("adam", "working"), ("eve", "working"), ("done", "needs_review"), ("idle", "idle")] {
+        let worker = floor.status(name);
+        assert_eq!((text(&worker, "/status"), &worker["notes"]), (status, &json!([])), "{name}");
+    }
+    // Who works already gets nothing.
+    let again = floor.ctl(&["resume", "--all", "--json"]).exit(0).any_err().json();
+    assert_eq!(again["workers"].as_array().map(Vec::len), Some(4));
+    floor.ctl(&["message", "adam", "last"]).succeeds();
+    floor.ctl(&["message", "eve", "last"]).succeeds();
+    wait_for(|| prompts(&log).len() == 3 && floor.prompts().len() == before + 2);
+    assert!(prompts(&log)[2] == "last" && floor.prompts()[before + 1] == "last");
+}
+
+#[test]
+fn up_resumes_at_once_if_it_is_told_to() {
+    let w = World::new();
+    let (floor, log) = at_work(&w);
+    reboot(&floor);
+    floor.ctl(&["up", "--detach", "--resume"]).exit(0).any_err();
+    wait_for(|| prompts(&log).len() == 2 && floor.prompts().len() == 2);
+    assert_eq!(prompts(&log)[1], "Continue with your task.");
+    floor.ctl(&["down"]).succeeds();
+    floor.ctl(&["up", "--resume", "adam", "eve"]).succeeds().any_err();
+    wait_for(|| prompts(&log).len() == 3 && floor.prompts().len() == 3);
+    // Without it nothing is sent, and the rows tell.
+    floor.ctl(&["down"]).succeeds();
+    floor.up();
+    floor.ctl(&["status"]).exit(0).out_has("`worker-ctl resume adam`").out_has("`worker-ctl resume eve`");
+    assert_eq!(floor.status("adam")["needs"], "resume");
+    assert_eq!(floor.status("eve")["needs"], "fresh");
+    floor.ctl(&["wait", "adam", "--for", "you"]).exit(0).out_has("adam resume");
+    // A person who types there has let it go on.
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    assert_eq!((&floor.status("adam")["notes"], &floor.status("adam")["needs"]), (&json!([]), &json!(null)));
+    assert_eq!((prompts(&log).len(), floor.prompts().len()), (3, 3));
+}
+
+#[test]
+fn one_command_after_a_crash_makes_a_worker_go_on() {
+    let w = World::new();
+    let (floor, log) = at_work(&w);
+    for name in ["adam", "eve"] {
+        floor.ctl(&["message", name, "EXIT 7"]).succeeds();
+        floor.until(name, "error");
+    }
+    floor.ctl(&["resume"]).exit(2).err_has("`--all`");
+    floor.ctl(&["resume", "nobody"]).exit(1).err_has("nobody");
+    let counts = || (prompts(&log).len(), floor.prompts().len());
+    assert_eq!(counts(), (2, 2));
+    floor.ctl(&["resume", "adam", "eve"]).exit(0).any_err().out_has("continue adam").out_has("start eve");
+    wait_for(|| counts() == (3, 3));
+    for name in ["adam", "eve"] {
+        let worker = floor.status(name);
+        assert_eq!((text(&worker, "/status"), &worker["fault"]), ("working", &json!(null)));
+    }
+    // Nothing is typed over a question.
+    floor.ctl(&["down"]).succeeds();
+    floor.up();
+    hook(&floor, "adam", &json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash" }));
+    floor.ctl(&["resume", "adam"]).exit(1).any_out().err_has("it asks a question");
+    assert_eq!(prompts(&log).len(), 3);
+}
