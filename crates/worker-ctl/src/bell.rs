@@ -48,7 +48,7 @@ fn need(worker: &Worker) -> Option<String> {
     if worker.reported.activity == Activity::Asks {
         let question =
             worker.reported.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
-        return Some(format!("asks{question}: answer with `worker-ctl attach {name}`"));
+        return Some(format!("asks{question}: `worker-ctl answer {name}`"));
     }
     if worker.reported.activity == Activity::Rests && worker.has_open_task() && worker.status() == worker.task.word() {
         return Some(format!("ended its turn without a commit: look with `worker-ctl peek {name}`"));

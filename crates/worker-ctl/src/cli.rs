@@ -9,8 +9,8 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
 use crate::commands::{
-    accept, add, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject, reset,
-    resume, review, root, start, status, up, wait,
+    accept, add, answer, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject,
+    reset, resume, review, root, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
 use crate::settings::RootSettings;
@@ -98,6 +98,12 @@ pub enum Command {
     /// Exits with 1 if the worker is idle, somebody types in its terminal, or its program asks a question.
     #[command(after_help = "Example:\n  worker-ctl message adam 'Use the helper in auth.rs'")]
     Message(message::Args),
+    /// Answer a question that a worker's program asks in a menu
+    ///
+    /// Without LINE, prints the lines of the menu. Exits with 1 unless the program asks, and with 2 if LINE is no line
+    /// of the menu, or several.
+    #[command(after_help = "Example:\n  worker-ctl answer adam\n  worker-ctl answer adam 1")]
+    Answer(answer::Args),
     /// Attach your terminal to a worker's session
     ///
     /// Exits with 1 if there is no such worker, or it has no session.

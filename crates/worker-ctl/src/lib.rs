@@ -66,6 +66,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Status(args) => commands::status::run(&site()?, args),
         Command::Start(args) => commands::start::run(&site()?, args),
         Command::Message(args) => commands::message::run(&site()?, args),
+        Command::Answer(args) => commands::answer::run(&site()?, args),
         Command::Attach(args) => commands::attach::run(&site()?, args),
         Command::Peek(args) => commands::peek::run(&site()?, args),
         Command::Wait(args) => commands::wait::run(&site()?, args),

@@ -76,6 +76,27 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Shows a menu with these lines, and logs the one that is chosen.
+fn ask(lines: &str) -> Option<()> {
+    let lines: Vec<&str> = lines.split('|').collect();
+    let mut terminal = File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let mut at = 0;
+    loop {
+        let mark = |n: usize| if n == at { "❯" } else { " " };
+        let rows = lines.iter().enumerate().map(|(n, line)| format!("{} {}. {line}\r\n", mark(n), n + 1));
+        show(&format!("\x1b[H\x1b[2JMay I?\r\n\r\n{}\r\nEnter to confirm\r\n", rows.collect::<String>()));
+        match typed(&mut terminal, &Options::default())?.as_slice() {
+            b"\r" => break,
+            [27, _, b'B'] => at = (at + 1).min(lines.len() - 1),
+            [27, _, b'A'] => at = at.saturating_sub(1),
+            _ => {}
+        }
+    }
+    show("\x1b[H\x1b[2J");
+    log(&format!("chose {}", lines[at]));
+    Some(())
+}
+
 /// How long a menu loses keys after it has been drawn.
 const DEAF: Duration = Duration::from_millis(100);
 
@@ -225,6 +246,7 @@ fn obey(line: &str) -> Option<u8> {
             git(&["-c", "core.editor=true", "rebase", "--continue"]);
         }
         ("ABORT", ..) => git(&["rebase", "--abort"]),
+        ("ASK", Some(_), _) => ask(&line["ASK ".len()..])?,
         ("SAY", Some(_), _) => show(&format!("{}\r\n", &line["SAY ".len()..])),
         ("SLEEP", Some(seconds), _) => wait(Duration::from_secs(seconds.parse().ok()?)),
         ("EXIT", Some(code), _) => return code.parse().ok(),

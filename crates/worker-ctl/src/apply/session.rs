@@ -18,7 +18,7 @@ use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
-use crate::plan::menu;
+use crate::plan::menu::{self, Menu};
 use crate::site::Site;
 use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Session, Work, Worker};
@@ -39,6 +39,9 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// A menu that has not changed for this long takes keys.
 const SETTLED: Duration = Duration::from_millis(200);
+
+/// How long a menu may take to be walked through and to be gone.
+const MENU_LIMIT: Duration = Duration::from_secs(10);
 
 /// A screen that has not changed for this long waits for input.
 const STILL: Duration = Duration::from_millis(500);
@@ -340,6 +343,33 @@ fn answer(
             Ok(())
         }
     }
+}
+
+/// Chooses a line of a menu, one key at a time, and sees the menu gone. Fails if another menu comes in between.
+pub fn choose(site: &Site<'_>, pane: &Pane, menu: &Menu, chosen: usize) -> Result<()> {
+    let tmux = site.tmux()?;
+    let failed = |why: &str| fail(Kind::NotDelivered, format!("the question was not answered: {why}"));
+    let (start, mut since, mut last, mut is_confirmed) = (Instant::now(), Instant::now(), String::new(), false);
+    while start.elapsed() < MENU_LIMIT {
+        let screen = tmux.capture(&pane.id, 0)?;
+        if screen != last {
+            (since, last) = (Instant::now(), screen.clone());
+        }
+        let now = Menu::read(&screen).filter(|now| now.lines == menu.lines);
+        match now {
+            None if is_confirmed => return Ok(()),
+            None => return Err(failed("the menu is not there any more")),
+            // A program may lose a key that comes right after it has drawn a menu.
+            Some(now) if since.elapsed() >= SETTLED && !is_confirmed => {
+                let key = menu::key(now.selected, chosen);
+                is_confirmed = key == "Enter";
+                type_keys(&tmux, pane, &[key.to_owned()])?;
+            }
+            Some(_) => thread::sleep(POLL),
+        }
+        site.check_ending()?;
+    }
+    Err(failed("the menu is still there"))
 }
 
 fn type_keys(tmux: &Tmux, pane: &Pane, keys: &[String]) -> Result<()> {

@@ -107,7 +107,7 @@ fn what(rank: Rank, worker: &Worker) -> String {
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let text = match rank {
         Rank::Needs(Need::Asks) => {
-            format!("attach {name}: {}", worker.reported.activity_text.as_deref().unwrap_or("a question"))
+            format!("answer {name}: {}", worker.reported.activity_text.as_deref().unwrap_or("a question"))
         }
         Rank::Needs(Need::Fault) => {
             let fault = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(shown[0], "12:00:00  3 need you, 1 at work, 1 idle, 1 offline, no `up`…");
         let names: Vec<_> = shown[3..].iter().map(|line| line.split_whitespace().next().unwrap()).collect();
         assert_eq!(names, ["asks", "crashed", "done", "works", "idle", "off"]);
-        assert_eq!(shown[3], "asks     working       asks     1m  attach asks: Bash: rm -…");
+        assert_eq!(shown[3], "asks     working       asks     1m  answer asks: Bash: rm -…");
         assert_eq!(shown[6], "works    working                1m  Write the parser");
         assert!(shown.iter().all(|line| line.chars().count() <= 60), "{shown:#?}");
         let small = lines(&state, true, 190, "12:00:00", Screen { height: 6, ..screen });

@@ -2,6 +2,7 @@
 
 pub mod accept;
 pub mod add;
+pub mod answer;
 pub mod attach;
 pub mod board;
 pub mod deinit;

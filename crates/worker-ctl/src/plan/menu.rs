@@ -1,4 +1,4 @@
-//! Decides which key brings a program's menu closer to the wanted line.
+//! A program's menu on its screen, and which key brings it closer to the wanted line.
 
 use std::cmp::Ordering;
 
@@ -12,19 +12,129 @@ const MARKS: [char; 3] = ['❯', '›', '●'];
 /// marks as well.
 pub fn next_key(screen: &str, choose: &Regex) -> Option<&'static str> {
     let lines: Vec<&str> = screen.lines().collect();
-    let is_marked = |line: &&str| line.trim_start_matches([' ', '│', '|']).starts_with(MARKS);
-    let selected = lines.iter().rposition(is_marked)?;
+    let selected = lines.iter().rposition(|line| is_marked(line))?;
     let wanted = lines.iter().rposition(|line| choose.is_match(line))?;
-    Some(match selected.cmp(&wanted) {
+    Some(key(selected, wanted))
+}
+
+/// The key that leads from one line of a menu to another, and confirms that one.
+pub fn key(selected: usize, wanted: usize) -> &'static str {
+    match selected.cmp(&wanted) {
         Ordering::Equal => "Enter",
         Ordering::Less => "Down",
         Ordering::Greater => "Up",
-    })
+    }
+}
+
+/// The lines of a menu, each with its number, and which of them is selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Menu {
+    pub lines: Vec<String>,
+    pub selected: usize,
+}
+
+impl Menu {
+    /// The menu that a screen shows: the numbered lines around the selected one, or, where that has no number, the lines
+    /// beside it, which are numbered here.
+    pub fn read(screen: &str) -> Option<Menu> {
+        let shown: Vec<&str> = screen.lines().collect();
+        let at = shown.iter().rposition(|line| is_marked(line))?;
+        let lines: Vec<&str> = shown.iter().map(|line| bare(line)).collect();
+        if number(lines[at]).is_none() {
+            let above = lines[..at].iter().rev().take_while(|line| is_text(line)).count();
+            let below = lines[at..].iter().take_while(|line| is_text(line)).count();
+            let block = lines[at - above..at + below].iter().zip(1..);
+            return Some(Menu { lines: block.map(|(line, n)| format!("{n}. {line}")).collect(), selected: above });
+        }
+        let (mut menu, mut next) = (vec![lines[at]], number(lines[at]));
+        for line in &lines[at + 1..] {
+            if number(line).is_some() && number(line) == next.map(|n| n + 1) {
+                menu.push(line);
+                next = number(line);
+            }
+        }
+        let mut before = number(lines[at]);
+        for line in lines[..at].iter().rev() {
+            if number(line).is_some() && number(line) == before.map(|n| n.wrapping_sub(1)) {
+                menu.insert(0, line);
+                before = number(line);
+            }
+        }
+        let selected = menu.iter().position(|line| *line == lines[at]).unwrap_or_default();
+        Some(Menu { lines: menu.into_iter().map(str::to_owned).collect(), selected })
+    }
+
+    /// The lines that a person means: the one with this number, or those that this pattern matches in any case.
+    pub fn find(&self, wanted: &Wanted) -> Vec<usize> {
+        let is_wanted = |line: &str| match wanted {
+            Wanted::Number(wanted) => number(line) == Some(*wanted),
+            Wanted::Pattern(pattern) => pattern.is_match(line),
+        };
+        (0..self.lines.len()).filter(|at| is_wanted(&self.lines[*at])).collect()
+    }
+}
+
+/// Which line of a menu a person means.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    Number(usize),
+    Pattern(Regex),
+}
+
+fn is_marked(line: &str) -> bool {
+    line.trim_start_matches(FRAME).starts_with(MARKS)
+}
+
+/// What is drawn around a menu.
+const FRAME: [char; 4] = [' ', '│', '|', '┃'];
+
+/// A line without its frame and its mark.
+fn bare(line: &str) -> &str {
+    line.trim_matches(FRAME).trim_start_matches(MARKS).trim_matches(FRAME)
+}
+
+fn is_text(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric)
+}
+
+/// The number that a line of a menu begins with.
+fn number(line: &str) -> Option<usize> {
+    let digits = line.find(|c: char| !c.is_ascii_digit())?;
+    line[digits..].starts_with([')', '.']).then(|| line[..digits].parse().ok()).flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_menu_is_read_from_its_screen() {
+        for (screen, lines, selected) in [
+            (
+                "Do you want to run it?\n 1. an old list\n❯ 1. Yes\n  2. Yes, and don't ask\n     again\n  3. No (esc)\n\nEsc to cancel\n",
+                &["1. Yes", "2. Yes, and don't ask", "3. No (esc)"][..],
+                0,
+            ),
+            (
+                "╭────╮\n│ Apply?     │\n│   1. Once  │\n│ ● 2. Always │\n│            │\n│   3. No    │\n╰────╯",
+                &["1. Once", "2. Always", "3. No"],
+                1,
+            ),
+            ("Trust?\n\n  No, exit\n❯ Yes, I trust it\n\nEnter\n", &["1. No, exit", "2. Yes, I trust it"], 1),
+        ] {
+            let menu = Menu::read(screen).unwrap();
+            assert_eq!(
+                (menu.lines.as_slice(), menu.selected),
+                (lines.iter().map(ToString::to_string).collect::<Vec<_>>().as_slice(), selected),
+                "{screen}"
+            );
+        }
+        assert_eq!(Menu::read("no menu\n\n"), None);
+        let menu = Menu::read("❯ 1. Yes\n  2. No\n  3. Never\n").unwrap();
+        let find = |pattern: &str| menu.find(&Wanted::Pattern(Regex::new(&format!("(?i){pattern}")).unwrap()));
+        assert_eq!((menu.find(&Wanted::Number(2)), menu.find(&Wanted::Number(9))), (vec![1], vec![]));
+        assert_eq!((find("yes"), find("^[0-9]. n")), (vec![0], vec![1, 2]));
+    }
 
     #[test]
     fn a_menu_is_walked_line_by_line_and_then_confirmed() {

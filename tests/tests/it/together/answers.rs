@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::world::{Output, Repo, World, project, text};
+use crate::support::worker::{event, hook};
+use crate::support::world::{Output, Repo, World, project, text, wait_for};
 
 /// The commands whose dry run cannot know how they end: a sync looks at each workspace as the overlay is before, and a
 /// teardown runs other commands.
@@ -290,6 +291,13 @@ fn work(day: &mut Day, floor: &Floor<'_>) {
     floor.until("adam", "needs_review");
     day.run(root, "worker-ctl rebase adam");
     day.run_with(root, "worker-ctl message adam", &["thanks"]);
+    floor.ctl(&["message", "adam", "ASK Yes|No"]).succeeds();
+    wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("2. No"));
+    hook(floor, "adam", &event("PermissionRequest"));
+    day.run(root, "worker-ctl answer adam");
+    day.run(root, "worker-ctl answer adam 2");
+    hook(floor, "adam", &event("Stop"));
+    day.run(root, "worker-ctl resume adam");
     day.run(root, "worker-ctl review adam");
     day.run(root, "worker-ctl accept adam");
     day.run(root, "worker-ctl events");

@@ -2,6 +2,7 @@
 
 mod accept;
 mod activity;
+mod answer;
 mod attached;
 mod conflicts;
 mod daemon;

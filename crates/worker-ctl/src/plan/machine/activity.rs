@@ -31,7 +31,9 @@ pub(super) fn reported(step: &mut MachineStep<'_>, report: &Report) {
         Signal::Rests => step.set_activity(Activity::Rests, None),
     }
     // Somebody has told it something already.
-    if matches!(report.signal, Signal::Prompted | Signal::Works { .. }) && step.before.pending_send.is_none() {
+    if matches!(report.signal, Signal::Prompted | Signal::Works { .. } | Signal::Asks { .. })
+        && step.before.pending_send.is_none()
+    {
         step.next.notes.retain(|note| !matches!(note, Note::Restarted(_)));
     }
     // A conversation that has just begun does not know the task, nor does one that a person began.
@@ -61,6 +63,7 @@ fn cleared(step: &mut MachineStep<'_>) {
         return began(step, false);
     }
     if step.before.reported.activity != Activity::Unknown && step.before.pending_send.is_none() {
+        step.next.notes.retain(|note| !note.is_of_restart());
         step.note(Note::TaskUnknown(step.before.name.clone()));
         step.next.work.conversation = None;
         step.set_activity(Activity::Fresh, None);

@@ -313,6 +313,7 @@ pub fn refuse_over_question(worker: &Worker, is_forced: bool) -> Result<()> {
     let name = &worker.name;
     let question =
         worker.reported.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
-    Err(fail(Kind::Occupied, format!("nothing was typed to {name}: it asks a question{question}"))
-        .hint(format!("answer with `worker-ctl attach {name}`, or type anyway with `--force`")))
+    Err(fail(Kind::Occupied, format!("nothing was typed to {name}: it asks a question{question}")).hint(format!(
+        "answer with `worker-ctl answer {name}` or `worker-ctl attach {name}`, or type anyway with `--force`"
+    )))
 }

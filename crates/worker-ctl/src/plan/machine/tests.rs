@@ -203,7 +203,7 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
             }
         }
     }
-    assert_eq!(walked, 7 * 4 * 4 * 33);
+    assert_eq!(walked, 7 * 4 * 4 * 35);
 }
 
 #[test]
@@ -252,7 +252,10 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
     assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: true })).reported.activity, Activity::Rests);
     // Of a program that continues or was started with its text, its hooks tell.
     let known = up(&worker, true);
-    assert_eq!((known.reported.activity, known.notes.clone()), (Activity::Unknown, vec![]));
+    assert_eq!(
+        (known.reported.activity, known.notes.clone()),
+        (Activity::Unknown, vec![Note::Restarted("adam".into())])
+    );
     assert_eq!(step(&known, &reported(Signal::Began { is_continued: false })).reported.activity, Activity::Unknown);
     let asking = step(&known, &asks(Some("t1")));
     assert_eq!(

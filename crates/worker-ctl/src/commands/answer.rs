@@ -1,0 +1,96 @@
+//! `answer`: answers a question that a worker's program asks in a menu.
+
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::ui::printable;
+
+use crate::agent::regex;
+use crate::apply::session;
+use crate::commands::{self, WorkerKeys};
+use crate::failure::{Kind, fail};
+use crate::note::Fault;
+use crate::plan::menu::{Menu, Wanted};
+use crate::site::Site;
+use crate::tmux::typing;
+use crate::worker::{Activity, Worker};
+
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The worker
+    pub worker: String,
+    /// The line to choose: its number, or a regular expression that matches no other line in any case
+    /// [default: print the lines]
+    pub line: Option<String>,
+    /// Answer even if somebody types in the worker's terminal
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// The answer with `--json`.
+#[derive(Serialize)]
+struct MenuAnswer<'a> {
+    #[serde(flatten)]
+    worker: WorkerKeys<'a>,
+    question: Option<&'a str>,
+    lines: &'a [String],
+    chosen: Option<&'a str>,
+}
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    let name = &args.worker;
+    let wanted = args.line.as_deref().map(parse).transpose()?;
+    let (worker, _lock) = commands::locked(site, name)?;
+    if worker.reported.activity != Activity::Asks && worker.program.fault != Some(Fault::NotReady) {
+        return Err(fail(Kind::WrongState, format!("{name} asks nothing"))
+            .hint(format!("look at its terminal with `worker-ctl peek {name}`")));
+    }
+    let pane = commands::pane(site, name)?;
+    let tmux = site.tmux()?;
+    let attach = format!("answer with `worker-ctl attach {name}`");
+    let menu = Menu::read(&tmux.capture(&pane.id, 0)?)
+        .ok_or_else(|| fail(Kind::WrongState, format!("the screen of {name} shows no menu")).hint(&attach))?;
+    let Some(wanted) = wanted else { return Ok(print(site, &worker, &menu, None)) };
+    let chosen = match menu.find(&wanted)[..] {
+        [one] => one,
+        ref found => {
+            let why = if found.is_empty() { "no line of the menu is" } else { "several lines of the menu are" };
+            return Err(Failure::usage(format!("{why} `{}`", printable(args.line.as_deref().unwrap_or_default())))
+                .details(menu.lines.iter().map(|line| format!("  {}", printable(line))))
+                .hint("give the number of a line"));
+        }
+    };
+    if site.is_dry {
+        let would = format!("choose `{}` in the menu of {name}", menu.lines[chosen]);
+        return Ok(commands::show(site.ui, answer(&worker, &menu, Some(chosen)), &[would]));
+    }
+    if !args.force {
+        typing::require_free(&tmux, name, &pane.id)?;
+    }
+    session::choose(site, &pane, &menu, chosen).map_err(|failure| failure.hint(&attach))?;
+    Ok(print(site, &worker, &menu, Some(chosen)))
+}
+
+/// Exit 2 when it is neither a number nor a regular expression.
+fn parse(line: &str) -> Result<Wanted> {
+    match line.parse() {
+        Ok(number) => Ok(Wanted::Number(number)),
+        Err(_) => regex(&format!("(?i){line}")).map(Wanted::Pattern),
+    }
+}
+
+fn answer<'a>(worker: &'a Worker, menu: &'a Menu, chosen: Option<usize>) -> MenuAnswer<'a> {
+    let question = worker.reported.activity_text.as_deref();
+    let chosen = chosen.map(|chosen| menu.lines[chosen].as_str());
+    MenuAnswer { worker: WorkerKeys::of(&worker.name), question, lines: &menu.lines, chosen }
+}
+
+/// Prints the chosen line, or else all of them.
+fn print(site: &Site<'_>, worker: &Worker, menu: &Menu, chosen: Option<usize>) -> Exit {
+    match chosen {
+        _ if site.ui.is_json() => site.ui.json(&answer(worker, menu, chosen)),
+        Some(chosen) => site.ui.line(printable(&menu.lines[chosen])),
+        None => menu.lines.iter().for_each(|line| site.ui.line(printable(line))),
+    }
+    Exit::Done
+}

@@ -1,0 +1,45 @@
+//! worker-ctl: how a question in a menu is answered without attaching.
+
+use serde_json::json;
+
+use crate::support::worker::{event, hook, refused, staff};
+use crate::support::world::{World, text, wait_for};
+
+#[test]
+fn a_question_is_answered_by_its_number_or_by_a_pattern() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--task", "think"]).succeeds();
+    assert_eq!(refused(&floor, &["answer", "adam"], 1), "wrong_state");
+    let permission = json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash", "tool_input": { "command": "ls" } });
+    let ask = || {
+        floor.ctl(&["message", "adam", "ASK Yes|Yes, always|No, never"]).succeeds();
+        wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("3. No, never"));
+        hook(&floor, "adam", &permission);
+    };
+    let last = || floor.prompts().last().unwrap().clone();
+    ask();
+    let lines = floor.ctl(&["answer", "adam"]).exit(0).stdout.clone();
+    assert_eq!(lines, "1. Yes\n2. Yes, always\n3. No, never\n");
+    floor.ctl(&["status"]).exit(0).out_has("asks: Bash: ls");
+    // Nothing is chosen that was not meant.
+    for (line, says) in
+        [("yes", "several lines"), ("4", "no line"), ("maybe", "no line"), ("(", "no regular expression")]
+    {
+        floor.ctl(&["answer", "adam", line]).exit(2).err_has(says);
+    }
+    let would = floor.ctl(&["answer", "adam", "never", "--dry-run"]).exit(0).stdout.clone();
+    assert!(would.contains("choose `3. No, never`"), "{would}");
+    assert!(last().contains("ASK"), "{}", last());
+    assert_eq!(floor.ctl(&["answer", "adam", "3"]).exit(0).stdout, "3. No, never\n");
+    wait_for(|| last() == "chose No, never");
+    // The program's hook says that it goes on.
+    hook(&floor, "adam", &event("Stop"));
+    assert_eq!(refused(&floor, &["answer", "adam", "1"], 1), "wrong_state");
+    ask();
+    let answer = floor.ctl(&["answer", "adam", "ALWAYS", "--json"]).exit(0).json();
+    assert_eq!((text(&answer, "/chosen"), text(&answer, "/question")), ("2. Yes, always", "Bash: ls"));
+    wait_for(|| last() == "chose Yes, always");
+    // It still counts as asking, but there is no menu any more.
+    floor.ctl(&["answer", "adam", "1"]).exit(1).err_has("worker-ctl attach adam");
+}
