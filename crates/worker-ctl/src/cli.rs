@@ -121,7 +121,8 @@ pub enum Command {
     Wait(wait::Args),
     /// Show a worker's work and record that it was reviewed
     ///
-    /// Exits with 1 if nothing waits for review.
+    /// Above the diff stand the task, the message with which the work lands, and the files; and first of all what has
+    /// changed since an earlier review. Exits with 1 if nothing waits for review.
     #[command(after_help = "Example:\n  worker-ctl review adam")]
     Review(review::Args),
     /// Send the reviewed work back to its worker with the changes you want

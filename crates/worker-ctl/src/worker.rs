@@ -163,6 +163,8 @@ pub struct Work {
     /// The commit that `review` showed.
     pub reviewed_sha: Option<String>,
     pub reviewed_patch: Option<String>,
+    /// The commit that `review` showed last, also after a rejection or a later commit, to show what has changed since.
+    pub shown_sha: Option<String>,
     /// The default branch's commit that the last rebase aimed at. It is tried again only when the branch has moved on.
     pub base_sha: Option<String>,
     /// The default branch's commit that the work sits on. Commits below it are not the worker's own.

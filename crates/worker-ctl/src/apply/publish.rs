@@ -14,8 +14,8 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::shell_word;
 
-use crate::agent::regex;
-use crate::clone::{LOGGED, SourceClone, common_dir, require_source};
+use crate::clone::{SourceClone, common_dir, require_source};
+use crate::facts::description::{Authored, authored};
 use crate::failure::{Kind, fail};
 use crate::fresh_index::FreshIndex;
 use crate::layout;
@@ -41,80 +41,16 @@ fn pin(worker: &str) -> String {
 /// Creates the commit that lands, with the author, date and message of the work. Lines that the agent signs with are
 /// removed from the message.
 pub fn commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
-    let Site { clone, root, .. } = site;
-    let Accept { name, base, sha, .. } = plan;
-    let worker = site.worker(name)?;
-    let range = format!("{base}..{sha}");
-    let log = ["log", "--reverse", "--format=%an%x00%ae%x00%aI%x00%B%x00"];
-    let listed = clone.ask(&clone.root, &[&log[..], &LOGGED, &[&range]].concat())?;
-    // Four fields for each commit, the oldest first, and a line end between commits.
-    let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
-    let text = match message {
-        Some(message) => message.to_owned(),
-        None => {
-            let messages: Vec<(String, String)> =
-                fields.chunks_exact(4).map(|of| (format!("{} <{}>", of[0], of[1]), of[3].to_owned())).collect();
-            let strip = root.agent_of(&worker)?.strip;
-            let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
-            squash_messages(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)))
-        }
-    };
-    let text = text.trim();
-    let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
-    let text = if text.is_empty() { format!("worker {name}: {prompt}") } else { text.to_owned() };
-    let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(&fields);
-    let cmd = variables.fold(clone.git.cmd(&clone.root), |cmd, (name, value)| cmd.var(name, *value));
+    let (clone, Accept { name, base, sha, .. }) = (&site.clone, plan);
+    let Authored { author, message: own } = authored(site, &site.worker(name)?, base, sha)?;
+    let text = message.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(&own);
+    let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(&author);
+    let cmd = variables.fold(clone.git.cmd(&clone.root), |cmd, (name, value)| cmd.var(name, value));
     // The message is in UTF-8, whatever the encoding of a person's commits is.
     let cmd = cmd
         .args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, "-p", base, "-F", "-"])
         .input(format!("{text}\n").into_bytes());
     answer("commit-tree", &cmd.capture()?)
-}
-
-/// Joins the messages of several authors into one: the oldest message, the subjects of the others, and everybody's
-/// trailers, without the lines that an agent signs with. Each other author is named.
-fn squash_messages(messages: &[(String, String)], is_stripped: &dyn Fn(&str) -> bool) -> String {
-    let mut parts = Vec::new();
-    let (mut subjects, mut trailers) = (Vec::new(), Vec::new());
-    for (author, text) in messages {
-        let text = text.lines().filter(|line| !is_stripped(line)).collect::<Vec<_>>().join("\n");
-        let (body, own) = match text.trim().rsplit_once("\n\n") {
-            Some((body, last)) if are_trailers(last) => (body, last),
-            _ => (text.trim(), ""),
-        };
-        for line in own.lines() {
-            match trailers.last_mut() {
-                Some(last) if line.starts_with(' ') => *last = format!("{last}\n{line}"),
-                _ => trailers.push(line.to_owned()),
-            }
-        }
-        let subject = body.lines().next().unwrap_or_default();
-        match parts.is_empty() {
-            true => parts.push(body.trim_end().to_owned()),
-            // It only corrects what another one says.
-            false if ["fixup! ", "squash! ", "amend! "].iter().any(|word| subject.starts_with(word)) => {}
-            false if subject.is_empty() => {}
-            false => subjects.push(format!("- {subject}")),
-        }
-        let other = format!("Co-authored-by: {author}");
-        trailers.extend(Some(other).filter(|other| *author != messages[0].0 && !is_stripped(other)));
-    }
-    let mut seen = HashSet::new();
-    trailers.retain(|line| seen.insert(line.clone()));
-    parts.extend([subjects.join("\n"), trailers.join("\n")]);
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
-}
-
-/// Whether a paragraph has only trailers of git's and footers of conventional commits. One may go on in lines that begin
-/// with a blank.
-fn are_trailers(paragraph: &str) -> bool {
-    let is_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let is_trailer = |line: &str| {
-        let named = line.split_once(": ").or(line.split_once(" #"));
-        named.is_some_and(|(key, _)| is_key(key) || key == "BREAKING CHANGE")
-    };
-    let mut lines = paragraph.lines();
-    lines.next().is_some_and(is_trailer) && lines.all(|line| line.starts_with(' ') || is_trailer(line))
 }
 
 /// Writes the journal and pins the commit, so that the accept can be finished after a kill.
@@ -390,34 +326,4 @@ pub fn find_landed(clone: &SourceClone, source: &Path, worker: &str) -> Result<O
         drop_journal(clone, worker)?;
     }
     Ok(has_it.then_some((journal.work, journal.new)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn several_messages_become_one() {
-        let is_stripped = |line: &str| line.starts_with("Co-authored-by: bot");
-        let one = |texts: &[&str]| {
-            let by_ada = |text: &&str| ("Ada <a@x>".to_owned(), (*text).to_owned());
-            squash_messages(&texts.iter().map(by_ada).collect::<Vec<_>>(), &is_stripped)
-        };
-        assert_eq!(
-            one(&["Add a\n\nWhy.\n\nCo-authored-by: bot <b@x>\nSigned-off-by: A <a@x>\n"]),
-            "Add a\n\nWhy.\n\nSigned-off-by: A <a@x>"
-        );
-        assert_eq!(
-            one(&["Add a\n\nSigned-off-by: A <a@x>", "Fix a\n\nmore\n\nSigned-off-by: B <b@x>", "Test a"]),
-            "Add a\n\n- Fix a\n- Test a\n\nSigned-off-by: A <a@x>\nSigned-off-by: B <b@x>"
-        );
-        assert_eq!(one(&["Co-authored-by: bot <b@x>"]), "");
-        assert_eq!(
-            one(&["Add a", "Fix b\n\nwhy\n\nBREAKING CHANGE: it\n  goes on\nCloses: #45", "fixup! Add a\n\nRefs #7"]),
-            "Add a\n\n- Fix b\n\nBREAKING CHANGE: it\n  goes on\nCloses: #45\nRefs #7"
-        );
-        let two = [("A <a@x>", "Add a"), ("B <b@x>", "Fix a"), ("bot <b@x>", "Test a"), ("B <b@x>", "squash! Add a")];
-        let two = two.map(|(author, text)| (author.to_owned(), text.to_owned()));
-        assert_eq!(squash_messages(&two, &is_stripped), "Add a\n\n- Fix a\n- Test a\n\nCo-authored-by: B <b@x>");
-    }
 }

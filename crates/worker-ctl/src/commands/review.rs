@@ -14,11 +14,12 @@ use shopfloor_core::text::{printable_lines, shell_word};
 
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WHOLE, WorkerKeys, look};
+use crate::facts::description::{Summary, summary};
 use crate::failure::{Kind, fail};
 use crate::plan::accept::{require_review, several_bases};
 use crate::plan::machine::Input;
 use crate::site::Site;
-use crate::worker::Task;
+use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -44,6 +45,10 @@ struct ReviewAnswer<'a> {
     worker: WorkerKeys<'a>,
     sha: &'a str,
     commit: &'a str,
+    prompt: Option<&'a str>,
+    message: &'a str,
+    stat: &'a str,
+    range_diff: Option<&'a str>,
     diff: &'a str,
 }
 
@@ -51,7 +56,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     look(site)?;
     let name = choose(site, args.worker.as_deref())?;
-    let sha = {
+    let reviewed = {
         let _lock = site.lock(&name)?;
         if !site.is_dry {
             // If the source is missing, show the work as it is.
@@ -67,7 +72,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         if !site.is_dry {
             scope.spawn(|| site.warn_on_failure("other workers", || patrol::refresh(site).map(drop)));
         }
-        let shown = show(site, &name, &sha, args.interface);
+        let shown = show(site, &reviewed, args.interface);
         // Ask the refresh to end after the current worker.
         site.ending.store(true, Ordering::SeqCst);
         shown.map(|()| Exit::Done)
@@ -86,12 +91,27 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<String> {
     })
 }
 
-/// Records under the worker's lock which commit is shown. Returns that commit.
-fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<String> {
-    let sha = require_review(&site.worker(name)?)?.to_owned();
+/// The work that is shown.
+struct Reviewed {
+    worker: Worker,
+    /// Where it begins and ends.
+    from: String,
+    sha: String,
+    summary: Summary,
+}
+
+/// Records under the worker's lock which commit is shown.
+fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<Reviewed> {
+    let worker = site.worker(name)?;
+    let sha = require_review(&worker)?.to_owned();
     if site.clone.has_several_bases(&site.clone.base(), &sha)? {
         return Err(several_bases(name, &site.clone.branch));
     }
+    let from = commands::fork(site, &sha)?;
+    // It may be gone.
+    let shown = worker.work.shown_sha.as_ref().and_then(|shown| Some((commands::fork(site, shown).ok()?, shown)));
+    let shown = shown.as_ref().map(|(from, shown)| (from.as_str(), shown.as_str()));
+    let summary = summary(site, &worker, &from, &sha, shown)?;
     let patch = site.clone.work_digest(&sha)?;
     if !site.is_dry {
         transition::record(site, name, &Input::Reviewed { sha: sha.clone(), patch })?;
@@ -100,35 +120,46 @@ fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<String> {
             Ok(())
         })?;
     }
-    Ok(sha)
+    Ok(Reviewed { worker, from, sha, summary })
 }
 
 /// Runs git or the program that was chosen, and shows its diff without what a terminal would obey: on a terminal, in the
 /// person's pager.
-fn show(site: &Site<'_>, name: &str, sha: &str, interface: Option<Interface>) -> Result<()> {
+fn show(site: &Site<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> Result<()> {
+    let Reviewed { worker, from, sha, summary: Summary { message, stat, since } } = reviewed;
     if site.ui.is_json() {
         let diff = commands::diff(site, sha)?;
-        site.ui.json(&ReviewAnswer { worker: WorkerKeys::of(name), sha, commit: sha, diff: &diff });
+        site.ui.json(&ReviewAnswer {
+            worker: WorkerKeys::of(&worker.name),
+            sha,
+            commit: sha,
+            prompt: worker.work.prompt.as_deref(),
+            message,
+            stat,
+            range_diff: since.as_deref(),
+            diff: &diff,
+        });
         return Ok(());
     }
+    let head = printable_lines(head(site, reviewed).as_bytes(), false);
     let has = |program: &str| proc::find(site.env, program).is_some();
     let interface = interface.unwrap_or(if has("difft") { Interface::Difftastic } else { Interface::Git });
-    let from = commands::fork(site, sha)?;
     let missing = |program: &str| {
         Failure::failed(format!("{program} is not on the PATH")).hint("install it, or use `--interface git`")
     };
     let args: Vec<&str> = match interface {
-        Interface::Git => vec!["diff", "--no-ext-diff", "--no-textconv", WHOLE, &from, sha],
+        Interface::Git => vec!["diff", "--no-ext-diff", "--no-textconv", WHOLE, from, sha],
         Interface::Difftastic if !has("difft") => return Err(missing("difft")),
-        Interface::Difftastic => vec!["-c", "diff.external=difft", "diff", "--ext-diff", WHOLE, &from, sha],
+        Interface::Difftastic => vec!["-c", "diff.external=difft", "diff", "--ext-diff", WHOLE, from, sha],
         Interface::Vscode if !has("code") => return Err(missing("code")),
-        Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", WHOLE, &from, sha],
+        Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", WHOLE, from, sha],
     };
     // Run in the clone, not in the worktree, because the agent can write the worktree's attributes and configuration.
     let cmd = site.clone.git.shown(&site.root.path);
     let failed =
         |status: Status| Failure::failed(format!("the diff viewer failed with {status}")).hint("try `--interface git`");
     if interface == Interface::Vscode {
+        site.ui.answer(&head);
         let status = cmd.args(args).foreground()?;
         return if status.success() { Ok(()) } else { Err(failed(status)) };
     }
@@ -145,10 +176,31 @@ fn show(site: &Site<'_>, name: &str, sha: &str, interface: Option<Interface>) ->
     }
     let text = printable_lines(&diff.stdout, is_paged && interface == Interface::Difftastic);
     if is_paged && !text.is_empty() {
-        return page(site, &if interface == Interface::Git { coloured(&text) } else { text });
+        let text = if interface == Interface::Git { coloured(&text) } else { text };
+        return page(site, &[head, text].concat());
     }
-    site.ui.answer(&text);
+    site.ui.answer(&[head, text].concat());
     Ok(())
+}
+
+/// What stands above the diff: what has changed since the last review comes first.
+fn head(site: &Site<'_>, Reviewed { worker, sha, summary: Summary { message, stat, since }, .. }: &Reviewed) -> String {
+    let mut text = String::new();
+    if let Some(since) = since {
+        text += &format!("Since the last review:\n\n{}\n", indented(since));
+    }
+    text += &format!("Worker: {} ({})\n", worker.name, site.root.agent_name(worker));
+    let mut prompt = worker.work.prompt.as_deref().unwrap_or_default().lines();
+    let first = prompt.next().unwrap_or_default();
+    text += &format!("Task:   {first}{}\n", if prompt.next().is_some() { " ..." } else { "" });
+    text += &format!("Commit: {sha}\n");
+    worker.notes.iter().for_each(|note| text += &format!("Note:   {note}\n"));
+    text + &format!("\n{}\n{stat}\n\n", indented(message))
+}
+
+/// The lines of a text, each four columns further in, as git shows messages.
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
 }
 
 /// The lines of a diff in the colours that git gives them by default.

@@ -1,6 +1,7 @@
 //! Facts, read before anything is decided.
 
 pub mod conflicts;
+pub mod description;
 pub mod losses;
 pub mod processes;
 pub mod standing;

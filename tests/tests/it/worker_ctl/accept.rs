@@ -370,7 +370,7 @@ fn review_shows_the_diff_with_git_difftastic_or_vscode() {
     assert!(by_git.stdout.contains("+mine") && !by_git.stdout.contains("shown by difft"), "{by_git:?}");
     let argv = std::fs::read_to_string(difft).unwrap();
     assert_eq!(argv.lines().filter(|line| *line == "README.md").count(), 2, "{argv}");
-    review(&["--interface", "vscode"]).exit(0);
+    review(&["--interface", "vscode"]).exit(0).out_has("Commit: ");
     assert_eq!(std::fs::read_to_string(code).unwrap(), "--wait\n--diff\napp\nmine\n");
 }
 

@@ -1,7 +1,7 @@
 //! worker-ctl: what `review` shows on a terminal, and through which pager.
 
-use crate::support::worker::{by_hand, staff};
-use crate::support::world::{World, which};
+use crate::support::worker::{by_hand, commit, head, staff, tree};
+use crate::support::world::{World, text, which};
 
 /// A control sequence of one character, one of two characters, a mark that turns the direction of a text, and a carriage
 /// return. All of them hide text.
@@ -23,6 +23,45 @@ fn review_shows_control_characters_as_text_and_keeps_colours() {
     let shown = floor.root.on_terminal(line, "").exit(0);
     assert!(!shown.stdout.contains(['\u{9b}', '\u{202e}', '\u{7}']) && !shown.stdout.contains("\u{1b}[2K"), "{shown}");
     shown.out_has("\u{1b}[32m").out_has(SHOWN.trim_start_matches('+'));
+}
+
+#[test]
+fn above_the_diff_stands_what_lands_and_what_has_changed() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--task", "Write a parser\nwith tests"]).succeeds();
+    let adam = tree(&floor, "adam");
+    adam.write("a.txt", "one\n");
+    adam.git(&["add", "a.txt"]);
+    let message = "Add a parser\n\nIt parses.\n\nCo-Authored-By: Scripted <bot@x>\nSigned-off-by: A <a@x>";
+    adam.git(&["commit", "-q", "-m", message]);
+    floor.until("adam", "needs_review");
+    let lands = "Add a parser\n\nIt parses.\n\nSigned-off-by: A <a@x>";
+    let shown = floor.ctl(&["review", "adam", "--interface", "git"]).exit(0).stdout.clone();
+    let head = format!(
+        "Worker: adam (scripted)\nTask:   Write a parser ...\nCommit: {}\n\n    {}\n\n a.txt | 1 +\n",
+        head(&adam),
+        lands.replace('\n', "\n    ").replace("    \n", "\n"),
+    );
+    assert!(shown.starts_with(&head) && shown.contains("\n\ndiff --git a/a.txt"), "{shown}\n{head}");
+    let json = floor.ctl(&["review", "adam", "--json"]).exit(0).json();
+    assert_eq!((text(&json, "/message"), &json["range_diff"]), (lands, &serde_json::Value::Null));
+    // What has changed since comes first, also if the work was sent back or committed again meanwhile.
+    floor.ctl(&["reject", "think more"]).succeeds();
+    adam.write("a.txt", "two\n");
+    adam.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    floor.until("adam", "needs_review");
+    let shown = floor.ctl(&["review", "adam", "--interface", "git"]).exit(0).stdout.clone();
+    let (since, rest) = shown.split_once("\nWorker: adam").unwrap();
+    assert!(since.starts_with("Since the last review:\n\n    1:  ") && since.contains("-+one"), "{since}");
+    assert!(since.contains("++two") && rest.contains("\n+two\n") && !rest.contains("one"), "{shown}");
+    commit(&adam, "Test it", &["b.txt"], "b\n");
+    floor.ctl(&["patrol"]).succeeds();
+    let json = floor.ctl(&["review", "adam", "--json"]).exit(0).json();
+    assert!(text(&json, "/range_diff").contains("> 2:  ") && text(&json, "/message").contains("- Test it"), "{json}");
+    // The landed message is the one that was shown.
+    floor.ctl(&["accept"]).succeeds();
+    assert_eq!(floor.app.git(&["log", "-1", "--format=%B"]).trim_end(), text(&json, "/message"));
 }
 
 #[test]

@@ -53,6 +53,7 @@ pub(super) fn reviewed(step: &mut MachineStep<'_>, sha: &str, patch: &str) -> Re
         Task::NeedsReview => {
             step.next.work.reviewed_sha = Some(sha.to_owned());
             step.next.work.reviewed_patch = Some(patch.to_owned());
+            step.next.work.shown_sha = Some(sha.to_owned());
             step.effects.push(SideEffect::Pin(sha.to_owned()));
             Ok(())
         }
