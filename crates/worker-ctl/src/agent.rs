@@ -38,6 +38,7 @@ pub struct AgentTable {
     pub submit_key: Option<String>,
     pub paste: Paste,
     pub delivery: Delivery,
+    pub end: End,
     pub ok_exits: Option<Vec<i32>>,
     pub strip: Vec<String>,
 }
@@ -93,6 +94,20 @@ pub enum Delivery {
     Argv,
 }
 
+/// What ends it, in order: it saves its conversation, and its own hooks run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum End {
+    /// The key Ctrl-C. Several programs ignore it while they wait for input.
+    #[default]
+    #[serde(rename = "C-c")]
+    Interrupt,
+    /// The signal of a terminal that is closed.
+    #[serde(rename = "HUP")]
+    Hangup,
+    #[serde(rename = "TERM")]
+    Terminate,
+}
+
 impl AgentTable {
     /// The table of a program that is known.
     pub fn preset(name: &str) -> Option<AgentTable> {
@@ -117,6 +132,7 @@ impl AgentTable {
             delivery,
             ready: Ready { pattern: Some(program.ready.into()), timeout_secs, ..Ready::default() },
             dialogs: program.dialogs.iter().map(dialog).collect(),
+            end: End::Hangup,
             clear: program.clear.map(str::to_owned),
             strip: words(program.signatures),
             ..AgentTable::default()

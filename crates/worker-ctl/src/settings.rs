@@ -129,7 +129,7 @@ const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
 const WORKER_KEYS: &str = "agent model role_prompt excluded_from_pool host";
 const AGENT_KEYS: &str = "command env skip_permissions ask_permissions model task resume resume_conversation hooks \
-    ready startup_keys dialogs clear submit_key paste delivery ok_exits strip";
+    ready startup_keys dialogs clear submit_key paste delivery end ok_exits strip";
 const TABLES: &str = "defaults repo agents workers hosts";
 
 /// The configuration that results from the file, flags and variables.

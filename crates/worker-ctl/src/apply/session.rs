@@ -10,7 +10,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
-use crate::agent::{AgentTable, Delivery, Dialog, regex};
+use crate::agent::{AgentTable, Delivery, Dialog, End, regex};
 use crate::apply::launch::launch;
 use crate::apply::transition;
 use crate::facts::processes::{self, Process};
@@ -116,7 +116,7 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
             require_program(site, &agent, &argv)?;
             if ended.is_none() {
                 // A server that was lost may have left its program, and two would work in one worktree.
-                end_panes(site, &tmux, &[], &[&worker.name], false)?;
+                end_panes(site, &tmux, (&[], &|_| None), &[&worker.name], false)?;
             }
             let log = layout::worker_log(&site.root.path, &worker.name);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
@@ -381,7 +381,8 @@ fn type_keys(tmux: &Tmux, pane: &Pane, keys: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Ends these sessions and everything that they started: with Ctrl-C, then TERM, then KILL; with `force` at once.
+/// Ends these sessions and everything that they started: as the table of each program says, then with TERM, then with
+/// KILL; with `force` at once.
 pub fn end(site: &Site<'_>, workers: &[Worker], force: bool) -> Result<()> {
     let tmux = site.tmux()?;
     let names: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
@@ -390,7 +391,11 @@ pub fn end(site: &Site<'_>, workers: &[Worker], force: bool) -> Result<()> {
     for worker in workers {
         transition::record(site, &worker.name, &Input::SessionGone)?;
     }
-    end_panes(site, &tmux, &panes, &names, force)
+    let table = |name: &str| {
+        let worker = workers.iter().find(|worker| worker.name == name)?;
+        site.root.agent_of(worker).ok().map(|agent| agent.end)
+    };
+    end_panes(site, &tmux, (&panes, &table), &names, force)
 }
 
 /// Ends all sessions that the server lists, for when the state cannot be read. Returns their workers.
@@ -398,18 +403,35 @@ pub fn end_unknown(site: &Site<'_>, tmux: &Tmux, force: bool) -> Result<BTreeSet
     let panes = tmux.panes()?;
     let names: BTreeSet<String> =
         panes.iter().map(|pane| pane.worker.clone()).filter(|name| !name.is_empty()).collect();
-    end_panes(site, tmux, &panes, &names.iter().map(String::as_str).collect::<Vec<_>>(), force)?;
+    end_panes(site, tmux, (&panes, &|_| None), &names.iter().map(String::as_str).collect::<Vec<_>>(), force)?;
     Ok(names)
 }
 
-fn end_panes(site: &Site<'_>, tmux: &Tmux, panes: &[Pane], names: &[&str], force: bool) -> Result<()> {
+/// What ends the program of a worker with this name.
+type Ends<'a> = dyn Fn(&str) -> Option<End> + 'a;
+
+fn end_panes(
+    site: &Site<'_>,
+    tmux: &Tmux,
+    (panes, ends): (&[Pane], &Ends<'_>),
+    names: &[&str],
+    force: bool,
+) -> Result<()> {
     let server = panes.first().map(|pane| pane.server);
     let pids: Vec<i32> = panes.iter().filter(|pane| pane.end.is_none()).map(|pane| pane.pid).collect();
     let find = || processes::find(site.env, &site.root.path, names, &pids, server);
     let mut ours = find();
     if !force {
         for pane in panes.iter().filter(|pane| pane.end.is_none()) {
-            tmux.run(&["send-keys", "-t", &pane.id, "C-c"])?;
+            let by = match ends(&pane.worker).unwrap_or_default() {
+                End::Interrupt => None,
+                End::Hangup => Some(Signal::HUP),
+                End::Terminate => Some(Signal::TERM),
+            };
+            match (by, Pid::from_raw(pane.pid)) {
+                (Some(by), Some(pid)) => drop(kill_process(pid, by)),
+                _ => tmux.run(&["send-keys", "-t", &pane.id, "C-c"]).map(drop)?,
+            }
         }
         let agents = |processes: &BTreeSet<Process>| processes.iter().any(|process| pids.contains(&process.pid));
         ours = wait_while(site, ours, INTERRUPT_GRACE, agents);

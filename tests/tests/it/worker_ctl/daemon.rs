@@ -115,6 +115,35 @@ fn down_force_ends_stubborn_programs_at_once() {
 }
 
 #[test]
+fn a_program_is_ended_as_its_table_says() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let ended = w.home("ended");
+    // It ignores Ctrl-C, as claude does while it waits for input.
+    for end in ["HUP", "TERM"] {
+        let script = "trap '' INT; trap 'echo $0 >> \"$1\"; exit 0' $0; printf '> '; while :; do read -r line; done";
+        table(
+            &floor,
+            &end.to_lowercase(),
+            &["bash", "-c", script, end, ended.to_str().unwrap()],
+            &format!("end = {end:?}\n"),
+        );
+    }
+    floor.ctl(&["add", "adam", "--agent", "hup"]).succeeds();
+    floor.ctl(&["add", "eve", "--agent", "term"]).succeeds();
+    floor.up();
+    let start = Instant::now();
+    floor.ctl(&["down"]).succeeds();
+    assert!(start.elapsed().as_secs() < 4, "{:?}", start.elapsed());
+    let mut signals: Vec<String> = std::fs::read_to_string(&ended).unwrap().lines().map(str::to_owned).collect();
+    signals.sort();
+    assert_eq!(signals, ["HUP", "TERM"]);
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &config.replace("end = \"HUP\"", "end = \"INT\""));
+    floor.ctl(&["status"]).exit(2).err_has("config.toml");
+}
+
+#[test]
 fn a_slow_program_does_not_delay_the_patrol() {
     let w = World::new();
     let floor = Floor::new(&w);
