@@ -19,6 +19,9 @@ use crate::worker::checked_name;
 /// How many programs are started at the same time.
 const AT_ONCE: usize = 8;
 
+/// How long a server of tmux takes to end.
+const SERVER_END: Duration = Duration::from_millis(100);
+
 /// How long a program may take to print its version, so that it delays nobody.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
 
@@ -33,10 +36,16 @@ pub fn bring_up(
     if names.is_empty() {
         return Vec::new();
     }
-    let ready = site.tmux_for_programs().and_then(|tmux| {
+    let ready = || {
+        let tmux = site.tmux_for_programs()?;
         tmux.start(&site.root.path).and_then(|()| tmux.renew(&site.root.path, &site.event_variable()))
-    });
-    if let Err(failure) = ready {
+    };
+    let again = |_| {
+        thread::sleep(SERVER_END);
+        ready()
+    };
+    // A server may be about to end, and then still answers.
+    if let Err(failure) = ready().or_else(again).or_else(again) {
         return vec![failure];
     }
     let queue = Mutex::new(names.iter());
