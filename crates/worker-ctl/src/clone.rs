@@ -12,6 +12,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
+use shopfloor_core::text::shell_word;
 
 use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
@@ -126,6 +127,15 @@ impl SourceClone {
             && let Err(failure) = hook::refuse_foreign("post-checkout", &hook)
         {
             return Ok(Some(format!("left out the hook: {failure}; {}", failure.hints.join("; "))));
+        }
+        // A relative one is in the worktree itself, where it may be an agent's.
+        if shared.is_some_and(Path::is_relative) && self.base_commit()?.as_ref() != Some(&sha) {
+            let why = format!(
+                "left out the hook {}: the branch in {} is not the default branch's",
+                hook.display(),
+                path.display()
+            );
+            return Ok(Some(why));
         }
         let configured = self.git.configured_hooks(&self.root, "post-checkout")?;
         if !hook.is_file() && configured.is_empty() {
@@ -261,9 +271,10 @@ impl SourceClone {
         Ok(!self.has(base, &self.fork(worker, sha)?)?)
     }
 
-    /// Whether the default branch was ever at this commit. A source's branch may have been moved back since.
-    pub fn was_base(&self, sha: &str) -> Result<bool> {
-        let past = self.run(&self.root, &["reflog", "show", "--format=%H", &self.base()])?;
+    /// Whether the default branch was ever at this commit. A source's branch may have been moved back since. The clone's
+    /// own log of that is an agent's to write.
+    pub fn was_base(&self, source: &Path, sha: &str) -> Result<bool> {
+        let past = self.run(source, &["reflog", "show", "--format=%H", &format!("refs/heads/{}", self.branch)])?;
         Ok(past.text().lines().any(|was| was == sha))
     }
 
@@ -285,19 +296,35 @@ impl SourceClone {
 
     /// The digest of a diff that `cmd` makes, with the messages of a range.
     pub fn digest(&self, cmd: Cmd, commits: &[&str], range: &str) -> Result<String> {
-        let diff = cmd.arg("diff").args(PLAIN).args(commits).capture()?;
-        if !diff.status.success() {
-            return Err(failed("diff", &diff));
-        }
+        let diff = self.bounded(cmd.arg("diff").args(PLAIN).args(commits), commits)?;
         // Line numbers and blob ids depend on the base, so they are left out. A diff prefixes every line of a file, so
-        // no content begins like these lines.
-        let is_place = |line: &&[u8]| line.starts_with(b"@@ ") || line.starts_with(b"index ");
-        let mut work: Vec<u8> =
-            diff.stdout.split_inclusive(|b| *b == b'\n').filter(|l| !is_place(l)).flatten().copied().collect();
+        // no content begins like these lines. Of a binary file there is only the blob's id.
+        let mut work = Vec::with_capacity(diff.stdout.len());
+        let mut lines = diff.stdout.split_inclusive(|b| *b == b'\n').peekable();
+        while let Some(line) = lines.next() {
+            let is_binary = lines.peek().is_some_and(|next| next.starts_with(b"Binary files "));
+            if !(line.starts_with(b"@@ ") || line.starts_with(b"index ") && !is_binary) {
+                work.extend_from_slice(line);
+            }
+        }
         let messages =
             self.ask(&self.root, &[&["log", "--reverse", "--format=%B%x00"], &LOGGED[..], &[range]].concat())?;
         work.extend(messages.into_bytes());
         Ok(Digest::of(&work).to_string())
+    }
+
+    /// The output of a command that shows a diff of these commits. Exit 1 if it is endless: an agent can commit a file of
+    /// any length in a few bytes.
+    pub fn bounded(&self, cmd: Cmd, commits: &[&str]) -> Result<Output> {
+        let scratch = fs::scratch(&self.root.join("locks"))?;
+        match cmd.capture_within(scratch, DIFF_LIMIT.0, DIFF_LIMIT.1)? {
+            Some(diff) if diff.status.success() => Ok(diff),
+            Some(diff) => Err(failed("diff", &diff)),
+            None => {
+                Err(fail(Kind::TooLarge, "the diff of the work is larger than 256 MB, or takes longer than a minute")
+                    .hint(format!("look at it: `git -C {} diff --stat {}`", shell_word(&self.root), commits.join(" "))))
+            }
+        }
     }
 
     /// Whether `after` is the work of `before` on another commit, `base`. What is around a change may be another there,
@@ -402,15 +429,17 @@ pub fn common_dir(source: &Path) -> PathBuf {
 /// The push URL of the clone: it leads nowhere, so that no agent can push.
 pub const PUSH_URL: &str = "/dev/null/worker-ctl-agents-do-not-push";
 
+/// How long a diff may take, and how many bytes it may have.
+const DIFF_LIMIT: (Duration, usize) = (Duration::from_secs(60), 256 << 20);
+
 /// Options for a diff that no setting and no attribute changes.
-pub const PLAIN: [&str; 15] = [
+pub const PLAIN: [&str; 14] = [
     "--no-color",
     "--no-textconv",
     "--no-ext-diff",
     "--no-renames",
     "--no-indent-heuristic",
     "--no-relative",
-    "--binary",
     "--full-index",
     "--unified=3",
     "--diff-algorithm=myers",

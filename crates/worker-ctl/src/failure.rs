@@ -57,6 +57,8 @@ pub enum Kind {
     UnlistedRoot,
     /// Commits or files exist nowhere else.
     Unmerged,
+    /// The work is larger than can be looked at.
+    TooLarge,
     /// The work and the default branch have no history in common.
     Unrelated,
     /// The worker is not in a state that allows it.
@@ -91,6 +93,7 @@ impl Kind {
             Kind::Tampered => "tampered",
             Kind::Timeout => "timeout",
             Kind::Tmux => "tmux",
+            Kind::TooLarge => "too_large",
             Kind::UnlistedRoot => "unlisted_root",
             Kind::Unmerged => "unmerged",
             Kind::Unrelated => "unrelated",

@@ -16,9 +16,23 @@ use crate::fs;
 use crate::proc::Cmd;
 
 /// What turns off, in every command of ours, the programs that git runs by itself, rerere (it writes conflicts, whose
-/// text may be an agent's, through links in `rr-cache`), and the automatic gc, which follows links as it prunes.
-pub(super) const NO_PROGRAMS: [&str; 8] =
-    ["-c", "core.fsmonitor=false", "-c", "rerere.enabled=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
+/// text may be an agent's, through links in `rr-cache`), the automatic gc, which follows links as it prunes, and the
+/// commit graph: a forged one says that work is merged. Of a file that is larger than the threshold git compares and
+/// merges no lines, which takes twenty times its size in memory.
+pub(super) const NO_PROGRAMS: [&str; 12] = [
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "rerere.enabled=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "core.commitGraph=false",
+    "-c",
+    "core.bigFileThreshold=32m",
+];
 
 /// No fetch of objects that are missing: who can write the repository's files chooses from where, with which program.
 pub(super) const NO_FETCH: [&str; 2] = ["-c", "protocol.allow=never"];

@@ -79,7 +79,17 @@ pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
             return odd(&path, "is not a file");
         }
     }
+    if let Some(path) = special_objects(common_dir).next() {
+        return odd(&path, "is not a file");
+    }
     require_plain_lfs(common_dir)
+}
+
+/// What is no file or directory where git opens all that it finds: among the packs of objects.
+pub(super) fn special_objects(common_dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let dirs = ["objects/pack", "objects/info"].map(|dir| std::fs::read_dir(common_dir.join(dir)));
+    let entries = dirs.into_iter().flatten().flatten().filter_map(Result::ok);
+    entries.filter(|entry| entry.file_type().is_ok_and(is_special)).map(|entry| entry.path())
 }
 
 /// Fails with the kind `tampered` if a link is among what git-lfs keeps: it deletes old files in its `tmp`, and takes the

@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::plain_files::{require_plain, tampered};
+use super::plain_files::{require_plain, special_objects, tampered};
 use super::rediscovery::configuration_print;
 use super::{Git, git_said, nul_fields};
 use crate::error::{Failure, Result};
@@ -28,7 +28,7 @@ const FILES: [&str; 3] = ["HEAD", "packed-refs", "shallow"];
 /// Keys that decide what files look like, and run nothing. `git sparse-checkout` writes some of them. Not what decides
 /// how things are merged or committed: `branch.X.mergeOptions` reads any file, `pull.twohead` drops work.
 const HARMLESS: &str = "advice.* color.* index.* status.* branch.*.description branch.*.merge branch.*.remote \
-    core.autocrlf core.bare core.commentchar core.compression core.eol core.filemode core.ignorecase \
+    core.autocrlf core.bare core.commentchar core.compression core.eol core.filemode \
     core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion \
     core.safecrlf core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.symlinks core.untrackedcache \
     diff.algorithm diff.colormoved diff.renames extensions.compatobjectformat extensions.noop extensions.objectformat \
@@ -201,7 +201,7 @@ pub(super) fn require_no_way_out(real: &Path) -> Result<()> {
     let files =
         ["HEAD", "packed-refs", "shallow", "info/exclude", "objects/info/alternates"].map(|name| real.join(name));
     let odd = files.into_iter().filter(|file| file.symlink_metadata().is_ok_and(|meta| !meta.is_file()));
-    match links.map(walkdir::DirEntry::into_path).chain(odd).next() {
+    match links.map(walkdir::DirEntry::into_path).chain(odd).chain(special_objects(real)).next() {
         None => Ok(()),
         Some(path) => Err(tampered(format!("{} is not a file", path.display()))
             .hint(format!("look at it and move it away: `ls -l {}`", crate::text::shell_word(&path)))),

@@ -1,6 +1,7 @@
 //! Everything that makes changes: to the state, worktrees, terminals and the source.
 
 pub mod bring_up;
+pub mod changed_files;
 pub mod copied_files;
 pub mod deliver;
 pub mod hooks;

@@ -1,23 +1,18 @@
 //! Publishes work to the source's default branch as one commit, by compare-and-swap. Nothing that belongs to a person
 //! is ever checked out, reset or stashed.
 
-use std::collections::{BTreeMap, HashSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{self, Found, Root, Staging};
-use shopfloor_core::git::{Git, ListedWorktree, answer, failed, private_dir, require_plain_ref};
-use shopfloor_core::path::RelPath;
-use shopfloor_core::proc::Cmd;
+use shopfloor_core::fs::{self, Root};
+use shopfloor_core::git::{ListedWorktree, answer, failed, private_dir, require_plain_ref};
 use shopfloor_core::text::shell_word;
 
+use crate::apply::changed_files::ChangedFiles;
 use crate::clone::{SourceClone, common_dir, require_source};
 use crate::facts::description::{Authored, authored};
 use crate::failure::{Kind, fail};
-use crate::fresh_index::FreshIndex;
 use crate::layout;
 use crate::plan::accept::Accept;
 use crate::site::Site;
@@ -151,84 +146,6 @@ fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
         || read("BISECT_START") == clone.branch
 }
 
-/// The files that a step from one commit to another changes, as entries of an index before and after it.
-#[derive(Default)]
-struct ChangedFiles {
-    before: BTreeMap<Vec<u8>, Vec<u8>>,
-    after: BTreeMap<Vec<u8>, Vec<u8>>,
-}
-
-impl ChangedFiles {
-    fn between(git: &Git, at: &Path, old: &str, new: &str) -> Result<ChangedFiles> {
-        let changes = git.cmd_alone(at).args(["diff-tree", "-r", "-z", "--no-renames", old, new]).capture()?;
-        if !changes.status.success() {
-            return Err(failed("diff-tree", &changes));
-        }
-        let mut fields = changes.stdout.split(|byte| *byte == 0);
-        let mut files = ChangedFiles::default();
-        while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
-            // Modes and blobs of both commits. Nothing writes in submodules.
-            let about: Vec<&[u8]> = about.strip_prefix(b":").unwrap_or(about).split(|byte| *byte == b' ').collect();
-            let [old_mode, new_mode, old, new, _] = about[..] else { continue };
-            for (entries, mode, blob) in [(&mut files.before, old_mode, old), (&mut files.after, new_mode, new)] {
-                if mode != b"000000" && mode != b"160000" {
-                    entries.insert(path.to_vec(), [mode, b" ", blob, b"\t", path, b"\0"].concat());
-                }
-            }
-        }
-        Ok(files)
-    }
-
-    /// The files of one side that are there with another content, by an index of our own: an agent of the source can
-    /// write in git's that they are unchanged. A file that is not there has none.
-    fn others(git: &Git, at: &Path, side: &BTreeMap<Vec<u8>, Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
-        let changed = FreshIndex::with(git, at, side.values().flatten().copied().collect())?.changed()?;
-        Ok(changed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
-    }
-
-    /// Those of the files that are there.
-    fn present(&self, root: &Root) -> Result<HashSet<Vec<u8>>> {
-        let is_there = |path: &&Vec<u8>| Ok(root.look(&rel(path)?)? != Found::Missing);
-        let all = self.before.keys().chain(self.after.keys());
-        let there = all.map(|path| Ok(is_there(&path)?.then(|| path.clone())));
-        Ok(there.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
-    }
-
-    /// Puts back what a step has written that failed half way: `present` was there before it. What is not as the step
-    /// writes it is a person's.
-    fn put_back(
-        &self,
-        git: &Git,
-        (at, root): (&Path, &Root),
-        present: &HashSet<Vec<u8>>,
-        (checkout, old): (Cmd, &str),
-    ) -> Result<()> {
-        let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
-        let is_written = |path: &Vec<u8>| now.contains(path) && self.after.contains_key(path) && !others.contains(path);
-        for path in self.after.keys().filter(|path| !present.contains(*path) && is_written(path)) {
-            let (rel, staging) =
-                (rel(path)?, Staging::open(&private_dir(at).unwrap_or_else(|| at.join(".git")), root)?);
-            if let Some(content) = root.content(&rel)? {
-                staging.remove(root, &rel, &content)?;
-            }
-        }
-        let is_lost = |path: &&Vec<u8>| present.contains(*path) && (!now.contains(*path) || is_written(path));
-        let lost: Vec<u8> =
-            self.before.keys().filter(is_lost).flat_map(|path| [path, b"\0".as_slice()].concat()).collect();
-        if lost.is_empty() {
-            return Ok(());
-        }
-        // From the commit, because an agent can write the index; without hooks, because nobody switches a branch.
-        let settings = ["--literal-pathspecs", "-c", "core.hooksPath=/dev/null", "-c", "core.sparseCheckout=false"];
-        let from = ["checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", old];
-        answer("checkout", &checkout.args(settings).args(from).input(lost).capture()?).map(drop)
-    }
-}
-
-fn rel(path: &[u8]) -> Result<RelPath> {
-    RelPath::parse_os(OsStr::from_bytes(path)).map_err(|e| Failure::failed(format!("git lists a path, and {}", e.0)))
-}
-
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
 fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<bool> {
     let branch = format!("refs/heads/{}", clone.branch);
@@ -266,6 +183,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
             if !changed.is_empty() {
                 return in_the_way(&at, &changed.into_iter().collect::<Vec<_>>().join(&b' '));
             }
+            files.require_no_emptied(&at, Kind::NotPublished)?;
             let typed = || clone.cmd_in_source(source, &at, is_linked);
             let (root, cmd) = (Root::open(&at)?, typed()?);
             let present = files.present(&root)?;

@@ -9,6 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{failed, private_dir};
 use shopfloor_core::proc::Output;
 
+use crate::apply::changed_files::ChangedFiles;
 use crate::apply::{deliver, transition, trash};
 use crate::clone::{MergeResult, is_rebasing, require_own_rebase};
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
@@ -217,11 +218,17 @@ fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output
     // Once more, just before: an agent may have gone on since the plan was made.
     require_at(site.clone.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
     require_clean(worker, &site.clone.dirty(tree)?, &[])?;
+    require_no_emptied(site, tree, sha, base)?;
     site.clone.ask(&site.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
     let mark = mark_file(site, tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;
     fs::replace(&mark, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
     site.clone.run(tree, &isolated(&["--quiet", "--onto", base, &fork]))
+}
+
+/// Exit 1 if git would empty the directory of a submodule on the way from one commit to another.
+pub fn require_no_emptied(site: &Site<'_>, tree: &Path, from: &str, to: &str) -> Result<()> {
+    ChangedFiles::between(&site.clone.git_for(tree)?, tree, from, to)?.require_no_emptied(tree, Kind::Dirty)
 }
 
 /// Aborts the rebase in a worktree, if one of the worker's own branch is under way. Returns where its work is kept.
@@ -281,6 +288,9 @@ pub fn move_worktree(site: &Site<'_>, place: Checkout<'_>, landed: &str, at: &st
     // A killed command may have moved it already.
     if !is_at_home || !is_at(landed) || landed == at {
         return Ok(is_at_home && is_at(at));
+    }
+    if require_no_emptied(site, tree, landed, at).is_err() {
+        return Ok(false);
     }
     // `--keep` refuses when a change is in the way.
     let cmd = site.clone.reading_source(site.clone.cmd(tree)?, &[landed, at])?;

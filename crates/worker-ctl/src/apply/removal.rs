@@ -121,7 +121,7 @@ fn with_kept<T>(kept: &[String], result: Result<T>) -> Result<T> {
 /// Puts a worktree on its branch at `base`, without other files. Returns where nested repositories were moved to.
 fn clean_worktree(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let mut kept = trash::move_nested(site, worker)?;
+    let mut kept = trash::move_nested(site, worker, base)?;
     if is_rebasing(tree) {
         // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
         require_own_rebase(worker.checkout())?;
@@ -133,7 +133,7 @@ fn clean_worktree(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<St
     if !switched.status.success() {
         return Err(failed("checkout", &switched));
     }
-    kept.extend(trash::move_nested(site, worker)?);
+    kept.extend(trash::move_nested(site, worker, base)?);
     site.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
     Ok(kept)
 }

@@ -96,10 +96,28 @@ fn create_trash_dir(site: &Site<'_>, worker: &Worker) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Moves nested repositories out of a worktree. Returns where to.
-pub fn move_nested(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
+/// Moves nested repositories out of a worktree before it is put on `base`: those that git does not know, and those that
+/// are no submodules there. Returns where to.
+pub fn move_nested(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let nested: Vec<String> = site.clone.dirty(tree)?.into_iter().filter(|path| path.ends_with('/')).collect();
+    let mut nested: Vec<String> = site.clone.dirty(tree)?.into_iter().filter(|path| path.ends_with('/')).collect();
+    let inner = site.clone.inner(tree)?;
+    if !inner.is_empty() {
+        let listed = site.clone.ask(tree, &["ls-tree", "-r", "-z", base])?;
+        let stay: Vec<&str> = listed
+            .split('\0')
+            .filter_map(|entry| entry.strip_prefix("160000 ")?.split_once('\t'))
+            .map(|(_, path)| path)
+            .collect();
+        let inner = inner.iter().map(|path| path.to_string_lossy().into_owned());
+        nested.extend(
+            inner
+                .filter(|path| {
+                    !stay.contains(&path.as_str()) && !nested.iter().any(|n| n.strip_suffix('/') == Some(path.as_str()))
+                })
+                .collect::<Vec<_>>(),
+        );
+    }
     if nested.is_empty() {
         return Ok(Vec::new());
     }

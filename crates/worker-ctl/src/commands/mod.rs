@@ -152,9 +152,9 @@ pub const WHOLE: &str = "--ignore-submodules=none";
 
 /// The diff of the work on `sha` against the commit at which it branched off.
 pub fn diff(site: &Site<'_>, sha: &str) -> Result<String> {
-    let command = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", WHOLE];
-    let diff = site.clone.ask(&site.root.path, &[&command[..], &[&fork(site, sha)?, sha]].concat())?;
-    Ok(if diff.is_empty() { diff } else { format!("{diff}\n") })
+    let (options, from) = (["diff", "--no-ext-diff", "--no-textconv", "--no-color", WHOLE], fork(site, sha)?);
+    let diff = site.clone.bounded(site.clone.cmd(&site.root.path)?.args(options).args([&from, sha]), &[&from, sha])?;
+    Ok(String::from_utf8_lossy(&diff.stdout).into_owned())
 }
 
 /// A text argument, or stdin for `-`. Exit 2 for a text that cannot be typed.

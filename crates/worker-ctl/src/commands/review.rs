@@ -169,11 +169,7 @@ fn show(site: &Site<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> R
         true if interface == Interface::Difftastic => cmd.var("GIT_PAGER_IN_USE", "true"),
         _ => cmd.args(["-c", "color.ui=false", "-c", "color.diff=false"]),
     };
-    let diff = cmd.args(args).capture()?;
-    if !diff.status.success() {
-        let stderr = String::from_utf8_lossy(&diff.stderr).trim().to_owned();
-        return Err(failed(diff.status).because(std::io::Error::other(stderr)));
-    }
+    let diff = site.clone.bounded(cmd.args(args), &[from, sha])?;
     let text = printable_lines(&diff.stdout, is_paged && interface == Interface::Difftastic);
     if is_paged && !text.is_empty() {
         let text = if interface == Interface::Git { coloured(&text) } else { text };

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{OPERATION_HEADS, named_commits, recorded_dir};
+use shopfloor_core::text::shell_word;
 
 use crate::clone::{LOGGED, MergeResult, SourceClone};
 use crate::worker::{Task, Worker};
@@ -26,9 +27,14 @@ pub struct Losses {
     pub hidden: Vec<String>,
     /// Repositories nested in the worktree, whose commits may be nowhere else.
     pub nested: Vec<String>,
+    /// What would be lost with a repository that git ignores, in words.
+    pub ignored: Option<String>,
     /// Whether the worktree has submodules, which may have commits of their own too.
     pub has_modules: bool,
 }
+
+/// Nobody has more stashes. Each costs a removal several git processes, and agents can write the list.
+const MOST_STASHES: usize = 100;
 
 /// A stash: its commit, and what `git stash list` shows of it.
 pub type Stash = (String, String);
@@ -49,7 +55,18 @@ impl Losses {
             losses.tips.push(tip);
         }
         losses.commits.dedup();
-        for stash in stashes(clone, worker) {
+        let stashes = stashes(clone, worker);
+        if stashes.len() > MOST_STASHES {
+            let path = clone.root.join(".git/logs/refs/stash");
+            return Err(Failure::malformed(format!(
+                "{} lists {} stashes of {}",
+                path.display(),
+                stashes.len(),
+                worker.name
+            ))
+            .hint(format!("look at it and move it away: `ls -l {}`", shell_word(&path))));
+        }
+        for stash in stashes {
             let kept = ["for-each-ref", "--contains", &stash.0, "refs/shopfloor/trash/"];
             if clone.commit(&clone.root, &stash.0)?.is_some() && clone.ask(&clone.root, &kept)?.is_empty() {
                 losses.stashes.push(stash);
@@ -60,7 +77,8 @@ impl Losses {
             (losses.nested, losses.files) = (nested, files);
             losses.hidden = clone.changed(tree)?;
             losses.hidden.retain(|path| !losses.files.contains(path) && !losses.nested.contains(path));
-            losses.has_modules = !clone.inner(tree)?.is_empty();
+            losses.ignored = clone.git_for(tree)?.ignored_losses(&clone.root.join(".git"), tree)?;
+            losses.has_modules = !clone.inner(tree)?.is_empty() || losses.ignored.is_some();
         }
         losses.has_modules |= admin_dir(clone, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
         Ok(losses)
@@ -77,6 +95,7 @@ impl Losses {
         commits
             .chain(stashes)
             .chain(self.nested.iter().chain(&self.files).chain(&self.hidden).map(|path| format!("  {path}")))
+            .chain(self.ignored.iter().map(|why| format!("  {why}")))
             .collect()
     }
 }
@@ -91,7 +110,8 @@ pub fn stashes(clone: &SourceClone, worker: &Worker) -> Vec<Stash> {
         let is_own = begins.iter().any(|begin| message.starts_with(begin));
         Some((about.split(' ').nth(1)?.to_owned(), message.to_owned())).filter(|_| is_own)
     };
-    String::from_utf8_lossy(&log).lines().filter_map(stash).collect()
+    let mut seen = BTreeSet::new();
+    String::from_utf8_lossy(&log).lines().filter_map(stash).filter(|(sha, _)| seen.insert(sha.clone())).collect()
 }
 
 /// The default branch's commit, and every commit that may be reachable only through this worker: its branch, its
@@ -107,9 +127,25 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<(Option<String>, Vec<Str
     }
     if let Some(dir) = admin_dir(clone, tree)? {
         names.extend(named_commits(&dir, &[&OPERATION_HEADS[..], &["HEAD"]].concat())?);
+        names.extend(own_refs(clone, tree, &dir)?);
     }
     let (mut commits, mut seen) = (clone.commits(&names)?.into_iter(), BTreeSet::new());
     Ok((commits.next().flatten(), commits.flatten().filter(|sha| seen.insert(sha.clone())).collect()))
+}
+
+/// The commits of the refs that only this worktree has, as those of a bisection.
+fn own_refs(clone: &SourceClone, tree: &Path, admin: &Path) -> Result<Vec<String>> {
+    let has_some = ["refs", "reftable"].iter().any(|dir| fs::list(&admin.join(dir)).is_ok_and(|list| !list.is_empty()));
+    if !has_some || !tree.is_dir() {
+        return Ok(Vec::new());
+    }
+    let all = ["for-each-ref", "--format=%(objectname)", "refs/bisect", "refs/rewritten", "refs/worktree"];
+    let found: BTreeSet<String> = clone.ask(tree, &all)?.lines().map(str::to_owned).collect();
+    match found.len() > MOST_STASHES {
+        true => Err(Failure::malformed(format!("{} has {} refs of its own", tree.display(), found.len()))
+            .hint(format!("look at them: `git -C {} for-each-ref refs/worktree`", shell_word(tree)))),
+        false => Ok(found.into_iter().collect()),
+    }
 }
 
 /// A worktree's directory in the clone, as the clone has recorded it. This works without the worktree, and does not

@@ -62,7 +62,7 @@ impl Standing {
 
     /// Like [`read`](Self::read), against a commit of the default branch that was fetched before.
     pub fn read_on(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Standing> {
-        let worktree = WorktreeFacts::read(&site.clone, worker)?;
+        let worktree = WorktreeFacts::read(&site.clone, &site.source(), worker)?;
         // In a worktree with changes, or in a rebase, every plan is refused before it looks at the work.
         let is_at_rest = worktree.dirty.is_empty() && !worktree.is_rebasing;
         let sha = match worker.task {
@@ -83,7 +83,7 @@ impl Standing {
 }
 
 impl WorktreeFacts {
-    fn read(clone: &SourceClone, worker: &Worker) -> Result<WorktreeFacts> {
+    fn read(clone: &SourceClone, source: &Path, worker: &Worker) -> Result<WorktreeFacts> {
         let tree = Path::new(&worker.worktree_path);
         // Changes first, commits last: what is committed in between shows in HEAD.
         let dirty = clone.dirty(tree)?;
@@ -94,7 +94,7 @@ impl WorktreeFacts {
             let (is_home, own) = (branch.as_ref() == Some(&worker.branch), format!("refs/heads/{}", worker.branch));
             let own = if is_home { None } else { clone.commit(tree, &own)? };
             for sha in head.iter().chain(&own) {
-                has_unmerged |= clone.ahead(sha)? > 0 && !clone.was_base(sha)?;
+                has_unmerged |= clone.ahead(sha)? > 0 && !clone.was_base(source, sha)?;
             }
         }
         let always_dirty = always_dirty(clone, tree, &dirty)?;

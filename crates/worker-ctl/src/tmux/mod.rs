@@ -48,6 +48,9 @@ const NOT_INHERITED: [&str; 8] = [
 /// How many lines tmux may use for its message in a dead pane.
 const DEAD_PANE_LINES: usize = 3;
 
+/// How long a server may take to answer.
+const DEADLINE: Duration = Duration::from_secs(30);
+
 /// The root's tmux server.
 #[derive(Clone, Debug)]
 pub struct Tmux {
@@ -98,7 +101,8 @@ impl Tmux {
 
     fn cmd(&self) -> Cmd {
         let cmd = Cmd::new(&self.program, &self.env).without_vars(LOCAL_VARS).without_vars(&NOT_INHERITED);
-        cmd.arg("-S").arg(&self.socket).arg("-u")
+        // A server that is stopped answers nobody.
+        cmd.arg("-S").arg(&self.socket).arg("-u").within(DEADLINE)
     }
 
     pub fn run(&self, args: &[&str]) -> Result<Output> {

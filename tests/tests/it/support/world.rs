@@ -450,7 +450,8 @@ pub fn traced(at: &Repo<'_>, call: &str, tool: &str, args: &[&str]) -> Option<(C
     let tool = at.world.path("bin").join(tool);
     let trace = format!("trace={call}");
     // Only these calls stop the processes: otherwise each call does.
-    let strace = ["-f", "--seccomp-bpf", "-qq", "-o", log.to_str().unwrap(), "-e", &trace, tool.to_str().unwrap()];
+    let strace =
+        ["-f", "--seccomp-bpf", "-qq", "-s", "200", "-o", log.to_str().unwrap(), "-e", &trace, tool.to_str().unwrap()];
     let output = at.run("strace", &[&strace[..], args].concat()).succeeds();
     let lines = std::fs::read_to_string(&log).unwrap().lines().map(str::to_owned).collect();
     Some((output, lines))

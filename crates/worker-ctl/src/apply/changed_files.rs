@@ -1,0 +1,131 @@
+//! The files that a step from one commit to another changes in a checkout: what is in its way, and how they are put back
+//! if it fails half way.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::{self, Found, Root, Staging};
+use shopfloor_core::git::{Git, answer, failed, private_dir};
+use shopfloor_core::path::RelPath;
+use shopfloor_core::proc::Cmd;
+use shopfloor_core::text::{printable, shell_word};
+
+use crate::failure::{Kind, fail};
+use crate::fresh_index::FreshIndex;
+
+/// The files that a step from one commit to another changes, as entries of an index before and after it.
+#[derive(Default)]
+pub struct ChangedFiles {
+    pub before: BTreeMap<Vec<u8>, Vec<u8>>,
+    after: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The submodules that are none any more.
+    modules: Vec<Vec<u8>>,
+}
+
+impl ChangedFiles {
+    pub fn between(git: &Git, at: &Path, old: &str, new: &str) -> Result<ChangedFiles> {
+        let changes = git.cmd_alone(at).args(["diff-tree", "-r", "-z", "--no-renames", old, new]).capture()?;
+        if !changes.status.success() {
+            return Err(failed("diff-tree", &changes));
+        }
+        let mut fields = changes.stdout.split(|byte| *byte == 0);
+        let mut files = ChangedFiles::default();
+        while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+            // Modes and blobs of both commits. Nothing writes in submodules that stay.
+            let about: Vec<&[u8]> = about.strip_prefix(b":").unwrap_or(about).split(|byte| *byte == b' ').collect();
+            let [old_mode, new_mode, old, new, _] = about[..] else { continue };
+            if old_mode == b"160000" && new_mode != b"160000" {
+                files.modules.push(path.to_vec());
+            }
+            for (entries, mode, blob) in [(&mut files.before, old_mode, old), (&mut files.after, new_mode, new)] {
+                if mode != b"000000" && mode != b"160000" {
+                    entries.insert(path.to_vec(), [mode, b" ", blob, b"\t", path, b"\0"].concat());
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// Exit 1 if a file comes in the place of a submodule, or of a directory above, and something is in the directory. git
+    /// empties it without a look: any gitlink counts as a submodule, and what is there may be a person's.
+    pub fn require_no_emptied(&self, at: &Path, kind: Kind) -> Result<()> {
+        let is_replaced = |module: &&Vec<u8>| {
+            let is_at_or_above = |path: &Vec<u8>| {
+                module.strip_prefix(path.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+            };
+            self.after.keys().any(is_at_or_above)
+        };
+        let dirs = self.modules.iter().filter(is_replaced).map(|module| at.join(OsStr::from_bytes(module)));
+        let filled = dirs.filter(|dir| fs::list(dir).is_ok_and(|names| !names.is_empty()));
+        match filled.map(|dir| printable(&dir.to_string_lossy())).next() {
+            None => Ok(()),
+            Some(dir) => Err(fail(kind, format!("{dir} would be emptied: a file comes in the place of a submodule"))
+                .hint(format!(
+                    "move it away, then run the same command again: `mv {0} {0}.kept`",
+                    shell_word(Path::new(&dir))
+                ))),
+        }
+    }
+
+    /// The files of one side that are there with another content, by an index of our own: an agent of the source can
+    /// write in git's that they are unchanged. A file that is not there has none.
+    pub fn others(git: &Git, at: &Path, side: &BTreeMap<Vec<u8>, Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
+        let changed = FreshIndex::with(git, at, side.values().flatten().copied().collect())?.changed()?;
+        Ok(changed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Those of the files that are there: not as a directory, nor below one that is a file now.
+    pub fn present(&self, root: &Root) -> Result<HashSet<Vec<u8>>> {
+        let is_there = |path: &&Vec<u8>| Ok(matches!(root.look(&rel(path)?)?, Found::File(_) | Found::Link(_)));
+        let all = self.before.keys().chain(self.after.keys());
+        let there = all.map(|path| Ok(is_there(&path)?.then(|| path.clone())));
+        Ok(there.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// Puts back what a step has written that failed half way: `present` was there before it. What is not as the step
+    /// writes it is a person's.
+    pub fn put_back(
+        &self,
+        git: &Git,
+        (at, root): (&Path, &Root),
+        present: &HashSet<Vec<u8>>,
+        (checkout, old): (Cmd, &str),
+    ) -> Result<()> {
+        let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
+        let is_written = |path: &Vec<u8>| now.contains(path) && self.after.contains_key(path) && !others.contains(path);
+        for path in self.after.keys().filter(|path| !present.contains(*path) && is_written(path)) {
+            let (rel, staging) =
+                (rel(path)?, Staging::open(&private_dir(at).unwrap_or_else(|| at.join(".git")), root)?);
+            if let Some(content) = root.content(&rel)? {
+                staging.remove(root, &rel, &content)?;
+            }
+            // Empty directories in the place of a file that was there.
+            let above = path.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
+            for dir in above.filter(|dir| self.before.keys().any(|file| dir.starts_with(file))) {
+                let _ = std::fs::remove_dir(at.join(OsStr::from_bytes(dir)));
+            }
+        }
+        let is_lost = |path: &&Vec<u8>| {
+            let is_gone = !now.contains(*path) || is_written(path);
+            // What somebody has put there meanwhile stays, and git would empty it.
+            let is_free = || rel(path).and_then(|path| root.look(&path)).is_ok_and(|found| found != Found::Dir);
+            present.contains(*path) && is_gone && is_free()
+        };
+        let lost: Vec<u8> =
+            self.before.keys().filter(is_lost).flat_map(|path| [path, b"\0".as_slice()].concat()).collect();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        // From the commit, because an agent can write the index; without hooks, because nobody switches a branch.
+        let settings = ["--literal-pathspecs", "-c", "core.hooksPath=/dev/null", "-c", "core.sparseCheckout=false"];
+        let from = ["checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", old];
+        answer("checkout", &checkout.args(settings).args(from).input(lost).capture()?).map(drop)
+    }
+}
+
+fn rel(path: &[u8]) -> Result<RelPath> {
+    RelPath::parse_os(OsStr::from_bytes(path)).map_err(|e| Failure::failed(format!("git lists a path, and {}", e.0)))
+}

@@ -1,0 +1,80 @@
+//! worker-ctl: a directory at the place of a submodule is nobody's to empty, in a person's checkout or in a worktree.
+
+use crate::support::floor::Floor;
+use crate::support::worker::{head, staff, tip, tree};
+use crate::support::world::{Repo, World, text};
+
+/// Gives adam a task that these commands in his worktree finish with one commit.
+fn work_of<'w>(floor: &Floor<'w>, commands: &str) -> Repo<'w> {
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    let adam = tree(floor, "adam");
+    adam.sh(&format!("{commands} && git commit -q -m 'Change it'")).exit(0).any_err();
+    floor.until("adam", "needs_review");
+    adam
+}
+
+/// A gitlink that names no commit that anybody has.
+const LINK: &str = "160000,1234567890123456789012345678901234567890";
+
+#[test]
+fn accept_empties_no_directory_of_a_persons() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.app.commit(".gitignore", "data/\n");
+    floor.app.write("data/key", "precious\n");
+    floor.app.write("notes/deep/n", "mine\n");
+    // The first work lands beside the directories, the second would take their place.
+    let links = format!("git update-index --add --cacheinfo {LINK},data --cacheinfo {LINK},notes/deep");
+    let adam = work_of(&floor, &format!("{links} && mkdir -p data notes/deep"));
+    floor.ctl(&["accept", "adam"]).succeeds().any_err();
+    assert_eq!(floor.app.read("data/key") + &floor.app.read("notes/deep/n"), "precious\nmine\n");
+    for (path, from) in [("data", "data"), ("notes", "notes/deep")] {
+        let old = tip(&floor);
+        work_of(
+            &floor,
+            &format!("rm -rf {path} && git update-index --force-remove {from} && echo x > {path} && git add -f {path}"),
+        );
+        floor.ctl(&["accept", "adam"]).exit(1).err_has(&format!("{from} would be emptied")).err_has("mv ");
+        assert_eq!(floor.app.read("data/key") + &floor.app.read("notes/deep/n"), "precious\nmine\n");
+        assert_eq!((tip(&floor), text(&floor.status("adam"), "/status")), (old.clone(), "needs_review"));
+        floor.ctl(&["reset", "adam", "--force"]).exit(0).any_out();
+        assert_eq!(head(&adam), old);
+    }
+    // Out of the way, it lands.
+    work_of(&floor, "rmdir data && git update-index --force-remove data && echo x > data && git add -f data");
+    floor.app.sh("mv data ../data.kept").exit(0);
+    floor.ctl(&["accept", "adam"]).succeeds().any_err();
+    assert_eq!(floor.app.read("data"), "x\n");
+}
+
+#[test]
+fn no_rebase_of_ours_empties_a_submodule_of_a_worker() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.app.sh("git init -q -b main inner && cd inner && git commit -q --allow-empty -m inner && cd .. && git add inner && git commit -q -m 'Add it'").exit(0).any_err();
+    floor.ctl(&["reset", "adam"]).exit(0).any_out();
+    let adam = work_of(&floor, "echo a > a.txt && git add a.txt");
+    adam.sh(&format!("git clone -q '{}/inner' inner && echo precious > inner/new", floor.app.path.display()))
+        .exit(0)
+        .any_err();
+    floor.app.sh("git rm -qf --cached inner && mv inner ../inner.kept && echo x > inner && git add inner && git commit -q -m 'A file'").exit(0);
+    let old = head(&adam);
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    floor.ctl(&["rebase", "adam"]).exit(1).err_has("inner would be emptied");
+    assert_eq!((head(&adam), adam.read("inner/new")), (old, "precious\n".to_owned()));
+}
+
+#[test]
+fn reset_keeps_a_repository_that_was_committed_in_the_place_of_a_file() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work_of(
+        &floor,
+        "git rm -qf README.md && git init -q -b main README.md && \
+         (cd README.md && echo work > lib.c && git add lib.c && git commit -q -m Work) && git add README.md",
+    );
+    let kept = floor.ctl(&["reset", "adam", "--force"]).exit(0).any_err().stdout.clone();
+    let dir = kept.lines().find(|line| line.starts_with('/')).unwrap_or_else(|| panic!("{kept}"));
+    assert_eq!(std::fs::read_to_string(format!("{dir}/README.md/lib.c")).unwrap(), "work\n");
+    assert_eq!(tree(&floor, "adam").read("README.md"), "app\n");
+}
