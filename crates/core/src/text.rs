@@ -72,6 +72,19 @@ pub fn printable(text: &str) -> String {
     })
 }
 
+/// A document of JSON in which such characters are escaped too: a terminal would obey some of them.
+pub fn printable_json(document: &str) -> String {
+    document.chars().fold(String::with_capacity(document.len()), |mut out, c| {
+        match c {
+            c if c.is_control() || is_invisible(c) => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+            }
+            c => out.push(c),
+        }
+        out
+    })
+}
+
 /// The same for the lines of a diff: line ends and tabs stay, and so do bytes that are not UTF-8, unless a terminal may
 /// take them for control characters. On request colours stay that cannot hide a text: neither black, white, a background
 /// nor concealed.

@@ -19,6 +19,7 @@ use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs::PARSE_LIMIT;
 pub use crate::text::printable;
+use crate::text::printable_json;
 
 /// How much of the narration is shown, and in what form the answer comes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -188,7 +189,7 @@ impl Ui {
         if self.options.dry_run {
             document.insert("dry_run".into(), true.into());
         }
-        serde_json::Value::Object(document).to_string()
+        printable_json(&serde_json::Value::Object(document).to_string())
     }
 
     /// The answer of every tool's `config`: each setting with its value and source.

@@ -20,11 +20,16 @@ const RUN: &str = ".flaskenv .vscode/tasks.json .vscode/launch.json *.code-works
     .rprofile .tmux* .bash* .zsh* .profile .autoenv* sweatfile .shopfloor/* .wt.toml .workmux.yaml conductor.json \
     *.sh *.bash *.zsh *.fish *.ps1 *.bat *.cmd *.py *.js *.mjs *.cjs *.jsx *.ts *.mts *.cts *.tsx *.rb *.pl *.lua \
     *.php *.nix *.exs mprocs* process-compose* .overmind.env .foreman devbox.json devenv.* wrangler.* netlify.toml \
-    vercel.json firebase.json .smug* .release-it.* .goreleaser* .trunk/*";
+    vercel.json firebase.json .smug* .release-it.* .goreleaser* .trunk/* gradle.properties local.gradle *.sbt .sbtopts \
+    .jvmopts ansible.cfg .ghci phpunit.xml* phpstan* wp-cli.* *.csproj *.csproj.user *.vcxproj *.vcxproj.user *.fsproj *.fsproj.user profiles.clj .renviron \
+    .gitpod.yml .lando* .theia/* dockerfile* containerfile* user.bazelrc gemfile* .vimspector.json tox.ini pytest.ini \
+    setup.cfg deno.json* .kube/config .aws/config conductor.* .conductor/* .superset/* wt.toml .gtrconfig brewfile* \
+    snakefile*";
 
 /// The directories of agent programs.
 const AGENTS: &str = ".claude .codex .gemini .opencode .cursor .agents .amp .qwen .copilot .kiro .roo .kilocode \
-    .windsurf .amazonq .continue .goose .factory .junie .pi .openhands .crush .augment .trae";
+    .windsurf .amazonq .continue .goose .factory .junie .pi .openhands .crush .augment .trae .vibe .codebuddy .rovodev \
+    .auggie .codebuff .cline .mcp .zencoder .warp .kimi .iflow";
 
 /// The directories below those in which a text says what to run.
 const ORDERS: &str = "agent agents command* skill* prompt* hook* plugin* extension* tool tools workflow*";
@@ -48,8 +53,8 @@ const HARMLESS: &str = "$schema permissions.allow permissions.ask permissions.de
     buffer_font_* ui_font_* vim_mode icon_theme";
 
 /// Among those of editors, the ones that start something.
-const HARMFUL: &str =
-    "editor.codeActions* workbench.externalBrowser security.* chat.* task.* amp.* *.buildScripts.enable";
+const HARMFUL: &str = "editor.codeActions* workbench.externalBrowser security.* chat.* task.* amp.* *.buildScripts.enable *.procMacro.enable \
+    *.gradle.enabled *.maven.enabled *autoUpdate";
 
 /// What a key path of such settings is about, by parts of its name. The first line that has one counts.
 const KINDS: [(&str, &str); 7] = [
@@ -130,6 +135,11 @@ pub fn has_harmless(path: &str) -> bool {
     path.is_empty() || HARMLESS.split_ascii_whitespace().any(is_below)
 }
 
+/// Whether a key path of such settings may restrict what agents do unasked.
+pub fn restricts(path: &str) -> bool {
+    is_like(path, "permissions permissions.* sandbox* disabledMcp* enabledMcp* excludeTools* tools.* mcp.*")
+}
+
 /// What a key path of such settings, or a variable, is about.
 pub fn kind(path: &str) -> &'static str {
     let (name, variable) = (path.to_lowercase(), path.trim_start_matches("env."));
@@ -158,42 +168,76 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split(ENDS).map(|line| line.trim().trim_start_matches('\u{feff}'))
 }
 
-/// What the new lines of an environment may start.
-pub fn starting(text: &[u8], known: &[&[u8]]) -> Starting {
-    let texts: Vec<String> = known.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect();
-    let known: HashSet<&str> = texts.iter().flat_map(|text| lines(text)).collect();
-    let text = String::from_utf8_lossy(text);
+/// A line with the quote that is open at its beginning, and what of it is the value of a variable, without a quoted
+/// beginning.
+struct Line<'t> {
+    before: Option<char>,
+    text: &'t str,
+    value: &'t str,
+    bare: &'t str,
+}
+
+/// The lines of an environment as a shell reads them.
+fn read_lines(text: &str) -> Vec<Line<'_>> {
     // For a shell other ends of lines are none.
     let may_span = !text.contains(&ENDS[1..]);
-    let mut starting = Starting::default();
     let mut quote: Option<char> = None;
-    for line in lines(&text) {
+    let mut all = Vec::new();
+    for text in lines(text) {
         let before = quote.take();
-        if before.is_none() && (line.is_empty() || line.starts_with('#')) {
+        if before.is_none() && (text.is_empty() || text.starts_with('#')) {
             continue;
         }
         let value = match before {
-            Some(_) => line,
-            None => match line.split_once(['=', ':']) {
+            Some(_) => text,
+            None => match text.split_once(['=', ':']) {
                 // After `NAME = ` a shell looks for a program of that name.
                 Some((name, value)) if is_spaced(name) => value.trim_start(),
                 // After `NAME= ` it runs the rest of the line.
                 Some((_, value)) => value,
-                None => line,
+                None => text,
             },
         };
         let (bare, open) = unquoted(value, before);
         quote = open.filter(|_| may_span);
-        if known.contains(line) {
-            continue;
-        }
         let bare = bare.split(" #").next().unwrap_or_default().trim_end();
-        let goes_on = bare.contains([' ', '\t', ';', '|', '(', '"', '\'']) || bare.contains("&&");
-        let is_command = goes_on || value.contains("$(") || value.contains('`');
-        starting.names.extend(assigned(line, is_command && before.is_none()));
-        starting.has_command |= if before.is_some() { is_command } else { !sets_variable(line) };
+        all.push(Line { before, text, value, bare });
+    }
+    all
+}
+
+/// What the new lines of an environment may start. A line is known only where it stood in the same quotes.
+pub fn starting(text: &[u8], known: &[&[u8]]) -> Starting {
+    let texts: Vec<String> = known.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect();
+    let known: HashSet<(Option<char>, &str)> =
+        texts.iter().flat_map(|text| read_lines(text)).map(|line| (line.before, line.text)).collect();
+    let text = String::from_utf8_lossy(text);
+    let mut starting = Starting::default();
+    for line in read_lines(&text).into_iter().filter(|line| !known.contains(&(line.before, line.text))) {
+        let is_command = goes_on(line.bare) || expands(line.value);
+        starting.names.extend(assigned(line.text, is_command && line.before.is_none()));
+        starting.has_command |= if line.before.is_some() { is_command } else { !sets_variable(line.text) };
     }
     starting
+}
+
+/// Whether a shell does more with a value outside of quotes than take it: a further word, command or redirection. `&` in
+/// an address only sets a variable, whose name is looked at.
+fn goes_on(bare: &str) -> bool {
+    let mut parts = bare.split('&').skip(1).peekable();
+    let has_parts = parts.peek().is_some();
+    bare.contains([' ', '\t', ';', '|', '(', '"', '\'', '<', '>'])
+        || has_parts && !parts.all(|part| part.contains('=') && sets_variable(part))
+}
+
+/// Whether a shell or make runs something to expand a value, in quotes or not: all but `$NAME`, `${NAME}` and
+/// `${NAME:-text}`.
+fn expands(value: &str) -> bool {
+    let is_simple = |rest: &str| {
+        let name = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        name.len() < rest.len() && name.trim_start_matches(':').starts_with(['}', '-', '+', '?', '='])
+    };
+    value.contains("$(") || value.contains('`') || value.split("${").skip(1).any(|rest| !is_simple(rest))
 }
 
 /// What follows the quoted beginning of a text, and the quote that is still open at its end.
@@ -316,12 +360,17 @@ mod tests {
             ("#\u{2028}ENV=/x", "ENV"),
             ("A=`date`\nB=$(date)\nC=$B\n", "A B"),
             ("A=1 # b c\nE= ls\nF=#; ls\nB=\"a b; c\"\nC='x' # d\nD=a b\n", "D E F"),
+            ("U=http://x/?a=1&b=2\nV=x?a&/x\nW=1>/x\nX=<<Y\nY=x?a=1&PATH=/x\n", "PATH V W X"),
+            ("A=${B}\nB=${B:-x}/$C\nC=\"${B@P}\"\nD='${shell x}'\nE=${!B}\n", "C D E"),
             ("npm_config_shell=/x\nMY_PAGER=x\nPATHS=1\n", "MY_PAGER npm_config_shell"),
         ] {
             assert_eq!(found(text), expected, "{text}");
         }
         let has_command = |text: &str| starting(text.as_bytes(), &[b"old command\n"]).has_command;
         assert!(!has_command("A=1\nexport B=1\n\n# c\nD:1\nold command\nE=\"x\n1 2\n\"\n"));
+        // Known in quotes, and a command without them.
+        assert!(starting(b"A=\nls x\n", &[b"A=\"\nls x\n\"\n"]).has_command);
+        assert!(!starting(b"B=1\nA=\"\nls x\n\"\n", &[b"A=\"\nls x\n\"\n"]).has_command);
         for text in
             ["A=1\n'ls'\n", "rm = x\n", "A=\"x\ny\"; ls\n", "A=1 # it's\nls\n", "#\u{c}A=\"\nls\n", "A=\\\"\nls\n"]
         {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use glob::{MatchOptions, Pattern};
 use shopfloor_core::args::{SettingFlags, SettingTable};
-use shopfloor_core::config::{self, Config, Row, Setting, SettingType, Trust, Users, Value};
+use shopfloor_core::config::{self, Config, Row, Setting, SettingSource, SettingType, Trust, Users, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
@@ -13,6 +13,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::time::Unit;
 
 use crate::merge::{EntryPath, FileType, Grow};
+use crate::programs;
 use crate::tool::TOOL;
 
 /// The subcommands that merge, and those that sync.
@@ -151,6 +152,8 @@ pub struct PathRule {
     pub is_down: Option<bool>,
     pub spreads_deletions: Option<bool>,
     pub local: Option<Vec<String>>,
+    /// Whether the repository's file says that, which a stranger may have written.
+    pub is_strangers: bool,
     pub is_sent: Option<bool>,
     pub is_reviewed: Option<bool>,
 }
@@ -171,6 +174,7 @@ impl PathRule {
             is_down: is("direction", "down"),
             spreads_deletions: is("delete", "propagate"),
             local: row.value("local").map(|value| value.items.clone()),
+            is_strangers: row.value("local").is_some_and(|value| matches!(value.source, SettingSource::Repository(..))),
             is_sent: is("send", "true"),
             is_reviewed: is("review", "true"),
             ..PathRule::of(glob(&row.name, "path", &format!(" ({source})"))?)
@@ -295,7 +299,10 @@ impl Settings {
             policy.is_sent = rule.is_sent.unwrap_or(policy.is_sent);
             is_reviewed = rule.is_reviewed.unwrap_or(is_reviewed);
             if let Some(local) = &rule.local {
-                policy.local = local.iter().filter_map(entry).collect();
+                // Without these an agent in a new worktree would be free of what restricts it.
+                let is_free = |entry: &EntryPath| !programs::restricts(&entry.to_string());
+                let holds = rule.is_strangers && programs::holds_settings(path.as_path());
+                policy.local = local.iter().filter_map(entry).filter(|entry| !holds || is_free(entry)).collect();
             }
         }
         if is_reviewed {

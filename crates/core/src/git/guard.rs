@@ -288,11 +288,12 @@ impl Git {
                     entries.skip_current_dir();
                     continue;
                 }
-                if !entry.file_type().is_dir() || place.join(".git").symlink_metadata().is_err() {
+                let has_git = place.join(".git").symlink_metadata().is_ok();
+                if !entry.file_type().is_dir() || !has_git && !is_bare(place) {
                     continue;
                 }
                 let shown = place.strip_prefix(worktree).unwrap_or(place).display().to_string();
-                let is_linked = super::common_dir_of(place) == common_dir.canonicalize().ok();
+                let is_linked = has_git && super::common_dir_of(place) == common_dir.canonicalize().ok();
                 if !is_linked && let Some(why) = self.inner_loss(place, &above)? {
                     return Ok(Some(format!("the repository in {shown}, which git ignores, {why}")));
                 }
@@ -341,7 +342,8 @@ impl Git {
 
     /// `above` are the worktree and its record: an agent may have led a repository inside to one elsewhere.
     fn inner_loss(&self, place: &Path, above: &[PathBuf]) -> Result<Option<String>> {
-        let Some(git_dir) = private_dir(place) else { return Ok(Some("cannot be looked at".into())) };
+        let bare = || place.canonicalize().ok().filter(|_| is_bare(place));
+        let Some(git_dir) = private_dir(place).or_else(bare) else { return Ok(Some("cannot be looked at".into())) };
         let Some(common_dir) = super::common_of(&git_dir) else { return Ok(Some("cannot be looked at".into())) };
         let is_inside = |found: &Path| above.iter().any(|dir| found.starts_with(dir));
         if !is_inside(&git_dir) || !is_inside(&common_dir) {
@@ -363,16 +365,25 @@ impl Git {
     /// What only this repository has, if anything: changes, commits, a stash.
     fn what_only_it_has(&self, place: &Path) -> Result<Option<String>> {
         let ask = |args: &[&str]| self.cmd_alone(place).args(args.iter().copied()).capture();
-        let status = ask(&["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"])?;
-        let listed = ask(&["ls-files", "-v", "-z"])?;
+        // A bare one has no files.
+        if private_dir(place).is_some() {
+            let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
+            let (status, listed) = (ask(&how)?, ask(&["ls-files", "-v", "-z"])?);
+            let why = match () {
+                () if !status.status.success() => format!("cannot be looked at: {}", super::git_said(&status)),
+                () if !status.stdout.is_empty() => "has changes of its own".into(),
+                () if !hidden_files(place, &listed.stdout).is_empty() => {
+                    "has files that git was told not to look at".into()
+                }
+                () => String::new(),
+            };
+            if !why.is_empty() {
+                return Ok(Some(why));
+            }
+        }
         let loose = ask(&["rev-list", "-n1", "--all", "--not", "--remotes"])?;
         let stashed = ask(&["rev-parse", "--quiet", "--verify", "refs/stash"])?;
         Ok(match () {
-            () if !status.status.success() => Some(format!("cannot be looked at: {}", super::git_said(&status))),
-            () if !status.stdout.is_empty() => Some("has changes of its own".into()),
-            () if !hidden_files(place, &listed.stdout).is_empty() => {
-                Some("has files that git was told not to look at".into())
-            }
             () if !loose.status.success() || !loose.stdout.is_empty() => {
                 Some("has commits that are nowhere else".into())
             }
@@ -380,6 +391,11 @@ impl Git {
             () => None,
         })
     }
+}
+
+/// Whether a directory is a repository without files.
+fn is_bare(place: &Path) -> bool {
+    ["HEAD", "objects", "refs"].iter().all(|name| place.join(name).symlink_metadata().is_ok())
 }
 
 /// The files that are there although the index says not to look at them, from what `git ls-files -v -z` lists.

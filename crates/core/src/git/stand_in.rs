@@ -27,10 +27,10 @@ const FILES: [&str; 3] = ["HEAD", "packed-refs", "shallow"];
 
 /// Keys that decide what files look like, and run nothing. `git sparse-checkout` writes some of them. Not what decides
 /// how things are merged or committed: `branch.X.mergeOptions` reads any file, `pull.twohead` drops work.
-const HARMLESS: &str = "advice.* color.* index.* status.* branch.*.description branch.*.merge branch.*.remote \
+const HARMLESS: &str = "advice.* color.* index.* status.* branch.*.description \
     core.autocrlf core.bare core.commentchar core.compression core.eol core.filemode \
     core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion \
-    core.safecrlf core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.symlinks core.untrackedcache \
+    core.safecrlf core.sparsecheckout core.sparsecheckoutcone core.symlinks core.untrackedcache \
     diff.algorithm diff.colormoved diff.renames extensions.compatobjectformat extensions.noop extensions.objectformat \
     extensions.preciousobjects extensions.refstorage gc.auto i18n.commitencoding merge.conflictstyle merge.renames \
     submodule.recurse";

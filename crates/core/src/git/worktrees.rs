@@ -1,5 +1,6 @@
 //! The worktrees of a repository, as git lists them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -78,6 +79,26 @@ impl Git {
             main.path = main.path.components().collect();
         }
         Ok(listed)
+    }
+
+    /// The commits of the refs that only one worktree has, as those of a bisection. `git_dir` is its record. Exit 2 when
+    /// they are more than a person makes.
+    pub fn own_refs(&self, worktree: &Path, git_dir: &Path) -> Result<Vec<String>> {
+        let has_some = |dir: &&str| fs::list(&git_dir.join(dir)).is_ok_and(|names| !names.is_empty());
+        if !["refs", "reftable"].iter().any(|dir| has_some(&dir)) {
+            return Ok(Vec::new());
+        }
+        let all = ["for-each-ref", "--format=%(objectname)", "refs/bisect", "refs/rewritten", "refs/worktree"];
+        let listed = self.cmd_alone(worktree).args(all).capture()?;
+        if !listed.status.success() {
+            return Err(failed("for-each-ref", &listed));
+        }
+        let found: BTreeSet<String> = String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect();
+        match found.len() > MOST_HEADS {
+            true => Err(Failure::malformed(format!("{} has {} refs of its own", worktree.display(), found.len()))
+                .hint(format!("look at them: `git -C {} for-each-ref refs/worktree`", shell_word(worktree)))),
+            false => Ok(found.into_iter().collect()),
+        }
     }
 
     /// The worktrees of a repository that are there, each with its private git directory. No process, and two small

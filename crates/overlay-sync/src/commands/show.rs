@@ -1,10 +1,13 @@
 //! `show`: a displaced text, byte for byte.
 
+use std::io::{self, IsTerminal};
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
+use shopfloor_core::text::printable_lines;
 use shopfloor_core::ui::Ui;
 
 use crate::facts::overlay::Overlay;
@@ -39,7 +42,8 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         };
         ui.json(&ShowAnswer { sha256: Digest::of(&bytes), text, base64 });
     } else {
-        ui.answer(&bytes);
+        // An agent may have written what a terminal obeys.
+        ui.answer(&if io::stdout().is_terminal() { printable_lines(&bytes, false) } else { bytes });
     }
     Ok(Exit::Done)
 }

@@ -32,7 +32,20 @@ impl FileType {
             "env" => FileType::Env,
             // `.envrc` is a script, not a list of variables.
             _ if name == ".envrc" => FileType::Text,
-            _ if [".flaskenv", "env.local"].contains(&&*name) => FileType::Env,
+            _ if [
+                ".flaskenv",
+                ".secrets",
+                ".vars",
+                "env.development",
+                "env.local",
+                "env.production",
+                "env.staging",
+                "env.test",
+            ]
+            .contains(&&*name) =>
+            {
+                FileType::Env
+            }
             _ if [".env", ".sweatshop-env", ".dev.vars"].iter().any(|start| name.starts_with(start)) => FileType::Env,
             _ => FileType::Text,
         }

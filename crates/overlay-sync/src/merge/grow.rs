@@ -11,9 +11,9 @@ use super::{env, lines, stale_lines};
 /// Which entries of a file a workspace can only add to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grow {
-    /// `permissions.deny`, in every file.
+    /// What restricts an agent, in every file: rules that deny or ask, and MCP servers that a person refused.
     Deny,
-    /// The arrays of permissions: the default for JSON files.
+    /// These and the other arrays of permissions: the default for JSON files.
     #[default]
     Permissions,
     /// Everything.
@@ -25,10 +25,11 @@ impl Grow {
         match (self, path) {
             (Grow::All, _) => true,
             (_, [top, list]) if top == "permissions" => match list.as_str() {
-                "deny" => true,
-                "allow" | "ask" | "additionalDirectories" => self == Grow::Permissions,
+                "deny" | "ask" => true,
+                "allow" | "additionalDirectories" => self == Grow::Permissions,
                 _ => false,
             },
+            (_, [list]) => list == "disabledMcpjsonServers",
             _ => false,
         }
     }

@@ -7,8 +7,22 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::tree::{Members, Tree};
 
 /// The keys by which the records of a list are told apart, in the order in which they are tried.
-const IDENTITIES: [&[&str]; 7] =
-    [&["id"], &["uuid"], &["name"], &["label"], &["repo"], &["command"], &["matcher", "command"]];
+const IDENTITIES: [&[&str]; 14] = [
+    &["id"],
+    &["_id"],
+    &["uuid"],
+    &["name"],
+    &["label"],
+    &["taskName"],
+    &["repo"],
+    &["command"],
+    &["matcher", "command"],
+    &["key"],
+    &["module"],
+    &["event"],
+    &["host"],
+    &["image"],
+];
 
 /// Where the order of the elements says what is done, even if all of them differ.
 const SEQUENCES: &str =
@@ -19,21 +33,34 @@ pub fn identities<const N: usize>(lists: [&[Tree]; N]) -> Option<[Vec<String>; N
     if lists.iter().all(|items| items.is_empty()) {
         return None;
     }
-    IDENTITIES.iter().find_map(|keys| {
-        let ids = lists.map(|items| items.iter().map_while(|item| identity(item, keys)).collect::<Vec<_>>());
+    let known = |identity: &dyn Fn(&Tree) -> Option<String>| {
+        let ids = lists.map(|items| items.iter().map_while(identity).collect::<Vec<_>>());
         let is_known = |(ids, items): (&Vec<String>, &&[Tree])| ids.len() == items.len() && are_distinct(ids);
         ids.iter().zip(&lists).all(is_known).then_some(ids)
-    })
+    };
+    let by_keys = || IDENTITIES.iter().find_map(|keys| known(&|item| identity(item, keys)));
+    known(&assigned).or_else(by_keys)
+}
+
+/// The name of a variable that an element sets, as those of an environment in a compose file do.
+fn assigned(item: &Tree) -> Option<String> {
+    let text = matches!(item, Tree::Leaf(_)).then(|| item.name())?;
+    let (name, _) = text.split_once('=')?;
+    let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    (!name.is_empty() && is_name(name)).then(|| name.to_owned())
 }
 
 /// The values of these keys. The commands of a hook may be in a list of its own.
 fn identity(item: &Tree, keys: &[&str]) -> Option<String> {
     let value = |key: &&str| match (item.key(key), item.key("hooks").and_then(Tree::items)) {
         (Some(leaf @ Tree::Leaf(_)), _) => Some(leaf.name()),
-        (None, Some(hooks)) if *key == "command" => hooks.iter().map(|hook| identity(hook, &["command"])).collect(),
+        (None, Some(hooks)) if *key == "command" => {
+            let commands = hooks.iter().map(|hook| identity(hook, &["command"]));
+            Some(commands.collect::<Option<Vec<_>>>()?.join("\u{1}"))
+        }
         _ => None,
     };
-    Some(keys.iter().map(value).collect::<Option<Vec<_>>>()?.join(" "))
+    Some(keys.iter().map(value).collect::<Option<Vec<_>>>()?.join("\u{0}"))
 }
 
 pub fn spelled(items: &[Tree]) -> Vec<String> {
@@ -122,6 +149,18 @@ impl<'l> ListEdit<'l> {
     }
 }
 
+/// Whether one side of a sequence removed or changed what the other changed, or an option whose value the other changed.
+fn are_entangled(base: &[String], [theirs, ours]: &[ListEdit<'_>; 2]) -> bool {
+    let put = |edit: &ListEdit<'_>, at: usize| edit.instead.get(&at).copied().unwrap_or_default().to_vec();
+    let is_disputed =
+        |at: usize| theirs.gone.contains(&at) && ours.gone.contains(&at) && put(theirs, at) != put(ours, at);
+    let is_split = |at: usize, one: &ListEdit<'_>, other: &ListEdit<'_>| {
+        let is_option = at > 0 && base[at - 1].starts_with("\"-") && !base[at].starts_with("\"-");
+        is_option && one.gone.contains(&at) && other.gone.contains(&(at - 1)) && !one.gone.contains(&(at - 1))
+    };
+    (0..base.len()).any(|at| is_disputed(at) || is_split(at, theirs, ours) || is_split(at, ours, theirs))
+}
+
 /// The elements of a list after two edits of it, each where a side put it; where both put some, the overlay's come
 /// first. Of a set, `left` is what the merge left; each of these occurs once. `None` if both sides of a sequence put
 /// different elements in one place.
@@ -139,6 +178,9 @@ pub fn merged(
         (Some(theirs), Some(ours)) if left.is_some() => Some([theirs, ours].concat()),
         (Some(theirs), Some(ours)) => (theirs == ours).then(|| theirs.to_vec()),
     };
+    if left.is_none() && are_entangled(base, &edits) {
+        return None;
+    }
     let mut merged = Vec::new();
     for at in 0..=base.len() {
         merged.extend(put(edits.each_ref().map(|edit| edit.before.get(&at)))?);

@@ -53,7 +53,7 @@ pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
 
 /// Whether an MCP server is started as well as reached at an address, or reached at two.
 fn has_two_transports(server: &Members) -> bool {
-    let transports = [&["command", "args"][..], &["url"], &["httpUrl"], &["serverUrl"]];
+    let transports = [&["command", "cmd", "args"][..], &["url"], &["uri"], &["httpUrl"], &["serverUrl"]];
     transports.iter().filter(|keys| keys.iter().any(|key| server.contains_key(*key))).count() > 1
 }
 
@@ -92,8 +92,17 @@ impl Merger {
     fn objects(&mut self, path: &str, base: Option<&Tree>, overlay: &Members, workspace: &Members) -> Tree {
         let before = self.conflicts.len();
         let merged = self.members(path, base, overlay, workspace);
-        if has_two_transports(&merged) && ![overlay, workspace].into_iter().any(has_two_transports) {
-            // A server has one or the other, so one side's is taken whole.
+        let has_both = has_two_transports(&merged) && ![overlay, workspace].into_iter().any(has_two_transports);
+        // The other members belong to what it says, so one side's are taken whole.
+        let is_of_two_kinds = ["type", "provider"].into_iter().any(|key| {
+            let [theirs, ours] =
+                [overlay, workspace].map(|side| side.get(key).filter(|kind| matches!(kind, Tree::Leaf(_))));
+            theirs.is_some()
+                && ours.is_some()
+                && theirs != ours
+                && ![theirs, ours].contains(&base.and_then(|b| b.key(key)))
+        });
+        if has_both || is_of_two_kinds {
             self.conflicts.truncate(before);
             self.conflict(path, self.rule);
             return Tree::Object(self.rule.pick(overlay, workspace).clone());

@@ -223,12 +223,14 @@ fn started(file: &FileView<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> 
         let mut entries = unsafe_entries(file.kind, &texts).ok_or(runs)?;
         let own = review.iter().filter(|key| !entries.contains(key));
         found[0] = additions(file.kind, text, &entries.iter().chain(own).cloned().collect::<Vec<_>>(), known);
+        refuse_endless(found[0].len())?;
         let less: Vec<_> = known.iter().map(|known| additions(file.kind, known, &entries, &[text])).collect();
         entries.retain(|entry| !found[0].contains(entry) && less.iter().all(|less| less.contains(entry)));
         found[1].extend(entries.into_iter().filter(|_| is_edit));
     }
     if file.kind == FileType::Env {
         let names = |text: &[u8]| programs::starting(text, known).names;
+        refuse_endless(names(text).len())?;
         found[0].extend(names(text).iter().filter_map(|name| EntryPath::parse(file.kind, name)));
         // A reader may find a variable where no entry is, so a line of it would stay behind.
         if !found[0].is_empty() && strip(file.kind, text, &found[0]).is_none_or(|left| !names(&left).is_empty()) {
@@ -239,6 +241,16 @@ fn started(file: &FileView<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> 
         }
     }
     Ok(found)
+}
+
+/// Each entry is looked for in each line of each text.
+const MOST_ENTRIES: usize = 200;
+
+fn refuse_endless(count: usize) -> Result<(), String> {
+    match count > MOST_ENTRIES {
+        true => Err(format!("it adds {count} entries that may start programs, too many to look at each")),
+        false => Ok(()),
+    }
 }
 
 fn adds(entries: &[EntryPath]) -> String {

@@ -84,7 +84,10 @@ fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Strin
     let inner = site.clone.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
     let excluded = losses.nested.iter().cloned().chain(inner);
     let excluded: Vec<String> = excluded.map(|path| format!(":(top,exclude,literal){path}")).collect();
-    let add = ["add", "--all", "--", ":/"].into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>();
+    let add = ["add", "--all", "--sparse", "--", ":/"]
+        .into_iter()
+        .chain(excluded.iter().map(String::as_str))
+        .collect::<Vec<_>>();
     index.ask(&add, Vec::new())?;
     Ok(String::from_utf8_lossy(&index.ask(&["write-tree"], Vec::new())?).trim().to_owned())
 }

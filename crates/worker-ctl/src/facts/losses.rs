@@ -127,25 +127,12 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<(Option<String>, Vec<Str
     }
     if let Some(dir) = admin_dir(clone, tree)? {
         names.extend(named_commits(&dir, &[&OPERATION_HEADS[..], &["HEAD"]].concat())?);
-        names.extend(own_refs(clone, tree, &dir)?);
+        if tree.is_dir() {
+            names.extend(clone.git_for(tree)?.own_refs(tree, &dir)?);
+        }
     }
     let (mut commits, mut seen) = (clone.commits(&names)?.into_iter(), BTreeSet::new());
     Ok((commits.next().flatten(), commits.flatten().filter(|sha| seen.insert(sha.clone())).collect()))
-}
-
-/// The commits of the refs that only this worktree has, as those of a bisection.
-fn own_refs(clone: &SourceClone, tree: &Path, admin: &Path) -> Result<Vec<String>> {
-    let has_some = ["refs", "reftable"].iter().any(|dir| fs::list(&admin.join(dir)).is_ok_and(|list| !list.is_empty()));
-    if !has_some || !tree.is_dir() {
-        return Ok(Vec::new());
-    }
-    let all = ["for-each-ref", "--format=%(objectname)", "refs/bisect", "refs/rewritten", "refs/worktree"];
-    let found: BTreeSet<String> = clone.ask(tree, &all)?.lines().map(str::to_owned).collect();
-    match found.len() > MOST_STASHES {
-        true => Err(Failure::malformed(format!("{} has {} refs of its own", tree.display(), found.len()))
-            .hint(format!("look at them: `git -C {} for-each-ref refs/worktree`", shell_word(tree)))),
-        false => Ok(found.into_iter().collect()),
-    }
 }
 
 /// A worktree's directory in the clone, as the clone has recorded it. This works without the worktree, and does not

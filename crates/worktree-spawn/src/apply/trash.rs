@@ -1,5 +1,7 @@
 //! Keeping what a forced removal destroys: a commit of all files that are not ignored, under a ref of its own.
 
+use std::os::unix::ffi::OsStrExt;
+
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -24,9 +26,11 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
         parents.push(stdout("commit-tree", commit_cmd(git, dir, &[&tree, "-p", &head, "-m", "index"]))?);
     }
     let heads = [&OPERATION_HEADS[..], &["REBASE_HEAD", "ORIG_HEAD"]].concat();
-    for sha in named_commits(&known.worktree.git_dir, &heads)? {
+    let own = git.own_refs(dir, &known.worktree.git_dir)?;
+    for sha in named_commits(&known.worktree.git_dir, &heads)?.into_iter().chain(own).chain(to_pick(known)?) {
         let commit = format!("{sha}^{{commit}}");
         let found = git.cmd_alone(dir).args(["rev-parse", "--verify", "--quiet", &commit]).capture()?;
+        let sha = String::from_utf8_lossy(&found.stdout).trim().to_owned();
         if found.status.success() && !parents.contains(&sha) {
             parents.push(sha);
         }
@@ -42,6 +46,18 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
     keep_commit(env, git, place, known, &commit)
 }
 
+/// The commits that a cherry-pick or revert of several is still to take, as git abbreviates them.
+fn to_pick(known: &KnownAgent) -> Result<Vec<String>> {
+    let text = fs::read(&known.worktree.git_dir.join("sequencer/todo"))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let named = text.lines().filter_map(|line| line.split(' ').nth(1));
+    let is_sha = |word: &&str| word.len() >= 4 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    Ok(named.filter(is_sha).take(MOST_PICKED).map(str::to_owned).collect())
+}
+
+/// An agent can write any number.
+const MOST_PICKED: usize = 100;
+
 /// The output of a git command that must succeed.
 fn stdout(command: &str, cmd: Cmd) -> Result<String> {
     Ok(String::from_utf8_lossy(&run_git(command, cmd)?).trim().to_owned())
@@ -51,17 +67,26 @@ fn stdout(command: &str, cmd: Cmd) -> Result<String> {
 fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
     let dir = &known.worktree.path;
     let index = git.own_index()?;
-    let with_index = |args: &[&str]| {
+    let with_index = |args: &[&str], input: Vec<u8>| {
         let cmd = git.cmd_alone(dir).var("GIT_INDEX_FILE", index.path());
-        stdout(args[0], cmd.args(args.iter().copied()))
+        stdout(args[0], cmd.args(args.iter().copied()).input(input))
     };
-    with_index(&["read-tree", "HEAD"])?;
+    with_index(&["read-tree", "HEAD"], Vec::new())?;
     // git must not enter repositories inside, because an agent may have written their configuration.
     let inner = git.inner(dir)?;
     let not = inner.iter().map(|path| format!(":(top,exclude,literal){}", path.to_string_lossy()));
-    let add: Vec<String> = ["add", "-A", "--", ":/"].into_iter().map(str::to_owned).chain(not).collect();
-    with_index(&add.iter().map(String::as_str).collect::<Vec<_>>())?;
-    with_index(&["write-tree"])
+    // Also what sparse patterns leave out, if it is there.
+    let add: Vec<String> = ["add", "-A", "--sparse", "--", ":/"].into_iter().map(str::to_owned).chain(not).collect();
+    with_index(&add.iter().map(String::as_str).collect::<Vec<_>>(), Vec::new())?;
+    // A file that is staged although git ignores it.
+    let staged = git.ls_files(dir, &["--cached".into(), "--ignored".into(), "--exclude-standard".into()])?;
+    let there = staged.iter().filter(|path| !inner.contains(path) && dir.join(path).symlink_metadata().is_ok());
+    let there: Vec<u8> = there.flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+    if !there.is_empty() {
+        let forced = ["--literal-pathspecs", "add", "--force", "--sparse"];
+        with_index(&[&forced[..], &["--pathspec-from-file=-", "--pathspec-file-nul"]].concat(), there)?;
+    }
+    with_index(&["write-tree"], Vec::new())
 }
 
 /// Keeps the commit of a lost worktree whose HEAD is detached.

@@ -13,14 +13,16 @@ use crate::place::{Place, Worktree};
 /// How a branch contains another one that was merged into it.
 pub const MERGED: &str = "merged into";
 
-/// The number of commits of a worktree that no branch, tag or remote has, when HEAD is detached. The `git` is the
-/// worktree's own.
+/// The number of commits of a worktree that no branch, tag or remote has: of a detached HEAD, and of refs that only this
+/// worktree has. The `git` is the worktree's own.
 pub fn loose_commits(git: &Git, worktree: &Worktree) -> Result<usize> {
-    if worktree.branch.is_some() {
+    let mut tips = git.own_refs(&worktree.path, &worktree.git_dir)?;
+    tips.extend(worktree.branch.is_none().then(|| "HEAD".to_owned()));
+    if tips.is_empty() {
         return Ok(0);
     }
-    let how = ["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"];
-    let loose = git.cmd_alone(&worktree.path).args(how).capture()?;
+    let others = ["--not", "--branches", "--tags", "--remotes"];
+    let loose = git.cmd_alone(&worktree.path).args(["rev-list", "--count"]).args(tips).args(others).capture()?;
     Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
 }
 

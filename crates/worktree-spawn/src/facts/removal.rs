@@ -169,7 +169,8 @@ fn find_deleted(
 
 /// The operations of git that are under way.
 fn unfinished(worktree: &Worktree) -> impl Iterator<Item = String> {
-    let names = ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"];
+    let names =
+        ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "sequencer"];
     let open = names.into_iter().filter(|name| worktree.git_dir.join(name).exists());
     open.map(|name| format!("({name}: git is in the middle of something)"))
 }
