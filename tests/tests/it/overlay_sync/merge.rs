@@ -81,3 +81,48 @@ fn an_object_on_one_line_stays_on_one_line() {
     let expected = object(", \"a\": 1, \"b\": {\"c\": [1, 2]}").replace("\"key10\": 10,", "\"key10\": true,");
     assert_eq!(text, expected.replace("\"key7\": 7, ", ""));
 }
+
+/// The result of a merge of these texts, and whether there was a conflict.
+fn merged(w: &World, path: &str, texts: [&str; 3]) -> (String, bool) {
+    let dir = w.at(w.home(""));
+    ["b", "o", "w"].iter().zip(texts).for_each(|(name, text)| dir.write(name, text));
+    let out = dir.overlay(&["merge", "b", "o", "w", "--path", path]).any_status().any_err();
+    assert!(matches!(*out.status, Some(0 | 1)), "{out}");
+    (out.stdout.clone(), *out.status == Some(1))
+}
+
+#[test]
+fn one_thing_in_a_list_stays_one() {
+    let w = World::new();
+    let record = |keys: &str| format!("{{\"l\": [{{{keys}}}]}}");
+    for key in ["_id", "key", "module", "event", "host", "image", "taskName", "uuid"] {
+        let texts =
+            ["\"a\": 1", "\"a\": 2", "\"a\": 1, \"b\": 3"].map(|rest| record(&format!("\"{key}\": \"x\", {rest}")));
+        let expected = (record(&format!("\"{key}\": \"x\", \"a\": 2, \"b\": 3")), false);
+        assert_eq!(merged(&w, "x.json", texts.each_ref().map(String::as_str)), expected, "{key}");
+    }
+    let list = |value: &str| format!("a:\n  environment:\n  - A={value}\n  - B=2\n");
+    let texts = ["1", "3", "4"].map(list);
+    assert_eq!(merged(&w, "compose.yml", texts.each_ref().map(String::as_str)), (list("4"), true));
+    // An option that one side removed, and whose value the other changed.
+    let args = |list: &str| format!("{{\"args\": [{list}]}}");
+    let texts = [r#""-y", "--root", "/a", "-v""#, r#""-y", "--root", "/b", "-v""#, r#""-y", "-v""#].map(args);
+    assert_eq!(merged(&w, "x.json", texts.each_ref().map(String::as_str)), (texts[2].clone(), true));
+    // Of two kinds of one thing, one is taken whole.
+    let kinds = [
+        r#"{"l": [{"name": "x", "type": "node", "port": 1}]}"#,
+        r#"{"l": [{"name": "x", "type": "node2", "port": 2, "program": "a.js"}]}"#,
+        r#"{"l": [{"name": "x", "type": "python", "module": "m"}]}"#,
+    ];
+    assert_eq!(merged(&w, "launch.json", kinds), (kinds[2].to_owned(), true));
+    // A blank in a matcher is none between a matcher and a command.
+    let hook = |matcher: &str, command: &str, limit: u8| {
+        format!("{{\"matcher\": \"{matcher}\", \"command\": \"{command}\", \"timeout\": {limit}}}")
+    };
+    let both = |one: u8, other: u8| {
+        let same = hook("z", "z", 1);
+        format!("{{\"l\": [{}, {}, {same}]}}", hook("x y", "z", one), hook("x", "y z", other))
+    };
+    let texts = [both(1, 1), both(2, 1), both(1, 3)];
+    assert_eq!(merged(&w, "x.json", texts.each_ref().map(String::as_str)), (both(2, 3), false));
+}

@@ -234,13 +234,91 @@ fn a_variable_that_only_some_readers_see_holds_the_whole_file() {
         s.a.write(".env", &format!("A=1\n#{end}PATH=/x\n"));
         s.sync(1).err_has("/a: .env is held: it adds to `PATH`");
     }
-    for value in ["1; evil", "1 evil /x", "1&&evil", "<(evil)", "\"1\" evil"] {
+    for value in [
+        "1; evil",
+        "1 evil /x",
+        "1&&evil",
+        "<(evil)",
+        "\"1\" evil",
+        "a&./evil",
+        "1>x",
+        "1<<X",
+        "\"${B@P}\"",
+        "${shell x}",
+    ] {
         s.a.write(".env", &format!("A=1\nC={value}\n"));
         s.sync(1).err_has("a part of .env is held: it adds to `C` (perhaps a program)");
     }
     s.a.write(".env", "A=1\nB=$(curl evil)\n# PATH=/x\n");
     s.sync(1).err_has("a part of .env is held: it adds to `B` (perhaps a program)");
     s.all_but(&s.a, ".env", "A=1\n# PATH=/x\n");
+}
+
+#[test]
+fn an_address_with_arguments_is_no_command_and_a_line_that_leaves_its_quotes_is_a_new_one() {
+    let w = World::new();
+    let s = ignoring(&w, &[(".env", "A=1\n")]);
+    let urls = "A=1\nU=postgres://h/x?a=1&b=2\nV=${HOME}/${X:-y}/$Z\n";
+    s.a.write(".env", urls);
+    s.sync(0).any_err();
+    s.all_are(".env", urls);
+    let quoted = "A=1\nX=\"\ntouch /x\n\"\n";
+    s.a.write(".env", quoted);
+    s.sync(0).any_err();
+    s.all_are(".env", quoted);
+    s.a.write(".env", "A=1\ntouch /x\n");
+    s.sync(1).err_has(".env is held: a line of it sets no variable");
+    s.all_but(&s.a, ".env", quoted);
+}
+
+#[test]
+fn more_entries_than_a_person_can_look_at_hold_the_file_at_once() {
+    let w = World::new();
+    let s = ignoring(&w, &[(".env", "A=1\n"), (LOCAL, "{}")]);
+    s.a.write(".env", &(0..20_000).map(|n| format!("V{n}=ls x\n")).collect::<String>());
+    let hooks: Vec<String> = (0..20_000).map(|n| format!("\"hook{n}\": \"ls\"")).collect();
+    s.a.write(LOCAL, &format!("{{{}}}", hooks.join(", ")));
+    let start = std::time::Instant::now();
+    s.sync(1).err_has("it adds 20000 entries that may start programs").err_has("settings.local.json is held");
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    s.all_but(&s.a, ".env", "A=1\n");
+}
+
+#[test]
+fn no_repository_frees_agents_of_what_restricts_them() {
+    let w = World::new();
+    let rules = r#"{"permissions": {"allow": ["Read"], "ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"]}, "disabledMcpjsonServers": ["evil"]}"#;
+    let s = ignoring(&w, &[(LOCAL, rules)]);
+    s.app.write(
+        ".shopfloor/config.toml",
+        "[overlay-sync.path.\"settings.local.json\"]\npolicy = \"three-way\"\nlocal = [\"permissions.deny\", \"model\"]\n",
+    );
+    s.a.write(LOCAL, r#"{"model": "mine", "permissions": {"allow": ["Read"]}}"#);
+    s.sync(0).out_has("3 entries it removed are kept");
+    // What the file may say is that a model stays in its worktree.
+    s.all_but(&s.a, LOCAL, rules);
+    assert!(
+        ["git push", "rm:*", "evil", "mine"].iter().all(|text| s.a.read(LOCAL).contains(text)),
+        "{}",
+        s.a.read(LOCAL)
+    );
+    let new = s.app.worktree("new");
+    s.app.overlay(&["attach", new.path.to_str().unwrap()]).succeeds().any_err();
+    assert!(new.read(LOCAL).contains("Bash(rm:*)"), "{}", new.read(LOCAL));
+}
+
+#[test]
+fn a_text_under_review_is_shown_as_text() {
+    let w = World::new();
+    let s = ignoring(&w, &[(LOCAL, "{}")]);
+    s.a.write(LOCAL, "{\"hooks\": \"evil\"}\u{1b}[1A\u{1b}[2K\u{9b}2J\u{202e}\n");
+    s.sync(1).any_err();
+    let held = s.held();
+    let shown = s.app.on_terminal(&format!("overlay-sync show {}", id(&held[0])), "").exit(0);
+    assert!(!shown.stdout.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{shown}");
+    shown.out_has("evil").out_has("\\u{1b}[2K");
+    let json = s.app.overlay(&["show", id(&held[0]), "--json"]).exit(0);
+    assert!(json.stdout.is_ascii() && json.json()["text"].as_str().unwrap().contains('\u{202e}'), "{json}");
 }
 
 #[test]

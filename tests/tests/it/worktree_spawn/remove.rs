@@ -169,6 +169,60 @@ fn losses_are_refused_or_kept_under_a_ref() {
 }
 
 #[test]
+fn what_only_a_worktree_names_is_refused_or_kept() {
+    let w = World::new();
+    let app = app(&w);
+    app.commit(".gitignore", "ign/\nig\n");
+    // A ref of the worktree's own.
+    let own = subtree(&app, &["own"]);
+    own.sh("git commit -q --allow-empty -m Precious && git update-ref refs/worktree/keep HEAD && git reset -q --hard HEAD~1").exit(0);
+    let sha = own.git(&["rev-parse", "refs/worktree/keep"]);
+    app.spawn(&["remove", "own"]).exit(1).err_has("1 commits that are on no branch");
+    let kept = app.spawn(&["remove", "own", "--force"]).exit(0).any_err().stdout.clone();
+    assert!(app.git(&["rev-list", kept.trim()]).contains(sha.trim()));
+    // A cherry-pick between two of its commits.
+    let pick = subtree(&app, &["pick"]);
+    pick.sh("git switch -q -c side && for n in 1 2 3; do echo $n > f$n && git add . && git commit -q -m $n; done && git switch -q main.pick && echo z > f2 && git add f2 && git commit -q -m z").exit(0);
+    let last = pick.git(&["rev-parse", "side"]);
+    pick.sh(
+        "git cherry-pick main.pick..side; echo r > f2 && git add f2 && git commit -q -m 2 && git branch -q -D side",
+    )
+    .exit(0)
+    .any_out()
+    .any_err();
+    app.git(&["merge", "-q", "main.pick"]);
+    app.spawn(&["remove", "pick"]).exit(1).err_has("git is in the middle of something");
+    let kept = app.spawn(&["remove", "pick", "--force"]).exit(0).any_err().stdout.clone();
+    assert!(app.git(&["rev-list", kept.trim()]).contains(last.trim()));
+    // A repository without files.
+    let bare = subtree(&app, &["bare"]);
+    bare.sh("git init -q --bare ign/x.git && git push -q ign/x.git HEAD:refs/heads/copy && git -C ign/x.git update-ref refs/heads/mine $(git -C ign/x.git commit-tree -m Precious HEAD^{tree} 2>/dev/null || git -C ign/x.git commit-tree -m Precious copy^{tree})").exit(0);
+    app.spawn(&["remove", "bare"]).exit(1).err_has("the repository in ign/x.git, which git ignores, has commits");
+}
+
+#[test]
+fn a_forced_removal_keeps_files_that_patterns_or_git_leave_out() {
+    let w = World::new();
+    let app = app(&w);
+    app.commit(".gitignore", "ig\n");
+    app.commit("docs/d", "d\n");
+    let sparse = subtree(&app, &["sparse"]);
+    sparse.git(&["sparse-checkout", "set", "src"]);
+    sparse.write("docs/d", "precious\n");
+    sparse.write("docs/new", "precious\n");
+    let kept = app.spawn(&["remove", "sparse", "--force"]).exit(0).any_err().stdout.clone();
+    for file in ["docs/d", "docs/new"] {
+        assert_eq!(app.git(&["show", &format!("{}:{file}", kept.trim())]), "precious\n", "{file}");
+    }
+    let staged = subtree(&app, &["staged"]);
+    staged.write("ig", "first\n");
+    staged.git(&["add", "-f", "ig"]);
+    staged.write("ig", "precious\n");
+    let kept = app.spawn(&["remove", "staged", "--force"]).exit(0).any_err().stdout.clone();
+    assert_eq!(app.git(&["show", &format!("{}:ig", kept.trim())]), "precious\n");
+}
+
+#[test]
 fn dry_runs_of_notify_ack_and_remove_change_nothing() {
     let w = World::new();
     let app = app(&w);
