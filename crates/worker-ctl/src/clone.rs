@@ -8,11 +8,9 @@ use std::time::Duration;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, ListedWorktree, answer, common_dir_of, failed, private_dir, recorded_dir};
-use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
-use shopfloor_core::text::shell_word;
 
 use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
@@ -278,75 +276,8 @@ impl SourceClone {
         Ok(past.text().lines().any(|was| was == sha))
     }
 
-    /// A digest of the work on `sha`: its patch, byte for byte, and its messages. It does not depend on the base.
-    pub fn work_digest(&self, sha: &str) -> Result<String> {
-        self.work_digest_from(&self.begin(sha)?, sha)
-    }
-
-    /// Like [`work_digest`](Self::work_digest), of work that is known to branch off at `from`.
-    pub fn work_digest_from(&self, from: &str, sha: &str) -> Result<String> {
-        self.digest(self.cmd(&self.root)?, &[from, sha], &format!("{from}..{sha}"))
-    }
-
-    /// The commit of the default branch that the work on `sha` is compared with.
-    pub fn begin(&self, sha: &str) -> Result<String> {
-        let base = self.base();
-        Ok(self.merge_base(sha, &base)?.unwrap_or(base))
-    }
-
-    /// The digest of a diff that `cmd` makes, with the messages of a range.
-    pub fn digest(&self, cmd: Cmd, commits: &[&str], range: &str) -> Result<String> {
-        let diff = self.bounded(cmd.arg("diff").args(PLAIN).args(commits), commits)?;
-        // Line numbers and blob ids depend on the base, so they are left out. A diff prefixes every line of a file, so
-        // no content begins like these lines. Of a binary file there is only the blob's id.
-        let mut work = Vec::with_capacity(diff.stdout.len());
-        let mut lines = diff.stdout.split_inclusive(|b| *b == b'\n').peekable();
-        while let Some(line) = lines.next() {
-            let is_binary = lines.peek().is_some_and(|next| next.starts_with(b"Binary files "));
-            if !(line.starts_with(b"@@ ") || line.starts_with(b"index ") && !is_binary) {
-                work.extend_from_slice(line);
-            }
-        }
-        let messages =
-            self.ask(&self.root, &[&["log", "--reverse", "--format=%B%x00"], &LOGGED[..], &[range]].concat())?;
-        work.extend(messages.into_bytes());
-        Ok(Digest::of(&work).to_string())
-    }
-
-    /// The output of a command that shows a diff of these commits. Exit 1 if it is endless: an agent can commit a file of
-    /// any length in a few bytes.
-    pub fn bounded(&self, cmd: Cmd, commits: &[&str]) -> Result<Output> {
-        let scratch = fs::scratch(&self.root.join("locks"))?;
-        match cmd.capture_within(scratch, DIFF_LIMIT.0, DIFF_LIMIT.1)? {
-            Some(diff) if diff.status.success() => Ok(diff),
-            Some(diff) => Err(failed("diff", &diff)),
-            None => {
-                Err(fail(Kind::TooLarge, "the diff of the work is larger than 256 MB, or takes longer than a minute")
-                    .hint(format!("look at it: `git -C {} diff --stat {}`", shell_word(&self.root), commits.join(" "))))
-            }
-        }
-    }
-
-    /// Whether `after` is the work of `before` on another commit, `base`. What is around a change may be another there,
-    /// and where in a file the change is, only a merge tells.
-    pub fn is_same_work(&self, before: &str, after: &str, base: &str) -> Result<bool> {
-        let change = |sha: &str| {
-            let from = self.begin(sha)?;
-            self.digest(self.cmd(&self.root)?, &["--unified=0", &from, sha], &format!("{from}..{sha}"))
-        };
-        if change(before)? != change(after)? {
-            return Ok(false);
-        }
-        let (after, base_tree) = self.tree_ids(after, base)?;
-        Ok(match self.merge(base, before)? {
-            MergeResult::Nothing => after == base_tree,
-            MergeResult::Tree(merged) => after == merged,
-            MergeResult::Conflict => false,
-        })
-    }
-
     /// The trees of two commits.
-    fn tree_ids(&self, one: &str, other: &str) -> Result<(String, String)> {
+    pub fn tree_ids(&self, one: &str, other: &str) -> Result<(String, String)> {
         let names = [one, other].map(|name| format!("{name}^{{tree}}"));
         let trees = self.ask(&self.root, &["rev-parse", &names[0], &names[1]])?;
         let (one, other) = trees.split_once('\n').unwrap_or_default();
@@ -428,27 +359,6 @@ pub fn common_dir(source: &Path) -> PathBuf {
 
 /// The push URL of the clone: it leads nowhere, so that no agent can push.
 pub const PUSH_URL: &str = "/dev/null/worker-ctl-agents-do-not-push";
-
-/// How long a diff may take, and how many bytes it may have.
-const DIFF_LIMIT: (Duration, usize) = (Duration::from_secs(60), 256 << 20);
-
-/// Options for a diff that no setting and no attribute changes.
-pub const PLAIN: [&str; 14] = [
-    "--no-color",
-    "--no-textconv",
-    "--no-ext-diff",
-    "--no-renames",
-    "--no-indent-heuristic",
-    "--no-relative",
-    "--full-index",
-    "--unified=3",
-    "--diff-algorithm=myers",
-    "--ignore-submodules=none",
-    "--submodule=short",
-    "--inter-hunk-context=0",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-];
 
 /// Options for a log in topological order that no setting changes.
 pub const LOGGED: [&str; 3] = ["--topo-order", "--no-show-signature", "--encoding=UTF-8"];

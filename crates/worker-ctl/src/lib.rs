@@ -34,6 +34,7 @@ mod site;
 mod source_objects;
 mod store;
 mod tmux;
+mod work_identity;
 pub mod worker;
 
 pub use cli::{Cli, command};

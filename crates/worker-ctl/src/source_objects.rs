@@ -27,13 +27,8 @@ impl SourceClone {
     }
 
     /// git in the clone that sees the source's objects, and none of the clone's.
-    fn by_source(&self) -> Result<Cmd> {
+    pub fn by_source(&self) -> Result<Cmd> {
         Ok(self.cmd(&self.root)?.var("GIT_OBJECT_DIRECTORY", &self.objects))
-    }
-
-    /// The digest of the work on `sha` as the commit `new` lands it on `base`, once that has arrived in the source.
-    pub fn landed_digest(&self, base: &str, new: &str, sha: &str) -> Result<String> {
-        self.digest(self.by_source()?, &[base, new], &format!("{}..{sha}", self.begin(sha)?))
     }
 
     /// Whether the work begins at several commits of the default branch. A review compares it with one of them, and a

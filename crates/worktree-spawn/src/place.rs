@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
-use shopfloor_core::git::{Git, Home, Repo};
+use shopfloor_core::git::{Git, Home, Repo, bare_by_mistake};
 use shopfloor_core::path::RelPath;
 
 use crate::failure::SpawnFailure;
@@ -98,6 +98,9 @@ impl Place {
     /// The current worktree; exit 2 in a bare repository.
     pub fn require_here(&self) -> Result<&Worktree> {
         self.here.as_ref().ok_or_else(|| {
+            if let Some(failure) = bare_by_mistake(&self.common_dir) {
+                return failure;
+            }
             let message = format!("{} has no work tree", self.common_dir.display());
             SpawnFailure::NO_WORKTREE
                 .with(Exit::Bad, message)

@@ -128,29 +128,27 @@ fn plain_source(text: &[u8]) -> Option<PathBuf> {
     is_plain.then(|| PathBuf::from(OsString::from_vec(value.to_vec())))
 }
 
-impl Repo {
-    /// The failure for a repository with a checkout that its configuration calls bare, as some programs leave it behind.
-    pub fn bare_by_mistake(&self) -> Option<Failure> {
-        let checkout = self.common_dir.parent().filter(|_| self.common_dir.ends_with(".git"))?;
-        let is_bare = |file: &str| {
-            let text = fs::read_text(&self.common_dir.join(file)).ok().flatten().unwrap_or_default();
-            text.split(|b| *b == b'\n').any(|line| {
-                let line: Vec<u8> =
-                    line.to_ascii_lowercase().into_iter().filter(|b| !b.is_ascii_whitespace()).collect();
-                line == b"bare=true" || line == b"bare"
-            })
-        };
-        let file = ["config", "config.worktree"].into_iter().find(|file| is_bare(file))?;
-        if !self.common_dir.join("index").exists() {
-            return None;
-        }
-        let why = format!("{} has a checkout, but core.bare is true in .git/{file}", checkout.display());
-        let (dir, file) = (shell_word(checkout), shell_word(&self.common_dir.join(file)));
-        let hint =
-            format!("if that is a mistake: `git config --file {file} core.bare false`; then `git -C {dir} status`");
-        Some(Failure::new(Exit::Bad, "no_worktree", why).hint(hint))
+/// The failure for a repository with a checkout that its configuration calls bare, as some programs leave it behind.
+pub fn bare_by_mistake(common_dir: &Path) -> Option<Failure> {
+    let checkout = common_dir.parent().filter(|_| common_dir.ends_with(".git"))?;
+    let is_bare = |file: &str| {
+        let text = fs::read_text(&common_dir.join(file)).ok().flatten().unwrap_or_default();
+        text.split(|b| *b == b'\n').any(|line| {
+            let line: Vec<u8> = line.to_ascii_lowercase().into_iter().filter(|b| !b.is_ascii_whitespace()).collect();
+            line == b"bare=true" || line == b"bare"
+        })
+    };
+    let file = ["config", "config.worktree"].into_iter().find(|file| is_bare(file))?;
+    if !common_dir.join("index").exists() {
+        return None;
     }
+    let why = format!("{} has a checkout, but core.bare is true in .git/{file}", checkout.display());
+    let (dir, file) = (shell_word(checkout), shell_word(&common_dir.join(file)));
+    let hint = format!("if that is a mistake: `git config --file {file} core.bare false`; then `git -C {dir} status`");
+    Some(Failure::new(Exit::Bad, "no_worktree", why).hint(hint))
+}
 
+impl Repo {
     /// Records the main checkout of a repository with a separate git directory, so that its linked worktrees find it.
     /// Only commands that write may call this.
     pub fn remember_main_checkout(&self, env: &Env) -> Result<()> {

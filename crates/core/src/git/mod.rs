@@ -26,6 +26,7 @@ pub use self::common::{refuse_other_repository, require_plain_ref};
 use self::guard::{NO_FETCH, NO_PROGRAMS, Pinned, no_hooks};
 pub use self::guard::{leads_back, recorded_dir, recorded_path};
 pub use self::hooks::ConfiguredHook;
+pub use self::main_checkout::bare_by_mistake;
 pub use self::own_index::OwnIndex;
 pub use self::plain_files::{clean, refuse_linked_state, require_sound};
 pub use self::proven_worktree::WorktreeDir;
@@ -402,7 +403,7 @@ impl Repo {
     /// The work tree, or exit 2 in a bare repository.
     pub fn require_worktree(&self) -> Result<&Path> {
         self.worktree.as_deref().ok_or_else(|| {
-            if let Some(failure) = self.bare_by_mistake() {
+            if let Some(failure) = bare_by_mistake(&self.common_dir) {
                 return failure;
             }
             Failure::new(Exit::Bad, "no_worktree", format!("{} has no work tree", self.git_dir.display()))

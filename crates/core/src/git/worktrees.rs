@@ -85,7 +85,7 @@ impl Git {
     /// they are more than a person makes.
     pub fn own_refs(&self, worktree: &Path, git_dir: &Path) -> Result<Vec<String>> {
         let has_some = |dir: &&str| fs::list(&git_dir.join(dir)).is_ok_and(|names| !names.is_empty());
-        if !["refs", "reftable"].iter().any(|dir| has_some(&dir)) {
+        if !["refs", "reftable"].iter().any(has_some) {
             return Ok(Vec::new());
         }
         let all = ["for-each-ref", "--format=%(objectname)", "refs/bisect", "refs/rewritten", "refs/worktree"];

@@ -310,6 +310,10 @@ fn gate(file: &FileView<'_>, new: &[u8]) -> Option<String> {
     if file.kind.parses(base) && !file.kind.parses(new) {
         return Some("it no longer parses".into());
     }
+    let has_mark = |text: &[u8]| text.starts_with("\u{feff}".as_bytes());
+    if matches!(file.kind, FileType::Env | FileType::Toml | FileType::JsonLines) && has_mark(new) && !has_mark(base) {
+        return Some("it begins with a byte order mark now, which most of its readers do not take".into());
+    }
     if file.kind.is_strict(base) && !file.kind.is_strict(new) {
         return Some("it is no longer strict JSON (a comment, a trailing comma or a byte order mark)".into());
     }

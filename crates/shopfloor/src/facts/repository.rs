@@ -27,7 +27,7 @@ pub fn find(env: &Env) -> Result<Repository> {
     // A directory around a bare repository may have a `.git` too.
     let inside = git.cmd(&main).args(["rev-parse", "--is-inside-work-tree"]).capture()?;
     if inside.stdout.trim_ascii() != b"true" {
-        if let Some(failure) = repo.bare_by_mistake() {
+        if let Some(failure) = shopfloor_core::git::bare_by_mistake(&repo.common_dir) {
             return Err(failure);
         }
         // git may refuse the checkout itself: it belongs to somebody else.

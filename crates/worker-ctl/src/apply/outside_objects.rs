@@ -11,10 +11,11 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::clone::{PLAIN, common_dir};
+use crate::clone::common_dir;
 use crate::facts::losses::admin_dir;
 use crate::failure::{Kind, fail};
 use crate::site::Site;
+use crate::work_identity::PLAIN;
 use crate::worker::Checkout;
 
 /// The git-lfs objects that `tree` names, `base` does not and the source lacks. Exit 1 when the clone lacks one too, or
@@ -88,7 +89,7 @@ fn refuse_lone(site: &Site<'_>, place: Checkout<'_>, path: &str, sha: &str) -> R
     let why = format!("only {name} has the commit {sha} of the submodule {}", printable(path));
     let next = match private_dir(&there) {
         Some(_) => format!("git -C {} fetch {} {sha}:refs/heads/{branch}", shell_word(&there), shell_word(&own)),
-        None => format!("git -C {} submodule update --init", shell_word(&site.source())),
+        None => format!("git clone {} {}", shell_word(&tree.join(path)), shell_word(&there)),
     };
     Err(fail(Kind::Submodule, why)
         .hint(format!("run `{next}`, or ask {name} to push that commit; then run the same command again")))

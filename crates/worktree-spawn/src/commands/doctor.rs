@@ -4,6 +4,7 @@ use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::Git;
 use shopfloor_core::ui::Ui;
 
 use super::repair;
@@ -51,6 +52,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 
 fn check(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
     let mut findings = check_journals(place)?;
+    // git would wait for ever on such a record, so the commands leave its worktree out.
+    if let Err(failure) = Git::find(env)?.require_sound_records(&place.common_dir) {
+        findings.push(Finding::bad("records", failure.message, failure.hints.join("; "), None));
+    }
     findings.extend(check_worktrees(env, place)?);
     Ok(findings)
 }

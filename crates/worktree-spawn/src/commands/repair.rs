@@ -12,7 +12,7 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{records, recover, repair};
 use crate::facts::moved::{MovedWorktree, moved};
-use crate::facts::repository;
+use crate::facts::{agents, repository};
 use crate::identity::{Agent, AgentKind};
 use crate::journal::{self, RemovalJournal, SpawnJournal};
 use crate::layout;
@@ -88,8 +88,12 @@ pub fn repair_all(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     let notes = recover::recover(place, &git, LostWorktrees::Undo)?;
     notes.into_iter().for_each(|note| tell(RepairSubject::Spawn, note));
     tell_lost(place, &moved, tell)?;
-    records::restore_excludes(place)?;
+    // The lines that are needed depend on the files.
     repair::restore_files(env, place, &|text| tell(RepairSubject::Files, text))?;
+    if records::lacks_excludes(place)? {
+        records::restore_excludes(place)?;
+        tell(RepairSubject::Files, "restored the lines of info/exclude".to_owned());
+    }
     repair::bury_orphans(env, place, &lock, &|text| tell(RepairSubject::Session, text))?;
     repair::report_deaths(env, place)
 }
@@ -104,7 +108,14 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     for (id, ..) in journal::left_behind::<SpawnJournal>(&place.shared())? {
         tell(RepairSubject::Spawn, format!("would undo the spawn of {id}, which was killed"));
     }
-    tell_lost(place, &moved, tell)
+    tell_lost(place, &moved, tell)?;
+    for known in agents::all(place)?.iter().filter(|known| repair::lacks_files(known)) {
+        tell(RepairSubject::Files, format!("would restore the configuration of {}", known.agent.id));
+    }
+    if records::lacks_excludes(place)? {
+        tell(RepairSubject::Files, "would restore the lines of info/exclude".to_owned());
+    }
+    Ok(())
 }
 
 /// Names the worktrees that were not found.

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::git::{Git, clean};
 use shopfloor_core::path::RelPath;
 
 use super::repository::run_git;
 use crate::failure::SpawnFailure;
-use crate::place::Place;
+use crate::place::{Place, Worktree};
 
 /// The commit that a new worktree starts at, and the hook that git runs there.
 #[derive(Clone, Debug)]
@@ -37,9 +37,7 @@ pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<Start
     let lines: Vec<&str> = text.lines().collect();
     let ([common, hook, sha], true) = (lines.as_slice(), asked.status.success()) else {
         return Err(match from {
-            None => SpawnFailure::UNBORN
-                .with(Exit::Bad, "there is no commit yet to start from")
-                .hint("make the first commit"),
+            None => return Err(without_start(&git, worktree, &String::from_utf8_lossy(&asked.stderr))),
             Some(_) => unknown()
                 .because(std::io::Error::other(String::from_utf8_lossy(&asked.stderr).trim().to_owned()))
                 .hint("`git branch --all` and `git tag` list names"),
@@ -49,6 +47,25 @@ pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<Start
     let is_usual = Path::new(hook) == Path::new(common).join("hooks/post-checkout");
     let hook = if is_usual { place.common_dir.join("hooks/post-checkout") } else { place.main_checkout.join(hook) };
     Ok(StartPoint { sha: (*sha).to_owned(), hook })
+}
+
+/// The failure where HEAD is no commit: its branch has none yet, or git cannot read the repository, and says why.
+fn without_start(git: &Git, worktree: &Worktree, git_said: &str) -> Failure {
+    let ask = |args: &[&str]| {
+        let asked = git.cmd(&worktree.path).args(args.iter().copied()).capture();
+        asked.is_ok_and(|asked| asked.status.success())
+    };
+    if !ask(&["symbolic-ref", "--quiet", "HEAD"]) || ask(&["rev-parse", "--verify", "--quiet", "HEAD"]) {
+        return Failure::failed(format!("git cannot read HEAD of {}", worktree.path.display()))
+            .because(std::io::Error::other(git_said.trim().to_owned()))
+            .hint("`git fsck` there says what is damaged");
+    }
+    let failure = SpawnFailure::UNBORN.with(Exit::Bad, "there is no commit yet to start from");
+    let listed = git.cmd(&worktree.path).args(["for-each-ref", "--count=1", "refs/heads"]).capture();
+    match listed.is_ok_and(|listed| !listed.stdout.is_empty()) {
+        true => failure.hint("make the first commit on this branch, or name another start: `--from BRANCH`"),
+        false => failure.hint("make the first commit"),
+    }
 }
 
 /// The local branches with this prefix and the commits they point at.

@@ -272,6 +272,18 @@ fn an_address_with_arguments_is_no_command_and_a_line_that_leaves_its_quotes_is_
 }
 
 #[test]
+fn a_byte_order_mark_that_readers_do_not_take_waits() {
+    let w = World::new();
+    let s = ignoring(&w, &[(".env", "A=1\nB=2\n"), ("x.toml", "a = 1\n")]);
+    for (path, text) in [(".env", "A=1\nB=2\n"), ("x.toml", "a = 1\n")] {
+        s.a.write(path, &format!("\u{feff}{text}"));
+        s.sync(1).err_has("it begins with a byte order mark now");
+        s.all_but(&s.a, path, text);
+        s.a.write(path, text);
+    }
+}
+
+#[test]
 fn more_entries_than_a_person_can_look_at_hold_the_file_at_once() {
     let w = World::new();
     let s = ignoring(&w, &[(".env", "A=1\n"), (LOCAL, "{}")]);

@@ -67,8 +67,14 @@ fn a_checkout_that_git_calls_bare_is_named_with_its_cure() {
     let w = World::new();
     let app = w.app();
     app.git(&["config", "core.bare", "true"]);
-    for (tool, command) in [("shopfloor", "status"), ("sweatfile-apply", "check"), ("ledger-synth", "check")] {
-        let out = app.run(tool, &[command]).exit(2);
+    for (tool, command) in [
+        ("shopfloor", "status"),
+        ("sweatfile-apply", "check"),
+        ("ledger-synth", "check"),
+        ("worktree-spawn", "subtree"),
+    ] {
+        let args = if command == "subtree" { vec![command, "x"] } else { vec![command] };
+        let out = app.run(tool, &args).exit(2);
         out.err_has("has a checkout, but core.bare is true in .git/config").err_has("core.bare false");
     }
     let bare = w.at(w.home("bare.git"));

@@ -35,6 +35,22 @@ fn a_rebase_beside_the_reviewed_lines_keeps_the_review() {
 }
 
 #[test]
+fn a_rename_of_the_file_keeps_the_review() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.app.commit("f.txt", &lines(&[]));
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    by_hand(&floor, "adam", &[("f.txt", &lines(&[(10, "ten")]))]);
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.app.sh("git mv f.txt g.txt && git commit -q -m Rename").exit(0);
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    let status = floor.status("adam");
+    assert_eq!((&status["reviewed_sha"], &status["notes"]), (&status["commit_sha"], &serde_json::json!([])));
+    floor.ctl(&["accept", "adam"]).exit(0).any_out();
+    assert_eq!(floor.app.git(&["show", "main:g.txt"]), lines(&[(10, "ten")]));
+}
+
+#[test]
 fn attributes_count_where_there_is_no_checkout() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);

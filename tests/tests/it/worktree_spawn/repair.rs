@@ -32,8 +32,16 @@ fn a_moved_repository_is_repaired() {
     assert_eq!(text(&moved.spawn(&["wait"]).exit(0).json(), "/message"), "after");
     // The exclude lines are restored.
     write(&moved.path.join(".git/info/exclude"), "");
-    moved.spawn(&["repair"]).exit(0);
+    moved.spawn(&["repair"]).exit(0).out_has("restored the lines of info/exclude");
     assert!(moved.excludes().contains(&"/.shopfloor/*".to_owned()));
+    // One repair mends two damages, and a dry run names both.
+    std::fs::remove_file(inside.path.join(".mcp.json")).unwrap();
+    write(&moved.path.join(".git/info/exclude"), "");
+    let dry = moved.spawn(&["repair", "--dry-run"]).exit(0);
+    dry.out_has("would restore the configuration of main.a").out_has("would restore the lines of info/exclude");
+    moved.spawn(&["repair"]).exit(0).out_has("restored the configuration of main.a");
+    moved.spawn(&["doctor"]).exit(0).any_out();
+    assert_eq!(inside.git(&["status", "--porcelain"]), "");
     inside.git(&["clean", "-qffdx"]);
     assert_eq!(inside.spawn(&["whoami"]).exit(0).stdout, "main.a\n");
 }

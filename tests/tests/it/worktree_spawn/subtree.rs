@@ -100,7 +100,15 @@ fn an_unborn_branch_and_an_unknown_start_are_refused() {
     std::fs::create_dir_all(w.home("new")).unwrap();
     let new = w.at(w.home("new"));
     new.git(&["init", "-q", "-b", "main"]);
-    new.spawn(&["subtree", "x"]).exit(2).err_has("no commit yet");
+    new.spawn(&["subtree", "x"]).exit(2).err_has("no commit yet").err_has("make the first commit");
+    new.sh("git commit -q --allow-empty -m first && git checkout -q --orphan docs").exit(0);
+    new.spawn(&["subtree", "x"]).exit(2).err_has("`--from BRANCH`");
+    new.git(&["switch", "-q", "main"]);
+    // A repository that git cannot read has commits all the same.
+    new.sh("git config core.repositoryformatversion 1 && git config extensions.unknownx true").exit(0);
+    let refused = new.spawn(&["subtree", "x"]).any_status().any_out();
+    assert!(*refused.status != Some(0) && !refused.stderr.contains("no commit yet"), "{refused}");
+    refused.err_has("unknownx");
     let app = app(&w);
     app.spawn(&["subtree", "x", "--from", "nowhere"]).exit(2).err_has("`nowhere`");
     app.spawn(&["subtree", "x", "--from=--all"]).exit(2).err_has("there is no commit");
