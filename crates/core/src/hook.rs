@@ -10,9 +10,9 @@ use crate::fs;
 use crate::git::{ConfiguredHook, Git, LOCAL_VARS, Repo};
 use crate::hook_manager::{Managed, call, is_executable, manager_entry, run_by, with_ending};
 use crate::lock::Lock;
-use crate::own_files;
 use crate::proc::{Cmd, Status};
 use crate::text::shell_word;
+use crate::written_files;
 
 /// The hooks that we install, each with the tools that it may run, in the order in which they run.
 pub const HOOKS: &[(&str, &[&str])] = &[
@@ -137,7 +137,7 @@ pub fn install_stub(env: &Env, repo: &Repo, (hook, tool): (&str, &str), dry_run:
     let changed = write_stub(&path, hook, tools, text.as_deref(), dry_run)?;
     let before = chained_path(&path);
     if let Some(bytes) = fs::read(&before)?.filter(|_| !dry_run) {
-        own_files::note(env, &before, &bytes)?;
+        written_files::note(env, &before, &bytes)?;
     }
     Ok(Installed::Stub { status: status(repo, hook)?, changed })
 }
@@ -229,7 +229,7 @@ pub fn missing_text(tool: &str, at: &str) -> String {
 /// The lines of the list of hooks that a person has installed, if it is as we wrote it: agents can write there.
 fn noted(env: &Env, repo: &Repo) -> Vec<String> {
     let file = repo.common_dir.join("shopfloor/hooks");
-    let text = fs::read_no_follow(&file).ok().flatten().filter(|text| own_files::is_listed(env, &file, text));
+    let text = fs::read_no_follow(&file).ok().flatten().filter(|text| written_files::is_listed(env, &file, text));
     String::from_utf8_lossy(&text.unwrap_or_default()).lines().map(str::to_owned).collect()
 }
 
@@ -245,7 +245,7 @@ fn note(env: &Env, repo: &Repo, hook: &str, tool: &str, is_wanted: bool) -> Resu
     lines.extend(is_wanted.then_some(line));
     match lines.is_empty() {
         true => fs::remove(&file),
-        false => own_files::write(env, &file, format!("{}\n", lines.join("\n")).as_bytes()),
+        false => written_files::write(env, &file, format!("{}\n", lines.join("\n")).as_bytes()),
     }
 }
 
@@ -256,12 +256,12 @@ pub fn refuse_changed(env: &Env, hook: &str, path: &Path) -> Result<()> {
     let Some(tools) = tools_of(&String::from_utf8_lossy(&text)) else { return Ok(()) };
     refuse_edited(path, hook, &tools, &text)?;
     let before = chained_path(path);
-    let Some(bytes) = fs::read(&before)?.filter(|bytes| !own_files::is_listed(env, &before, bytes)) else {
+    let Some(bytes) = fs::read(&before)?.filter(|bytes| !written_files::is_listed(env, &before, bytes)) else {
         return Ok(());
     };
     // One that was there before the list, or whose repository was moved, is taken as it is once.
-    if !own_files::is_known(env, &before) {
-        return own_files::note(env, &before, &bytes);
+    if !written_files::is_known(env, &before) {
+        return written_files::note(env, &before, &bytes);
     }
     let tool = tools.first().cloned().unwrap_or_default();
     Err(Failure::new(Exit::No, "edited", format!("{} has changed since `hook install` saw it", before.display()))

@@ -16,11 +16,11 @@ pub mod slug;
 pub mod time;
 
 pub mod fs;
-pub mod inherited;
 pub mod lock;
-pub mod own_files;
 pub mod proc;
 pub mod roots;
+pub mod worktree_env;
+pub mod written_files;
 
 pub mod approval;
 pub mod config;

@@ -13,7 +13,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
 use crate::event_file::LIMIT;
-use crate::instant::EventTime;
+use crate::event_time::EventTime;
 use crate::scalar::{from_safe, safe};
 use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
 

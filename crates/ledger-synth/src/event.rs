@@ -3,7 +3,7 @@
 use crate::entry::Entry;
 use crate::event_file::{self, FileParts, Malformed};
 use crate::front::Meta;
-use crate::{body, front_sections, instant, scalar};
+use crate::{body, event_time, front_sections, scalar};
 
 /// A whole event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl LedgerEvent {
             let Entry::Checkpoint(checkpoint) = entry else { continue };
             if checkpoint.updated.is_empty() {
                 checkpoint.updated = meta.ts.to_string();
-            } else if let Some(at) = instant::parse(&checkpoint.updated)
+            } else if let Some(at) = event_time::parse(&checkpoint.updated)
                 && at.to_string() != checkpoint.updated
             {
                 checkpoint.updated = at.to_string();

@@ -107,7 +107,7 @@ proptest! {
 
     #[test]
     fn what_add_writes_is_what_is_read(agent in statement(), branch in statement(), title in statement(), entries in entries()) {
-        let ts = instant::parse("2026-01-10T13:00:00.123Z").expect("an instant");
+        let ts = event_time::parse("2026-01-10T13:00:00.123Z").expect("an instant");
         let meta = Meta { ts, agent, branch: Some(branch), kind: None, reason: None, title: Some(title) };
         let event = LedgerEvent::new(meta, entries);
         let file = event.render();
@@ -146,7 +146,7 @@ proptest! {
         text(),
     ], 0..8)) {
         let body = pieces.concat();
-        let ts = instant::parse("2026-01-10T13:00:00Z").expect("an instant");
+        let ts = event_time::parse("2026-01-10T13:00:00Z").expect("an instant");
         let meta = Meta { ts, agent: "a".into(), branch: None, kind: None, reason: None, title: None };
         let event = LedgerEvent::new(meta, crate::body::parse(&body));
         let file = event.render();

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::event_file::Malformed;
-use crate::instant::{self, EventTime};
+use crate::event_time::{self, EventTime};
 use crate::scalar;
 
 /// Limits on the size and nesting of a frontmatter: parsing YAML costs the square of its nesting.
@@ -154,7 +154,7 @@ impl Meta {
             front.lines().position(is_it).map_or(1, |at| at + 2)
         };
         let Some(ts) = read.ts else { return Err(Malformed::new(1, "no `ts` in the frontmatter")) };
-        let Some(ts) = instant::parse(&ts) else {
+        let Some(ts) = event_time::parse(&ts) else {
             let why = format!("`ts: {ts}` is not an RFC 3339 time with an offset, such as 2026-01-10T13:03:52Z");
             return Err(Malformed::new(line_of("ts"), why));
         };

@@ -8,12 +8,12 @@ use serde_yaml::Value;
 
 use crate::body::NOTES;
 use crate::entry::Entry;
+use crate::event_time::{self, EventTime};
 use crate::front::Meta;
 use crate::front_sections::{as_written, fields, is_map, map_of};
-use crate::instant::{self, EventTime};
 use crate::markdown::{self, MarkdownPage};
 use crate::section::{Section, SectionName};
-use crate::{event_file, page, scalar, view, yaml_sections};
+use crate::{event_file, foreign_page, scalar, view, yaml_sections};
 
 /// What a handoff file says.
 #[derive(Clone, Debug, Default)]
@@ -89,9 +89,9 @@ impl Handoff {
             keys.iter().flat_map(move |key| values(key)).map(|(_, value)| value.as_str())
         };
         let one = |key: &'static [&str]| of(key).next().map(str::to_owned);
-        let ts = of(&TIMES).find_map(instant::parse_note).or_else(|| page::updated(&text));
-        let day = of(&TIMES).find_map(instant::parse_day).or_else(|| page::updated_day(&text));
-        let day_of_title = || title.as_deref().and_then(time_in).and_then(|at| instant::parse_day(&at.to_string()));
+        let ts = of(&TIMES).find_map(event_time::parse_note).or_else(|| foreign_page::updated(&text));
+        let day = of(&TIMES).find_map(event_time::parse_day).or_else(|| foreign_page::updated_day(&text));
+        let day_of_title = || title.as_deref().and_then(time_in).and_then(|at| event_time::parse_day(&at.to_string()));
         let day = day.or_else(day_of_title);
         let is_of_day = |at: &EventTime| day.is_none_or(|day: EventTime| day.day() == at.day());
         let is_branch = |name: &&str| !name.contains(char::is_whitespace);
@@ -132,7 +132,7 @@ impl Handoff {
 pub fn says(meta: &Meta, value: &str) -> bool {
     let others = [&meta.branch, &meta.kind, &meta.reason, &meta.title];
     let is_said = meta.agent == value || others.into_iter().flatten().any(|text| text == value);
-    is_said || instant::parse_note(value) == Some(meta.ts) || value.trim() == meta.ts.day().to_string()
+    is_said || event_time::parse_note(value) == Some(meta.ts) || value.trim() == meta.ts.day().to_string()
 }
 
 fn note(text: String) -> Entry {
@@ -162,7 +162,7 @@ fn read_front(front: &str) -> (Vec<(String, String)>, Vec<Entry>) {
 fn read_body(body: &str) -> MarkdownPage {
     let fields = if is_yaml(body) { fields(&as_written(body)) } else { Vec::new() };
     match fields.is_empty() {
-        true => markdown::read(&page::without_frame(body)),
+        true => markdown::read(&foreign_page::without_frame(body)),
         false => MarkdownPage { title: None, entries: yaml_sections::entries(body, &fields, &[], |_| false) },
     }
 }
@@ -184,7 +184,7 @@ fn listed_maps(text: &str) -> Option<Vec<String>> {
             (None, None) => return None,
         }
     }
-    let is_time = |text: &str| instant::parse_note(text).or_else(|| instant::parse_day(text)).is_some();
+    let is_time = |text: &str| event_time::parse_note(text).or_else(|| event_time::parse_day(text)).is_some();
     let tells_when = |map: &String| {
         let told = |(key, value): &(String, Value)| is_one(&TIMES, key) && is_time(&scalar::plain(value));
         map_of(map).is_some() && fields(map).iter().any(told)
@@ -214,7 +214,7 @@ fn without_head(page: &str, about: &mut Vec<(String, String)>) -> String {
 
 /// The field of a line such as `**Branch:** main` in the head of a page.
 fn head_field<'l>(line: &str, bare: &'l str) -> Option<(String, &'l str)> {
-    let (key, value) = page::field(bare)?;
+    let (key, value) = foreign_page::field(bare)?;
     // A bullet without bold words is an item, not a line of the head, unless it tells when.
     let is_item = scalar::bullet(bare).is_some_and(|text| !text.starts_with("**")) && !is_one(&TIMES, &key);
     let is_other = line.starts_with([' ', '\t', '#', '`', '~']) || is_item;
@@ -240,7 +240,7 @@ fn time_in(name: &str) -> Option<EventTime> {
     let found = regex_lite::Regex::new(pattern).ok()?.captures(name)?;
     let part = |at: usize| found.get(at).map_or("00", |part| part.as_str());
     let day = format!("{}-{}-{}", part(1), part(2), part(3));
-    let at = |time: String| instant::parse(&format!("{day}T{time}Z"));
+    let at = |time: String| event_time::parse(&format!("{day}T{time}Z"));
     at(format!("{}:{}:{}", part(4), part(5), part(6))).or_else(|| at("00:00:00".to_owned()))
 }
 

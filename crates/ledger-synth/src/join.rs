@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use crate::entry::{Checkpoint, Entry};
-use crate::instant::EventTime;
-use crate::record::EventRecord;
+use crate::event_time::EventTime;
 use crate::section::{Section, SectionName};
+use crate::stored_event::EventRecord;
 
 /// Something that was said, and the event that said it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
 use crate::body::{NOTES, bold};
 use crate::entry::Entry;
+use crate::entry_from_text::entry_from_text;
 use crate::scalar;
 use crate::section::{SectionName, Shape, meant};
-use crate::shaped::shaped;
 
 /// What a page says.
 #[derive(Default)]
@@ -132,7 +132,7 @@ impl OpenSection {
         for (name, text) in texts.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
             match name == self.name {
                 true => self.say(text, entries),
-                false => entries.push(shaped(&name, text.trim().to_owned())),
+                false => entries.push(entry_from_text(&name, text.trim().to_owned())),
             }
         }
     }
@@ -145,12 +145,14 @@ impl OpenSection {
         self.heading = None;
         let entry = match (self.name.shape(), &self.part) {
             // Other files have a decision of this number too.
-            (Some(Shape::Map), Some((_, part))) if is_number(part) => shaped(&self.name, format!("{text}\n{part}")),
+            (Some(Shape::Map), Some((_, part))) if is_number(part) => {
+                entry_from_text(&self.name, format!("{text}\n{part}"))
+            }
             (Some(Shape::Map), Some((_, part))) => {
                 Entry::Pair { section: self.name.clone(), key: part.clone(), value: Some(text) }
             }
-            (_, Some((_, part))) => shaped(&self.name, format!("{part}: {text}")),
-            (_, None) => shaped(&self.name, text),
+            (_, Some((_, part))) => entry_from_text(&self.name, format!("{part}: {text}")),
+            (_, None) => entry_from_text(&self.name, text),
         };
         entries.push(entry);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 
-use crate::instant::EventTime;
+use crate::event_time::EventTime;
 
 /// The most lines that are kept.
 const LINES: usize = 400;

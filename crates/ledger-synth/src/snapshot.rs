@@ -11,11 +11,11 @@ use shopfloor_core::hash::{Digest, DigestBuilder};
 use crate::entry::{Checkpoint, Entry};
 use crate::event::LedgerEvent;
 use crate::event_file::{self, Malformed};
+use crate::event_time;
 use crate::front::Meta;
-use crate::instant;
 use crate::join::{Join, Quote};
-use crate::record::{EventRecord, first_words};
 use crate::section::{Section, SectionName};
+use crate::stored_event::{EventRecord, first_words};
 
 /// The version that we write, and the newest that we read.
 const VERSION: &str = "1";
@@ -208,7 +208,7 @@ impl SnapshotLine<'_> {
         let named = |section: &str| SectionName::from(section);
         let (of, entry) = match self {
             SnapshotLine::Event { event: id, ts, agent, branch, topic } => {
-                let (ts, agent) = (instant::parse(&ts)?, agent.into_owned());
+                let (ts, agent) = (event_time::parse(&ts)?, agent.into_owned());
                 let (branch, title) = (branch.map(Cow::into_owned), topic.map(Cow::into_owned));
                 let meta = Meta { ts, agent, branch, kind: None, reason: None, title };
                 events.push(EventRecord { id, event: LedgerEvent { meta, entries: Vec::new() } });

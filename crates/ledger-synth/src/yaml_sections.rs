@@ -6,9 +6,9 @@ use serde_yaml::{Mapping, Value};
 
 use crate::body::NOTES;
 use crate::entry::{Checkpoint, Entry};
+use crate::entry_from_text::entry_from_text;
 use crate::scalar;
 use crate::section::{Section, SectionName, meant};
-use crate::shaped::shaped;
 
 /// Keys that name what a map is about, and keys that say it.
 const NAMES: [&str; 4] = ["topic", "name", "title", "key"];
@@ -117,7 +117,7 @@ fn section(key: &str, value: &Value, nulls: &HashSet<String>) -> Vec<Entry> {
         }
         (Some(Section::Checkpoints), Value::Mapping(map)) => Some(checkpoint(map)),
         (_, Value::Null) => None,
-        (_, value) => Some(text(value)).filter(|text| !text.trim().is_empty()).map(|text| shaped(&name, text)),
+        (_, value) => Some(text(value)).filter(|text| !text.trim().is_empty()).map(|text| entry_from_text(&name, text)),
     };
     let pair = |(key, value): (&Value, &Value)| {
         let key = scalar::plain(key);
@@ -127,7 +127,7 @@ fn section(key: &str, value: &Value, nulls: &HashSet<String>) -> Vec<Entry> {
             Some(Section::Decisions) => {
                 Entry::Pair { section: name.clone(), key, value: Some(value).filter(|_| !is_null) }
             }
-            _ => shaped(&name, format!("{key}: {value}")),
+            _ => entry_from_text(&name, format!("{key}: {value}")),
         }
     };
     let entries: Vec<Entry> = match value {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::manifest::{HeldText, StalePart, Workspace};
 use crate::sync_rule::SyncRule;
+use crate::workspace::{HeldText, StalePart, Workspace};
 
 /// A conflict and how it was decided. The texts are named by their digests; all of them are in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

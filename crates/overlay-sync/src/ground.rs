@@ -10,9 +10,9 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
-use crate::manifest::Workspace;
 use crate::merge::MergeInput;
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
+use crate::workspace::Workspace;
 
 /// A file as it was read once.
 #[derive(Clone, Debug, PartialEq, Eq)]

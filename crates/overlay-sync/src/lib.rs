@@ -18,7 +18,6 @@ mod conflict;
 mod declared_files;
 mod failure;
 mod ground;
-mod manifest;
 pub mod merge;
 mod programs;
 mod settings;
@@ -26,6 +25,7 @@ mod store;
 mod sync_rule;
 mod tool;
 mod watch;
+mod workspace;
 
 pub use cli::{Cli, command};
 pub use settings::SETTINGS;

@@ -14,9 +14,9 @@ use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
 use crate::failure::Refusal;
-use crate::manifest::{VERSION, Workspace, parse_state};
 use crate::merge::Changes;
 use crate::sync_rule::SyncRule;
+use crate::workspace::{VERSION, Workspace, parse_state};
 
 /// The reserved name at the top of an overlay.
 pub const RESERVED: &str = ".overlay-sync";

@@ -16,7 +16,7 @@ mod apply;
 mod facts;
 mod plan;
 
-mod record;
+mod setup_log;
 mod skill;
 mod step;
 mod tool;

@@ -17,20 +17,20 @@ mod apply;
 mod facts;
 mod plan;
 
+mod applied;
 mod approvable;
 pub mod env_file;
 pub mod excludes;
 mod failure;
 mod flags;
 mod layer;
+mod layout;
 mod ports;
-mod reads;
-mod record;
-mod removed;
 mod report;
+mod rescued_env;
 pub mod review;
+mod setup_inputs;
 mod snapshot;
-mod state;
 pub mod sweatfile;
 mod template;
 mod variable;
@@ -46,7 +46,7 @@ pub use crate::facts::SETTINGS;
 
 /// The whole program.
 pub fn main() -> std::process::ExitCode {
-    shopfloor_core::args::main(state::TOOL, run)
+    shopfloor_core::args::main(layout::TOOL, run)
 }
 
 /// Runs the command that the command line names.

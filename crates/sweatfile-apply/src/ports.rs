@@ -10,7 +10,7 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
-use crate::state;
+use crate::layout;
 
 /// Ports lie below Linux's ephemeral range (32768 and up) and above those of well-known servers.
 const FIRST: u16 = 20_000;
@@ -20,15 +20,15 @@ const COUNT: u16 = 10_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortTable {
-    v: state::Version,
+    v: layout::Version,
     worktrees: BTreeMap<String, BTreeMap<String, u16>>,
 }
 
 impl PortTable {
     fn load(repo: &Repo) -> Result<PortTable> {
-        let path = state::ports(repo);
+        let path = layout::ports(repo);
         let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(PortTable::default()) };
-        let mut table: PortTable = state::parse(&path, &bytes, "new ports are then assigned")?;
+        let mut table: PortTable = layout::parse(&path, &bytes, "new ports are then assigned")?;
         // No port that was not assigned here counts: an agent can write the file.
         table.worktrees.values_mut().for_each(|own| own.retain(|_, port| (FIRST..FIRST + COUNT).contains(&*port)));
         Ok(table)
@@ -80,7 +80,7 @@ pub fn reserve(repo: &Repo, names: &BTreeSet<String>) -> Result<()> {
     if names.is_empty() {
         return Ok(());
     }
-    let _lock = Lock::take(&state::ports_lock(repo))?;
+    let _lock = Lock::take(&layout::ports_lock(repo))?;
     let mut table = PortTable::load(repo)?;
     let before = table.clone();
     table.assign_in(repo, names)?;
@@ -88,7 +88,7 @@ pub fn reserve(repo: &Repo, names: &BTreeSet<String>) -> Result<()> {
         return Ok(());
     }
     let text = serde_json::to_string(&table).map_err(|e| Failure::failed("cannot save the ports").because(e))?;
-    fs::replace(&state::ports(repo), text.as_bytes(), Some(fs::PRIVATE))
+    fs::replace(&layout::ports(repo), text.as_bytes(), Some(fs::PRIVATE))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use shopfloor_core::fs::Root;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::lock::Lock;
 
-use crate::state;
+use crate::layout;
 
 /// A worktree with its repository, opened so that no link in it is followed.
 pub struct OpenWorktree {
@@ -35,6 +35,6 @@ impl OpenWorktree {
 
     /// Takes the lock that every command holds while it writes to this worktree.
     pub fn lock(&self) -> Result<Lock> {
-        Lock::take(&state::worktree_lock(&self.repo))
+        Lock::take(&layout::worktree_lock(&self.repo))
     }
 }

@@ -1,7 +1,7 @@
 //! `worker-ctl` runs coding agents in tmux, one per git worktree, from task to reviewed commit.
 //!
 //! Rooms, from top to bottom: `cli`, `commands`, `apply` (the state, sessions, worktrees, landing), `plan` (pure
-//! decisions and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `site` (a root
+//! decisions and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `context` (a root
 //! with the values to work on it), `bell`, `tmux`, `daemon`, `store` (`state.json`), `log`, `clone` (git in
 //! the root) with `fresh_index` and `source_objects` (what of it is believed), `root`, `roots` (the user's list of
 //! them), `settings`, `agent`, `hook_report` (what its hooks tell), `worker`, `need` (of a person), `note`, `failure`,
@@ -17,20 +17,20 @@ mod failure;
 
 mod facts;
 
-mod agent;
-mod bell;
+mod attention;
 mod clone;
+mod context;
 mod daemon;
 mod fresh_index;
 mod hook_report;
 mod layout;
 mod log;
-mod need;
 mod note;
+mod notify_person;
+mod program_config;
 mod root;
 mod roots;
 mod settings;
-mod site;
 mod source_objects;
 mod store;
 mod tmux;
@@ -45,7 +45,7 @@ pub use store::State;
 pub use tmux::typing::cleaned;
 
 use crate::cli::Command;
-use crate::site::Site;
+use crate::context::Context;
 
 /// Runs the program.
 pub fn main() -> std::process::ExitCode {
@@ -55,35 +55,35 @@ pub fn main() -> std::process::ExitCode {
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.settings;
-    let find = || Site::find(ui, env, cli.root.as_deref(), flags.clone());
-    let site = || find().or_else(|failure| commands::root::offer(ui, env, failure).and_then(|()| find()));
+    let find = || Context::find(ui, env, cli.root.as_deref(), flags.clone());
+    let ctx = || find().or_else(|failure| commands::root::offer(ui, env, failure).and_then(|()| find()));
     match &cli.command {
         Command::Init(args) => commands::init::run(ui, env, args, (cli.root.as_deref(), flags)),
-        Command::Deinit(args) => commands::deinit::run(&site()?, args),
-        Command::Add(args) => commands::add::run(&site()?, args, flags.text("agent"), flags.text("model")),
-        Command::Up(args) => commands::up::run(&site()?, args),
-        Command::Resume(args) => commands::resume::run(&site()?, args),
-        Command::Down(args) => commands::down::run(&site()?, args),
-        Command::Status(args) => commands::status::run(&site()?, args),
-        Command::Start(args) => commands::start::run(&site()?, args),
-        Command::Message(args) => commands::message::run(&site()?, args),
-        Command::Answer(args) => commands::answer::run(&site()?, args),
-        Command::Attach(args) => commands::attach::run(&site()?, args),
-        Command::Peek(args) => commands::peek::run(&site()?, args),
-        Command::Wait(args) => commands::wait::run(&site()?, args),
-        Command::Review(args) => commands::review::run(&site()?, args),
-        Command::Reject(args) => commands::reject::run(&site()?, args),
-        Command::Accept(args) => commands::accept::run(&site()?, args),
-        Command::Rebase(args) => commands::rebase::run(&site()?, args),
-        Command::Doctor(args) => commands::doctor::run(&site()?, args),
-        Command::Reset(args) => commands::reset::run(&site()?, args),
-        Command::Nuke(args) => commands::nuke::run(&site()?, args),
-        Command::Patrol(args) => commands::patrol::run(&site()?, args),
-        Command::Events(args) => commands::events::run(&site()?, args),
+        Command::Deinit(args) => commands::deinit::run(&ctx()?, args),
+        Command::Add(args) => commands::add::run(&ctx()?, args, flags.text("agent"), flags.text("model")),
+        Command::Up(args) => commands::up::run(&ctx()?, args),
+        Command::Resume(args) => commands::resume::run(&ctx()?, args),
+        Command::Down(args) => commands::down::run(&ctx()?, args),
+        Command::Status(args) => commands::status::run(&ctx()?, args),
+        Command::Start(args) => commands::start::run(&ctx()?, args),
+        Command::Message(args) => commands::message::run(&ctx()?, args),
+        Command::Answer(args) => commands::answer::run(&ctx()?, args),
+        Command::Attach(args) => commands::attach::run(&ctx()?, args),
+        Command::Peek(args) => commands::peek::run(&ctx()?, args),
+        Command::Wait(args) => commands::wait::run(&ctx()?, args),
+        Command::Review(args) => commands::review::run(&ctx()?, args),
+        Command::Reject(args) => commands::reject::run(&ctx()?, args),
+        Command::Accept(args) => commands::accept::run(&ctx()?, args),
+        Command::Rebase(args) => commands::rebase::run(&ctx()?, args),
+        Command::Doctor(args) => commands::doctor::run(&ctx()?, args),
+        Command::Reset(args) => commands::reset::run(&ctx()?, args),
+        Command::Nuke(args) => commands::nuke::run(&ctx()?, args),
+        Command::Patrol(args) => commands::patrol::run(&ctx()?, args),
+        Command::Events(args) => commands::events::run(&ctx()?, args),
         Command::Root(command) => commands::root::run(ui, env, command),
         Command::Hook(args) => commands::hook::run(ui, env, args),
         Command::Config => {
-            ui.config(&site()?.root.config.settings);
+            ui.config(&ctx()?.root.config.settings);
             Ok(Exit::Done)
         }
     }

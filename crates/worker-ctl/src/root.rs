@@ -11,9 +11,9 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
 
-use crate::agent::AgentTable;
 use crate::failure::{Kind, fail};
 use crate::layout;
+use crate::program_config::AgentTable;
 use crate::roots;
 use crate::settings::{RootConfig, WorkerTable};
 use crate::worker::Worker;

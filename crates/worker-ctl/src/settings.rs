@@ -13,8 +13,8 @@ use shopfloor_core::text::{Position, nearest};
 use shopfloor_core::time::Unit;
 use toml_edit::{Document, Item};
 
-use crate::agent::AgentTable;
 use crate::layout;
+use crate::program_config::AgentTable;
 use crate::worker::checked_name;
 
 /// The subcommands that change what a worker does, so that there is an event.

@@ -12,8 +12,8 @@ use shopfloor_core::proc::Status;
 use shopfloor_core::ui::Ui;
 
 use crate::identity::{Agent, AgentKind};
+use crate::json_file;
 use crate::layout::{encoded, runs_dir};
-use crate::record;
 
 pub const VERSION: u64 = 1;
 
@@ -150,7 +150,7 @@ pub fn lock(shared: &Path, id: &str) -> Result<Lock> {
 
 /// Saves the record of a run.
 pub fn save(shared: &Path, run: &AgentRun) -> Result<()> {
-    record::save(&record_file(shared, &run.agent.id), run)
+    json_file::save(&record_file(shared, &run.agent.id), run)
 }
 
 /// The last run of an agent.

@@ -9,7 +9,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
-use crate::record;
+use crate::json_file;
 use crate::slug::slug;
 
 /// The session of the main checkout, on whatever branch it is.
@@ -154,7 +154,7 @@ impl Agent {
         if let Some(dir) = path.parent() {
             fs::create_private_dir(dir)?;
         }
-        record::save(path, self)
+        json_file::save(path, self)
     }
 }
 

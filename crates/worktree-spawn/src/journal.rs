@@ -13,7 +13,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
 use crate::identity::new_uid;
-use crate::record;
+use crate::json_file;
 use crate::slug::is_branch_name;
 
 const VERSION: u64 = 2;
@@ -166,7 +166,7 @@ impl OpenJournal<RemovalJournal> {
 
 impl<J: Journaled> OpenJournal<J> {
     fn save(&self) -> Result<()> {
-        record::save(&self.path, &Journal { v: VERSION, id: self.id.clone(), entry: self.entry.clone() })
+        json_file::save(&self.path, &Journal { v: VERSION, id: self.id.clone(), entry: self.entry.clone() })
     }
 
     /// The journal's own name, by which what it moves aside is named as well.

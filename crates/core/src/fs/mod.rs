@@ -2,16 +2,16 @@
 //! that no link leads outside the directory they are meant for.
 
 mod access;
-mod dir;
 mod displaced;
 mod mount;
 mod read;
 mod removal;
 mod root;
+mod root_list;
+mod root_write;
 mod staging;
 mod stat;
 mod temporary;
-mod tree;
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -28,13 +28,13 @@ use rustix::fs::{AtFlags, FileType, OFlags, RenameFlags, linkat, renameat_with, 
 use rustix::io::Errno;
 
 pub use self::access::open_to_others;
-pub use self::dir::Bytes;
 pub use self::displaced::{DisplacedFile, Writers, is_displaced};
 pub use self::mount::below as mounts_below;
 pub(crate) use self::read::read_regular;
 pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_text};
 pub use self::removal::size_of;
 pub use self::root::{Content, Found, Listing, Root};
+pub use self::root_list::Bytes;
 pub use self::staging::{RESERVED, Staged, Staging};
 pub use self::stat::Stat;
 pub use self::temporary::{Temporary, scratch};

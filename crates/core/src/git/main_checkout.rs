@@ -10,9 +10,9 @@ use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::lock::Lock;
-use crate::own_files;
 use crate::roots;
 use crate::text::shell_word;
+use crate::written_files;
 
 /// The file in which we record the main checkout of a repository with a separate git directory, because git does not
 /// record it.
@@ -36,7 +36,7 @@ impl Git {
         }
         // An agent may be able to write that file, so it counts as we wrote it, if the checkout still leads here.
         let memory = common_dir.join(MEMORY);
-        let remembered = fs::read(&memory)?.filter(|text| own_files::is_listed(&self.env, &memory, text));
+        let remembered = fs::read(&memory)?.filter(|text| written_files::is_listed(&self.env, &memory, text));
         let remembered = remembered.map(|text| PathBuf::from(OsString::from_vec(text)));
         let own = common_dir.canonicalize().ok();
         if let Some(checkout) = remembered.filter(|dir| own.is_some() && private_dir(dir) == own) {
@@ -156,11 +156,11 @@ impl Repo {
         let Some(worktree) = self.worktree.as_ref().filter(|w| !derived(w) && !self.is_linked()) else { return Ok(()) };
         let path = self.common_dir.join(MEMORY);
         let bytes = worktree.as_os_str().as_bytes();
-        if fs::read(&path)?.as_deref() == Some(bytes) && own_files::is_listed(env, &path, bytes) {
+        if fs::read(&path)?.as_deref() == Some(bytes) && written_files::is_listed(env, &path, bytes) {
             return Ok(());
         }
         let _lock = Lock::take(&path.with_extension("lock"))?;
-        own_files::write(env, &path, bytes)
+        written_files::write(env, &path, bytes)
     }
 }
 

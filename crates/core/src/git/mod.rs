@@ -1,9 +1,9 @@
 //! Runs the git program: finds the repository, and answers questions from porcelain output and exit codes alone.
 
-mod common;
 mod exclude;
 mod guard;
 mod hooks;
+mod in_common_dir;
 mod main_checkout;
 mod own_index;
 mod plain_files;
@@ -22,10 +22,10 @@ use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::proc::{self, Cmd, Output};
 
-pub use self::common::{refuse_other_repository, require_plain_ref};
 use self::guard::{NO_FETCH, NO_PROGRAMS, Pinned, no_hooks};
 pub use self::guard::{leads_back, recorded_dir, recorded_path};
 pub use self::hooks::ConfiguredHook;
+pub use self::in_common_dir::{refuse_other_repository, require_plain_ref};
 pub use self::main_checkout::bare_by_mistake;
 pub use self::own_index::OwnIndex;
 pub use self::plain_files::{clean, refuse_linked_state, require_sound};

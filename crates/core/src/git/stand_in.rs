@@ -304,7 +304,7 @@ mod tests {
         assert!(is("filter.lfs.clean", "git-lfs clean -- %f") && is("core.eol", "lf"));
         assert!(!is("filter.lfs.clean", "git-lfs clean -- %f; evil") && !is("filter.x.clean", "git-lfs clean -- %f"));
         assert!(
-            is("branch.main.merge", "x") && !is("branch.main.mergeoptions", "-s ours") && !is("pull.twohead", "ours")
+            !is("branch.main.remote", "x") && !is("branch.main.mergeoptions", "-s ours") && !is("pull.twohead", "ours")
         );
         assert!(!is("extensions.worktreeconfig", "true") && !is("remote.origin.uploadpack", "evil"));
     }

@@ -11,8 +11,8 @@ use crate::facts::author::{agent_name, time_before_all};
 use crate::facts::gather::load_events;
 use crate::facts::{CURRENT, Current, Ledger};
 use crate::front::Meta;
-use crate::record::EventRecord;
-use crate::{handoff, page};
+use crate::stored_event::EventRecord;
+use crate::{foreign_page, handoff};
 
 /// Writes what `current.md` says as an event, unless the file is generated or empty.
 pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current) -> Result<()> {
@@ -49,7 +49,9 @@ fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent> {
             .hint("replace it with `ledger-synth --force`"));
     }
     let meta = Meta {
-        ts: page::updated(text).or_else(|| page::updated_day(text)).map_or_else(|| time_before_all(env, ledger), Ok)?,
+        ts: foreign_page::updated(text)
+            .or_else(|| foreign_page::updated_day(text))
+            .map_or_else(|| time_before_all(env, ledger), Ok)?,
         agent: agent_name(env, ledger, None)?,
         branch: ledger.git.branch(&ledger.repo)?,
         kind: Some("adopted".into()),

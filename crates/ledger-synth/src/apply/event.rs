@@ -13,7 +13,7 @@ use crate::event_file::LIMIT;
 use crate::facts::author::{next_time, speaker_name};
 use crate::facts::{EVENTS, Ledger};
 use crate::front::Meta;
-use crate::record::EventRecord;
+use crate::stored_event::EventRecord;
 
 /// A written event.
 pub struct WrittenEvent {

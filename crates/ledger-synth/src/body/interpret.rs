@@ -2,7 +2,7 @@
 
 use super::read::{Field, Piece, WrittenSection, bold, lines, sections};
 use crate::entry::{Checkpoint, Entry};
-use crate::instant;
+use crate::event_time;
 use crate::scalar;
 use crate::section::{SectionName, Shape};
 
@@ -142,7 +142,7 @@ pub fn shown_checkpoint(text: &str) -> Checkpoint {
     let phase = phase.strip_prefix("Phase ").or(phase.strip_prefix("phase ")).unwrap_or(&phase).to_owned();
     let reached = status.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).and_then(|(status, inside)| {
         let (updated, agent) = inside.split_once(", ").unwrap_or((inside, ""));
-        instant::parse_note(updated).map(|_| (status, updated, agent))
+        event_time::parse_note(updated).map(|_| (status, updated, agent))
     });
     let (status, updated, agent) = reached.unwrap_or((status, "", ""));
     let more = if agent.is_empty() { String::new() } else { format!("agent: {}", scalar::written(agent)) };

@@ -7,8 +7,8 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::answer::with_error;
+use super::print_event;
 use super::section_flags::SectionFlags;
-use super::written;
 use crate::agent_hooks::{self, SessionEnd};
 use crate::apply::commit::{self, Committed};
 use crate::apply::event::{WrittenEvent, write_event};
@@ -312,7 +312,7 @@ fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEve
         return followed.map(|()| Exit::Done);
     }
     let failure = followed.err();
-    ui.json(&with_error(written::answer(written), failure.as_ref()));
+    ui.json(&with_error(print_event::answer(written), failure.as_ref()));
     Ok(failure.map_or(Exit::Done, |failure| failure.exit))
 }
 

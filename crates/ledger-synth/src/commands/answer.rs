@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use shopfloor_core::error::Failure;
 
+use crate::event_time::EventTime;
 use crate::facts::{Events, Skipped};
-use crate::instant::EventTime;
 use crate::join::Quote;
 use crate::view::{OtherSection, ReachedCheckpoint, View};
 

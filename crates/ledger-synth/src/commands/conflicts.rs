@@ -4,8 +4,8 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
+use super::print_event::print_event;
 use super::statement;
-use super::written::print_event;
 use crate::apply::event::write_new_event;
 use crate::entry::{CLOSED, Entry};
 use crate::facts::Ledger;

@@ -12,9 +12,9 @@ use crate::facts::gather::{load_archive, load_events};
 use crate::join::Join;
 use crate::plan::history::History;
 use crate::plan::join;
-use crate::record::EventRecord;
 use crate::settings::LedgerArgs;
 use crate::short_id::ShortId;
+use crate::stored_event::EventRecord;
 
 /// Show who said something, when, and what it replaced, newest first: exit 1 if nobody did
 #[derive(clap::Args, Clone, Debug)]

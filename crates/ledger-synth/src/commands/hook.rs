@@ -9,8 +9,8 @@ use shopfloor_core::ui::Ui;
 
 use super::check::check_commit;
 use crate::apply::synthesis::refresh;
-use crate::facts::clone::is_current_tracked;
 use crate::facts::gather::{has_events, load_archive, load_events};
+use crate::facts::git_setup::is_current_tracked;
 use crate::facts::{CURRENT, Ledger};
 use crate::failure::LedgerFailure;
 use crate::page_settings::Tracked;

@@ -13,7 +13,7 @@ use shopfloor_core::ui::Ui;
 use crate::agent_hooks::SetupFile;
 use crate::apply::files;
 use crate::facts::Ledger;
-use crate::facts::clone::{self, DRIVER, attribute_line, git_setting};
+use crate::facts::git_setup::{self, DRIVER, attribute_line, git_setting};
 use crate::hook_program::HookProgram;
 use crate::page_settings::Tracked;
 use crate::settings::LedgerArgs;
@@ -80,7 +80,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     let hooks = HookCommand::Install;
     hook_command::run(ui, env, TOOL, hooks, |_| Ok(None))?;
-    if tracked == Tracked::Events && clone::is_current_tracked(&ledger)? && !is_dry {
+    if tracked == Tracked::Events && git_setup::is_current_tracked(&ledger)? && !is_dry {
         files::untrack_current(&ledger)?;
         ui.note("current.md is no longer in git's index: commit its removal; a branch that still changes it conflicts once when it is merged, and keeps it removed");
     }
@@ -92,7 +92,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 /// Whether the repository says what is tracked, or already has a page in git.
 fn is_decided(ledger: &Ledger) -> Result<bool> {
-    Ok(clone::is_current_tracked(ledger)? || ledger.page.tracked == Tracked::Events)
+    Ok(git_setup::is_current_tracked(ledger)? || ledger.page.tracked == Tracked::Events)
 }
 
 fn ask(ui: &Ui, now: Tracked) -> Tracked {
@@ -127,7 +127,7 @@ pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[Ho
 fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, programs: &[HookProgram]) -> Result<Exit> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
     let mut edits = program_edits(&worktree, programs, SetupFile::take_out)?;
-    for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, clone::ignore_line(ledger)?)] {
+    for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, git_setup::ignore_line(ledger)?)] {
         edits.extend(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
     }
     let tell = |[would, did]: [&str; 2], name: &str| match ui.is_json() {
@@ -193,7 +193,7 @@ impl FileEdit {
 
 /// The files that say what of the ledger is in git, and how it is merged.
 fn page_edits(ledger: &Ledger, worktree: &Root, tracked: Tracked) -> Result<Vec<FileEdit>> {
-    let (attribute, ignore) = (attribute_line(ledger)?, clone::ignore_line(ledger)?);
+    let (attribute, ignore) = (attribute_line(ledger)?, git_setup::ignore_line(ledger)?);
     let mut edits = Vec::new();
     if tracked == Tracked::Page {
         edits.extend(FileEdit::new(worktree, ATTRIBUTES.to_owned(), |text| Ok(with_line(text, &attribute)))?);

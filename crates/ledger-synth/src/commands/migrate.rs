@@ -10,23 +10,23 @@ use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::written;
+use super::print_event;
 use crate::apply::event::{render_proven, write_event};
 use crate::body::NOTES;
 use crate::canonical;
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::event_file;
+use crate::event_time::{self, EventTime};
 use crate::facts::Ledger;
 use crate::facts::author::agent_name;
 use crate::facts::gather::{load_archive, load_events};
 use crate::front::Meta;
 use crate::handoff::Handoff;
-use crate::instant::{self, EventTime};
 use crate::plan::join;
 use crate::plan::migration::{SourceHandoff, missing};
-use crate::record::EventRecord;
 use crate::settings::LedgerArgs;
+use crate::stored_event::EventRecord;
 
 /// Turn handoff files of other shapes into events, and leave the files where they are
 ///
@@ -81,11 +81,11 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
         let written = write_event(&ledger, event, ui.is_dry())?;
         if ui.is_json() {
-            let mut answer = written::answer(&written);
+            let mut answer = print_event::answer(&written);
             answer["from"] = json!(from);
             ui.json(&answer);
         } else {
-            written::print_event(ui, &written);
+            print_event::print_event(ui, &written);
         }
     }
     Ok(Exit::Done)
@@ -191,6 +191,6 @@ fn migrated(env: &Env, ledger: &Ledger, args: &Args, path: &Path, handoff: &Hand
 }
 
 fn given_time(text: &str) -> Result<EventTime> {
-    instant::parse(text)
+    event_time::parse(text)
         .ok_or_else(|| Failure::usage(format!("--ts must be an RFC 3339 time with an offset, not `{text}`")))
 }

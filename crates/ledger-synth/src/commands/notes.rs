@@ -10,14 +10,14 @@ use shopfloor_core::text::printable;
 use shopfloor_core::time::{Unit, parse_duration};
 use shopfloor_core::ui::Ui;
 
+use crate::event_time::{self, EventTime};
 use crate::facts::Ledger;
 use crate::facts::gather::{events_of_commit, load_events};
-use crate::instant::{self, EventTime};
 use crate::plan::{Filter, join_filtered};
-use crate::record::EventRecord;
 use crate::section::Section;
 use crate::settings::LedgerArgs;
 use crate::short_id::ShortId;
+use crate::stored_event::EventRecord;
 use crate::view::{Notes, View};
 
 /// Print what was decided and done, grouped, as Markdown for a release note
@@ -85,7 +85,7 @@ fn since(env: &Env, ledger: &Ledger, name: &str) -> Result<Since> {
     if let Some(known) = events_of_commit(ledger, &format!("refs/tags/{name}"))? {
         return Ok(Since::Commit(known));
     }
-    let named = instant::parse(name).or_else(|| instant::parse(&format!("{name}T00:00:00Z")));
+    let named = event_time::parse(name).or_else(|| event_time::parse(&format!("{name}T00:00:00Z")));
     let has_unit = name.ends_with(|c: char| c.is_ascii_alphabetic());
     let ago = || Some(env.now.checked_sub(parse_duration(name, Unit::Seconds).filter(|_| has_unit)?).ok()?.into());
     if let Some(at) = named.or_else(ago) {

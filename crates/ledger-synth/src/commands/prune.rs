@@ -11,9 +11,9 @@ use shopfloor_core::ui::Ui;
 use super::answer::with_error;
 use crate::apply::archive as execute;
 use crate::counted::counted;
+use crate::event_time::EventTime;
 use crate::facts::Ledger;
 use crate::facts::gather::{load_archive, load_events};
-use crate::instant::EventTime;
 use crate::plan::archive::DoomedFile;
 use crate::settings::LedgerArgs;
 

@@ -8,8 +8,8 @@ use shopfloor_core::ui::Ui;
 use super::Ledger;
 use super::gather::load_events;
 use crate::draft;
-use crate::instant::{AHEAD, EventTime};
-use crate::record::EventRecord;
+use crate::event_time::{AHEAD, EventTime};
+use crate::stored_event::EventRecord;
 use crate::tool::AGENT_VARIABLE;
 
 /// The smallest step between two times.

@@ -14,8 +14,8 @@ use shopfloor_core::proc::map_parallel;
 use super::{EventFileContent, Events};
 use crate::event::LedgerEvent;
 use crate::event_file::{self, LIMIT, Malformed};
-use crate::record::EventRecord;
 use crate::snapshot;
+use crate::stored_event::EventRecord;
 
 /// How often a directory is read again if it changes in the meantime.
 const PATIENCE: usize = 1_000;

@@ -8,8 +8,8 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::text::shell_word;
 
 use crate::event_file::Malformed;
-use crate::record::EventRecord;
 use crate::snapshot::Snapshot;
+use crate::stored_event::EventRecord;
 
 /// The file of an event.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 pub mod author;
 mod below;
-pub mod clone;
 pub mod directory;
 mod events;
 pub mod fingerprint;
 pub mod gather;
+pub mod git_setup;
 mod ledger;
 pub mod objects;
 pub mod sparse;

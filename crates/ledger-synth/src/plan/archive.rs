@@ -10,10 +10,10 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
 use super::{Filter, join, join_all};
+use crate::event_time::{AHEAD, EventTime};
 use crate::facts::Events;
-use crate::instant::{AHEAD, EventTime};
-use crate::record::EventRecord;
 use crate::snapshot::{self, Snapshot};
+use crate::stored_event::EventRecord;
 
 /// A file of `events/` that moves into the archive, and its day there: that of the event, so that two branches archive
 /// it to the same place.

@@ -4,8 +4,8 @@ use shopfloor_core::error::{Exit, Result};
 
 use super::{Level, Problem, errors, join, summary};
 use crate::event_file::refuse_conflict_markers;
+use crate::event_time::EventTime;
 use crate::facts::{CURRENT, Current, EVENTS, Events, Skipped};
-use crate::instant::EventTime;
 use crate::page_settings::{PageSettings, Tracked};
 use crate::view::{self, View};
 

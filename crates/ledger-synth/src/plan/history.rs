@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use shopfloor_core::error;
 
 use crate::entry::{CLOSED, Entry, RETRACT};
+use crate::event_time::EventTime;
 use crate::facts::Events;
-use crate::instant::EventTime;
 use crate::join::Join;
-use crate::record::EventRecord;
 use crate::section::{Section, SectionName};
 use crate::short_id::ShortId;
+use crate::stored_event::EventRecord;
 use crate::view;
 
 /// One thing that an event said.

@@ -10,8 +10,8 @@ use shopfloor_core::error::Result;
 use crate::entry::Entry;
 use crate::facts::Events;
 use crate::join::Join;
-use crate::record::EventRecord;
 use crate::snapshot::Snapshot;
+use crate::stored_event::EventRecord;
 
 /// Which events count. By default all events count.
 #[derive(Clone, Debug, Default)]

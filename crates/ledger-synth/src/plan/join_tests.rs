@@ -11,7 +11,7 @@ use crate::event::LedgerEvent;
 use crate::front::Meta;
 use crate::section::{Section, SectionName};
 use crate::view::View;
-use crate::{canonical, event_file, instant, snapshot};
+use crate::{canonical, event_file, event_time, snapshot};
 
 const INSTANTS: [&str; 6] = [
     "2026-01-10T13:00:00Z",
@@ -70,7 +70,7 @@ pub fn event() -> impl Strategy<Value = LedgerEvent> {
     (prop::sample::select(&INSTANTS[..]), agent, branch, title, prop::collection::vec(entry(), 0..6)).prop_map(
         |(ts, agent, branch, title, entries)| {
             let meta = Meta {
-                ts: instant::parse(ts).expect("an instant"),
+                ts: event_time::parse(ts).expect("an instant"),
                 agent: agent.into(),
                 branch: branch.map(str::to_owned),
                 kind: None,
@@ -284,7 +284,7 @@ proptest! {
     /// An event is the same however it is spelt.
     #[test]
     fn spelling_changes_nothing(event in event(), spelt in prop::sample::select(&INSTANTS[..])) {
-        let event = LedgerEvent::new(Meta { ts: instant::parse(spelt).expect("an instant"), ..event.meta }, event.entries);
+        let event = LedgerEvent::new(Meta { ts: event_time::parse(spelt).expect("an instant"), ..event.meta }, event.entries);
         let text = event.render();
         let id = |text: &str| LedgerEvent::parse(text).map(|event| canonical::id(&event));
         let want = Ok(canonical::id(&event));

@@ -6,10 +6,10 @@ use shopfloor_core::hash::Digest;
 
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
+use crate::event_time;
 use crate::front::Meta;
 use crate::handoff::{self, Handoff};
-use crate::instant;
-use crate::record::EventRecord;
+use crate::stored_event::EventRecord;
 
 /// A handoff of a file, and the event that it becomes now. None: nobody knows its time.
 pub struct SourceHandoff {
@@ -36,7 +36,7 @@ impl<'e> HeldTexts<'e> {
 
     fn holds(&self, text: &str) -> bool {
         // Events have times in UTC.
-        let is_time = || instant::parse(text).is_some_and(|at| self.texts.contains(&*at.to_string()));
+        let is_time = || event_time::parse(text).is_some_and(|at| self.texts.contains(&*at.to_string()));
         self.texts.contains(text) || is_time() || self.metas.iter().any(|meta| handoff::says(meta, text))
     }
 }

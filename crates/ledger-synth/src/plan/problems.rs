@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::entry::Entry;
+use crate::event_time::{AHEAD, EventTime};
 use crate::facts::{EventFile, Events};
-use crate::instant::{AHEAD, EventTime};
 use crate::join::Join;
 
 /// How wrong an event is.

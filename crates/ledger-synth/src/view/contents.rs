@@ -7,10 +7,10 @@ use jiff::SignedDuration;
 use shopfloor_core::hash::Digest;
 
 use crate::entry::{CLOSED, Checkpoint, RETRACT};
-use crate::instant::{self, EventTime};
+use crate::event_time::{self, EventTime};
 use crate::join::{Join, JoinedSection, Quote};
-use crate::record::EventRecord;
 use crate::section::{Section, SectionName, Shape};
+use crate::stored_event::EventRecord;
 
 /// What the ledger says now.
 #[derive(Debug)]
@@ -166,7 +166,7 @@ pub fn unnumbered(text: &str) -> &str {
 fn checkpoints<'j>(join: &'j Join<'_>) -> Vec<ReachedCheckpoint<'j>> {
     let all = join.checkpoints.iter();
     let mut all: Vec<_> = all
-        .map(|((checkpoint, _), by)| ReachedCheckpoint { checkpoint, by, at: instant::parse(&checkpoint.updated) })
+        .map(|((checkpoint, _), by)| ReachedCheckpoint { checkpoint, by, at: event_time::parse(&checkpoint.updated) })
         .collect();
     all.sort_unstable_by(|a, b| {
         let (x, y) = (a.checkpoint, b.checkpoint);

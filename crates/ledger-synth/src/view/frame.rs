@@ -8,8 +8,8 @@ use super::contents::View;
 use super::escape::escaped;
 use super::footer::{FOOTER, FORMAT};
 use super::grouped;
-use crate::instant::EventTime;
-use crate::record::EventRecord;
+use crate::event_time::EventTime;
+use crate::stored_event::EventRecord;
 
 impl View<'_> {
     /// Renders `current.md`. `stamp` is the wall clock, if somebody asked for it.

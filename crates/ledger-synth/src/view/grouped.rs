@@ -10,11 +10,11 @@ use super::newest::newest;
 use super::page_entry::{LeftOut, PageEntry};
 use super::session::SessionPart;
 use super::write::{bullet, heading, more, pair, reached, strong, value};
+use crate::foreign_page::IDS;
 use crate::join::Quote;
-use crate::page::IDS;
-use crate::record::EventRecord;
 use crate::section::Section;
 use crate::short_id::ShortId;
+use crate::stored_event::EventRecord;
 
 /// The most bytes that all entries of a page may take. If they take more, each section may take at most its own number
 /// of bytes, and This Session gets the rest.

@@ -6,8 +6,8 @@ use super::group::Group;
 use super::grouped::{decision, question};
 use super::write::{bullet, heading, reached};
 use crate::join::Quote;
-use crate::record::EventRecord;
 use crate::section::Section;
+use crate::stored_event::EventRecord;
 
 /// What was said by the events that count.
 pub struct Notes<'v> {

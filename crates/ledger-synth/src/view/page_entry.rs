@@ -1,7 +1,7 @@
 //! Entries of a page for readers, and those that it leaves out.
 
 use super::write::more;
-use crate::instant::EventTime;
+use crate::event_time::EventTime;
 
 /// A rendered entry, and when it was said.
 pub struct PageEntry {

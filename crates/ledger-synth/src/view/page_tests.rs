@@ -8,12 +8,12 @@ use super::super::marks::{has_plain_code, without_commits, without_tags};
 use super::*;
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
+use crate::event_time;
 use crate::front::Meta;
-use crate::instant;
 use crate::join::Join;
 use crate::plan::{Filter, join_all};
-use crate::record::EventRecord;
 use crate::section::{Section, SectionName, Shape};
+use crate::stored_event::EventRecord;
 
 /// The reverse of [`escaped`].
 fn plain(text: &str) -> String {
@@ -220,7 +220,7 @@ fn nasty() -> impl Strategy<Value = String> {
 }
 
 fn event_of(agent: &'static str, ts: &str, entries: Vec<Entry>) -> LedgerEvent {
-    let ts = instant::parse(ts).expect("an instant");
+    let ts = event_time::parse(ts).expect("an instant");
     let branch = Some("feat/`x`, (y)".into());
     LedgerEvent::new(Meta { ts, agent: agent.into(), branch, kind: None, reason: None, title: None }, entries)
 }

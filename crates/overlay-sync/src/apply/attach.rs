@@ -11,7 +11,7 @@ use super::outcome::SyncOutcome;
 use super::sync::forget;
 use crate::facts::overlay::Overlay;
 use crate::failure::Refusal;
-use crate::manifest::Workspace;
+use crate::workspace::Workspace;
 
 /// What attaching did.
 pub struct Attached {

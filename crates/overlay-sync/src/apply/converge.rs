@@ -9,12 +9,12 @@ use shopfloor_core::path::RelPath;
 use super::outcome::{SyncOutcome, WorkspaceTodo, add_once};
 use super::recovery::{heal, keep_read};
 use super::workspace_plan::{PlannedFile, RunContext, is_emptied, plan_files};
-use crate::facts::sides::Scope;
+use crate::facts::file_view::Scope;
 use crate::ground::{Ground, LeftAlone};
-use crate::manifest::Workspace;
 use crate::settings::Settings;
 use crate::store::{PlannedWrite, WriteIntent};
 use crate::sync_rule::SyncRule;
+use crate::workspace::Workspace;
 
 /// The most rounds between two questions to the merge command. If more are needed, somebody writes all the time, and
 /// the next sync continues.

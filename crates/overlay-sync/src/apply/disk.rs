@@ -21,9 +21,9 @@ use crate::facts::fingerprint::{Fingerprint, OverlayStats};
 use crate::facts::ignored::GitAnswers;
 use crate::facts::overlay::Overlay;
 use crate::ground::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
-use crate::manifest::Workspace;
 use crate::merge::MergeInput;
 use crate::store::{LogRecord, PlannedWrite, RESERVED, RemovedEntries, WriteIntent};
+use crate::workspace::Workspace;
 
 /// From this size on a file in a workspace shares its blocks with the overlay's, if the file system supports that.
 const LARGE: usize = 128 << 10;

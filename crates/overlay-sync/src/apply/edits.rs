@@ -7,10 +7,10 @@ use shopfloor_core::fs::{Root, Staging};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::sides::SeenFile;
+use crate::facts::file_view::SeenFile;
 use crate::failure::Refusal;
 use crate::ground::{Ground, ReadFile, Side};
-use crate::manifest::{BaseFile, Workspace};
+use crate::workspace::{BaseFile, Workspace};
 
 /// The overlay's file at a path; exit 1 when there is none.
 pub fn require_in_overlay(ground: &impl Ground, path: &RelPath) -> Result<ReadFile> {

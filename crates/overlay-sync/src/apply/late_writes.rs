@@ -12,13 +12,13 @@ use shopfloor_core::path::RelPath;
 use super::converge::SyncRun;
 use super::outcome::WorkspaceTodo;
 use crate::conflict::ConflictRecord;
-use crate::facts::sides::Scope;
+use crate::facts::file_view::Scope;
 use crate::ground::{Ground, LateText, ReadFile, Side};
-use crate::manifest::Workspace;
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing, strip};
 use crate::plan::{FileView, Step, decide};
 use crate::settings::{Policy, Settings};
 use crate::store::RESERVED;
+use crate::workspace::Workspace;
 
 /// Every displaced file below `root`: in the directory for temporary files, or beside its target in one of `dirs`.
 pub fn displaced(

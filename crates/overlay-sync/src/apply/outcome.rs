@@ -6,11 +6,11 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::workspace_plan::PlannedFile;
-use crate::facts::sides::Scope;
+use crate::facts::file_view::Scope;
 use crate::ground::{LateText, LeftAlone};
-use crate::manifest::Workspace;
 use crate::plan::Question;
 use crate::store::LogRecord;
+use crate::workspace::Workspace;
 
 /// The result of all passes of a sync.
 #[derive(Debug, Default)]

@@ -16,13 +16,13 @@ use super::outcome::WorkspaceTodo;
 use super::recovery::planned_write;
 use super::workspace_plan::PlannedFile;
 use crate::conflict::{ConflictRecord, ConflictWinner};
-use crate::facts::sides::SeenFile;
+use crate::facts::file_view::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
-use crate::manifest::{BaseFile, HeldText, Workspace};
 use crate::merge::{Changes, FileType, Grow, Rule, changes, entries};
 use crate::plan::{Step, WriteStep};
 use crate::store::{LogRecord, PlannedWrite, WriteIntent};
 use crate::sync_rule::SyncRule;
+use crate::workspace::{BaseFile, HeldText, Workspace};
 
 impl<G: Ground> SyncRun<'_, G> {
     /// Takes every step and saves the manifest. One file that fails does not stop the others.

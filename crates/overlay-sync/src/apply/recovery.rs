@@ -5,9 +5,9 @@ use shopfloor_core::hash::Digest;
 
 use super::workspace_plan::PlannedFile;
 use crate::ground::{Ground, ReadFile, Side};
-use crate::manifest::{BaseFile, Workspace};
 use crate::plan::Step;
 use crate::store::PlannedWrite;
+use crate::workspace::{BaseFile, Workspace};
 
 /// What is about to be written to a file; `None` when nothing is.
 pub fn planned_write(workspace: &Workspace, file: &PlannedFile) -> Option<PlannedWrite> {

@@ -6,11 +6,11 @@ use shopfloor_core::path::RelPath;
 
 use super::converge::SyncRun;
 use super::edits;
-use crate::facts::sides::SeenFile;
+use crate::facts::file_view::SeenFile;
 use crate::ground::{Ground, Side};
-use crate::manifest::{StalePart, Workspace};
 use crate::merge::{FileType, MergeInput, Rule, merge};
 use crate::plan::WriteStep;
+use crate::workspace::{StalePart, Workspace};
 
 impl<G: Ground> SyncRun<'_, G> {
     /// Records what a text shows of an old view, before the text is replaced: after a kill nobody could tell it any

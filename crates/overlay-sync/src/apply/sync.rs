@@ -10,7 +10,7 @@ use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::{Origin, Waiting, waiting};
 use crate::ground::Ground;
-use crate::manifest::Workspace;
+use crate::workspace::Workspace;
 
 impl Disk<'_> {
     /// Forgets workspaces that are gone, brings the others in step, and collects old contents. The overlay's lock is

@@ -14,13 +14,13 @@ use super::outcome::SyncOutcome;
 use super::stale;
 use super::workspace_plan::{PlannedFile, RunContext, plan_files};
 use crate::conflict::{ConflictRecord, ConflictState};
+use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
-use crate::facts::sides::Scope;
 use crate::facts::versions::{Origin, Version, Waiting, find_waiting};
 use crate::failure::Refusal;
 use crate::ground::Ground;
-use crate::manifest::{HeldText, Workspace};
 use crate::merge::{FileType, donate, strip};
+use crate::workspace::{HeldText, Workspace};
 
 /// What a person says of a held text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,13 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::sides::{self, Scope, SeenFile};
+use crate::facts::file_view::{self, Scope, SeenFile};
 use crate::ground::{Ground, LeftAlone, ReadFile};
-use crate::manifest::Workspace;
 use crate::merge::FileType;
 use crate::plan::{Decision, FileView, QuestionId, Step, decide};
 use crate::settings::Settings;
 use crate::store::{RemovedEntries, WriteIntent};
+use crate::workspace::Workspace;
 
 /// What a run knows besides the two sides, for all its workspaces.
 #[derive(Debug, Default)]
@@ -92,9 +92,9 @@ pub fn plan_files(
 ) -> Result<Vec<PlannedFile>> {
     let declared = ground.declared(workspace)?;
     let mut files = Vec::new();
-    for path in sides::paths(ground, &context.overlay, workspace, &declared, scope)? {
+    for path in file_view::paths(ground, &context.overlay, workspace, &declared, scope)? {
         let left_alone = context.overlay.get(&path).cloned().flatten();
-        let mut seen = sides::read(ground, settings, workspace, &path, left_alone)?;
+        let mut seen = file_view::read(ground, settings, workspace, &path, left_alone)?;
         if let (Some(bytes), Some(file)) = (context.planned.get(&path), &mut seen.overlay) {
             *file = ReadFile { bytes: bytes.clone().into(), sha256: Digest::of(bytes), ..file.clone() };
             seen.base_bytes = seen.base.map(|base| ground.content(&base)).transpose()?.flatten();

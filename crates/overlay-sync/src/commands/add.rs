@@ -14,9 +14,9 @@ use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
 use crate::failure::Refusal;
 use crate::ground::{Ground, ReadFile, Side};
-use crate::manifest::{BaseFile, Workspace};
 use crate::merge::{FileType, strip};
 use crate::store::RESERVED;
+use crate::workspace::{BaseFile, Workspace};
 
 /// Copy files into the overlay and manage them from now on
 ///

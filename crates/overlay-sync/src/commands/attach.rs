@@ -9,7 +9,7 @@ use super::preview::preview;
 use super::workspaces::{WorkspaceArgs, print_membership};
 use crate::apply::attach::{Attached, attach};
 use crate::facts::overlay::{Overlay, worktrees_at};
-use crate::manifest::Workspace;
+use crate::workspace::Workspace;
 
 /// Copy the overlay into workspaces and keep them in step from now on
 ///

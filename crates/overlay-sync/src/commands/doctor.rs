@@ -6,8 +6,8 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
-use crate::manifest::Workspace;
 use crate::tool::TOOL;
+use crate::workspace::Workspace;
 
 /// Show what is wrong with the overlay and its records, and how to repair it: exit 0 if nothing is, 1 if something is
 #[derive(clap::Args, Debug)]

@@ -11,7 +11,7 @@ use shopfloor_core::ui::Ui;
 
 use super::workspaces::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
-use crate::manifest::WorkspaceKeys;
+use crate::workspace::WorkspaceKeys;
 
 /// Print the hashes of what a workspace and the overlay last had in common
 #[derive(clap::Args, Debug)]

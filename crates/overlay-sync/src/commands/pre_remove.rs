@@ -9,8 +9,8 @@ use shopfloor_core::ui::Ui;
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
 use crate::failure::Refusal;
-use crate::manifest::{HeldText, Workspace};
 use crate::settings::OverlayFlags;
+use crate::workspace::{HeldText, Workspace};
 
 /// Syncs what only the worktree has. The worktree stays attached, because its removal may still be called off. Exit 1
 /// when something in it was not synced, or a whole file is held; gives back, in words, which parts are kept.

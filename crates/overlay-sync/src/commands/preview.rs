@@ -14,14 +14,14 @@ use crate::apply::disk::Disk;
 use crate::apply::late_writes::{self, LateState};
 use crate::apply::pass::what_changed;
 use crate::apply::workspace_plan::{PlannedFile, RunContext, is_emptied, plan_files};
+use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
-use crate::facts::sides::Scope;
 use crate::facts::versions::{Origin, Version, Waiting};
 use crate::ground::{Ground, LeftAlone, Side};
-use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::store::{LogRecord, RecordAnswer};
 use crate::sync_rule::SyncRule;
+use crate::workspace::Workspace;
 
 /// Prints what a sync of these workspaces would do, attached or not.
 pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {

@@ -18,9 +18,9 @@ use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_text;
 use crate::failure::Refusal;
 use crate::ground::{Ground, Side};
-use crate::manifest::Workspace;
 use crate::merge::{Changes, FileType, changes};
 use crate::tool::TOOL;
+use crate::workspace::Workspace;
 
 /// Put a displaced text back, or write it to another file
 ///

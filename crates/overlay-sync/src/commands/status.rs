@@ -14,12 +14,12 @@ use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
 use crate::apply::late_writes::{self, LateState};
 use crate::apply::workspace_plan::{PlannedFile, RunContext, plan_files};
+use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
-use crate::facts::sides::Scope;
 use crate::ground::{LeftAlone, ReadFile, Side};
-use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::sync_rule::{SyncRule, word};
+use crate::workspace::{Workspace, WorkspaceKeys};
 
 /// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree
 /// goes into the file of the main checkout.

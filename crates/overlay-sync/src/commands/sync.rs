@@ -13,7 +13,7 @@ use crate::apply::disk::Disk;
 use crate::facts::fingerprint::Fingerprint;
 use crate::facts::overlay::Overlay;
 use crate::ground::Ground;
-use crate::manifest::Workspace;
+use crate::workspace::Workspace;
 
 /// Sync the overlay and all attached workspaces: 0 all in step, 1 something is held or conflicted
 #[derive(clap::Args, Debug)]

@@ -10,7 +10,7 @@ use super::preview::preview_accept;
 use crate::apply::verdict::{Verdict, carry_out};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_waiting;
-use crate::manifest::Workspace;
+use crate::workspace::Workspace;
 
 #[derive(clap::Args, Debug)]
 pub struct Args {

@@ -13,9 +13,9 @@ use super::preview::preview;
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
 use crate::failure::Refusal;
-use crate::manifest::Workspace;
 use crate::store::RESERVED;
 use crate::watch::{Debounce, WakeReason, WatchedDirs, listen};
+use crate::workspace::Workspace;
 
 /// A scan this often finds changes whose events were lost.
 const SAFETY: Duration = Duration::from_secs(60);

@@ -10,7 +10,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::manifest::{Workspace, WorkspaceKeys};
+use crate::workspace::{Workspace, WorkspaceKeys};
 
 /// What became of a workspace.
 #[derive(Serialize)]

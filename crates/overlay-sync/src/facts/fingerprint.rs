@@ -16,9 +16,9 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 
 use super::overlay::Overlay;
-use crate::manifest::Workspace;
 use crate::store::RESERVED;
 use crate::tool::TOOL;
+use crate::workspace::Workspace;
 
 const VERSION: u32 = 4;
 

@@ -15,7 +15,7 @@ use shopfloor_core::proc;
 use super::fingerprint::Fingerprint;
 use super::overlay::Overlay;
 use crate::ground::LeftAlone;
-use crate::manifest::Workspace;
+use crate::workspace::Workspace;
 
 /// What git says of the overlay's files in the workspaces of a run.
 pub struct GitAnswers<'a> {

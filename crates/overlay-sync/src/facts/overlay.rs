@@ -12,11 +12,11 @@ use shopfloor_core::ui::Ui;
 
 use crate::declared_files::{self, Declared};
 use crate::failure::Refusal;
-use crate::manifest::Workspace;
 use crate::settings::OverlayFlags;
 use crate::settings::{Settings, load_config};
 use crate::store::{OverlayStore, RESERVED};
 use crate::tool::TOOL;
+use crate::workspace::Workspace;
 
 /// The overlay of the current repository.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use shopfloor_core::path::RelPath;
 
 use super::overlay::Overlay;
 use crate::conflict::{ConflictRecord, ConflictWinner};
-use crate::manifest::{HeldText, StalePart, Workspace};
 use crate::store::LogRecord;
 use crate::sync_rule::SyncRule;
+use crate::workspace::{HeldText, StalePart, Workspace};
 
 /// A version of a file.
 #[derive(Clone, Debug)]

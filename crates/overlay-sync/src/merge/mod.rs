@@ -3,14 +3,14 @@
 //! It is pure and deterministic and depends on the type of file: by structure where the type has one, by lines
 //! otherwise. A rule decides each conflict, and every change that only one side made is kept.
 
-mod answer;
+mod add_only;
 mod changes;
+mod check_answer;
 mod comments;
 mod entry;
 mod env;
 mod file_type;
 mod format;
-mod grow;
 mod json;
 mod jsonl;
 mod lines;
@@ -25,11 +25,11 @@ mod tree;
 mod tree_merge;
 mod yaml;
 
-pub use self::answer::{check, limit};
+pub use self::add_only::{Grow, Grown, entries, grown};
 pub use self::changes::{Changes, changes};
+pub use self::check_answer::{check, limit};
 pub use self::entry::{EntryPath, additions, donate, strip, unsafe_entries};
 pub use self::file_type::{FileType, is_binary};
-pub use self::grow::{Grow, Grown, entries, grown};
 pub use self::old_view::{Arrival, Freshness, StalePlace};
 pub use self::stale::freshness;
 pub use self::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};

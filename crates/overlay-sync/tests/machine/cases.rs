@@ -74,7 +74,7 @@ fn the_merge_command_is_not_asked_twice() {
 fn a_base_that_moves_without_a_write_concerns_one_workspace() {
     let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
     let write = WriteStep::plain(None, None, b"o".to_vec(), crate::sync_rule::SyncRule::Merge);
-    let seen = crate::facts::sides::SeenFile {
+    let seen = crate::facts::file_view::SeenFile {
         path: file(true),
         base: None,
         base_bytes: None,

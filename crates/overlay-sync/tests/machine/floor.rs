@@ -14,8 +14,8 @@ use super::ground::{Edit, MemoryFiles, MemoryGround, MemoryState, Program};
 use super::steps::{Anything, LOCAL, MachineStep, NOW, PathPolicy, SHARED, TextChange, WORKSPACES, file, id};
 use crate::apply::converge::converge;
 use crate::apply::outcome::SyncOutcome;
-use crate::manifest::Workspace;
 use crate::settings::{MergeCommand, OnConflict, Settings};
+use crate::workspace::Workspace;
 
 /// The overlay and its workspaces, and what is known of the edits.
 #[derive(Clone, Debug)]

@@ -11,9 +11,9 @@ use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
 use crate::ground::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
-use crate::manifest::Workspace;
 use crate::merge::{MergeInput, Rule, check, merge};
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
+use crate::workspace::Workspace;
 
 pub type MemoryFiles = BTreeMap<RelPath, (Vec<u8>, u32)>;
 

@@ -7,7 +7,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::facts::answers::command;
 use crate::facts::repository::Repository;
-use crate::record::Record;
+use crate::setup_log::Record;
 use crate::step::{CommandWords, Step};
 use crate::tool::record_file;
 

@@ -11,7 +11,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::facts::answers::{Answer, ask, command};
 use crate::facts::repository;
-use crate::record::Record;
+use crate::setup_log::Record;
 use crate::tool::{TOOLS, record_file};
 
 /// Show what the doctors of the five tools find, and their versions: exit 0 if nothing is wrong, 1 if something is

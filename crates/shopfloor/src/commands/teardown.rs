@@ -11,7 +11,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::teardown::undo;
 use crate::facts::{remains, repository};
-use crate::record::Record;
+use crate::setup_log::Record;
 use crate::step::{OVERLAY, STEPS, hooked};
 use crate::tool::{lock_file, record_file};
 

@@ -4,11 +4,11 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Staging};
 use shopfloor_core::path::RelPath;
 
+use crate::applied::Record;
 use crate::env_file;
 use crate::failure::FailureKind;
+use crate::layout;
 use crate::plan::EnvOperation;
-use crate::record::Record;
-use crate::state;
 use crate::worktree::OpenWorktree;
 
 /// Executes `operation`. The caller holds the worktree's lock, and read the file while it held it.
@@ -20,7 +20,7 @@ pub fn write_env_file(worktree: &OpenWorktree, operation: &EnvOperation) -> Resu
 /// Opens the staging directory, and sweeps away what a killed run staged beside its targets: the recorded files and
 /// `.sweatshop-env`.
 pub fn open_staging(worktree: &OpenWorktree, record: &Record) -> Result<Staging> {
-    let staging = Staging::open(&state::staging(&worktree.repo), &worktree.root)?;
+    let staging = Staging::open(&layout::staging(&worktree.repo), &worktree.root)?;
     staging.sweep_beside(&worktree.root, record.files.keys().chain([&path()?]))?;
     Ok(staging)
 }

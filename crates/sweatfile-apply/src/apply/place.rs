@@ -6,13 +6,13 @@ use shopfloor_core::fs::{Root, Staged, Staging};
 use shopfloor_core::path::RelPath;
 
 use super::env_file::{execute, open_staging};
+use crate::applied::{PlacedFile, Record};
 use crate::env_file;
 use crate::excludes;
+use crate::layout;
 use crate::plan::{EnvOperation, FileOperation, FileStep, FileToPlace, Plan};
-use crate::record::{PlacedFile, Record};
 use crate::report::{ItemAction, Report};
 use crate::snapshot;
-use crate::state;
 use crate::worktree::OpenWorktree;
 
 /// Takes every step but setup, and corrects the report where the worktree has changed since it was read. Goes on after
@@ -34,7 +34,7 @@ fn try_place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut
     worktree.repo.rewrite_exclude(|text| Ok(excludes::with(text, &patterns)))?;
     report.excludes.iter_mut().zip(&plan.excludes).for_each(|(line, step)| line.action = step.action);
 
-    if plan.writes() || state::staging(&worktree.repo).is_dir() {
+    if plan.writes() || layout::staging(&worktree.repo).is_dir() {
         let staging = open_staging(worktree, &record)?;
         place_files(worktree, &staging, plan, before, (&mut record, report));
         let written = execute(worktree, &staging, &plan.env.operation);

@@ -8,9 +8,9 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 
 use super::sweatfile::write_sweatfile;
+use crate::applied::Record;
 use crate::layer::{FILE, LayerName};
 use crate::plan::promotion::PromotionPlan;
-use crate::record::Record;
 use crate::worktree::OpenWorktree;
 
 /// Writes the sweatfile in `dir`. If its text was approved before, the new text is approved as well. Returns whether

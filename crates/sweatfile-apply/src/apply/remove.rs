@@ -7,11 +7,11 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Staging;
 
 use super::env_file::{execute, open_staging};
+use crate::applied::{self, Record};
 use crate::env_file;
 use crate::excludes;
 use crate::plan::EnvOperation;
 use crate::plan::removal::{Leftover, RemovePlan};
-use crate::record::{self, Record};
 use crate::worktree::OpenWorktree;
 
 /// What a removal did, or in a dry run would do.
@@ -97,7 +97,7 @@ fn remove_files(
 fn remove_excludes(worktree: &OpenWorktree, plan: &RemovePlan, done: &mut RemovedItems) {
     let rewritten = worktree.repo.rewrite_exclude(|text| {
         // The records are read again under the lock: another worktree may have come to rely on a line.
-        let (used, _) = record::excludes_used(&worktree.repo, Some(&worktree.repo.git_dir))?;
+        let (used, _) = applied::excludes_used(&worktree.repo, Some(&worktree.repo.git_dir))?;
         let (text, removed) = excludes::without(text, &plan.excludes.difference(&used).cloned().collect());
         done.excludes = removed;
         Ok(text)

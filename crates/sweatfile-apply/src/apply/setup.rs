@@ -8,16 +8,16 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::hash::Digest;
-use shopfloor_core::inherited;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Status};
 use shopfloor_core::ui::Ui;
+use shopfloor_core::worktree_env;
 
+use crate::applied::Record;
 use crate::failure::FailureKind;
+use crate::layout;
 use crate::plan::{SetupPlan, SetupRun};
-use crate::record::Record;
 use crate::report::{ItemAction, Report};
-use crate::state;
 use crate::worktree::OpenWorktree;
 
 /// Tells setup commands the worktree. A run inside its own setup recognises itself by it.
@@ -36,7 +36,7 @@ fn try_setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, repo
     }
     // What does not run stays skipped.
     report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
-    let lock_path = state::setup_lock(&worktree.repo);
+    let lock_path = layout::setup_lock(&worktree.repo);
     let inside = env.var(WORKTREE) == Some(worktree.path.as_os_str());
     let _lock = match Lock::try_take(&lock_path)? {
         Some(lock) => lock,
@@ -47,7 +47,7 @@ fn try_setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, repo
         None => Lock::take(&lock_path)?,
     };
     // A run that was killed may have left its output file.
-    fs::sweep_temporaries(&state::setup_output(&worktree.repo))?;
+    fs::sweep_temporaries(&layout::setup_output(&worktree.repo))?;
     if plan.run == SetupRun::Now && Record::load(worktree)?.setup == Some(plan.digest) {
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Unchanged);
         return Ok(());
@@ -57,7 +57,7 @@ fn try_setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, repo
     // A worker's clone has a source, whose main checkout is another one, too.
     let all = worktree.git.worktrees(&worktree.repo)?.into_iter().map(|(path, _)| path);
     let all: Vec<PathBuf> = all.chain([worktree.repo.home.checkout.clone()]).collect();
-    let (count, env) = (plan.commands.len(), inherited::for_worktree(env, &worktree.path, &all));
+    let (count, env) = (plan.commands.len(), worktree_env::for_worktree(env, &worktree.path, &all));
     for (index, command) in plan.commands.iter().enumerate() {
         let started = Instant::now();
         report.setup[index].action = ItemAction::Failed;
@@ -96,7 +96,7 @@ fn run_command(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, in
     cmd = cmd.var(WORKTREE, &worktree.path).var(REPO_ROOT, &worktree.repo.home.checkout);
     ui.note(&label);
     let spinner = ui.spinner(&label);
-    cmd.show_through(fs::scratch(&state::setup_output(&worktree.repo))?, |output| {
+    cmd.show_through(fs::scratch(&layout::setup_output(&worktree.repo))?, |output| {
         ui.pass_through(spinner.as_ref(), output)
     })
 }

@@ -10,7 +10,7 @@ use shopfloor_core::path::RelPath;
 
 use crate::failure::FailureKind;
 use crate::layer::FILE;
-use crate::state;
+use crate::layout;
 
 /// Replaces `dir/sweatfile`, keeping its mode, if it still has the bytes `before`, or still does not exist for `None`.
 /// A link to a file inside `dir` is followed. The caller holds the worktree's lock.
@@ -19,7 +19,7 @@ pub fn write_sweatfile(repo: &Repo, dir: &Path, before: Option<&[u8]>, text: &st
     let real = dir.join(FILE).canonicalize().ok();
     let below = real.as_deref().and_then(|real| real.strip_prefix(dir.canonicalize().ok()?).ok());
     let file = RelPath::parse_os(below.unwrap_or(Path::new(FILE)).as_os_str()).map_err(|e| Failure::failed(e.0))?;
-    let staging = Staging::open(&state::staging(repo), &root)?;
+    let staging = Staging::open(&layout::staging(repo), &root)?;
     let done = match before {
         None => staging.file(&root, &file, text.as_bytes(), None)?.place(&root, &file)?,
         Some(before) => {
@@ -46,6 +46,6 @@ pub fn write_sweatfile(repo: &Repo, dir: &Path, before: Option<&[u8]>, text: &st
 pub fn remove_sweatfile(repo: &Repo, dir: &Path, text: &str) -> Result<bool> {
     let root = Root::open(dir)?;
     let file = RelPath::parse(FILE).map_err(|e| Failure::failed(e.0))?;
-    let staging = Staging::open(&state::staging(repo), &root)?;
+    let staging = Staging::open(&layout::staging(repo), &root)?;
     staging.remove(&root, &file, &Content::File(Digest::of(text.as_bytes())))
 }

@@ -12,12 +12,12 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::ui::Ui;
 
 use super::apply::{self, ApplyOptions};
+use crate::applied::{self, Record};
 use crate::excludes;
 use crate::flags::LayerFlags;
+use crate::layout::{self, TOOL};
 use crate::ports;
-use crate::record::{self, Record};
 use crate::snapshot;
-use crate::state::{self, TOOL};
 use crate::worktree::OpenWorktree;
 
 /// Show what is wrong with the records of this worktree, and how to repair it: exit 0 if nothing is, 1 if something is
@@ -72,7 +72,7 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
     look("approvals", approved.map(|count| format!("{count} of this clone")));
     let snapshot = |taken| if taken { "there is one; `sweatfile-apply env review` ends it" } else { "there is none" };
     look("snapshot", snapshot::load(worktree).map(|taken| snapshot(taken.is_some()).to_owned()));
-    let removed = state::removed_dir(repo);
+    let removed = layout::removed_dir(repo);
     let kept = fs::list(&removed).map(|all| all.len());
     look("removed", kept.map(|count| format!("variables of {count} removed worktrees are in {}", removed.display())));
     findings.push(match unused_excludes(env, repo) {
@@ -90,7 +90,7 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
 
 /// Our exclude lines that no worktree's record names, and that hide nothing.
 fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
-    let (used, _) = record::excludes_used(repo, None)?;
+    let (used, _) = applied::excludes_used(repo, None)?;
     let unused: BTreeSet<String> =
         excludes::own(&repo.read_exclude()?).into_iter().filter(|own| !used.contains(own)).collect();
     if unused.is_empty() {
@@ -110,7 +110,7 @@ fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
 /// Deletes lines, unless a worktree has come to rely on them.
 fn release(repo: &Repo, patterns: &BTreeSet<String>) -> Result<()> {
     repo.rewrite_exclude(|text| {
-        let (used, _) = record::excludes_used(repo, None)?;
+        let (used, _) = applied::excludes_used(repo, None)?;
         Ok(excludes::without(text, &patterns.difference(&used).cloned().collect()).0)
     })
 }

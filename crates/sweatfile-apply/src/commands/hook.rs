@@ -9,14 +9,14 @@ use shopfloor_core::hook_command::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
 use super::apply::{ApplyOptions, set_up};
+use crate::applied::Record;
 use crate::env_file::{self, EnvFile, VarValue};
 use crate::facts::{self, CurrentEnvFile};
 use crate::flags::LayerFlags;
-use crate::record::Record;
-use crate::removed;
+use crate::layout::TOOL;
+use crate::rescued_env;
 use crate::review;
 use crate::snapshot;
-use crate::state::TOOL;
 use crate::worktree::OpenWorktree;
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: HookCommand) -> Result<Exit> {
@@ -62,7 +62,7 @@ fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String
     if ui.is_dry() {
         return Ok(vec![format!("would keep {what}")]);
     }
-    let kept = removed::keep(&worktree, &now)?;
+    let kept = rescued_env::keep(&worktree, &now)?;
     Ok(vec![format!("kept {what}, in {}", kept.display())])
 }
 

@@ -15,7 +15,7 @@ use crate::apply;
 use crate::failure::FailureKind;
 use crate::flags::LayerFlags;
 use crate::layer::FILE;
-use crate::state;
+use crate::layout;
 
 const STARTER: &str = include_str!("../starter.toml");
 
@@ -50,7 +50,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     }
     let dry_run = ui.is_dry();
     if !dry_run {
-        let _lock = Lock::take(&state::worktree_lock(&repo))?;
+        let _lock = Lock::take(&layout::worktree_lock(&repo))?;
         apply::write_sweatfile(&repo, &dir, None, STARTER)?;
     }
     if ui.is_json() {
@@ -64,7 +64,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
 
 fn undo(ui: &Ui, repo: &Repo, dir: &Path) -> Result<Exit> {
     let path = dir.join(FILE);
-    let _lock = if ui.is_dry() { None } else { Some(Lock::take(&state::worktree_lock(repo))?) };
+    let _lock = if ui.is_dry() { None } else { Some(Lock::take(&layout::worktree_lock(repo))?) };
     let Some(text) = fs::read_no_follow(&path)? else { return Ok(Exit::Done) };
     if text != STARTER.as_bytes() || !ui.is_dry() && !apply::remove_sweatfile(repo, dir, STARTER)? {
         return Err(FailureKind::Exists

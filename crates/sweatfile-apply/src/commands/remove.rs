@@ -6,6 +6,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::applied::Record;
 use crate::apply::{self, RemovedItems};
 use crate::env_file;
 use crate::excludes;
@@ -13,7 +14,6 @@ use crate::facts::{self, LoadOptions, SetupRequest};
 use crate::flags::LayerFlags;
 use crate::plan::removal::{self, RemovePlan};
 use crate::plan::{self, EnvOperation};
-use crate::record::Record;
 use crate::worktree::OpenWorktree;
 
 /// Remove what apply placed and nobody changed since

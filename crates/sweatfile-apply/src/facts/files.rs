@@ -7,8 +7,8 @@ use shopfloor_core::env::Env;
 use shopfloor_core::fs::{Content, Found, Root};
 use shopfloor_core::path::RelPath;
 
+use crate::applied::Record;
 use crate::layer::MergedFile;
-use crate::record::Record;
 use crate::sweatfile::Body;
 use crate::worktree::OpenWorktree;
 

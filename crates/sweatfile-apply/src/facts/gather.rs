@@ -12,13 +12,13 @@ use super::env_file::{CurrentEnvFile, read_env_file};
 use super::files::{CurrentFile, Original, read_current, read_original};
 use super::ignored;
 use super::include::{self, IncludedFiles};
-use super::tracked::{self, TrackedFile};
+use super::unapproved_inputs::{self, TrackedFile};
+use crate::applied::Record;
 use crate::env_file;
 use crate::excludes;
 use crate::layer::MergedLayers;
+use crate::layout;
 use crate::ports;
-use crate::record::Record;
-use crate::state;
 use crate::sweatfile::Body;
 use crate::template::{self, Placeholders};
 use crate::worktree::OpenWorktree;
@@ -68,7 +68,7 @@ pub struct Facts {
 pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest) -> Result<Facts> {
     let mut facts =
         Facts { record: Record::load(worktree)?, exclude: worktree.repo.read_exclude()?, ..Facts::default() };
-    facts.needs_reserved = Staging::is_beside(&state::staging(&worktree.repo), &worktree.root)?;
+    facts.needs_reserved = Staging::is_beside(&layout::staging(&worktree.repo), &worktree.root)?;
     facts.placeholders = read_placeholders(worktree, merged)?;
     let cleared = merged.cleared.keys().filter(|path| facts.record.files.contains_key(*path));
     for path in merged.files.keys().chain(cleared) {
@@ -76,7 +76,7 @@ pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: Se
     }
     let is_finished = facts.record.setup == Some(merged.setup_digest()) && setup != SetupRequest::Again;
     if !merged.setup.is_empty() && !is_finished {
-        facts.tracked = tracked::read(env, worktree, merged, &facts.current)?;
+        facts.tracked = unapproved_inputs::read(env, worktree, merged, &facts.current)?;
     }
     read_originals(env, worktree, merged, &mut facts);
     facts.env = read_env_file(&worktree.root)?;

@@ -6,8 +6,8 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 
+use crate::applied::Record;
 use crate::excludes;
-use crate::record::Record;
 use crate::worktree::OpenWorktree;
 
 /// The paths among these that git ignores, now or when the patterns are added. The patterns that are not there yet go

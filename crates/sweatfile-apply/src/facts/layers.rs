@@ -14,7 +14,7 @@ use crate::approvable::Approvable;
 use crate::failure::FailureKind;
 use crate::flags::LayerFlags;
 use crate::layer::{self, FILE, Layer, LayerName, LayerText, MergedLayers};
-use crate::state::TOOL;
+use crate::layout::TOOL;
 use crate::sweatfile;
 
 /// The settings of this tool.

@@ -10,8 +10,8 @@ use shopfloor_core::path::RelPath;
 
 use super::env_file::{CurrentEnvFile, read_env_file};
 use super::files::{CurrentFile, content_of, read_current};
+use crate::applied::{self, Record};
 use crate::env_file;
-use crate::record::{self, Record};
 use crate::worktree::OpenWorktree;
 
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
         }
     }
     let env = read_env_file(&worktree.root)?;
-    let (patterns_elsewhere, unread) = record::excludes_used(&worktree.repo, Some(&worktree.repo.git_dir))?;
+    let (patterns_elsewhere, unread) = applied::excludes_used(&worktree.repo, Some(&worktree.repo.git_dir))?;
     Ok(RemovalFacts { record, current, originals_alive, env, patterns_elsewhere, unread, ..RemovalFacts::default() })
 }
 

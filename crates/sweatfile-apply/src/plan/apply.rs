@@ -8,11 +8,11 @@ use shopfloor_core::path::RelPath;
 use super::env::{self, EnvOperation, EnvStep};
 use super::files::{self, FileOperation, FileStep};
 use super::setup::{self, SetupPlan, SetupRun};
+use crate::applied::Record;
 use crate::env_file;
 use crate::excludes;
 use crate::facts::{Facts, SetupRequest};
 use crate::layer::{Layer, LayerName, MergedLayers};
-use crate::record::Record;
 use crate::report::{ExcludeLine, ItemAction};
 
 /// Every step of one apply, in the order in which they are taken.

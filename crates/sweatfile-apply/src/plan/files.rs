@@ -6,9 +6,9 @@ use shopfloor_core::fs::{Content, Found};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
+use crate::applied::PlacedFile;
 use crate::facts::{Facts, Original};
 use crate::layer::{LayerName, MergedFile, MergedLayers};
-use crate::record::PlacedFile;
 use crate::report::ItemAction;
 use crate::sweatfile::Body;
 use crate::template;
@@ -197,8 +197,8 @@ mod tests {
     use shopfloor_core::text::Position;
 
     use super::*;
+    use crate::applied::Record;
     use crate::facts::files::CurrentFile;
-    use crate::record::Record;
 
     fn rel(path: &str) -> RelPath {
         RelPath::parse(path).unwrap()

@@ -7,10 +7,10 @@ use shopfloor_core::fs::{Content, Found};
 use shopfloor_core::path::RelPath;
 
 use super::env::EnvOperation;
+use crate::applied::PlacedFile;
 use crate::env_file::{FILE, VarValue};
 use crate::facts::CurrentEnvFile;
 use crate::facts::removal::RemovalFacts;
-use crate::record::PlacedFile;
 
 #[derive(Debug, Default)]
 pub struct RemovePlan {
@@ -149,10 +149,10 @@ fn plan_env(facts: &RemovalFacts, removal: &mut RemovePlan) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::applied::Record;
     use crate::env_file::EnvFile;
     use crate::facts::env_file::ReadEnvFile;
     use crate::facts::files::CurrentFile;
-    use crate::record::Record;
     use shopfloor_core::hash::Digest;
     use std::collections::BTreeMap;
 

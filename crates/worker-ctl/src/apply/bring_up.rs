@@ -10,10 +10,10 @@ use shopfloor_core::error::{Failure, Result};
 
 use crate::apply::new_worker::{self, WorkerOptions};
 use crate::apply::{session, transition};
+use crate::context::Context;
 use crate::facts::version;
 use crate::note::Fault;
 use crate::plan::machine::Input;
-use crate::site::Site;
 use crate::worker::checked_name;
 
 /// How many programs are started at the same time.
@@ -28,7 +28,7 @@ const VERSION_LIMIT: Duration = Duration::from_secs(5);
 /// Starts these workers' sessions, several at a time. Returns the failures. `then` is called for each worker that is up,
 /// and `when_done` for each whose start has succeeded or failed.
 pub fn bring_up(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     names: &[String],
     then: &(dyn Fn(&str) -> Result<()> + Sync),
     when_done: &(dyn Fn(&str) + Sync),
@@ -37,8 +37,8 @@ pub fn bring_up(
         return Vec::new();
     }
     let ready = || {
-        let tmux = site.tmux_for_programs()?;
-        tmux.start(&site.root.path).and_then(|()| tmux.renew(&site.root.path, &site.event_variable()))
+        let tmux = ctx.tmux_for_programs()?;
+        tmux.start(&ctx.root.path).and_then(|()| tmux.renew(&ctx.root.path, &ctx.event_variable()))
     };
     let again = |_| {
         thread::sleep(SERVER_END);
@@ -53,13 +53,13 @@ pub fn bring_up(
     let next = || locked(&queue).next();
     thread::scope(|scope| {
         // While the programs start, which takes longer.
-        scope.spawn(|| tell_untried(site, names));
+        scope.spawn(|| tell_untried(ctx, names));
         for _ in 0..AT_ONCE.min(names.len()) {
             scope.spawn(|| {
                 while let Some(name) = next() {
-                    let brought = bring_one_up(site, name).and_then(|is_there| {
+                    let brought = bring_one_up(ctx, name).and_then(|is_there| {
                         if is_there {
-                            site.ui.note(format!("{name} is up"));
+                            ctx.ui.note(format!("{name} is up"));
                         }
                         if is_there { then(name) } else { Ok(()) }
                     });
@@ -79,53 +79,53 @@ pub fn bring_up(
 }
 
 /// Names the programs among the presets of these workers whose installed version was not tried.
-fn tell_untried(site: &Site<'_>, names: &[String]) {
-    let Ok(state) = site.state() else { return };
+fn tell_untried(ctx: &Context<'_>, names: &[String]) {
+    let Ok(state) = ctx.state() else { return };
     let workers = names.iter().filter_map(|name| state.workers.get(name));
     let programs: BTreeMap<_, _> =
-        workers.filter_map(|worker| site.root.preset_of(worker)).map(|program| (program.name, program)).collect();
+        workers.filter_map(|worker| ctx.root.preset_of(worker)).map(|program| (program.name, program)).collect();
     for (name, program) in programs {
         let tried = program.versions;
-        if let Some(version) = version::installed(site, program, VERSION_LIMIT).filter(|v| !tried.contains(&v.as_str()))
+        if let Some(version) = version::installed(ctx, program, VERSION_LIMIT).filter(|v| !tried.contains(&v.as_str()))
         {
-            site.ui.note(format!("{name} {version} was not tried; its preset is for {}", tried.join(" and ")));
+            ctx.ui.note(format!("{name} {version} was not tried; its preset is for {}", tried.join(" and ")));
         }
     }
 }
 
 /// Starts one worker's session under its lock. Returns `false` when the worker is gone.
-fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
-    site.check_ending()?;
-    let _lock = site.lock(name)?;
+fn bring_one_up(ctx: &Context<'_>, name: &str) -> Result<bool> {
+    ctx.check_ending()?;
+    let _lock = ctx.lock(name)?;
     // config.toml may have changed while we waited for the lock.
-    let site = &site.reload()?;
-    let Some(worker) = site.state()?.workers.get(name).cloned() else { return Ok(false) };
+    let ctx = &ctx.reload()?;
+    let Some(worker) = ctx.state()?.workers.get(name).cloned() else { return Ok(false) };
     if !Path::new(&worker.worktree_path).is_dir() {
-        transition::record(site, name, &Input::Fault { reason: Fault::WorktreeMissing })?;
+        transition::record(ctx, name, &Input::Fault { reason: Fault::WorktreeMissing })?;
         return Err(Failure::failed(format!("its worktree {} is missing", worker.worktree_path))
             .hint("`worker-ctl doctor --repair` restores the worktree from its branch"));
     }
-    session::start(site, &worker).map(|_| true)
+    session::start(ctx, &worker).map(|_| true)
 }
 
 /// Creates the workers that `config.toml` lists but the state does not know, out of `names` or all. Returns the
 /// failures.
-pub fn make_missing(site: &Site<'_>, names: Option<&[String]>) -> Vec<String> {
-    let existing = site.state().map(|state| state.workers).unwrap_or_default();
+pub fn make_missing(ctx: &Context<'_>, names: Option<&[String]>) -> Vec<String> {
+    let existing = ctx.state().map(|state| state.workers).unwrap_or_default();
     let is_missing = |name: &&String| !existing.contains_key(*name) && names.is_none_or(|names| names.contains(name));
-    let missing = site.root.config.workers.keys().filter(is_missing);
-    let failed = missing.filter_map(|name| Some(format!("{name}: {}", make_if_missing(site, name).err()?)));
+    let missing = ctx.root.config.workers.keys().filter(is_missing);
+    let failed = missing.filter_map(|name| Some(format!("{name}: {}", make_if_missing(ctx, name).err()?)));
     failed.collect()
 }
 
-fn make_if_missing(site: &Site<'_>, name: &str) -> Result<()> {
+fn make_if_missing(ctx: &Context<'_>, name: &str) -> Result<()> {
     checked_name(name)?;
     // What the source has by now is no work of this name.
-    site.clone.fetched(&site.source())?;
-    let _lock = site.lock(name)?;
+    ctx.clone.fetched(&ctx.source())?;
+    let _lock = ctx.lock(name)?;
     // Its table may have been removed, or another process may have created the worker.
-    let now = site.reload()?;
-    let exists = site.state()?.workers.contains_key(name);
+    let now = ctx.reload()?;
+    let exists = ctx.state()?.workers.contains_key(name);
     match now.root.config.workers.contains_key(name) && !exists {
         true => new_worker::make(&now, new_worker::check(&now, name, &WorkerOptions::default())?).map(drop),
         false => Ok(()),

@@ -12,32 +12,32 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::printable;
 
+use crate::context::Context;
 use crate::layout;
 use crate::settings::{CopiedFile, CopyMode};
-use crate::site::Site;
 
 /// Copies the configured files into a worktree, except those that the source does not have. Exit 2 for a path that
 /// leads out of the source or the worktree.
-pub fn copy_all(site: &Site<'_>, worktree: &Path) -> Result<()> {
-    let copies = &site.root.config.copy;
+pub fn copy_all(ctx: &Context<'_>, worktree: &Path) -> Result<()> {
+    let copies = &ctx.root.config.copy;
     if copies.is_empty() {
         return Ok(());
     }
-    let source = Root::open(&site.source())?;
+    let source = Root::open(&ctx.source())?;
     let target = Root::open(worktree)?;
-    let private = site.clone.git_dir(worktree)?;
+    let private = ctx.clone.git_dir(worktree)?;
     let path = layout::private(&private)?.join("copies.json");
     let mut copied: CopiedFiles =
         fs::read_own(&path)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     copied.version = 1;
     let staging = Staging::open(&private, &target)?;
-    exclude_patterns(site, &copies.iter().map(|copy| Ok(paths(copy)?.1.pattern())).collect::<Result<Vec<_>>>()?)?;
+    exclude_patterns(ctx, &copies.iter().map(|copy| Ok(paths(copy)?.1.pattern())).collect::<Result<Vec<_>>>()?)?;
     for copy in copies {
         let (from, to) = paths(copy)?;
         let name = to.as_path().to_string_lossy().into_owned();
-        let tracked = site.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", &name])?;
+        let tracked = ctx.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", &name])?;
         if !tracked.stdout.is_empty() {
-            site.ui.warn(format!("{} is tracked, so it is not copied", printable(&name)));
+            ctx.ui.warn(format!("{} is tracked, so it is not copied", printable(&name)));
             continue;
         }
         let Some((bytes, mode)) = source.read_whole(&from)? else { continue };
@@ -58,7 +58,7 @@ pub fn copy_all(site: &Site<'_>, worktree: &Path) -> Result<()> {
                 stage()?.swap(&target, &to, &current)?;
             }
             Some(_) => {
-                site.ui.warn(format!("{} was changed in {}, so it stays", printable(&name), worktree.display()));
+                ctx.ui.warn(format!("{} was changed in {}, so it stays", printable(&name), worktree.display()));
                 continue;
             }
         }
@@ -94,11 +94,11 @@ fn paths(copy: &CopiedFile) -> Result<(RelPath, RelPath)> {
 }
 
 /// Adds patterns to the clone's exclude list, so that `git add -A` leaves these files out.
-pub fn exclude_patterns(site: &Site<'_>, patterns: &[String]) -> Result<()> {
+pub fn exclude_patterns(ctx: &Context<'_>, patterns: &[String]) -> Result<()> {
     if patterns.is_empty() {
         return Ok(());
     }
-    let repo = Git::find(&site.env.at(&site.root.path)?)?.discover()?;
+    let repo = Git::find(&ctx.env.at(&ctx.root.path)?)?.discover()?;
     repo.rewrite_exclude(|before| {
         let mut text = before.to_vec();
         for line in patterns {

@@ -6,32 +6,32 @@ use std::time::{Duration, Instant};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
-use crate::agent::{AgentTable, Delivery, Paste};
 use crate::apply::session::{restart_with, resuming};
 use crate::apply::transition;
+use crate::context::Context;
 use crate::failure::{Kind, fail};
 use crate::hook_report;
 use crate::layout;
 use crate::plan::machine::{Input, refuse_over_question};
-use crate::site::Site;
+use crate::program_config::{AgentTable, Delivery, Paste};
 use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::worker::Worker;
 
 /// Records an input that sends a text to the worker, and sends the text. A new task goes to a program with a clear
 /// context.
-pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> Result<(Worker, DeliveryVerdict)> {
+pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) -> Result<(Worker, DeliveryVerdict)> {
     let name = &before.name;
     let text = &typing::typable(text);
-    let agent = site.root.agent_of(before)?;
-    require_free(site, before, input.is_forced())?;
-    let (worker, must_deliver) = transition::record(site, name, input)?;
+    let agent = ctx.root.agent_of(before)?;
+    require_free(ctx, before, input.is_forced())?;
+    let (worker, must_deliver) = transition::record(ctx, name, input)?;
     if !must_deliver {
         return Err(fail(Kind::WrongState, format!("{} is {}", worker.name, worker.task.word())));
     }
-    match send(site, &worker, &agent, input, text) {
-        Ok(verdict) => Ok((transition::record(site, name, &Input::Sent)?.0, verdict)),
+    match send(ctx, &worker, &agent, input, text) {
+        Ok(verdict) => Ok((transition::record(ctx, name, &Input::Sent)?.0, verdict)),
         Err(failure) if typing::is_nothing_typed(&failure) => {
-            transition::record(site, name, &Input::NotSent { back: Box::new(before.clone()) })?;
+            transition::record(ctx, name, &Input::NotSent { back: Box::new(before.clone()) })?;
             Err(failure)
         }
         Err(failure) => Err(failure.hint("it is unknown whether anything was typed; look with `worker-ctl peek`")),
@@ -39,30 +39,30 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
 }
 
 /// Sends a text: as an argument where the program takes such a text so, else typed.
-fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, text: &str) -> Result<DeliveryVerdict> {
+fn send(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, input: &Input, text: &str) -> Result<DeliveryVerdict> {
     let resume = match input {
         Input::Start { .. } | Input::Resume { is_continued: false, .. } => Some(Vec::new()),
         Input::Reject { .. } | Input::Conflict { .. } if !agent.resume.is_empty() => Some(resuming(worker, agent)),
         _ => None,
     };
     match resume.filter(|_| agent.delivery == Delivery::Argv) {
-        Some(resume) => restart_with(site, worker, text, resume).map(|()| DeliveryVerdict::Delivered),
-        None => type_text(site, worker, agent, input, text),
+        Some(resume) => restart_with(ctx, worker, text, resume).map(|()| DeliveryVerdict::Delivered),
+        None => type_text(ctx, worker, agent, input, text),
     }
 }
 
 fn type_text(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     worker: &Worker,
     agent: &AgentTable,
     input: &Input,
     text: &str,
 ) -> Result<DeliveryVerdict> {
-    let (root, name, force) = (&site.root.path, worker.name.as_str(), input.is_forced());
+    let (root, name, force) = (&ctx.root.path, worker.name.as_str(), input.is_forced());
     let not_delivered = |failure| typing::not_delivered(name, failure);
     // From now on the text may have arrived.
-    let is_typing = || transition::record(site, name, &Input::Typing { force }).map(drop).map_err(not_delivered);
-    let tmux = site.tmux().map_err(not_delivered)?;
+    let is_typing = || transition::record(ctx, name, &Input::Typing { force }).map(drop).map_err(not_delivered);
+    let tmux = ctx.tmux().map_err(not_delivered)?;
     let clears = matches!(input, Input::Start { .. }) && agent.clear.is_some();
     if clears {
         // The command that clears the context is typed too.
@@ -85,10 +85,10 @@ fn type_text(
     };
     let (pane, buffer, text) = prepared().map_err(not_delivered)?;
     is_typing()?;
-    let is_asking = || refuse_over_question(&site.worker(name)?, force);
+    let is_asking = || refuse_over_question(&ctx.worker(name)?, force);
     typing::type_buffer(&tmux, (name, &pane), agent, (&buffer, text.len()), force, &is_asking)?;
     let has_hook = worker.program.heard.is_some();
-    Ok(if has_hook && is_heard(site, name, &text) { DeliveryVerdict::Delivered } else { DeliveryVerdict::Sent })
+    Ok(if has_hook && is_heard(ctx, name, &text) { DeliveryVerdict::Delivered } else { DeliveryVerdict::Sent })
 }
 
 /// How long to wait for a hook that has spoken before, and how often to look.
@@ -96,10 +96,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Waits until the program's hook reports this text. Returns `false` when the time is up.
-fn is_heard(site: &Site<'_>, name: &str, text: &str) -> bool {
+fn is_heard(ctx: &Context<'_>, name: &str, text: &str) -> bool {
     let (start, expected) = (Instant::now(), hook_report::digest(text));
     loop {
-        if site.worker(name).is_ok_and(|worker| worker.program.heard.as_ref() == Some(&expected)) {
+        if ctx.worker(name).is_ok_and(|worker| worker.program.heard.as_ref() == Some(&expected)) {
             return true;
         }
         if start.elapsed() >= PATIENCE {
@@ -110,8 +110,8 @@ fn is_heard(site: &Site<'_>, name: &str, text: &str) -> bool {
 }
 
 /// Exit 1 while a worker's program asks a question, or a person types into its pane, unless a person overrules that.
-pub fn require_free(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<()> {
-    refuse_over_question(site.state()?.require(&worker.name)?, is_forced)?;
+pub fn require_free(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<()> {
+    refuse_over_question(ctx.state()?.require(&worker.name)?, is_forced)?;
     let Some(pane) = worker.program.pane_id.as_deref().filter(|_| !is_forced) else { return Ok(()) };
-    typing::require_free(&site.tmux()?, &worker.name, pane)
+    typing::require_free(&ctx.tmux()?, &worker.name, pane)
 }

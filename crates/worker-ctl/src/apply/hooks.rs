@@ -13,9 +13,9 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::path::file_url;
 use shopfloor_core::text::shell_word;
 
-use crate::agent::AgentTable;
+use crate::context::Context;
 use crate::layout;
-use crate::site::Site;
+use crate::program_config::AgentTable;
 use crate::worker::Worker;
 
 /// How many seconds a hook may take until the program goes on without it.
@@ -32,12 +32,12 @@ pub type Launch = (Vec<String>, Variables);
 
 /// Makes an agent's program call our hooks, if it goes on with the conversation `continued`. Returns the words that
 /// `{hooks}` stands for.
-pub fn wire(site: &Site<'_>, worker: &Worker, agent: &AgentTable, continued: Option<&str>) -> Result<Launch> {
+pub fn wire(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, continued: Option<&str>) -> Result<Launch> {
     let nothing = || Ok((Vec::new(), Vec::new()));
     let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return nothing() };
     // Without our own program there is nothing to call.
-    let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(site.env)) else { return nothing() };
-    let file = |extension: &str| layout::agent_file(&site.root.path, program.name, extension);
+    let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(ctx.env)) else { return nothing() };
+    let file = |extension: &str| layout::agent_file(&ctx.root.path, program.name, extension);
     let command = format!("{} hook {}", shell_word(&ours), program.name);
     match hooks.wiring {
         HookWiring::SettingsFlag(flag) => {
@@ -50,7 +50,7 @@ pub fn wire(site: &Site<'_>, worker: &Worker, agent: &AgentTable, continued: Opt
             Ok((vec!["-c".to_owned(), format!("notify={words}")], Vec::new()))
         }
         // A person's own configuration in that variable goes first.
-        HookWiring::Plugin(variable) if site.env.var(variable).is_some() => nothing(),
+        HookWiring::Plugin(variable) if ctx.env.var(variable).is_some() => nothing(),
         HookWiring::Plugin(variable) => {
             let (file, name) = (file("js"), json!(ours.to_string_lossy()).to_string());
             write(&file, &OPENCODE.replace("\"@PROGRAM@\"", &name))?;
@@ -61,19 +61,19 @@ pub fn wire(site: &Site<'_>, worker: &Worker, agent: &AgentTable, continued: Opt
         }
         HookWiring::Project(project) => {
             let text = settings(program, &command, LIMIT * project.per_second)?;
-            site.warn_on_failure(&worker.name, || place(site, Path::new(&worker.worktree_path), &project, &text));
+            ctx.warn_on_failure(&worker.name, || place(ctx, Path::new(&worker.worktree_path), &project, &text));
             nothing()
         }
     }
 }
 
 /// Writes settings into a worktree in which they count, out of git's sight. A file that is not ours stays.
-fn place(site: &Site<'_>, worktree: &Path, project: &ProjectSettings, text: &str) -> Result<()> {
-    if !is_trusted(site.env, project, worktree) {
+fn place(ctx: &Context<'_>, worktree: &Path, project: &ProjectSettings, text: &str) -> Result<()> {
+    if !is_trusted(ctx.env, project, worktree) {
         return Ok(());
     }
-    let tracked = site.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", project.file])?;
-    let private = site.clone.git_dir(worktree)?;
+    let tracked = ctx.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", project.file])?;
+    let private = ctx.clone.git_dir(worktree)?;
     let path = rel(project.file)?;
     let root = Root::open(worktree)?;
     let placed = layout::private(&private)?.join("hooks");

@@ -16,13 +16,13 @@ use crate::apply::bring_up::{bring_up, locked, make_missing};
 use crate::apply::patrol::{self, PatrolScope};
 use crate::apply::resume::go_on;
 use crate::apply::{recover, shutdown, transition};
-use crate::bell::Bell;
+use crate::context::Context;
 use crate::daemon;
 use crate::facts::processes;
 use crate::failure::Kind;
 use crate::layout::{self, RootLock};
+use crate::notify_person::Bell;
 use crate::plan::machine::Input;
-use crate::site::Site;
 use crate::store::State;
 use crate::tmux::{self, is_begun};
 use crate::worker::{Session, Worker};
@@ -35,18 +35,18 @@ const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are. If it does not patrol, it only
 /// keeps the sessions up. If it resumes, each program that it starts is made to go on with its task.
-pub fn keep_up(site: &Site<'_>, patrols: bool, resumes: bool) -> Result<Exit> {
+pub fn keep_up(ctx: &Context<'_>, patrols: bool, resumes: bool) -> Result<Exit> {
     // Without a readable state there is nothing to keep up, and only a person can repair that.
-    let state = site.state()?;
+    let state = ctx.state()?;
     // Without tmux there is nothing to wait for.
-    site.tmux()?;
-    let _lock = daemon::take(&site.root.path)?;
-    not_started(&state).iter().for_each(|line| site.ui.warn(line));
+    ctx.tmux()?;
+    let _lock = daemon::take(&ctx.root.path)?;
+    not_started(&state).iter().for_each(|line| ctx.ui.warn(line));
     let (send, signals) = mpsc::channel();
     // The default handler takes the second signal and ends us at once.
-    let ending = site.ending.clone();
+    let ending = ctx.ending.clone();
     proc::handle_signals(move |signal| !ending.fetch_or(true, Ordering::SeqCst) && send.send(signal).is_ok());
-    let (mut site, mut changed) = (site.reload()?, None);
+    let (mut ctx, mut changed) = (ctx.reload()?, None);
     // Programs start in threads, so that a slow one does not delay the patrol.
     let shared = Shared::default();
     let mut rounds = Rounds { patrols, is_first: true, ..Rounds::default() };
@@ -54,26 +54,26 @@ pub fn keep_up(site: &Site<'_>, patrols: bool, resumes: bool) -> Result<Exit> {
         let mut starters = Vec::new();
         loop {
             // If the file cannot be read, the previous configuration stays.
-            let now = fs::changed(&layout::config(&site.root.path));
+            let now = fs::changed(&layout::config(&ctx.root.path));
             if changed.replace(now) != Some(now) {
-                let renewed = site.reload().map(|renewed| site = renewed);
-                shared.warn(&site, "config", renewed.err().map(|failure| failure.to_string()));
+                let renewed = ctx.reload().map(|renewed| ctx = renewed);
+                shared.warn(&ctx, "config", renewed.err().map(|failure| failure.to_string()));
             }
-            if rounds.is_due(&site, &shared) {
+            if rounds.is_due(&ctx, &shared) {
                 // The steps are independent: a failure of one does not prevent the others.
-                if let Some((own, names)) = rounds.find_starts(&site, &shared) {
+                if let Some((own, names)) = rounds.find_starts(&ctx, &shared) {
                     let shared = &shared;
                     starters.push(scope.spawn(move || start_all(&own, &names, resumes, shared)));
                 }
-                rounds.look(&site, &shared);
+                rounds.look(&ctx, &shared);
             }
             starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
             if let Ok(signal) = signals.recv_timeout(POLL) {
-                site.ui.note("ending all sessions");
+                ctx.ui.note("ending all sessions");
                 limit_shutdown(signal);
                 // The threads check whether they must end.
                 starters.into_iter().for_each(|starter| drop(starter.join()));
-                shutdown::end_all(&site, false)?;
+                shutdown::end_all(&ctx, false)?;
                 return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
             }
         }
@@ -91,11 +91,11 @@ struct Shared {
 
 impl Shared {
     /// Prints each warning once. A warning is printed again only if it was gone in between.
-    fn warn(&self, site: &Site<'_>, kind: &'static str, warnings: impl IntoIterator<Item = String>) {
+    fn warn(&self, ctx: &Context<'_>, kind: &'static str, warnings: impl IntoIterator<Item = String>) {
         let warnings: Vec<String> = warnings.into_iter().collect();
         let mut all = locked(&self.warned);
         let before = all.entry(kind).or_default();
-        warnings.iter().filter(|warning| !before.contains(*warning)).for_each(|warning| site.ui.warn(warning));
+        warnings.iter().filter(|warning| !before.contains(*warning)).for_each(|warning| ctx.ui.warn(warning));
         *before = warnings.into_iter().collect();
     }
 }
@@ -118,11 +118,11 @@ struct Rounds {
 
 impl Rounds {
     /// Whether a round is due, and the state can be read.
-    fn is_due(&mut self, site: &Site<'_>, shared: &Shared) -> bool {
-        let interval = site.root.config.settings.duration("patrol_interval_secs", Unit::Seconds);
+    fn is_due(&mut self, ctx: &Context<'_>, shared: &Shared) -> bool {
+        let interval = ctx.root.config.settings.duration("patrol_interval_secs", Unit::Seconds);
         let interval = interval.max(Duration::from_secs(1));
         let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
-        let now = read_mtimes(site);
+        let now = read_mtimes(ctx);
         // tmux 3.3 misses some ends, so its hook does not tell of every one. Each end counts once, whatever comes of it.
         let running = self.programs.len();
         self.programs.retain(|pid| processes::is_alive(*pid));
@@ -131,20 +131,20 @@ impl Rounds {
             return false;
         }
         (self.seen, self.last) = (now, Some(Instant::now()));
-        let unreadable = site.state().err().map(|failure| failure.to_string());
+        let unreadable = ctx.state().err().map(|failure| failure.to_string());
         let is_readable = unreadable.is_none();
         // If the state cannot be read, the next round is due when the file changes.
-        shared.warn(site, "state", unreadable);
+        shared.warn(ctx, "state", unreadable);
         is_readable
     }
 
     /// Patrols, and rings for work that has come to need a review.
-    fn look(&mut self, site: &Site<'_>, shared: &Shared) {
+    fn look(&mut self, ctx: &Context<'_>, shared: &Shared) {
         if self.patrols {
-            self.patrol(site, shared);
+            self.patrol(ctx, shared);
         }
-        if let Ok(state) = site.state() {
-            self.bell.look(site, &state);
+        if let Ok(state) = ctx.state() {
+            self.bell.look(ctx, &state);
             let up = state.workers.values().filter(|worker| worker.program.session == Session::Up);
             self.programs =
                 up.filter_map(|worker| worker.program.pane_pid).filter(|pid| processes::is_alive(*pid)).collect();
@@ -152,36 +152,36 @@ impl Rounds {
     }
 
     /// The workers whose programs must be started.
-    fn find_starts<'a>(&mut self, site: &Site<'a>, shared: &Shared) -> Option<(Site<'a>, Vec<String>)> {
-        match find_missing(site, self.is_first).and_then(|missing| Ok((missing, site.reload()?))) {
+    fn find_starts<'a>(&mut self, ctx: &Context<'a>, shared: &Shared) -> Option<(Context<'a>, Vec<String>)> {
+        match find_missing(ctx, self.is_first).and_then(|missing| Ok((missing, ctx.reload()?))) {
             Ok(((failures, mut names), own)) => {
                 self.is_first = false;
-                shared.warn(site, "tick", failures);
+                shared.warn(ctx, "tick", failures);
                 names.retain(|name| locked(&shared.starting).insert(name.clone()));
                 (!names.is_empty()).then_some((own, names))
             }
             Err(failure) => {
-                shared.warn(site, "tick", warning_unless_state(&failure));
+                shared.warn(ctx, "tick", warning_unless_state(&failure));
                 None
             }
         }
     }
 
     /// Records what happened and rebases reviews.
-    fn patrol(&mut self, site: &Site<'_>, shared: &Shared) {
+    fn patrol(&mut self, ctx: &Context<'_>, shared: &Shared) {
         let patrol = || {
-            let _tick = site.lock_root(RootLock::Patrol)?;
-            recover::finish_all(site)?;
-            patrol::tick(site, PatrolScope::All)?;
-            patrol::refresh(site)
+            let _tick = ctx.lock_root(RootLock::Patrol)?;
+            recover::finish_all(ctx)?;
+            patrol::tick(ctx, PatrolScope::All)?;
+            patrol::refresh(ctx)
         };
         match patrol() {
             Ok(waits) => {
                 self.is_waiting = !waits.is_empty();
-                shared.warn(site, "patrol", None);
-                shared.warn(site, "typing", waits);
+                shared.warn(ctx, "patrol", None);
+                shared.warn(ctx, "typing", waits);
             }
-            Err(failure) => shared.warn(site, "patrol", warning_unless_state(&failure)),
+            Err(failure) => shared.warn(ctx, "patrol", warning_unless_state(&failure)),
         }
     }
 }
@@ -191,13 +191,13 @@ fn warning_unless_state(failure: &Failure) -> Option<String> {
     (!Kind::State.is_kind_of(failure)).then(|| failure.to_string())
 }
 
-fn start_all(site: &Site<'_>, names: &[String], resumes: bool, shared: &Shared) {
-    let then = |name: &str| if resumes { go_on(site, name, false).map(drop) } else { Ok(()) };
-    let failures = bring_up(site, names, &then, &|name| {
+fn start_all(ctx: &Context<'_>, names: &[String], resumes: bool, shared: &Shared) {
+    let then = |name: &str| if resumes { go_on(ctx, name, false).map(drop) } else { Ok(()) };
+    let failures = bring_up(ctx, names, &then, &|name| {
         locked(&shared.starting).remove(name);
     });
     locked(&shared.starting).retain(|name| !names.contains(name));
-    shared.warn(site, "start", failures.iter().map(ToString::to_string));
+    shared.warn(ctx, "start", failures.iter().map(ToString::to_string));
 }
 
 /// Sends the signal to this process again after a while, so that a shutdown that hangs is ended.
@@ -225,23 +225,23 @@ pub fn not_started(state: &State) -> Vec<String> {
 
 /// Creates missing workers, and finds those whose sessions must be started; in the first round also those whose program
 /// ended without a fault. Returns the failures and the names.
-fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
-    let failures = make_missing(site, None);
-    let state = site.state()?;
-    let panes = site.tmux()?.panes()?;
+fn find_missing(ctx: &Context<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
+    let failures = make_missing(ctx, None);
+    let state = ctx.state()?;
+    let panes = ctx.tmux()?.panes()?;
     // Sessions that an earlier `up` left are adopted as they are, unless the program never got ready for input.
     for worker in
         state.workers.values().filter(|worker| worker.program.session != Session::Up && worker.program.fault.is_none())
     {
         if let Some(pane) = tmux::find(&panes, worker).filter(|pane| pane.end.is_none() && !is_begun(worker, pane))
-            && let Some(_lock) = site.try_lock(&worker.name)?
+            && let Some(_lock) = ctx.try_lock(&worker.name)?
         {
-            transition::observe(site, worker, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
+            transition::observe(ctx, worker, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
         }
     }
     // Record crashes before anything is started, so that a program with an unrecorded crash is not restarted.
-    patrol::tick(site, PatrolScope::Sessions)?;
-    let state = site.state()?;
+    patrol::tick(ctx, PatrolScope::Sessions)?;
+    let state = ctx.state()?;
     let is_missing = |worker: &&Worker| {
         let pane = tmux::find(&panes, worker);
         let needs_start = pane.is_none_or(|pane| is_first && pane.end.is_some() || is_begun(worker, pane));
@@ -249,15 +249,15 @@ fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<Str
     };
     // Another process is starting a worker whose lock is held.
     let is_free = |worker: &&Worker| {
-        worker.program.pane_id.is_none() || site.try_lock(&worker.name).is_ok_and(|lock| lock.is_some())
+        worker.program.pane_id.is_none() || ctx.try_lock(&worker.name).is_ok_and(|lock| lock.is_some())
     };
     let names = state.workers.values().filter(is_missing).filter(is_free).map(|worker| worker.name.clone()).collect();
     Ok((failures, names))
 }
 
 /// The modification times of the files that change when somebody commits, adds a worker or gives a task.
-fn read_mtimes(site: &Site<'_>) -> Vec<Option<jiff::Timestamp>> {
-    let root = &site.root.path;
+fn read_mtimes(ctx: &Context<'_>) -> Vec<Option<jiff::Timestamp>> {
+    let root = &ctx.root.path;
     let git = root.join(".git/worktrees");
     let names = fs::list(&git).unwrap_or_default();
     let heads = names.iter().map(|name| fs::changed(&git.join(name).join("logs/HEAD")));

@@ -4,15 +4,15 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::apply::{outside_objects, publish, transition};
+use crate::apply::{lfs_and_submodules, publish, transition};
 use crate::clone::common_dir;
+use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
-use crate::facts::standing::Standing;
+use crate::facts::worker_state::Standing;
 use crate::failure::{Kind, fail};
 use crate::layout::RootLock;
 use crate::plan::accept::{Accept, Landing, accept, require_review};
 use crate::plan::machine::Input;
-use crate::site::Site;
 use crate::worker::Task;
 
 /// The result of an accept.
@@ -28,16 +28,16 @@ pub enum Landed {
 
 /// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this. Says so when nobody
 /// has reviewed the work. Also returns the git-lfs objects that the source needs first.
-pub fn plan(site: &Site<'_>, name: &str, is_forced: bool) -> Result<(Accept, Vec<Digest>)> {
-    let worker = site.worker(name)?;
+pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<(Accept, Vec<Digest>)> {
+    let worker = ctx.worker(name)?;
     require_review(&worker)?;
-    let plan = accept(&Standing::read(site, &worker)?, &site.clone.branch, is_forced)?;
+    let plan = accept(&Standing::read(ctx, &worker)?, &ctx.clone.branch, is_forced)?;
     let objects = match &plan.landing {
-        Landing::Commit { tree } => outside_objects::read(site, worker.checkout(), &plan.base, tree)?,
+        Landing::Commit { tree } => lfs_and_submodules::read(ctx, worker.checkout(), &plan.base, tree)?,
         Landing::Nothing | Landing::Conflict => Vec::new(),
     };
     if !plan.is_reviewed {
-        site.ui.note(format!("{name} was not reviewed"));
+        ctx.ui.note(format!("{name} was not reviewed"));
     }
     Ok((plan, objects))
 }
@@ -45,54 +45,54 @@ pub fn plan(site: &Site<'_>, name: &str, is_forced: bool) -> Result<(Accept, Vec
 /// Puts the work on the default branch as one commit and makes the worker idle. The caller holds the worker's lock. If
 /// the branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve
 /// it.
-pub fn land(site: &Site<'_>, name: &str, is_forced: bool, message: Option<&str>) -> Result<Landed> {
+pub fn land(ctx: &Context<'_>, name: &str, is_forced: bool, message: Option<&str>) -> Result<Landed> {
     // A worker without work is refused at once, whoever is publishing.
-    require_review(site.state()?.require(name)?)?;
-    let _publishing = site.lock_root(RootLock::Publish)?;
+    require_review(ctx.state()?.require(name)?)?;
+    let _publishing = ctx.lock_root(RootLock::Publish)?;
     for _ in 0..2 {
-        let (plan, objects) = plan(site, name, is_forced)?;
+        let (plan, objects) = plan(ctx, name, is_forced)?;
         match &plan.landing {
             Landing::Commit { tree } => {
                 // A checkout of the branch needs the objects as soon as the branch moves.
-                outside_objects::copy(site, &objects)?;
-                if let Some(new) = publish_commit(site, &plan, tree, message)? {
+                lfs_and_submodules::copy(ctx, &objects)?;
+                if let Some(new) = publish_commit(ctx, &plan, tree, message)? {
                     return Ok(Landed::Accepted(new));
                 }
             }
-            Landing::Nothing => return close_without_commit(site, plan),
-            Landing::Conflict => return ask_to_resolve(site, &plan, is_forced),
+            Landing::Nothing => return close_without_commit(ctx, plan),
+            Landing::Conflict => return ask_to_resolve(ctx, &plan, is_forced),
         }
-        site.ui.detail(format!("{} of the source has moved", site.clone.branch));
+        ctx.ui.detail(format!("{} of the source has moved", ctx.clone.branch));
     }
-    Err(fail(Kind::NotPublished, format!("the branch {} of the source changes all the time", site.clone.branch))
+    Err(fail(Kind::NotPublished, format!("the branch {} of the source changes all the time", ctx.clone.branch))
         .hint("run the same command again"))
 }
 
 /// Publishes the work as one commit. Returns the commit, or nothing if the branch has moved meanwhile.
-fn publish_commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<Option<String>> {
-    let new = publish::commit(site, plan, tree, message)?;
-    if !publish::publish(&site.clone, &site.source(), plan, &new)? {
+fn publish_commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<Option<String>> {
+    let new = publish::commit(ctx, plan, tree, message)?;
+    if !publish::publish(&ctx.clone, &ctx.source(), plan, &new)? {
         return Ok(None);
     }
-    close_task(site, &plan.name, &plan.sha, &new)?;
-    publish::drop_journal(&site.clone, &plan.name)?;
-    let signs = site.clone.git.config(&common_dir(&site.source()), "commit.gpgSign", Some("--type=bool"));
+    close_task(ctx, &plan.name, &plan.sha, &new)?;
+    publish::drop_journal(&ctx.clone, &plan.name)?;
+    let signs = ctx.clone.git.config(&common_dir(&ctx.source()), "commit.gpgSign", Some("--type=bool"));
     if signs.is_ok_and(|signs| signs.is_some_and(|is| is == "true")) {
-        site.ui.note(format!("the source signs its commits, and {new} is not signed"));
+        ctx.ui.note(format!("the source signs its commits, and {new} is not signed"));
     }
     Ok(Some(new))
 }
 
-fn close_without_commit(site: &Site<'_>, plan: Accept) -> Result<Landed> {
-    publish::write_journal(&site.clone, &plan, &plan.base)?;
-    close_task(site, &plan.name, &plan.sha, &plan.base)?;
-    publish::drop_journal(&site.clone, &plan.name)?;
+fn close_without_commit(ctx: &Context<'_>, plan: Accept) -> Result<Landed> {
+    publish::write_journal(&ctx.clone, &plan, &plan.base)?;
+    close_task(ctx, &plan.name, &plan.sha, &plan.base)?;
+    publish::drop_journal(&ctx.clone, &plan.name)?;
     Ok(Landed::NothingToMerge(plan.base))
 }
 
-fn ask_to_resolve(site: &Site<'_>, plan: &Accept, is_forced: bool) -> Result<Landed> {
-    let worker = site.worker(&plan.name)?;
-    match rebase::ask_to_resolve(site, &worker, &plan.base, &plan.sha, is_forced)? {
+fn ask_to_resolve(ctx: &Context<'_>, plan: &Accept, is_forced: bool) -> Result<Landed> {
+    let worker = ctx.worker(&plan.name)?;
+    match rebase::ask_to_resolve(ctx, &worker, &plan.base, &plan.sha, is_forced)? {
         Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(ConflictedFile::describe).collect())),
         _ => {
             Err(fail(Kind::Moved, format!("{} was rebased and merges now", plan.name))
@@ -106,25 +106,25 @@ pub const ACCEPTED: &str = "refs/shopfloor/accepted/";
 
 /// Moves the worktree to the commit `at` in place, so that the agent keeps its directory, and makes the worker idle.
 /// If the worker has committed after `landed`, the worktree stays as it is.
-pub fn close_task(site: &Site<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
-    let worker = site.worker(name)?;
+pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
+    let worker = ctx.worker(name)?;
     let has_landed = worker.task == Task::NeedsReview && worker.work.commit_sha.as_deref() == Some(landed);
     if !has_landed {
         return Ok(());
     }
-    site.clone.fetch(&site.source())?;
-    if !site.clone.has(at, landed)? {
+    ctx.clone.fetch(&ctx.source())?;
+    if !ctx.clone.has(at, landed)? {
         // Keep the original commits, with all their messages.
-        let kept = format!("{ACCEPTED}{name}/{}", site.stamp());
-        site.clone.ask(&site.root.path, &["update-ref", &kept, landed])?;
+        let kept = format!("{ACCEPTED}{name}/{}", ctx.stamp());
+        ctx.clone.ask(&ctx.root.path, &["update-ref", &kept, landed])?;
     }
-    if rebase::move_worktree(site, worker.checkout(), landed, at)? {
-        transition::record(site, name, &Input::Accepted)?;
+    if rebase::move_worktree(ctx, worker.checkout(), landed, at)? {
+        transition::record(ctx, name, &Input::Accepted)?;
     } else {
         let why = format!("{name} has changed its worktree since the commit that landed");
-        site.ui.warn(format!("{why}, so the worktree stays as it is"));
+        ctx.ui.warn(format!("{why}, so the worktree stays as it is"));
     }
-    site.update(|state| {
+    ctx.update(|state| {
         state.last_reviewed.take_if(|last| last == name);
         Ok(())
     })

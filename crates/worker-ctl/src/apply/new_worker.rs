@@ -9,9 +9,9 @@ use shopfloor_core::git::ListedWorktree;
 use toml_edit::DocumentMut;
 
 use crate::apply::{copied_files, source_hooks};
+use crate::context::Context;
 use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
-use crate::site::Site;
 use crate::worker::Worker;
 
 /// The options that a person gives for a new worker. The rest comes from the configuration.
@@ -32,21 +32,21 @@ pub struct NewWorker {
 }
 
 /// Checks that a worker can be created.
-pub fn check(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<NewWorker> {
+pub fn check(ctx: &Context<'_>, name: &str, options: &WorkerOptions) -> Result<NewWorker> {
     let agent = options
         .agent
         .clone()
-        .or(site.root.worker(name).agent)
-        .unwrap_or_else(|| site.root.config.text("agent").to_owned());
-    site.root.agent(&agent)?;
+        .or(ctx.root.worker(name).agent)
+        .unwrap_or_else(|| ctx.root.config.text("agent").to_owned());
+    ctx.root.agent(&agent)?;
     let exists = |message: String| fail(Kind::Exists, message);
-    if site.state()?.workers.contains_key(name) {
+    if ctx.state()?.workers.contains_key(name) {
         return Err(exists(format!("the worker {name} exists already")).hint("choose another name"));
     }
-    let branch = site.root.config.branch_of(name);
-    let tip = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?;
+    let branch = ctx.root.config.branch_of(name);
+    let tip = ctx.clone.commit(&ctx.root.path, &format!("refs/heads/{branch}"))?;
     if let Some(tip) = &tip
-        && site.clone.ahead(tip)? > 0
+        && ctx.clone.ahead(tip)? > 0
     {
         return Err(exists(format!("the branch {branch} has commits that are not merged"))
             .hint("look at them, then delete or rename the branch in the root"));
@@ -55,15 +55,15 @@ pub fn check(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<New
 }
 
 /// Creates the branch, the worktree and the record. The caller holds the worker's lock since the check.
-pub fn make(site: &Site<'_>, new: NewWorker) -> Result<Worker> {
+pub fn make(ctx: &Context<'_>, new: NewWorker) -> Result<Worker> {
     let NewWorker { name, agent, branch, tip } = new;
-    let base = site.clone.fetched(&site.source())?;
-    let worktree = layout::worktree(&site.root.path, &name);
+    let base = ctx.clone.fetched(&ctx.source())?;
+    let worktree = layout::worktree(&ctx.root.path, &name);
     let path = worktree.to_string_lossy().into_owned();
     // A worktree that a killed command left is adopted, unless something in it has changed.
-    let tree = site.clone.trees()?.remove(&worktree);
+    let tree = ctx.clone.trees()?.remove(&worktree);
     let can_adopt = |tree: &ListedWorktree| -> Result<bool> {
-        Ok(tree.branch.as_ref() == Some(&branch) && worktree.is_dir() && site.clone.dirty(&worktree)?.is_empty())
+        Ok(tree.branch.as_ref() == Some(&branch) && worktree.is_dir() && ctx.clone.dirty(&worktree)?.is_empty())
     };
     let is_unfilled = fs::list(&worktree).is_ok_and(|names| names == [".git"]);
     let is_new = match &tree {
@@ -74,30 +74,30 @@ pub fn make(site: &Site<'_>, new: NewWorker) -> Result<Worker> {
                 .hint("move that directory away, or choose another name"));
         }
     };
-    let worker = Worker::new(&name, &agent, &path, &branch, site.now());
+    let worker = Worker::new(&name, &agent, &path, &branch, ctx.now());
     let prepare = || -> Result<()> {
         if is_new {
             if let Some(tip) = &tip {
                 // Delete the branch only if it is still at this commit.
                 let branch = format!("refs/heads/{branch}");
-                site.clone.ask(&site.root.path, &["update-ref", "-d", &branch, tip])?;
+                ctx.clone.ask(&ctx.root.path, &["update-ref", "-d", &branch, tip])?;
             }
-            site.clone.add_worktree(&worktree, &branch, Some(&base))?;
+            ctx.clone.add_worktree(&worktree, &branch, Some(&base))?;
         }
         if is_new || is_unfilled {
-            source_hooks::fill_worktree(site, &worktree)?;
+            source_hooks::fill_worktree(ctx, &worktree)?;
         }
-        copied_files::copy_all(site, &worktree)?;
+        copied_files::copy_all(ctx, &worktree)?;
         let leaves = agents::find(&agent).map(|program| program.leaves).unwrap_or_default();
-        copied_files::exclude_patterns(site, &leaves.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>())?;
-        site.update(|state| {
+        copied_files::exclude_patterns(ctx, &leaves.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>())?;
+        ctx.update(|state| {
             state.workers.insert(name, worker.clone());
             Ok(())
         })
     };
     if let Err(failure) = prepare() {
         if is_new || is_unfilled {
-            undo(site, &worktree, &branch, &base)?;
+            undo(ctx, &worktree, &branch, &base)?;
         }
         return Err(failure);
     }
@@ -105,16 +105,16 @@ pub fn make(site: &Site<'_>, new: NewWorker) -> Result<Worker> {
 }
 
 /// Takes back a worktree that was made just now, and its branch.
-fn undo(site: &Site<'_>, worktree: &Path, branch: &str, base: &str) -> Result<()> {
+fn undo(ctx: &Context<'_>, worktree: &Path, branch: &str, base: &str) -> Result<()> {
     if worktree.symlink_metadata().is_ok() {
-        site.clone.remove_worktree(worktree)?;
+        ctx.clone.remove_worktree(worktree)?;
     }
-    site.clone.run(&site.root.path, &["update-ref", "-d", &format!("refs/heads/{branch}"), base]).map(drop)
+    ctx.clone.run(&ctx.root.path, &["update-ref", "-d", &format!("refs/heads/{branch}"), base]).map(drop)
 }
 
 /// Writes the worker's table in `config.toml`. Returns the file's text before and after.
-pub fn configure(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<(String, String)> {
-    edit_config(site, |document| {
+pub fn configure(ctx: &Context<'_>, name: &str, options: &WorkerOptions) -> Result<(String, String)> {
+    edit_config(ctx, |document| {
         let workers = document["workers"].or_insert(toml_edit::table());
         // An inline table cannot hold another table.
         if let Some(inline) = workers.as_inline_table() {
@@ -132,9 +132,9 @@ pub fn configure(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result
 }
 
 /// Edits `config.toml`. The rest of the file stays, with its comments. Returns the file's text before and after.
-pub fn edit_config(site: &Site<'_>, edit: impl FnOnce(&mut DocumentMut)) -> Result<(String, String)> {
-    let _lock = site.lock_root(RootLock::Config)?;
-    let path = layout::config(&site.root.path);
+pub fn edit_config(ctx: &Context<'_>, edit: impl FnOnce(&mut DocumentMut)) -> Result<(String, String)> {
+    let _lock = ctx.lock_root(RootLock::Config)?;
+    let path = layout::config(&ctx.root.path);
     let before = String::from_utf8(fs::read(&path)?.unwrap_or_default())
         .map_err(|_| Failure::malformed(format!("{}: not UTF-8", path.display())))?;
     let mut document: DocumentMut =
@@ -148,9 +148,9 @@ pub fn edit_config(site: &Site<'_>, edit: impl FnOnce(&mut DocumentMut)) -> Resu
 }
 
 /// Restores `config.toml`, unless somebody else has changed it since.
-pub fn restore_config(site: &Site<'_>, before: &str, after: &str) -> Result<()> {
-    let _lock = site.lock_root(RootLock::Config)?;
-    let path = layout::config(&site.root.path);
+pub fn restore_config(ctx: &Context<'_>, before: &str, after: &str) -> Result<()> {
+    let _lock = ctx.lock_root(RootLock::Config)?;
+    let path = layout::config(&ctx.root.path);
     match fs::read(&path)?.unwrap_or_default() == after.as_bytes() {
         true => fs::replace(&path, before.as_bytes(), None),
         false => Ok(()),

@@ -7,6 +7,7 @@ use shopfloor_core::git::ListedWorktree;
 
 use crate::apply::{rebase, session, transition};
 use crate::clone::{ListedWorktrees, is_rebasing, left_markers, new_commit};
+use crate::context::Context;
 use crate::daemon;
 use crate::facts::conflicts::read_conflicts;
 use crate::failure::Kind;
@@ -15,7 +16,6 @@ use crate::log;
 use crate::note::{Fault, Note};
 use crate::plan::machine::Input;
 use crate::plan::rebase::is_behind;
-use crate::site::Site;
 use crate::tmux::{self, Pane};
 use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
@@ -32,32 +32,32 @@ pub enum PatrolScope {
 }
 
 /// Records what has happened since the last patrol. If nothing has happened, this has no effect.
-pub fn tick(site: &Site<'_>, scope: PatrolScope) -> Result<()> {
+pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
     let mut locks = Vec::new();
-    for News { worker, input, tree } in look(site, scope)? {
+    for News { worker, input, tree } in look(ctx, scope)? {
         // A process that holds a worker's lock is working on it, and records what happens itself.
-        locks.extend(site.try_lock(&worker.name)?.map(|lock| (News { worker, input, tree }, lock)));
+        locks.extend(ctx.try_lock(&worker.name)?.map(|lock| (News { worker, input, tree }, lock)));
     }
     if locks.is_empty() {
         return Ok(());
     }
     // Read again under the locks: now no other process changes these workers.
-    let state = site.state()?;
-    let panes = site.tmux()?.panes()?;
-    let trees = site.clone.trees()?;
+    let state = ctx.state()?;
+    let panes = ctx.tmux()?.panes()?;
+    let trees = ctx.clone.trees()?;
     for (news, _lock) in locks {
-        site.check_ending()?;
+        ctx.check_ending()?;
         let Some(worker) = state.workers.get(&news.worker.name) else { continue };
-        site.warn_on_failure(&worker.name, || {
+        ctx.warn_on_failure(&worker.name, || {
             let pane = tmux::find(&panes, worker);
             let mut now = worker.clone();
             let is_same = news.worker == now && news.tree.as_ref() == trees.get(Path::new(&now.worktree_path));
             let is_of_work = matches!(news.input, Input::Commit { .. } | Input::Rebased { .. });
-            let again = |now: &Worker| next_input(site, now, pane, &trees, scope);
+            let again = |now: &Worker| next_input(ctx, now, pane, &trees, scope);
             // What the first look found in git still holds.
             let mut next = if is_same && is_of_work { Some(news.input) } else { again(&now)? };
             while let Some(input) = next {
-                match transition::observe(site, &now, &input)? {
+                match transition::observe(ctx, &now, &input)? {
                     Some(after) if after != now => now = after,
                     // Another process changed the record. The next patrol looks at it again.
                     _ => break,
@@ -80,54 +80,54 @@ pub struct News {
 }
 
 /// The workers that something has happened to.
-pub fn look(site: &Site<'_>, scope: PatrolScope) -> Result<Vec<News>> {
-    let state = site.state()?;
-    let panes = site.tmux()?.panes()?;
-    let trees = site.clone.trees()?;
+pub fn look(ctx: &Context<'_>, scope: PatrolScope) -> Result<Vec<News>> {
+    let state = ctx.state()?;
+    let panes = ctx.tmux()?.panes()?;
+    let trees = ctx.clone.trees()?;
     let mut inputs = Vec::new();
     for worker in state.workers.into_values() {
         let pane = tmux::find(&panes, &worker);
-        site.warn_on_failure(&worker.name, || rotate_log(site, &worker, pane));
-        match next_input(site, &worker, pane, &trees, scope) {
+        ctx.warn_on_failure(&worker.name, || rotate_log(ctx, &worker, pane));
+        match next_input(ctx, &worker, pane, &trees, scope) {
             Ok(input) => inputs.extend(input.map(|input| {
                 let tree = trees.get(Path::new(&worker.worktree_path)).cloned();
                 News { worker, input, tree }
             })),
-            Err(failure) => site.ui.warn(format!("{}: {failure}", worker.name)),
+            Err(failure) => ctx.ui.warn(format!("{}: {failure}", worker.name)),
         }
     }
     Ok(inputs)
 }
 
-fn rotate_log(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {
-    let Some(pane) = pane.filter(|pane| pane.end.is_none() && !site.is_dry) else { return Ok(()) };
-    if log::rotate(&layout::worker_log(&site.root.path, &worker.name))? {
-        let tmux = site.tmux()?;
+fn rotate_log(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {
+    let Some(pane) = pane.filter(|pane| pane.end.is_none() && !ctx.is_dry) else { return Ok(()) };
+    if log::rotate(&layout::worker_log(&ctx.root.path, &worker.name))? {
+        let tmux = ctx.tmux()?;
         tmux.must(&["pipe-pane", "-t", &pane.id])?;
-        tmux.run(&["pipe-pane", "-t", &pane.id, &tmux::log_line(&layout::worker_log(&site.root.path, &worker.name))])?;
+        tmux.run(&["pipe-pane", "-t", &pane.id, &tmux::log_line(&layout::worker_log(&ctx.root.path, &worker.name))])?;
     }
     Ok(())
 }
 
 /// The next thing that has happened to a worker and that its record does not have yet.
 fn next_input(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     worker: &Worker,
     pane: Option<&Pane>,
     trees: &ListedWorktrees,
     scope: PatrolScope,
 ) -> Result<Option<Input>> {
-    if let Some(input) = find_end(site, worker, pane)? {
+    if let Some(input) = find_end(ctx, worker, pane)? {
         return Ok(Some(input));
     }
-    if worker.program.last_crash_unix.is_some_and(|last| site.now() - last >= DAY) {
+    if worker.program.last_crash_unix.is_some_and(|last| ctx.now() - last >= DAY) {
         return Ok(Some(Input::DayWithoutCrash));
     }
     let path = Path::new(&worker.worktree_path);
     let is_missing = worker.program.fault == Some(Fault::WorktreeMissing);
     if path.is_dir() && !trees.contains_key(path) {
         // Fails if the worktree is there and only git cannot read it.
-        site.clone.cmd(path)?;
+        ctx.clone.cmd(path)?;
     }
     let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
         return Ok((!is_missing).then(|| Input::Fault { reason: Fault::WorktreeMissing }));
@@ -136,16 +136,16 @@ fn next_input(
         return Ok(Some(Input::Mended { reason: Fault::WorktreeMissing }));
     }
     match scope {
-        PatrolScope::All => match find_strayed(site, worker, path, tree)? {
+        PatrolScope::All => match find_strayed(ctx, worker, path, tree)? {
             Some(input) => Ok(Some(input)),
-            None => find_work(site, worker, path, tree),
+            None => find_work(ctx, worker, path, tree),
         },
         PatrolScope::Sessions => Ok(None),
     }
 }
 
 /// Whether the worktree has left the worker's branch or has come back to it. During a rebase it is on no branch.
-fn find_strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
+fn find_strayed(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
     let recorded = worker.notes.iter().find(|note| note.is_of_branch());
     let is_at_home = tree.branch.as_ref() == Some(&worker.branch) && !tree.head.bytes().all(|b| b == b'0');
     if is_at_home && recorded.is_none() || is_rebasing(path) {
@@ -153,7 +153,7 @@ fn find_strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWork
     }
     let note = match is_at_home {
         true => None,
-        false if site.clone.commit(path, &format!("refs/heads/{}", worker.branch))?.is_none() => {
+        false if ctx.clone.commit(path, &format!("refs/heads/{}", worker.branch))?.is_none() => {
             Some(Note::BranchGone(worker.branch.clone()))
         }
         false => Some(Note::OnBranch(tree.branch.clone())),
@@ -162,27 +162,27 @@ fn find_strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWork
 }
 
 /// Whether the worker has committed, or has finished a rebase.
-fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
+fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
     // Where the work branches off is recorded now, because the default branch may be moved back later.
-    let commit = |sha: String| Some(Input::Commit { onto: site.clone.fork(worker, &sha).ok(), sha });
+    let commit = |sha: String| Some(Input::Commit { onto: ctx.clone.fork(worker, &sha).ok(), sha });
     match &worker.task {
         Task::Idle => Ok(None),
         Task::Working | Task::Rejected => {
-            let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
+            let Some(sha) = new_commit(&ctx.clone, worker, tree)? else { return Ok(None) };
             let is_same = match &worker.work.baseline_patch {
-                Some(baseline) => *baseline == site.clone.work_digest(&sha)?,
+                Some(baseline) => *baseline == ctx.clone.work_digest(&sha)?,
                 None => false,
             };
             Ok(if is_same { None } else { commit(sha) })
         }
         Task::NeedsReview => {
-            let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
+            let Some(sha) = new_commit(&ctx.clone, worker, tree)? else { return Ok(None) };
             let before = worker.work.commit_sha.clone().unwrap_or_default();
-            let base = site.clone.merge_base(&site.clone.base(), &sha)?.unwrap_or_else(|| sha.clone());
+            let base = ctx.clone.merge_base(&ctx.clone.base(), &sha)?.unwrap_or_else(|| sha.clone());
             // The same work on another commit was rebased.
-            match rebase::is_same_work(site, worker, &before, &sha, &base)? {
+            match rebase::is_same_work(ctx, worker, &before, &sha, &base)? {
                 true => {
-                    let (patch, onto) = (site.clone.work_digest(&sha)?, site.clone.fork(worker, &sha).ok());
+                    let (patch, onto) = (ctx.clone.work_digest(&sha)?, ctx.clone.fork(worker, &sha).ok());
                     Ok(Some(Input::Rebased { patch, onto, sha }))
                 }
                 false => Ok(commit(sha)),
@@ -190,13 +190,13 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
         }
         // On another branch the worker is doing something else.
         Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
-        Task::Rebasing { .. } if !read_conflicts(&site.clone, path)?.is_empty() => Ok(None),
+        Task::Rebasing { .. } if !read_conflicts(&ctx.clone, path)?.is_empty() => Ok(None),
         Task::Rebasing { pre_sha, .. } => {
             let sha = tree.head.clone();
-            if sha != *pre_sha && site.clone.ahead(&sha)? == 0 {
+            if sha != *pre_sha && ctx.clone.ahead(&sha)? == 0 {
                 return Ok(Some(Input::WorkGone));
             }
-            let markers = left_markers(&site.clone, &sha, &worker.work.conflicted)?;
+            let markers = left_markers(&ctx.clone, &sha, &worker.work.conflicted)?;
             Ok(Some(Input::RebaseDone { sha, markers }))
         }
     }
@@ -205,20 +205,20 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
 /// Rebases work that waits for review and is behind the default branch. Of those with conflicts, one is asked to resolve
 /// them: the first in the line for review whose conflicts are not with work before it as well. Fetches only if the
 /// source has moved on. Returns a message for each text that waits for a person to stop typing.
-pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
-    let base = site.clone.fetched(&site.source())?;
-    let state = site.state()?;
+pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
+    let base = ctx.clone.fetched(&ctx.source())?;
+    let state = ctx.state()?;
     let mut line: Vec<&Worker> = state.workers.values().filter(|worker| waits_for_review(worker)).collect();
     line.sort_by_key(|worker| worker.place_in_line());
     let mut waiting = Vec::new();
     let mut lands_before = Some(Vec::new());
     for Worker { name, .. } in line {
-        if site.check_ending().is_err() {
+        if ctx.check_ending().is_err() {
             break;
         }
-        site.warn_on_failure(name, || {
-            if let Some(_lock) = site.try_lock(name)? {
-                match rebase::refresh(site, &site.worker(name)?, &base, lands_before.as_deref()) {
+        ctx.warn_on_failure(name, || {
+            if let Some(_lock) = ctx.try_lock(name)? {
+                match rebase::refresh(ctx, &ctx.worker(name)?, &base, lands_before.as_deref()) {
                     Err(failure) if Kind::Occupied.is_kind_of(&failure) => {
                         waiting
                             .push(format!("{name} will be asked to resolve its conflicts when its terminal is free"));
@@ -226,7 +226,7 @@ pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
                     done => done?,
                 }
             }
-            let now = site.worker(name)?;
+            let now = ctx.worker(name)?;
             match now.task {
                 Task::Rebasing { .. } => lands_before = None,
                 Task::NeedsReview if merges(&now, &base) => {
@@ -253,21 +253,21 @@ fn merges(worker: &Worker, base: &str) -> bool {
 }
 
 /// Does what an `accept` left to do: work that waits for review may be behind what has landed. An `up` does it itself.
-pub fn catch_up(site: &Site<'_>) -> Result<()> {
-    let state = site.state()?;
+pub fn catch_up(ctx: &Context<'_>) -> Result<()> {
+    let state = ctx.state()?;
     let mut line = state.workers.values().filter(|worker| worker.task == Task::NeedsReview).peekable();
-    if line.peek().is_none() || daemon::is_running(&site.root.path)? {
+    if line.peek().is_none() || daemon::is_running(&ctx.root.path)? {
         return Ok(());
     }
-    let base = site.clone.require_base()?;
+    let base = ctx.clone.require_base()?;
     match line.any(|worker| is_behind(worker, &base)) {
-        true => refresh(site).map(|waiting| waiting.iter().for_each(|line| site.ui.note(line))),
+        true => refresh(ctx).map(|waiting| waiting.iter().for_each(|line| ctx.ui.note(line))),
         false => Ok(()),
     }
 }
 
 /// Whether a session has ended, including one whose program never got ready for input.
-fn find_end(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Option<Input>> {
+fn find_end(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Option<Input>> {
     let has_begun = worker.program.session == Session::Down && worker.program.pane_id.is_some();
     if worker.program.session != Session::Up && !has_begun {
         return Ok(None);
@@ -278,6 +278,6 @@ fn find_end(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Opt
     match pane.end {
         // The program runs, or tmux does not know yet how it ended.
         None | Some(Session::Down) => Ok(None),
-        Some(end) => Ok(Some(session::exited(&site.root.agent_of(worker)?, &pane.id, end))),
+        Some(end) => Ok(Some(session::exited(&ctx.root.agent_of(worker)?, &pane.id, end))),
     }
 }

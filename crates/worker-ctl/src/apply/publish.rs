@@ -11,11 +11,11 @@ use shopfloor_core::text::shell_word;
 
 use crate::apply::changed_files::ChangedFiles;
 use crate::clone::{SourceClone, common_dir, require_source};
+use crate::context::Context;
 use crate::facts::description::{Authored, authored};
 use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::plan::accept::Accept;
-use crate::site::Site;
 
 /// The record of an accept that is under way. After a kill, the accept is finished if the source has `new`, else
 /// undone.
@@ -35,9 +35,9 @@ fn pin(worker: &str) -> String {
 
 /// Creates the commit that lands, with the author, date and message of the work. Lines that the agent signs with are
 /// removed from the message.
-pub fn commit(site: &Site<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
-    let (clone, Accept { name, base, sha, .. }) = (&site.clone, plan);
-    let Authored { author, message: own } = authored(site, &site.worker(name)?, base, sha)?;
+pub fn commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
+    let (clone, Accept { name, base, sha, .. }) = (&ctx.clone, plan);
+    let Authored { author, message: own } = authored(ctx, &ctx.worker(name)?, base, sha)?;
     let text = message.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(&own);
     let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(&author);
     let cmd = variables.fold(clone.git.cmd(&clone.root), |cmd, (name, value)| cmd.var(name, value));

@@ -12,9 +12,10 @@ use shopfloor_core::proc::Output;
 use crate::apply::changed_files::ChangedFiles;
 use crate::apply::{deliver, transition, trash};
 use crate::clone::{MergeResult, is_rebasing, require_own_rebase};
+use crate::context::Context;
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
 use crate::facts::losses::Losses;
-use crate::facts::standing::Standing;
+use crate::facts::worker_state::Standing;
 use crate::failure::Kind;
 use crate::layout;
 use crate::note::Note;
@@ -23,7 +24,6 @@ use crate::plan::prompt;
 use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
 use crate::plan::start::permit;
 use crate::plan::{require_at, require_clean};
-use crate::site::Site;
 use crate::tmux::typing;
 use crate::worker::{Checkout, Task, Worker};
 
@@ -67,19 +67,19 @@ fn isolated<'a>(args: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Carries out a plan. The caller holds the worker's lock.
-pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: bool) -> Result<Rebased> {
+pub fn carry_out(ctx: &Context<'_>, standing: &Standing, plan: Rebase, is_forced: bool) -> Result<Rebased> {
     let (worker, base) = (&standing.worker, standing.base.as_str());
     let Some(work) = &standing.work else { return Ok(Rebased::UpToDate) };
     match plan {
         Rebase::UpToDate => Ok(Rebased::UpToDate),
-        Rebase::AskToResolve => ask_to_resolve(site, worker, base, &work.sha, is_forced),
+        Rebase::AskToResolve => ask_to_resolve(ctx, worker, base, &work.sha, is_forced),
         Rebase::Replay => {
-            let rebased = run(site, worker, base, &work.sha)?;
+            let rebased = run(ctx, worker, base, &work.sha)?;
             if !rebased.status.success() {
-                undo(site, worker)?;
+                undo(ctx, worker)?;
                 return Ok(Rebased::LeftAsItIs);
             }
-            record_done(site, worker, base, &work.sha)
+            record_done(ctx, worker, base, &work.sha)
         }
     }
 }
@@ -90,7 +90,7 @@ pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: 
 ///
 /// If the worker must be asked to resolve conflicts while a person types there, this fails with the kind `occupied`,
 /// and the next patrol tries again.
-pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str, before: Option<&[String]>) -> Result<()> {
+pub fn refresh(ctx: &Context<'_>, worker: &Worker, base: &str, before: Option<&[String]>) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     let has_conflict = worker.has_known_conflict();
     let is_due = is_behind(worker, base) || has_conflict && before.is_some();
@@ -100,48 +100,48 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str, before: Option<&[St
     }
     let mut is_next = before.is_some();
     for other in before.unwrap_or_default() {
-        is_next = is_next && site.clone.merge(other, sha)? != MergeResult::Conflict;
+        is_next = is_next && ctx.clone.merge(other, sha)? != MergeResult::Conflict;
     }
     if has_conflict && !is_next && !is_behind(worker, base) {
         return Ok(());
     }
     // Most work sits on the branch as it is, which one question tells.
-    if worker.work.onto_sha.as_deref() == Some(base) && site.clone.has(sha, base)? {
-        return remember_tried(site, worker, Some(base));
+    if worker.work.onto_sha.as_deref() == Some(base) && ctx.clone.has(sha, base)? {
+        return remember_tried(ctx, worker, Some(base));
     }
-    let standing = match Standing::read_on(site, worker, base) {
+    let standing = match Standing::read_on(ctx, worker, base) {
         // The next patrol would wait as long for it.
         Err(failure) if failure.kind == "deadline" => {
-            return remember_tried(site, worker, Some(base)).and(Err(failure));
+            return remember_tried(ctx, worker, Some(base)).and(Err(failure));
         }
         standing => standing?,
     };
-    let branch = &site.clone.branch;
+    let branch = &ctx.clone.branch;
     let plan = match plan::refresh(&standing, branch, is_next) {
         Refresh::Wait => return Ok(()),
         Refresh::NoteConflicts => {
-            let files = site.clone.conflicting_files(base, sha)?;
+            let files = ctx.clone.conflicting_files(base, sha)?;
             let input = Input::ConflictSeen { branch: branch.clone(), base: base.to_owned(), files };
-            return transition::observe(site, worker, &input).map(drop);
+            return transition::observe(ctx, worker, &input).map(drop);
         }
-        Refresh::Settled => return remember_tried(site, worker, Some(base)),
+        Refresh::Settled => return remember_tried(ctx, worker, Some(base)),
         Refresh::Rebase(plan) => plan,
     };
     // A rebase that stops would change files under the hands of a person who types there.
     let may_stop = standing.work.as_ref().is_some_and(|work| work.merge == MergeResult::Conflict);
     if plan == Rebase::AskToResolve || may_stop {
-        deliver::require_free(site, worker, false)?;
+        deliver::require_free(ctx, worker, false)?;
     }
     // Record the attempt first, so that a failure is not repeated until the default branch moves on.
-    remember_tried(site, worker, Some(base))?;
-    match carry_out(site, &standing, plan, false) {
+    remember_tried(ctx, worker, Some(base))?;
+    match carry_out(ctx, &standing, plan, false) {
         Ok(Rebased::Conflicts(files)) => {
-            site.ui.note(format!("{} was asked to resolve conflicts in {} files", worker.name, files.len()));
+            ctx.ui.note(format!("{} was asked to resolve conflicts in {} files", worker.name, files.len()));
             Ok(())
         }
         // A person or a question came in between, and nothing was asked.
         Err(failure) if Kind::Occupied.is_kind_of(&failure) => {
-            remember_tried(site, worker, worker.work.base_sha.as_deref())?;
+            remember_tried(ctx, worker, worker.work.base_sha.as_deref())?;
             Err(failure)
         }
         done => done.map(drop),
@@ -149,8 +149,8 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str, before: Option<&[St
 }
 
 /// Records the base of an attempt, so that it is not repeated until the default branch moves on.
-fn remember_tried(site: &Site<'_>, worker: &Worker, base: Option<&str>) -> Result<()> {
-    site.update(|state| {
+fn remember_tried(ctx: &Context<'_>, worker: &Worker, base: Option<&str>) -> Result<()> {
+    ctx.update(|state| {
         if let Some(worker) = state.workers.get_mut(&worker.name) {
             worker.work.base_sha = base.map(str::to_owned);
             worker.notes.retain(|note| !matches!(note, Note::Conflicts { .. }));
@@ -160,103 +160,103 @@ fn remember_tried(site: &Site<'_>, worker: &Worker, base: Option<&str>) -> Resul
 }
 
 /// Records that a rebase has succeeded, and whether the work is still the same.
-fn record_done(site: &Site<'_>, worker: &Worker, base: &str, before: &str) -> Result<Rebased> {
+fn record_done(ctx: &Context<'_>, worker: &Worker, base: &str, before: &str) -> Result<Rebased> {
     let tree = Path::new(&worker.worktree_path);
-    fs::remove(&mark_file(site, tree)?)?;
-    let sha = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
-    let patch = site.clone.work_digest(&sha)?;
-    let is_same = worker.task != Task::NeedsReview || is_same_work(site, worker, before, &sha, base)?;
+    fs::remove(&mark_file(ctx, tree)?)?;
+    let sha = ctx.clone.ask(tree, &["rev-parse", "HEAD"])?;
+    let patch = ctx.clone.work_digest(&sha)?;
+    let is_same = worker.task != Task::NeedsReview || is_same_work(ctx, worker, before, &sha, base)?;
     let onto = Some(base.to_owned());
     let input = if is_same { Input::Rebased { sha, patch, onto } } else { Input::Commit { sha, onto } };
-    transition::record(site, &worker.name, &input)?;
+    transition::record(ctx, &worker.name, &input)?;
     Ok(Rebased::Done)
 }
 
 /// Whether `after` is the work of `before` on another commit. If `before` was reviewed, it must still be what was: an
 /// agent can write in the clone's objects.
-pub fn is_same_work(site: &Site<'_>, worker: &Worker, before: &str, after: &str, base: &str) -> Result<bool> {
-    let (work, clone) = (&worker.work, &site.clone);
+pub fn is_same_work(ctx: &Context<'_>, worker: &Worker, before: &str, after: &str, base: &str) -> Result<bool> {
+    let (work, clone) = (&worker.work, &ctx.clone);
     let reviewed = work.reviewed_patch.as_ref().filter(|_| work.reviewed_sha.as_deref() == Some(before));
     let is_sound = reviewed.map_or(Ok(true), |patch| Ok(*patch == clone.work_digest(before)?))?;
     Ok(is_sound && clone.is_same_work(before, after, base)?)
 }
 
 /// Leaves the conflicting rebase in the worktree, and asks the worker to resolve it.
-pub fn ask_to_resolve(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, is_forced: bool) -> Result<Rebased> {
+pub fn ask_to_resolve(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str, is_forced: bool) -> Result<Rebased> {
     let name = &worker.name;
     let input = |files| Input::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files, force: is_forced };
     permit(worker, &input(Vec::new()))?;
-    deliver::require_free(site, worker, is_forced)?;
+    deliver::require_free(ctx, worker, is_forced)?;
     let tree = Path::new(&worker.worktree_path);
-    let rebased = run(site, worker, base, sha)?;
+    let rebased = run(ctx, worker, base, sha)?;
     if rebased.status.success() {
-        return record_done(site, worker, base, sha);
+        return record_done(ctx, worker, base, sha);
     }
-    let files = read_conflicts(&site.clone, tree)?;
+    let files = read_conflicts(&ctx.clone, tree)?;
     if !is_rebasing(tree) || files.is_empty() {
-        undo(site, worker)?;
+        undo(ctx, worker)?;
         return Err(failed("rebase", &rebased));
     }
     let paths = files.iter().map(|file| file.path.clone()).collect();
-    let text = prompt::conflicts(&site.clone.branch, site.root.config.given("validate"), &files);
-    match deliver::deliver(site, worker, &input(paths), &text) {
-        Ok(_) => fs::remove(&mark_file(site, tree)?).map(|()| Rebased::Conflicts(files)),
+    let text = prompt::conflicts(&ctx.clone.branch, ctx.root.config.given("validate"), &files);
+    match deliver::deliver(ctx, worker, &input(paths), &text) {
+        Ok(_) => fs::remove(&mark_file(ctx, tree)?).map(|()| Rebased::Conflicts(files)),
         Err(failure) if typing::is_nothing_typed(&failure) => {
-            site.warn_on_failure(name, || undo(site, worker).map(drop));
+            ctx.warn_on_failure(name, || undo(ctx, worker).map(drop));
             Err(failure)
         }
         // The text may have arrived, and the worker may be resolving the conflicts already.
-        Err(failure) => fs::remove(&mark_file(site, tree)?).and(Err(failure)),
+        Err(failure) => fs::remove(&mark_file(ctx, tree)?).and(Err(failure)),
     }
 }
 
 /// Runs a rebase of the worker's own commits. Commits that the default branch has dropped stay dropped. The work is
 /// kept under a ref first, and the rebase is marked as ours until it is over or the worker was asked to resolve it.
-fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output> {
+fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output> {
     let tree = Path::new(&worker.worktree_path);
-    let fork = site.clone.fork(worker, sha)?;
+    let fork = ctx.clone.fork(worker, sha)?;
     // Once more, just before: an agent may have gone on since the plan was made.
-    require_at(site.clone.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
-    require_clean(worker, &site.clone.dirty(tree)?, &[])?;
-    require_no_emptied(site, tree, sha, base)?;
-    site.clone.ask(&site.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
-    let mark = mark_file(site, tree)?;
+    require_at(ctx.clone.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
+    require_clean(worker, &ctx.clone.dirty(tree)?, &[])?;
+    require_no_emptied(ctx, tree, sha, base)?;
+    ctx.clone.ask(&ctx.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
+    let mark = mark_file(ctx, tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;
     fs::replace(&mark, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
-    site.clone.run(tree, &isolated(&["--quiet", "--onto", base, &fork]))
+    ctx.clone.run(tree, &isolated(&["--quiet", "--onto", base, &fork]))
 }
 
 /// Exit 1 if git would empty the directory of a submodule on the way from one commit to another.
-pub fn require_no_emptied(site: &Site<'_>, tree: &Path, from: &str, to: &str) -> Result<()> {
-    ChangedFiles::between(&site.clone.git_for(tree)?, tree, from, to)?.require_no_emptied(tree, Kind::Dirty)
+pub fn require_no_emptied(ctx: &Context<'_>, tree: &Path, from: &str, to: &str) -> Result<()> {
+    ChangedFiles::between(&ctx.clone.git_for(tree)?, tree, from, to)?.require_no_emptied(tree, Kind::Dirty)
 }
 
 /// Aborts the rebase in a worktree, if one of the worker's own branch is under way. Returns where its work is kept.
-pub fn undo(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
+pub fn undo(ctx: &Context<'_>, worker: &Worker) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let mut kept = Vec::new();
     if is_rebasing(tree) {
         require_own_rebase(worker.checkout())?;
-        kept = trash::keep(site, worker, &Losses::read(&site.clone, worker)?)?;
-        kept.iter().for_each(|place| site.ui.detail(format!("kept {place}")));
-        site.clone.ask(tree, &isolated(&["--abort"]))?;
+        kept = trash::keep(ctx, worker, &Losses::read(&ctx.clone, worker)?)?;
+        kept.iter().for_each(|place| ctx.ui.detail(format!("kept {place}")));
+        ctx.clone.ask(tree, &isolated(&["--abort"]))?;
     }
-    fs::remove(&mark_file(site, tree)?).map(|()| kept)
+    fs::remove(&mark_file(ctx, tree)?).map(|()| kept)
 }
 
 /// The file that marks a rebase as ours, until it is over or the worker was asked to resolve it.
-fn mark_file(site: &Site<'_>, tree: &Path) -> Result<PathBuf> {
-    Ok(layout::private(&site.clone.git_dir(tree)?)?.join("rebasing"))
+fn mark_file(ctx: &Context<'_>, tree: &Path) -> Result<PathBuf> {
+    Ok(layout::private(&ctx.clone.git_dir(tree)?)?.join("rebasing"))
 }
 
 /// Undoes a rebase that a killed command left. The caller holds the worker's lock.
-pub fn finish_open(site: &Site<'_>, worker: &Worker) -> Result<()> {
+pub fn finish_open(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
-    match (mark_file(site, tree), &worker.task) {
+    match (mark_file(ctx, tree), &worker.task) {
         (Ok(mark), Task::Rebasing { .. }) => fs::remove(&mark),
-        (Ok(mark), _) if mark.exists() && is_own(tree, &mark)? => undo(site, worker).map(drop),
+        (Ok(mark), _) if mark.exists() && is_own(tree, &mark)? => undo(ctx, worker).map(drop),
         // The git of a killed command may be about to start the rebase, so a young mark stays.
-        (Ok(mark), _) if fs::age(&mark, site.env.later().now).is_none_or(|age| age > START_LIMIT) => fs::remove(&mark),
+        (Ok(mark), _) if fs::age(&mark, ctx.env.later().now).is_none_or(|age| age > START_LIMIT) => fs::remove(&mark),
         _ => Ok(()),
     }
 }
@@ -274,33 +274,33 @@ fn is_own(tree: &Path, mark: &Path) -> Result<bool> {
 }
 
 /// Whether there is something for [`finish_open`] to do.
-pub fn is_open(site: &Site<'_>, worker: &Worker) -> bool {
-    mark_file(site, Path::new(&worker.worktree_path)).is_ok_and(|mark| mark.exists())
+pub fn is_open(ctx: &Context<'_>, worker: &Worker) -> bool {
+    mark_file(ctx, Path::new(&worker.worktree_path)).is_ok_and(|mark| mark.exists())
 }
 
 /// Moves a worktree that is at `landed` to `at`, in place. Returns `false`, with nothing lost, when the worktree is
 /// somewhere else or something is in the way.
-pub fn move_worktree(site: &Site<'_>, place: Checkout<'_>, landed: &str, at: &str) -> Result<bool> {
+pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &str) -> Result<bool> {
     let tree = place.tree;
-    let (branch, head) = if tree.is_dir() { site.clone.head(tree).unwrap_or_default() } else { (None, None) };
+    let (branch, head) = if tree.is_dir() { ctx.clone.head(tree).unwrap_or_default() } else { (None, None) };
     let is_at = |sha: &str| head.as_deref() == Some(sha);
     let is_at_home = !is_rebasing(tree) && branch.as_deref() == Some(place.branch);
     // A killed command may have moved it already.
     if !is_at_home || !is_at(landed) || landed == at {
         return Ok(is_at_home && is_at(at));
     }
-    if require_no_emptied(site, tree, landed, at).is_err() {
+    if require_no_emptied(ctx, tree, landed, at).is_err() {
         return Ok(false);
     }
     // `--keep` refuses when a change is in the way.
-    let cmd = site.clone.reading_source(site.clone.cmd(tree)?, &[landed, at])?;
+    let cmd = ctx.clone.reading_source(ctx.clone.cmd(tree)?, &[landed, at])?;
     if !cmd.args(["reset", "--quiet", "--keep", at]).capture()?.status.success() {
         return Ok(false);
     }
     // The agent may have committed in between. Then the branch goes back to that commit.
-    let before = site.clone.ask(tree, &["rev-parse", "HEAD@{1}"])?;
+    let before = ctx.clone.ask(tree, &["rev-parse", "HEAD@{1}"])?;
     if before != landed {
-        site.clone.ask(tree, &["reset", "--quiet", "--keep", &before])?;
+        ctx.clone.ask(tree, &["reset", "--quiet", "--keep", &before])?;
     }
     Ok(before == landed)
 }

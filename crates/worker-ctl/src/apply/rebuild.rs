@@ -7,10 +7,10 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 
 use crate::apply::repair;
+use crate::context::Context;
 use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::log;
-use crate::site::Site;
 use crate::store::{self, State};
 
 /// A rebuilt state that has not been written yet.
@@ -21,8 +21,8 @@ pub struct Rebuilt {
 }
 
 /// Reads the worktrees. A worker that cannot be read is left out with a warning.
-pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
-    let root = &site.root.path;
+pub fn read(ctx: &Context<'_>) -> Result<Rebuilt> {
+    let root = &ctx.root.path;
     let replaces = fs::read_no_follow(&layout::state(root))?;
     if let Some(bytes) = &replaces {
         store::refuse_newer(&layout::state(root), bytes)?;
@@ -33,20 +33,20 @@ pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
     let newest = logged.values().filter_map(|record| record["revision"].as_u64()).max();
     state.revision = earlier.as_ref().map(|earlier| earlier.revision).max(newest).map_or(0, |revision| revision + 1);
     state.last_reviewed = earlier.as_ref().and_then(|earlier| earlier.last_reviewed.clone());
-    for (name, path) in worktrees(site)? {
+    for (name, path) in worktrees(ctx)? {
         let before = earlier.as_ref().and_then(|state| state.workers.get(&name));
         // Use the log only if its record is of a later revision than the backup.
         let revision = earlier.as_ref().map(|earlier| earlier.revision);
         let later = logged.get(&name).filter(|record| record["revision"].as_u64() > revision);
-        match repair::derive(site, &name, &path, before, later) {
+        match repair::derive(ctx, &name, &path, before, later) {
             Ok(worker) => drop(state.workers.insert(name, worker)),
-            Err(failure) => site.ui.warn(format!("{name} is left out: {failure}")),
+            Err(failure) => ctx.ui.warn(format!("{name} is left out: {failure}")),
         }
     }
     let earlier_names = earlier.iter().flat_map(|state| state.workers.keys());
     for name in earlier_names.filter(|name| !state.workers.contains_key(*name)) {
         let tree = layout::worktree(root, name);
-        site.ui.warn(format!(
+        ctx.ui.warn(format!(
             "{name} is left out, because git lists no worktree {}; if the root was moved, move it back first",
             tree.display()
         ));
@@ -55,21 +55,21 @@ pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
 }
 
 /// The worktrees of workers, by name.
-fn worktrees(site: &Site<'_>) -> Result<Vec<(String, PathBuf)>> {
-    let all = layout::worktrees(&site.root.path);
-    let own = site.clone.trees()?.into_keys().filter(|path| path.parent() == Some(&all) && path.is_dir());
+fn worktrees(ctx: &Context<'_>) -> Result<Vec<(String, PathBuf)>> {
+    let all = layout::worktrees(&ctx.root.path);
+    let own = ctx.clone.trees()?.into_keys().filter(|path| path.parent() == Some(&all) && path.is_dir());
     Ok(own.filter_map(|path| Some((path.file_name()?.to_string_lossy().into_owned(), path))).collect())
 }
 
 /// Writes the rebuilt state, unless the file has changed since. The replaced file is kept beside it.
-pub fn write(site: &Site<'_>, rebuilt: &Rebuilt) -> Result<()> {
-    let root = &site.root.path;
-    let _lock = site.lock_root(RootLock::State)?;
+pub fn write(ctx: &Context<'_>, rebuilt: &Rebuilt) -> Result<()> {
+    let root = &ctx.root.path;
+    let _lock = ctx.lock_root(RootLock::State)?;
     if fs::read_no_follow(&layout::state(root))? != rebuilt.replaces {
         return Err(fail(Kind::Moved, "the state changed meanwhile").hint("run the same command again"));
     }
     if let Some(bytes) = fs::read_own(&layout::state(root))? {
-        let time = site.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();
+        let time = ctx.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();
         fs::replace(&root.join(format!("state.json.before-{time}")), &bytes, Some(fs::PRIVATE))?;
     }
     store::create(root, &rebuilt.state)

@@ -9,60 +9,60 @@ use shopfloor_core::pre_remove;
 
 use crate::apply::{new_worker, publish, session, transition, trash};
 use crate::clone::{is_rebasing, require_own_rebase};
+use crate::context::Context;
 use crate::facts::losses::Losses;
 use crate::plan::machine::Input;
 use crate::plan::removal::refuse_loss;
-use crate::site::Site;
 use crate::store;
 use crate::tmux::typing;
 use crate::worker::{Session, Worker};
 
 /// Removes workers one by one, each under its lock, unless `refuse` finds a reason in its record as it is then.
 pub fn nuke_each(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     workers: &[Worker],
     is_forced: bool,
     refuse: &dyn Fn(&Worker) -> Result<()>,
     when_done: &dyn Fn(&Worker, &[String]),
 ) -> Result<()> {
     for Worker { name, .. } in workers {
-        let _lock = site.lock(name)?;
-        let Some(worker) = site.state()?.workers.remove(name) else { continue };
+        let _lock = ctx.lock(name)?;
+        let Some(worker) = ctx.state()?.workers.remove(name) else { continue };
         refuse(&worker)?;
-        when_done(&worker, &nuke(site, &worker, is_forced)?);
+        when_done(&worker, &nuke(ctx, &worker, is_forced)?);
     }
     Ok(())
 }
 
 /// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written
 /// last, so that the same command continues after a kill. Returns where the work is kept.
-fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
+fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    check_losses(site, worker, is_forced)?;
-    trash::refuse_locked(site, worker)?;
+    check_losses(ctx, worker, is_forced)?;
+    trash::refuse_locked(ctx, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote.
-    trash::run_pre_remove(site, worker, pre_remove::TOOLS)?.require(tree, is_forced)?;
-    if site.tmux()?.is_running() {
-        session::end(site, std::slice::from_ref(worker), is_forced)?;
+    trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?.require(tree, is_forced)?;
+    if ctx.tmux()?.is_running() {
+        session::end(ctx, std::slice::from_ref(worker), is_forced)?;
     }
-    let saved = trash::run_pre_remove(site, worker, pre_remove::TOOLS)?;
+    let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
     saved.require(tree, is_forced)?;
-    saved.notes.iter().chain(&saved.refused).for_each(|note| site.ui.note(note));
-    let losses = check_losses(site, worker, is_forced)?;
-    let dir = &site.root.path;
+    saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
+    let losses = check_losses(ctx, worker, is_forced)?;
+    let dir = &ctx.root.path;
     let branch = format!("refs/heads/{}", worker.branch);
-    let tip = site.clone.commit(dir, &branch)?;
-    let mut kept = trash::keep(site, worker, &losses)?;
+    let tip = ctx.clone.commit(dir, &branch)?;
+    let mut kept = trash::keep(ctx, worker, &losses)?;
     let removed = || -> Result<Vec<String>> {
-        let aside = trash::remove_worktree(site, worker, !kept.is_empty())?;
+        let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if let Some(tip) = tip {
             // Delete the branch only if it is still at the commit that was kept.
-            site.clone.ask(dir, &["update-ref", "-d", &branch, &tip])?;
+            ctx.clone.ask(dir, &["update-ref", "-d", &branch, &tip])?;
         }
-        publish::drop_journal(&site.clone, &worker.name)?;
-        transition::unpin(site, &worker.name)?;
+        publish::drop_journal(&ctx.clone, &worker.name)?;
+        transition::unpin(ctx, &worker.name)?;
         typing::remove_text_files(dir, &worker.name)?;
-        new_worker::edit_config(site, |document| {
+        new_worker::edit_config(ctx, |document| {
             let workers = document.get_mut("workers").and_then(|workers| workers.as_table_like_mut());
             workers.into_iter().for_each(|workers| drop(workers.remove(&worker.name)));
         })?;
@@ -80,7 +80,7 @@ fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>
 
 /// Makes a worker idle under its lock, on the default branch's commit `base`. A program that was up is restarted, so
 /// that it does not know the task any more. Returns where the work is kept.
-pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> Result<Vec<String>> {
+pub fn reset(ctx: &Context<'_>, worker: &Worker, base: &str, is_forced: bool) -> Result<Vec<String>> {
     let name = &worker.name;
     let tree = Path::new(&worker.worktree_path);
     if !tree.is_dir() {
@@ -89,26 +89,26 @@ pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> R
     }
     let is_up = worker.program.session == Session::Up;
     if is_up {
-        check_losses(site, worker, is_forced)?;
-        session::end(site, std::slice::from_ref(worker), is_forced)?;
+        check_losses(ctx, worker, is_forced)?;
+        session::end(ctx, std::slice::from_ref(worker), is_forced)?;
     }
     // Ignored files stay in the worktree, so nothing is lost when this fails.
-    let saved = trash::run_pre_remove(site, worker, &["overlay-sync"])?;
-    saved.notes.iter().chain(&saved.refused).for_each(|note| site.ui.note(note));
-    let losses = check_losses(site, worker, is_forced)?;
-    let mut kept = trash::keep(site, worker, &losses)?;
-    let aside = with_kept(&kept, clean_worktree(site, worker, base))?;
+    let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"])?;
+    saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
+    let losses = check_losses(ctx, worker, is_forced)?;
+    let mut kept = trash::keep(ctx, worker, &losses)?;
+    let aside = with_kept(&kept, clean_worktree(ctx, worker, base))?;
     kept.extend(aside);
-    transition::record(site, name, &Input::Reset)?;
+    transition::record(ctx, name, &Input::Reset)?;
     if is_up {
-        with_kept(&kept, site.state()?.require(name).and_then(|worker| session::start(site, worker)))?;
+        with_kept(&kept, ctx.state()?.require(name).and_then(|worker| session::start(ctx, worker)))?;
     }
     Ok(kept)
 }
 
 /// Reads the losses, and refuses them unless they are to be kept.
-pub fn check_losses(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
-    let losses = Losses::read(&site.clone, worker)?;
+pub fn check_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
+    let losses = Losses::read(&ctx.clone, worker)?;
     refuse_loss(worker, &losses, is_forced)?;
     Ok(losses)
 }
@@ -119,21 +119,21 @@ fn with_kept<T>(kept: &[String], result: Result<T>) -> Result<T> {
 }
 
 /// Puts a worktree on its branch at `base`, without other files. Returns where nested repositories were moved to.
-fn clean_worktree(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
+fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let mut kept = trash::move_nested(site, worker, base)?;
+    let mut kept = trash::move_nested(ctx, worker, base)?;
     if is_rebasing(tree) {
         // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
         require_own_rebase(worker.checkout())?;
-        let record = site.clone.git_dir(tree)?;
+        let record = ctx.clone.git_dir(tree)?;
         ["rebase-merge", "rebase-apply"].iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
     }
     let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];
-    let switched = site.clone.reading_source(site.clone.cmd(tree)?, &[base])?.args(switch).capture()?;
+    let switched = ctx.clone.reading_source(ctx.clone.cmd(tree)?, &[base])?.args(switch).capture()?;
     if !switched.status.success() {
         return Err(failed("checkout", &switched));
     }
-    kept.extend(trash::move_nested(site, worker, base)?);
-    site.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
+    kept.extend(trash::move_nested(ctx, worker, base)?);
+    ctx.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
     Ok(kept)
 }

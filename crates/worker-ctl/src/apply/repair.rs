@@ -8,102 +8,102 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::{copied_files, rebase, session, source_hooks, transition, trash};
 use crate::clone::is_rebasing;
+use crate::context::Context;
 use crate::facts::losses::Losses;
 use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
-use crate::site::Site;
 use crate::store;
 use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
 /// Records that a worker's session is gone.
-pub fn record_gone(site: &Site<'_>, name: &str) -> Result<()> {
-    let _lock = site.lock(name)?;
-    match site.tmux()?.pane_of(site.state()?.require(name)?)? {
+pub fn record_gone(ctx: &Context<'_>, name: &str) -> Result<()> {
+    let _lock = ctx.lock(name)?;
+    match ctx.tmux()?.pane_of(ctx.state()?.require(name)?)? {
         Some(_) => Ok(()),
-        None => transition::record(site, name, &Input::SessionGone).map(drop),
+        None => transition::record(ctx, name, &Input::SessionGone).map(drop),
     }
 }
 
 /// Rebuilds an invalid record from the worktree.
-pub fn rebuild_record(site: &Site<'_>, name: &str) -> Result<()> {
-    let earlier = store::load_any(&site.root.path)?.workers.remove(name);
-    let usual = || layout::worktree(&site.root.path, name);
+pub fn rebuild_record(ctx: &Context<'_>, name: &str) -> Result<()> {
+    let earlier = store::load_any(&ctx.root.path)?.workers.remove(name);
+    let usual = || layout::worktree(&ctx.root.path, name);
     let path = earlier.as_ref().map_or_else(usual, |worker| worker.worktree_path.clone().into());
-    let worker = derive(site, name, &path, earlier.as_ref(), None)?;
-    store::update_any(&site.root.path, |state| drop(state.workers.insert(name.to_owned(), worker)))
+    let worker = derive(ctx, name, &path, earlier.as_ref(), None)?;
+    store::update_any(&ctx.root.path, |state| drop(state.workers.insert(name.to_owned(), worker)))
 }
 
 /// Restores a missing worktree from its branch. The work that git still has of it is kept first.
-pub fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
-    let _lock = site.lock(name)?;
-    let worker = site.worker(name)?;
+pub fn restore_worktree(ctx: &Context<'_>, name: &str) -> Result<()> {
+    let _lock = ctx.lock(name)?;
+    let worker = ctx.worker(name)?;
     let tree = Path::new(&worker.worktree_path);
     if tree.symlink_metadata().is_ok() {
         return Ok(());
     }
-    if tree.parent() != Some(&layout::worktrees(&site.root.path)) {
-        let root = site.root.path.display();
+    if tree.parent() != Some(&layout::worktrees(&ctx.root.path)) {
+        let root = ctx.root.path.display();
         let why = format!("{} is not below {root}: the root was moved", tree.display());
-        return Err(fail(Kind::Moved, why).hint(layout::back(&site.root.path, tree)));
+        return Err(fail(Kind::Moved, why).hint(layout::back(&ctx.root.path, tree)));
     }
     // A program that still runs works in a directory that is gone.
-    if site.tmux()?.is_running() {
-        session::end(site, std::slice::from_ref(&worker), false)?;
+    if ctx.tmux()?.is_running() {
+        session::end(ctx, std::slice::from_ref(&worker), false)?;
     }
-    trash::refuse_locked(site, &worker)?;
-    let mut kept = trash::keep(site, &worker, &Losses::read(&site.clone, &worker)?)?;
-    kept.extend(trash::remove_worktree(site, &worker, true)?);
-    kept.iter().for_each(|place| site.ui.note(format!("kept {}", printable(place))));
+    trash::refuse_locked(ctx, &worker)?;
+    let mut kept = trash::keep(ctx, &worker, &Losses::read(&ctx.clone, &worker)?)?;
+    kept.extend(trash::remove_worktree(ctx, &worker, true)?);
+    kept.iter().for_each(|place| ctx.ui.note(format!("kept {}", printable(place))));
     let branch = format!("refs/heads/{}", worker.branch);
-    if site.clone.commit(&site.root.path, &branch)?.is_none() {
-        let at = worker.work.commit_sha.clone().unwrap_or(site.clone.require_base()?);
-        site.clone.ask(&site.root.path, &["update-ref", &branch, &at])?;
+    if ctx.clone.commit(&ctx.root.path, &branch)?.is_none() {
+        let at = worker.work.commit_sha.clone().unwrap_or(ctx.clone.require_base()?);
+        ctx.clone.ask(&ctx.root.path, &["update-ref", &branch, &at])?;
     }
-    site.clone.add_worktree(tree, &worker.branch, None)?;
-    source_hooks::fill_worktree(site, tree)?;
-    copied_files::copy_all(site, tree)?;
-    transition::record(site, name, &Input::SessionGone)?;
-    transition::record(site, name, &Input::Mended { reason: Fault::WorktreeMissing }).map(drop)
+    ctx.clone.add_worktree(tree, &worker.branch, None)?;
+    source_hooks::fill_worktree(ctx, tree)?;
+    copied_files::copy_all(ctx, tree)?;
+    transition::record(ctx, name, &Input::SessionGone)?;
+    transition::record(ctx, name, &Input::Mended { reason: Fault::WorktreeMissing }).map(drop)
 }
 
 /// Aborts a rebase that no program works on. The commits that the rebase has made are kept.
-pub fn abort_rebase(site: &Site<'_>, name: &str) -> Result<()> {
-    let _lock = site.lock(name)?;
-    let worker = site.worker(name)?;
+pub fn abort_rebase(ctx: &Context<'_>, name: &str) -> Result<()> {
+    let _lock = ctx.lock(name)?;
+    let worker = ctx.worker(name)?;
     let tree = Path::new(&worker.worktree_path);
     if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) || worker.program.session == Session::Up {
         return Ok(());
     }
-    let kept = rebase::undo(site, &worker)?;
-    kept.iter().for_each(|place| site.ui.note(format!("kept {}", printable(place))));
+    let kept = rebase::undo(ctx, &worker)?;
+    kept.iter().for_each(|place| ctx.ui.note(format!("kept {}", printable(place))));
     Ok(())
 }
 
 /// Derives a worker's record from its worktree, an earlier record, and a later record of the event log. git decides
 /// whether a rebase is under way and whether there is work to review.
 pub fn derive(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     name: &str,
     path: &Path,
     earlier: Option<&Worker>,
     later: Option<&Value>,
 ) -> Result<Worker> {
-    let branch = match (site.clone.head(path)?.0, earlier) {
+    let branch = match (ctx.clone.head(path)?.0, earlier) {
         (_, Some(earlier)) => earlier.branch.clone(),
         (Some(branch), None) => branch,
-        (None, None) => site.root.config.branch_of(name),
+        (None, None) => ctx.root.config.branch_of(name),
     };
-    let agent = site.root.worker(name).agent.or(earlier.map(|earlier| earlier.agent.clone()));
-    let agent = agent.unwrap_or_else(|| site.root.config.text("agent").to_owned());
-    let mut worker = Worker::new(name, &agent, &path.to_string_lossy(), &branch, site.now());
-    let tip = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?;
+    let agent = ctx.root.worker(name).agent.or(earlier.map(|earlier| earlier.agent.clone()));
+    let agent = agent.unwrap_or_else(|| ctx.root.config.text("agent").to_owned());
+    let mut worker = Worker::new(name, &agent, &path.to_string_lossy(), &branch, ctx.now());
+    let tip = ctx.clone.commit(&ctx.root.path, &format!("refs/heads/{branch}"))?;
     let tip = match tip {
         Some(tip) => tip,
-        None => site.clone.ask(path, &["rev-parse", "HEAD"])?,
+        None => ctx.clone.ask(path, &["rev-parse", "HEAD"])?,
     };
-    let is_ahead = site.clone.ahead(&tip)? > 0;
+    let is_ahead = ctx.clone.ahead(&tip)? > 0;
     // Keep the earlier record unless git contradicts it. The next patrol finds what has happened since.
     if let Some(earlier) = earlier.filter(|earlier| later.is_none() && earlier.check().is_ok()) {
         let was_rebasing = matches!(earlier.task, Task::Rebasing { .. });

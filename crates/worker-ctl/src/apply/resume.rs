@@ -3,31 +3,31 @@
 use shopfloor_core::error::Result;
 
 use crate::apply::deliver::deliver;
+use crate::context::Context;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::resume::{Resume, resume};
-use crate::site::Site;
 use crate::worker::Worker;
 
 /// What a program gets that went on with the conversation that knows its task.
 const CONTINUE: &str = "Continue with your task.";
 
 /// Sends a worker what it needs to go on, if anything. Returns what that was.
-pub fn go_on(site: &Site<'_>, name: &str, is_forced: bool) -> Result<Option<Resume>> {
-    let _lock = site.lock(name)?;
-    let worker = site.worker(name)?;
+pub fn go_on(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Option<Resume>> {
+    let _lock = ctx.lock(name)?;
+    let worker = ctx.worker(name)?;
     let Some(what) = resume(&worker) else { return Ok(None) };
     let text = match what {
         Resume::Continue => CONTINUE.to_owned(),
-        Resume::Task => task_text(site, &worker, worker.work.prompt.as_deref().unwrap_or_default()),
+        Resume::Task => task_text(ctx, &worker, worker.work.prompt.as_deref().unwrap_or_default()),
     };
     let input = Input::Resume { is_continued: what == Resume::Continue, force: is_forced };
-    deliver(site, &worker, &input, &text)?;
+    deliver(ctx, &worker, &input, &text)?;
     Ok(Some(what))
 }
 
 /// The text of a task, as a program gets it.
-pub fn task_text(site: &Site<'_>, worker: &Worker, prompt: &str) -> String {
-    let (validate, role) = (site.root.config.given("validate"), site.root.worker(&worker.name).role_prompt);
-    prompt::task(&worker.worktree_path, &site.source(), validate, &role, prompt)
+pub fn task_text(ctx: &Context<'_>, worker: &Worker, prompt: &str) -> String {
+    let (validate, role) = (ctx.root.config.given("validate"), ctx.root.worker(&worker.name).role_prompt);
+    prompt::task(&worker.worktree_path, &ctx.source(), validate, &role, prompt)
 }

@@ -10,16 +10,16 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
-use crate::agent::{AgentTable, Delivery, Dialog, End, regex};
 use crate::apply::launch::launch;
 use crate::apply::transition;
+use crate::context::Context;
 use crate::facts::processes::{self, Process};
 use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::plan::menu::{self, Menu};
-use crate::site::Site;
+use crate::program_config::{AgentTable, Delivery, Dialog, End, regex};
 use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Session, Work, Worker};
 
@@ -50,24 +50,24 @@ const STILL: Duration = Duration::from_millis(500);
 /// already stays as it is. If the program has ended, its pane is used again, so that a person's panes beside it stay.
 ///
 /// A program that can continue the conversation that knows the task does so. If it ends over that, it is started anew.
-pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
-    let failure = match start_once(site, worker) {
+pub fn start(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
+    let failure = match start_once(ctx, worker) {
         Ok(pane) => return Ok(pane),
         Err(failure) => failure,
     };
-    let now = site.worker(&worker.name)?;
+    let now = ctx.worker(&worker.name)?;
     // A shell exits with these codes when it cannot start a program, and then a new one cannot be started either. An end
     // of an earlier program says nothing about this one.
     let has_started = now.program.pane_pid != worker.program.pane_pid;
     let has_ended = has_started && matches!(now.program.session, Session::Code(code) if ![126, 127].contains(&code));
-    if !has_ended || continuing(&now, &site.root.agent_of(&now)?).is_empty() {
+    if !has_ended || continuing(&now, &ctx.root.agent_of(&now)?).is_empty() {
         return Err(failure);
     }
-    site.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
+    ctx.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
     let work = Work { conversation: None, ..now.work.clone() };
-    let pane = start_once(site, &Worker { work, ..now })?;
+    let pane = start_once(ctx, &Worker { work, ..now })?;
     // Otherwise the conversation was not the reason, and stays known.
-    transition::record(site, &worker.name, &Input::ConversationLost)?;
+    transition::record(ctx, &worker.name, &Input::ConversationLost)?;
     Ok(pane)
 }
 
@@ -83,25 +83,25 @@ pub fn resuming(worker: &Worker, agent: &AgentTable) -> Vec<String> {
     if words.is_empty() { agent.resume.clone() } else { words }
 }
 
-fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
-    if let Some(host) = site.root.worker(&worker.name).host {
+fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
+    if let Some(host) = ctx.root.worker(&worker.name).host {
         return Err(Failure::malformed(format!(
             "{} is configured to run on {host}, but other hosts are not supported yet",
             worker.name
         ))
         .hint(format!("remove `host` from `[workers.{}]` in config.toml", worker.name)));
     }
-    let tmux = site.tmux()?;
+    let tmux = ctx.tmux()?;
     if !tmux.is_running() {
-        site.tmux_for_programs()?.start(&site.root.path)?;
+        ctx.tmux_for_programs()?.start(&ctx.root.path)?;
     }
-    let agent = site.root.agent_of(worker)?;
+    let agent = ctx.root.agent_of(worker)?;
     let existing = tmux.pane_of(worker)?;
     // This pane is the only record of an exit nobody has noticed yet.
     if let Some(Pane { end: Some(end), id, .. }) = &existing
         && worker.program.session == Session::Up
     {
-        transition::record(site, &worker.name, &exited(&agent, id, *end))?;
+        transition::record(ctx, &worker.name, &exited(&agent, id, *end))?;
     }
     let (pane, is_ready) = match existing {
         Some(pane) if pane.end.is_none() => {
@@ -112,30 +112,30 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         ended => {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
-            let (argv, variables) = launch(site, worker, &agent, words)?;
-            require_program(site, &agent, &argv)?;
+            let (argv, variables) = launch(ctx, worker, &agent, words)?;
+            require_program(ctx, &agent, &argv)?;
             if ended.is_none() {
                 // A server that was lost may have left its program, and two would work in one worktree.
-                end_panes(site, &tmux, (&[], &|_| None), &[&worker.name], false)?;
+                end_panes(ctx, &tmux, (&[], &|_| None), &[&worker.name], false)?;
             }
-            let log = layout::worker_log(&site.root.path, &worker.name);
+            let log = layout::worker_log(&ctx.root.path, &worker.name);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
             let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, is_continued };
-            transition::record(site, &worker.name, &begun)?;
+            transition::record(ctx, &worker.name, &begun)?;
             (pane, false)
         }
     };
     if !is_ready {
-        match wait_ready(site, &tmux, worker, &pane, &agent) {
+        match wait_ready(ctx, &tmux, worker, &pane, &agent) {
             Ok(None) => {}
             Ok(Some(last)) => {
-                transition::record(site, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
-                transition::record(site, &worker.name, &Input::Fault { reason: Fault::NotReady })?;
-                return Err(not_ready(site, worker, &last));
+                transition::record(ctx, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
+                transition::record(ctx, &worker.name, &Input::Fault { reason: Fault::NotReady })?;
+                return Err(not_ready(ctx, worker, &last));
             }
             Err(failure) => {
                 if let Some(end) = tmux.pane_of(worker)?.and_then(|pane| pane.end) {
-                    transition::record(site, &worker.name, &exited(&agent, &pane.id, end))?;
+                    transition::record(ctx, &worker.name, &exited(&agent, &pane.id, end))?;
                 }
                 return Err(failure);
             }
@@ -146,16 +146,16 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
             typing::clear(&tmux, &pane.id, &agent)?;
         }
     }
-    transition::record(site, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
+    transition::record(ctx, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
 }
 
 /// Fails if the program is not installed. tmux would only show that it ended.
-fn require_program(site: &Site<'_>, agent: &AgentTable, argv: &[String]) -> Result<()> {
+fn require_program(ctx: &Context<'_>, agent: &AgentTable, argv: &[String]) -> Result<()> {
     let Some(program) = argv.first().filter(|name| !name.contains('/') && !agent.env.contains_key("PATH")) else {
         return Ok(());
     };
-    if proc::find(site.env, program).is_some() {
+    if proc::find(ctx.env, program).is_some() {
         return Ok(());
     }
     Err(Failure::failed(format!("{} is not on the PATH", printable(program)))
@@ -163,12 +163,12 @@ fn require_program(site: &Site<'_>, agent: &AgentTable, argv: &[String]) -> Resu
 }
 
 /// The failure of a program that runs, but does not take input.
-fn not_ready(site: &Site<'_>, worker: &Worker, last: &[String]) -> Failure {
+fn not_ready(ctx: &Context<'_>, worker: &Worker, last: &[String]) -> Failure {
     let name = &worker.name;
     let failure = fail(Kind::NotReady, format!("the program of {name} runs, but does not take input yet"))
         .details(last.iter().map(|line| format!("  {}", printable(line))))
         .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"));
-    match site.root.preset_of(worker) {
+    match ctx.root.preset_of(worker) {
         Some(_) => failure.hint("`worker-ctl doctor` tells whether its version was tried"),
         None => failure,
     }
@@ -182,24 +182,24 @@ pub fn exited(agent: &AgentTable, pane: &str, end: Session) -> Input {
 
 /// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way. `resume` are the words
 /// that make it continue a conversation.
-pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, resume: Vec<String>) -> Result<()> {
+pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<String>) -> Result<()> {
     let not_delivered = |why: String| fail(Kind::NotDelivered, format!("{} did not get its task: {why}", worker.name));
     let is_continued = !resume.is_empty();
     let ready = || -> Result<_> {
-        let (tmux, agent) = (site.tmux()?, site.root.agent_of(worker)?);
+        let (tmux, agent) = (ctx.tmux()?, ctx.root.agent_of(worker)?);
         let pane = tmux.pane_of(worker)?.ok_or_else(|| Failure::failed("its session is gone"))?;
-        let file = typing::write_text_file(&site.root.path, &worker.name, text)?;
-        let (argv, variables) = launch(site, worker, &agent, resume)?;
+        let file = typing::write_text_file(&ctx.root.path, &worker.name, text)?;
+        let (argv, variables) = launch(ctx, worker, &agent, resume)?;
         Ok((tmux, pane, with_text(argv, &agent, text, &file), variables))
     };
     let (tmux, pane, argv, variables) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
-    let log = layout::worker_log(&site.root.path, &worker.name);
-    let head = end_program(site, worker, &pane)?;
-    transition::record(site, &worker.name, &Input::Restarting { head })?;
+    let log = layout::worker_log(&ctx.root.path, &worker.name);
+    let head = end_program(ctx, worker, &pane)?;
+    transition::record(ctx, &worker.name, &Input::Restarting { head })?;
     let mut now = tmux
         .start_program(worker, Some(&pane), &variables, &argv, &log)
         .map_err(|failure| not_delivered(failure.to_string()))?;
-    let is_quiet = || Ok::<_, Failure>(site.worker(&worker.name)?.reported.activity == Activity::Unknown);
+    let is_quiet = || Ok::<_, Failure>(ctx.worker(&worker.name)?.reported.activity == Activity::Unknown);
     let read_pane = || -> Result<Pane> {
         let pane = tmux.panes()?.into_iter().find(|now| now.id == pane.id);
         pane.ok_or_else(|| not_delivered("its session is gone".into()))
@@ -216,19 +216,19 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, resume: Vec<St
     }
     // The conversation is gone. The text must not be lost with it.
     if is_continued && matches!(now.end, Some(Session::Code(1..))) {
-        site.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
-        let (worker, _) = transition::record(site, &worker.name, &Input::ConversationLost)?;
-        return restart_with(site, &worker, text, Vec::new());
+        ctx.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
+        let (worker, _) = transition::record(ctx, &worker.name, &Input::ConversationLost)?;
+        return restart_with(ctx, &worker, text, Vec::new());
     }
-    transition::record(site, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid }).map(drop)
+    transition::record(ctx, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid }).map(drop)
 }
 
 /// Ends the program in a pane, and waits until the hooks that it runs at its end are over. Returns the commit of the
 /// worktree if that is another one now.
-fn end_program(site: &Site<'_>, worker: &Worker, pane: &Pane) -> Result<Option<String>> {
+fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option<String>> {
     let Some(program) = Pid::from_raw(pane.pid).filter(|_| pane.end.is_none()) else { return Ok(None) };
-    let head = || Ok::<_, Failure>(site.clone.head(Path::new(&worker.worktree_path))?.1);
-    let find = || processes::find(site.env, &site.root.path, &[&worker.name], &[pane.pid], Some(pane.server));
+    let head = || Ok::<_, Failure>(ctx.clone.head(Path::new(&worker.worktree_path))?.1);
+    let find = || processes::find(ctx.env, &ctx.root.path, &[&worker.name], &[pane.pid], Some(pane.server));
     let (before, running) = (head()?, find());
     let _ = kill_process(program, Signal::HUP);
     let start = Instant::now();
@@ -261,7 +261,7 @@ fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, file: &Path)
 /// Waits until a program is ready for input, and answers the dialogs that it shows first. The screen is read only here,
 /// once at start-up. A screen that shows a dialog is never ready. Returns its last lines if the time is up.
 fn wait_ready(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     tmux: &Tmux,
     worker: &Worker,
     pane: &Pane,
@@ -313,7 +313,7 @@ fn wait_ready(
                 .details(shown.iter().map(|line| format!("  {}", printable(line))))
                 .hint("look at its terminal with `worker-ctl peek`, or run its command by hand"));
         }
-        site.check_ending()?;
+        ctx.check_ending()?;
         thread::sleep(POLL);
     }
     Ok(Some(tmux.last_lines(&pane.id, 5).unwrap_or_default()))
@@ -346,8 +346,8 @@ fn answer(
 }
 
 /// Chooses a line of a menu, one key at a time, and sees the menu gone. Fails if another menu comes in between.
-pub fn choose(site: &Site<'_>, pane: &Pane, menu: &Menu, chosen: usize) -> Result<()> {
-    let tmux = site.tmux()?;
+pub fn choose(ctx: &Context<'_>, pane: &Pane, menu: &Menu, chosen: usize) -> Result<()> {
+    let tmux = ctx.tmux()?;
     let failed = |why: &str| fail(Kind::NotDelivered, format!("the question was not answered: {why}"));
     let (start, mut since, mut last, mut is_confirmed) = (Instant::now(), Instant::now(), String::new(), false);
     while start.elapsed() < MENU_LIMIT {
@@ -367,7 +367,7 @@ pub fn choose(site: &Site<'_>, pane: &Pane, menu: &Menu, chosen: usize) -> Resul
             }
             Some(_) => thread::sleep(POLL),
         }
-        site.check_ending()?;
+        ctx.check_ending()?;
     }
     Err(failed("the menu is still there"))
 }
@@ -383,27 +383,27 @@ fn type_keys(tmux: &Tmux, pane: &Pane, keys: &[String]) -> Result<()> {
 
 /// Ends these sessions and everything that they started: as the table of each program says, then with TERM, then with
 /// KILL; with `force` at once.
-pub fn end(site: &Site<'_>, workers: &[Worker], force: bool) -> Result<()> {
-    let tmux = site.tmux()?;
+pub fn end(ctx: &Context<'_>, workers: &[Worker], force: bool) -> Result<()> {
+    let tmux = ctx.tmux()?;
     let names: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
     let panes: Vec<Pane> = tmux.panes()?.into_iter().filter(|pane| names.contains(&pane.worker.as_str())).collect();
     // Record the end first, so that it does not count as a crash.
     for worker in workers {
-        transition::record(site, &worker.name, &Input::SessionGone)?;
+        transition::record(ctx, &worker.name, &Input::SessionGone)?;
     }
     let table = |name: &str| {
         let worker = workers.iter().find(|worker| worker.name == name)?;
-        site.root.agent_of(worker).ok().map(|agent| agent.end)
+        ctx.root.agent_of(worker).ok().map(|agent| agent.end)
     };
-    end_panes(site, &tmux, (&panes, &table), &names, force)
+    end_panes(ctx, &tmux, (&panes, &table), &names, force)
 }
 
 /// Ends all sessions that the server lists, for when the state cannot be read. Returns their workers.
-pub fn end_unknown(site: &Site<'_>, tmux: &Tmux, force: bool) -> Result<BTreeSet<String>> {
+pub fn end_unknown(ctx: &Context<'_>, tmux: &Tmux, force: bool) -> Result<BTreeSet<String>> {
     let panes = tmux.panes()?;
     let names: BTreeSet<String> =
         panes.iter().map(|pane| pane.worker.clone()).filter(|name| !name.is_empty()).collect();
-    end_panes(site, tmux, (&panes, &|_| None), &names.iter().map(String::as_str).collect::<Vec<_>>(), force)?;
+    end_panes(ctx, tmux, (&panes, &|_| None), &names.iter().map(String::as_str).collect::<Vec<_>>(), force)?;
     Ok(names)
 }
 
@@ -411,7 +411,7 @@ pub fn end_unknown(site: &Site<'_>, tmux: &Tmux, force: bool) -> Result<BTreeSet
 type Ends<'a> = dyn Fn(&str) -> Option<End> + 'a;
 
 fn end_panes(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     tmux: &Tmux,
     (panes, ends): (&[Pane], &Ends<'_>),
     names: &[&str],
@@ -419,7 +419,7 @@ fn end_panes(
 ) -> Result<()> {
     let server = panes.first().map(|pane| pane.server);
     let pids: Vec<i32> = panes.iter().filter(|pane| pane.end.is_none()).map(|pane| pane.pid).collect();
-    let find = || processes::find(site.env, &site.root.path, names, &pids, server);
+    let find = || processes::find(ctx.env, &ctx.root.path, names, &pids, server);
     let mut ours = find();
     if !force {
         for pane in panes.iter().filter(|pane| pane.end.is_none()) {
@@ -434,10 +434,10 @@ fn end_panes(
             }
         }
         let agents = |processes: &BTreeSet<Process>| processes.iter().any(|process| pids.contains(&process.pid));
-        ours = wait_while(site, ours, INTERRUPT_GRACE, agents);
+        ours = wait_while(ctx, ours, INTERRUPT_GRACE, agents);
         ours.extend(find());
         signal(&ours, Signal::TERM);
-        ours = wait_while(site, ours, SIGNAL_GRACE, |processes| !processes.is_empty());
+        ours = wait_while(ctx, ours, SIGNAL_GRACE, |processes| !processes.is_empty());
     }
     ours.extend(find());
     signal(&ours, Signal::KILL);
@@ -445,7 +445,7 @@ fn end_panes(
     for pane in panes {
         tmux.run(&["kill-pane", "-t", &pane.id])?;
     }
-    wait_while(site, ours, SIGNAL_GRACE, |processes| !processes.is_empty());
+    wait_while(ctx, ours, SIGNAL_GRACE, |processes| !processes.is_empty());
     Ok(())
 }
 
@@ -457,14 +457,14 @@ fn signal(processes: &BTreeSet<Process>, signal: Signal) {
 
 /// Waits until the condition no longer holds, or the time is up. Returns the processes that are still alive.
 fn wait_while(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     mut processes: BTreeSet<Process>,
     limit: Duration,
     condition: impl Fn(&BTreeSet<Process>) -> bool,
 ) -> BTreeSet<Process> {
     let start = Instant::now();
     loop {
-        processes = processes::retain_living(site.env, &processes);
+        processes = processes::retain_living(ctx.env, &processes);
         if !condition(&processes) || start.elapsed() >= limit {
             return processes;
         }

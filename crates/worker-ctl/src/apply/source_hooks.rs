@@ -9,7 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, failed, nul_fields};
 use shopfloor_core::hook;
 
-use crate::site::Site;
+use crate::context::Context;
 
 /// All worktrees of the clone share one list of stashes, so that one worker's work could land with another's. What a
 /// rebase or merge puts aside itself would be lost if it could not be stored.
@@ -94,18 +94,18 @@ impl MissingHooks {
 }
 
 /// Compares the clone of a root with its source.
-pub fn of(site: &Site<'_>) -> Result<MissingHooks> {
-    compare(site.env, &site.source(), &site.root.path, site.clone.shared_hooks()?.as_deref())
+pub fn of(ctx: &Context<'_>) -> Result<MissingHooks> {
+    compare(ctx.env, &ctx.source(), &ctx.root.path, ctx.clone.shared_hooks()?.as_deref())
 }
 
 /// Writes the files of a new worktree, and runs the source's hooks there.
-pub fn fill_worktree(site: &Site<'_>, worktree: &Path) -> Result<()> {
-    let shared = site.clone.shared_hooks()?;
-    let missing = compare(site.env, &site.source(), &site.root.path, shared.as_deref())?;
-    let mut warnings = missing.bring(site.env)?;
-    let at = format!("in {}", site.source().display());
+pub fn fill_worktree(ctx: &Context<'_>, worktree: &Path) -> Result<()> {
+    let shared = ctx.clone.shared_hooks()?;
+    let missing = compare(ctx.env, &ctx.source(), &ctx.root.path, shared.as_deref())?;
+    let mut warnings = missing.bring(ctx.env)?;
+    let at = format!("in {}", ctx.source().display());
     warnings.extend(missing.lost.iter().map(|tool| hook::missing_text(tool, &at)));
-    warnings.extend(site.clone.fill_worktree(worktree, shared.as_deref())?);
-    warnings.iter().for_each(|warning| site.ui.warn(warning));
+    warnings.extend(ctx.clone.fill_worktree(worktree, shared.as_deref())?);
+    warnings.iter().for_each(|warning| ctx.ui.warn(warning));
     Ok(())
 }

@@ -6,32 +6,32 @@ use shopfloor_core::error::Result;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
+use crate::context::Context;
 use crate::layout;
 use crate::log;
 use crate::plan::machine::{Input, SideEffect, apply};
-use crate::site::Site;
 use crate::store::State;
 use crate::tmux::typing;
 use crate::worker::{Task, Worker};
 
 /// Applies an input to a worker's current record. Returns the new record, and whether a text must be delivered.
-pub fn record(site: &Site<'_>, name: &str, input: &Input) -> Result<(Worker, bool)> {
-    let now = site.now();
-    let (step, revision) = site.update(|state| step(state, state.require(name)?.clone(), input, now))?;
-    follow_up(site, &step, input, revision)?;
+pub fn record(ctx: &Context<'_>, name: &str, input: &Input) -> Result<(Worker, bool)> {
+    let now = ctx.now();
+    let (step, revision) = ctx.update(|state| step(state, state.require(name)?.clone(), input, now))?;
+    follow_up(ctx, &step, input, revision)?;
     Ok((step.after, step.effects.contains(&SideEffect::Deliver)))
 }
 
 /// Applies an input that was observed while the record was `seen`. Returns nothing if the record has changed since;
 /// then the next patrol observes it again.
-pub fn observe(site: &Site<'_>, seen: &Worker, input: &Input) -> Result<Option<Worker>> {
-    let now = site.now();
-    let applied = site.update(|state| match state.workers.get(&seen.name) == Some(seen) {
+pub fn observe(ctx: &Context<'_>, seen: &Worker, input: &Input) -> Result<Option<Worker>> {
+    let now = ctx.now();
+    let applied = ctx.update(|state| match state.workers.get(&seen.name) == Some(seen) {
         true => step(state, seen.clone(), input, now).map(Some),
         false => Ok(None),
     })?;
     let Some((step, revision)) = applied else { return Ok(None) };
-    follow_up(site, &step, input, revision)?;
+    follow_up(ctx, &step, input, revision)?;
     Ok(Some(step.after))
 }
 
@@ -49,25 +49,25 @@ fn step(state: &mut State, before: Worker, input: &Input, now: i64) -> Result<(S
     Ok((Step { before, after, effects }, revision))
 }
 
-fn follow_up(site: &Site<'_>, step: &Step, input: &Input, revision: u64) -> Result<()> {
+fn follow_up(ctx: &Context<'_>, step: &Step, input: &Input, revision: u64) -> Result<()> {
     let Step { before, after, effects } = step;
-    let root = &site.root.path;
+    let root = &ctx.root.path;
     let pin = format!("refs/shopfloor/review/{}", after.name);
     let kept = format!("refs/shopfloor/pre/{}", after.name);
     let mut dropped = Vec::new();
     for effect in effects {
         match effect {
-            SideEffect::Pin(sha) => drop(site.clone.ask(root, &["update-ref", &pin, sha])?),
+            SideEffect::Pin(sha) => drop(ctx.clone.ask(root, &["update-ref", &pin, sha])?),
             SideEffect::Unpin if before.work.reviewed_sha.is_some() => dropped.push(pin.clone()),
-            SideEffect::Keep(sha) => drop(site.clone.ask(root, &["update-ref", &kept, sha])?),
+            SideEffect::Keep(sha) => drop(ctx.clone.ask(root, &["update-ref", &kept, sha])?),
             SideEffect::Unpin | SideEffect::Deliver => {}
         }
     }
     if after.task == Task::Idle && before.task != Task::Idle {
         dropped.push(kept);
-        site.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
+        ctx.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
-    site.clone.drop_refs(&dropped)?;
+    ctx.clone.drop_refs(&dropped)?;
     if matches!(input, Input::Typing { .. } | Input::Restarting { .. }) || before == after && *input != Input::Sent {
         return Ok(());
     }
@@ -76,34 +76,34 @@ fn follow_up(site: &Site<'_>, step: &Step, input: &Input, revision: u64) -> Resu
         return Ok(());
     }
     // The input is applied already, so a failure to log it is only a warning.
-    let record = log::record(site.env.later().now, before, after, input.describe(), revision);
-    site.warn_on_failure(&after.name, || publish_event(site, &record));
+    let record = log::record(ctx.env.later().now, before, after, input.describe(), revision);
+    ctx.warn_on_failure(&after.name, || publish_event(ctx, &record));
     Ok(())
 }
 
 /// Logs a record, and starts the `on_event` command with it.
-fn publish_event(site: &Site<'_>, record: &Value) -> Result<()> {
-    let root = &site.root.path;
+fn publish_event(ctx: &Context<'_>, record: &Value) -> Result<()> {
+    let root = &ctx.root.path;
     log::append(root, record)?;
-    let Some(command) = site.root.config.command("on_event") else { return Ok(()) };
+    let Some(command) = ctx.root.config.command("on_event") else { return Ok(()) };
     let log = layout::on_event_log(root);
     log::rotate(&log)?;
     // The command runs in the background: nothing waits for it, and its exit status is ignored.
     let line = format!("{{ {}\n}} >> {} 2>&1 < /dev/null &", command.shell(), shell_word(&log));
-    let cmd = proc::shell(site.env, &line)?.dir(root).var("WORKER_CTL_ROOT", root.as_os_str());
+    let cmd = proc::shell(ctx.env, &line)?.dir(root).var("WORKER_CTL_ROOT", root.as_os_str());
     let cmd = ["event", "from", "to", "detail", "activity"].iter().fold(cmd, |cmd, key| {
         cmd.var(format!("WORKER_CTL_{}", key.to_uppercase()), record[*key].as_str().unwrap_or_default())
     });
     // With `WORKER_CTL_WORKER` the command would count as the worker's process, and would be ended with the worker.
     let cmd = cmd.var("WORKER_CTL_NAME", record["worker"].as_str().unwrap_or_default());
     if !cmd.without_vars(&["WORKER_CTL_WORKER"]).capture()?.status.success() {
-        site.ui.warn("`on_event` cannot be run");
+        ctx.ui.warn("`on_event` cannot be run");
     }
     Ok(())
 }
 
 /// Deletes the refs that keep a worker's reviewed commit and its commit from before a rebase.
-pub fn unpin(site: &Site<'_>, name: &str) -> Result<()> {
+pub fn unpin(ctx: &Context<'_>, name: &str) -> Result<()> {
     let mut refs = ["review", "pre"].map(|kind| format!("refs/shopfloor/{kind}/{name}")).into_iter();
-    refs.try_for_each(|name| site.clone.drop_refs(&[name]))
+    refs.try_for_each(|name| ctx.clone.drop_refs(&[name]))
 }

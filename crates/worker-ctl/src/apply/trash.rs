@@ -7,25 +7,25 @@ use shopfloor_core::fs::{self, Root};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::pre_remove::{self, PreRemoveReport};
 
+use crate::context::Context;
 use crate::facts::losses::{Losses, admin_dir};
 use crate::failure::{Kind, fail};
 use crate::fresh_index::FreshIndex;
 use crate::layout;
-use crate::site::Site;
 use crate::worker::Worker;
 
 /// Keeps the work that would be lost with a worker's worktree, as was read just now, except ignored files. Returns where
 /// it is kept. Exit 1 when the worktree changes meanwhile; then nothing must be removed.
-pub fn keep(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<String>> {
+pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<String>> {
     if losses.is_empty() {
         return Ok(Vec::new());
     }
-    let (commit, files) = snapshot(site, worker, losses)?;
-    let name = format!("refs/shopfloor/trash/{}/{}", worker.name, site.stamp());
-    site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
+    let (commit, files) = snapshot(ctx, worker, losses)?;
+    let name = format!("refs/shopfloor/trash/{}/{}", worker.name, ctx.stamp());
+    ctx.clone.ask(&ctx.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
     // The stashes are kept now, and stay in git's list.
-    let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&site.clone, worker)? };
-    if again != *losses || write_tree(site, worker, losses)? != files {
+    let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&ctx.clone, worker)? };
+    if again != *losses || write_tree(ctx, worker, losses)? != files {
         return Err(fail(Kind::Moved, format!("the worktree of {} is still changing", worker.name))
             .hint(format!("run the same command again; the work up to now is kept as {name}")));
     }
@@ -33,37 +33,37 @@ pub fn keep(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<Str
 }
 
 /// Runs the `pre-remove` hooks of these tools, so that they save what only the worktree has.
-pub fn run_pre_remove(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<PreRemoveReport> {
-    let scratch = site.root.path.join("locks");
-    pre_remove::run(site.env, Path::new(&worker.worktree_path), tools, &scratch)
+pub fn run_pre_remove(ctx: &Context<'_>, worker: &Worker, tools: &[&str]) -> Result<PreRemoveReport> {
+    let scratch = ctx.root.path.join("locks");
+    pre_remove::run(ctx.env, Path::new(&worker.worktree_path), tools, &scratch)
 }
 
 /// Creates one commit with the worktree's files. Its parents are all tips that would be lost, the stashes, and a commit
 /// of the staged files. Returns the commit and its tree.
-fn snapshot(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<(String, String)> {
+fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(String, String)> {
     let tree = Path::new(&worker.worktree_path);
     let stashes = losses.stashes.iter().map(|(sha, _)| sha);
     let mut parents: Vec<String> = losses.tips.iter().chain(stashes).cloned().collect();
-    let root = &site.root.path;
+    let root = &ctx.root.path;
     let make = |snapshot: &str, parents: &[String], message: &str| -> Result<String> {
         let identity = ["-c", "user.name=worker-ctl", "-c", "user.email=worker-ctl@localhost"];
         let parents = parents.iter().flat_map(|parent| ["-p", parent]).collect::<Vec<_>>();
-        site.clone.ask(root, &[&identity[..], &["commit-tree", snapshot], &parents, &["-m", message]].concat())
+        ctx.clone.ask(root, &[&identity[..], &["commit-tree", snapshot], &parents, &["-m", message]].concat())
     };
     let message = format!("work of {}", worker.name);
     if !tree.is_dir() {
         let first = parents.first().cloned().unwrap_or_default();
-        let files = site.clone.ask(root, &["rev-parse", &format!("{first}^{{tree}}")])?;
-        return Ok((make(&files, &parents, &message)?, write_tree(site, worker, losses)?));
+        let files = ctx.clone.ask(root, &["rev-parse", &format!("{first}^{{tree}}")])?;
+        return Ok((make(&files, &parents, &message)?, write_tree(ctx, worker, losses)?));
     }
-    let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
+    let head = ctx.clone.ask(tree, &["rev-parse", "HEAD"])?;
     if !parents.contains(&head) {
         parents.push(head.clone());
     }
-    let files = write_tree(site, worker, losses)?;
+    let files = write_tree(ctx, worker, losses)?;
     // An index with conflicts cannot be written as a tree. Then the files have everything.
-    let staged = site.clone.run(tree, &["write-tree"])?.text();
-    let committed = site.clone.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
+    let staged = ctx.clone.run(tree, &["write-tree"])?.text();
+    let committed = ctx.clone.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
     if !staged.is_empty() && staged != files && staged != committed {
         parents.push(make(&staged, &[head], &format!("staged work of {}", worker.name))?);
     }
@@ -72,16 +72,16 @@ fn snapshot(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<(String
 
 /// Writes the worktree's files as one tree: tracked and untracked files, but no ignored ones. Empty when the worktree
 /// is gone.
-fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<String> {
+fn write_tree(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<String> {
     let tree = Path::new(&worker.worktree_path);
-    if !tree.is_dir() || admin_dir(&site.clone, tree)?.is_none() {
+    if !tree.is_dir() || admin_dir(&ctx.clone, tree)?.is_none() {
         return Ok(String::new());
     }
     // git reads all files, whatever its own index says.
-    let (git, entries) = site.clone.index_entries(tree)?;
+    let (git, entries) = ctx.clone.index_entries(tree)?;
     let index = FreshIndex::with(&git, tree, entries)?;
     // git must not enter nested repositories. They are moved aside as a whole, or stay with the worktree.
-    let inner = site.clone.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
+    let inner = ctx.clone.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
     let excluded = losses.nested.iter().cloned().chain(inner);
     let excluded: Vec<String> = excluded.map(|path| format!(":(top,exclude,literal){path}")).collect();
     let add = ["add", "--all", "--sparse", "--", ":/"]
@@ -93,20 +93,20 @@ fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<Strin
 }
 
 /// Creates a directory for files of a worker that git cannot keep.
-fn create_trash_dir(site: &Site<'_>, worker: &Worker) -> Result<PathBuf> {
-    let dir = layout::trash(&site.root.path, &worker.name, &site.stamp());
+fn create_trash_dir(ctx: &Context<'_>, worker: &Worker) -> Result<PathBuf> {
+    let dir = layout::trash(&ctx.root.path, &worker.name, &ctx.stamp());
     fs::create_private_dir(&dir)?;
     Ok(dir)
 }
 
 /// Moves nested repositories out of a worktree before it is put on `base`: those that git does not know, and those that
 /// are no submodules there. Returns where to.
-pub fn move_nested(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
+pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let mut nested: Vec<String> = site.clone.dirty(tree)?.into_iter().filter(|path| path.ends_with('/')).collect();
-    let inner = site.clone.inner(tree)?;
+    let mut nested: Vec<String> = ctx.clone.dirty(tree)?.into_iter().filter(|path| path.ends_with('/')).collect();
+    let inner = ctx.clone.inner(tree)?;
     if !inner.is_empty() {
-        let listed = site.clone.ask(tree, &["ls-tree", "-r", "-z", base])?;
+        let listed = ctx.clone.ask(tree, &["ls-tree", "-r", "-z", base])?;
         let stay: Vec<&str> = listed
             .split('\0')
             .filter_map(|entry| entry.strip_prefix("160000 ")?.split_once('\t'))
@@ -124,14 +124,14 @@ pub fn move_nested(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<S
     if nested.is_empty() {
         return Ok(Vec::new());
     }
-    let dir = create_trash_dir(site, worker)?;
+    let dir = create_trash_dir(ctx, worker)?;
     // From the root on no link is followed.
-    let (root, at) = (Root::open(&site.root.path)?, |path: PathBuf| {
-        let below = path.strip_prefix(&site.root.path).unwrap_or(&path);
+    let (root, at) = (Root::open(&ctx.root.path)?, |path: PathBuf| {
+        let below = path.strip_prefix(&ctx.root.path).unwrap_or(&path);
         RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(e.0))
     });
     for path in &nested {
-        let path = site.clone.path_in(tree, path.as_bytes())?;
+        let path = ctx.clone.path_in(tree, path.as_bytes())?;
         let (from, to) = (at(tree.join(path.as_path()))?, at(dir.join(path.as_path()))?);
         let has_git = root.below(&from)?.is_some_and(|found| found.path().join(".git").symlink_metadata().is_ok());
         if !has_git || !root.move_new(&from, &to)? {
@@ -143,37 +143,37 @@ pub fn move_nested(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<S
 }
 
 /// Exit 1 when a person has locked the worktree with `git worktree lock`, or mounted something in it.
-pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
+pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     if let Some(mount) = fs::mounts_below(tree).first() {
         let why = format!("something is mounted at {}, which the removal would empty", mount.display());
         let hint = format!("unmount it first: `umount {}`", shopfloor_core::text::shell_word(mount));
         return Err(fail(Kind::Mounted, why).hint(hint));
     }
-    match admin_dir(&site.clone, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
+    match admin_dir(&ctx.clone, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
         true => Err(fail(Kind::Locked, format!("{} is locked", tree.display()))
-            .hint(format!("to remove it, run `git worktree unlock` in {} first", site.root.path.display()))),
+            .hint(format!("to remove it, run `git worktree unlock` in {} first", ctx.root.path.display()))),
         false => Ok(()),
     }
 }
 
 /// Removes a worktree and git's record of it. If nothing was kept, it must still be clean. A worktree with
 /// nested repositories or submodules is moved to the trash instead. Returns where to.
-pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
+pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let losses = Losses::read(&site.clone, worker)?;
-    let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
+    let losses = Losses::read(&ctx.clone, worker)?;
+    let Some(admin) = admin_dir(&ctx.clone, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
         if !is_kept && !losses.is_empty() {
             return Err(fail(Kind::Moved, format!("{} has changed meanwhile", tree.display()))
                 .details(losses.lines())
                 .hint("run the same command again"));
         }
-        return site.clone.remove_worktree(tree).map(|()| Vec::new());
+        return ctx.clone.remove_worktree(tree).map(|()| Vec::new());
     }
     let mut kept = Vec::new();
     if tree.is_dir() || losses.has_modules {
-        let dir = create_trash_dir(site, worker)?;
+        let dir = create_trash_dir(ctx, worker)?;
         if tree.is_dir() {
             fs::rename_new(tree, &dir.join("worktree"))?;
         }

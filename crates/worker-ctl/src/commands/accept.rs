@@ -7,8 +7,8 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::land::{self, Landed};
 use crate::commands::{self, WorkerKeys, look};
+use crate::context::Context;
 use crate::failure::{Kind, fail};
-use crate::site::Site;
 use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -35,35 +35,35 @@ struct AcceptAnswer<'a> {
     branch: &'a str,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    let finished = commands::recover(site)?;
-    look(site)?;
-    let worker = choose(site, args.worker.as_deref())?;
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    let finished = commands::recover(ctx)?;
+    look(ctx)?;
+    let worker = choose(ctx, args.worker.as_deref())?;
     let name = worker.name.clone();
-    let _lock = site.lock(&name)?;
-    let worker = site.worker(&name)?;
+    let _lock = ctx.lock(&name)?;
+    let worker = ctx.worker(&name)?;
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         // The worker was asked to resolve the conflicts earlier, when the default branch moved on.
-        return Ok(print_answer(site, &worker, pre_sha, &Landed::Rebasing(worker.work.conflicted.clone())));
+        return Ok(print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(worker.work.conflicted.clone())));
     }
     if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
-        return Ok(print_answer(site, &worker, new, &Landed::Accepted(new.clone())));
+        return Ok(print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
     }
-    if site.is_dry {
-        let (plan, _) = land::plan(site, &name, args.force)?;
-        let branch = site.clone.branch.as_str();
-        let would = plan.describe(branch, &site.source());
+    if ctx.is_dry {
+        let (plan, _) = land::plan(ctx, &name, args.force)?;
+        let branch = ctx.clone.branch.as_str();
+        let would = plan.describe(branch, &ctx.source());
         let (worker, sha) = (WorkerKeys::of(&name), plan.sha.as_str());
         let answer = AcceptAnswer { worker, outcome: plan.landing.outcome(), sha, commit: sha, branch };
-        return Ok(commands::show(site.ui, answer, &[would]));
+        return Ok(commands::show(ctx.ui, answer, &[would]));
     }
-    let landed = land::land(site, &name, args.force, args.message.as_deref())?;
-    Ok(print_answer(site, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
+    let landed = land::land(ctx, &name, args.force, args.message.as_deref())?;
+    Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
 }
 
 /// The named worker, or else the one reviewed last, provided that its work has not changed since.
-fn choose(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
-    let state = site.state()?;
+fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<Worker> {
+    let state = ctx.state()?;
     if let Some(name) = name {
         return state.require(name).cloned();
     }
@@ -81,24 +81,24 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
     Ok(worker.clone())
 }
 
-fn print_answer(site: &Site<'_>, worker: &Worker, sha: &str, landed: &Landed) -> Exit {
-    let (name, branch) = (&worker.name, &site.clone.branch);
+fn print_answer(ctx: &Context<'_>, worker: &Worker, sha: &str, landed: &Landed) -> Exit {
+    let (name, branch) = (&worker.name, &ctx.clone.branch);
     let (outcome, sha, exit) = match landed {
         Landed::Accepted(new) => ("accepted", new.as_str(), Exit::Done),
         Landed::NothingToMerge(base) => ("nothing_to_merge", base.as_str(), Exit::Done),
         Landed::Rebasing(_) => ("rebasing", sha, Exit::No),
     };
     match landed {
-        _ if site.ui.is_json() => {
-            site.ui.json(&AcceptAnswer { worker: WorkerKeys::of(name), outcome, sha, commit: sha, branch })
+        _ if ctx.ui.is_json() => {
+            ctx.ui.json(&AcceptAnswer { worker: WorkerKeys::of(name), outcome, sha, commit: sha, branch })
         }
-        Landed::Accepted(new) => site.ui.line(new),
+        Landed::Accepted(new) => ctx.ui.line(new),
         Landed::NothingToMerge(_) => {
-            site.ui.note(format!("there is nothing to merge: {branch} has all of {name}'s work"));
+            ctx.ui.note(format!("there is nothing to merge: {branch} has all of {name}'s work"));
         }
         Landed::Rebasing(files) => {
-            site.ui.note(format!("{name} conflicts with {branch} and was asked to resolve the conflicts"));
-            files.iter().for_each(|file| site.ui.note(printable(file)));
+            ctx.ui.note(format!("{name} conflicts with {branch} and was asked to resolve the conflicts"));
+            files.iter().for_each(|file| ctx.ui.note(printable(file)));
         }
     }
     exit

@@ -7,8 +7,8 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::new_worker::{self, WorkerOptions};
 use crate::commands::{self, WorkerKeys};
+use crate::context::Context;
 use crate::layout;
-use crate::site::Site;
 use crate::worker::new_name;
 
 #[derive(Debug, ClapArgs)]
@@ -31,37 +31,37 @@ struct AddAnswer<'a> {
 }
 
 /// `agent` and `model` are global flags, so they are not in `args`.
-pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<String>) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args, agent: Option<String>, model: Option<String>) -> Result<Exit> {
     let name = new_name(&args.name)?;
     let name = name.as_str();
     let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone() };
     if name != args.name {
-        site.ui.note(format!("`{}` is the worker {name}", printable(&args.name)));
+        ctx.ui.note(format!("`{}` is the worker {name}", printable(&args.name)));
     }
-    commands::recover(site)?;
-    commands::catch_up(site);
-    let _lock = site.lock(name)?;
-    let new = new_worker::check(site, name, &options)?;
-    if site.is_dry {
-        let worktree = layout::worktree(&site.root.path, name).to_string_lossy().into_owned();
-        let branch = site.root.config.branch_of(name);
+    commands::recover(ctx)?;
+    commands::catch_up(ctx);
+    let _lock = ctx.lock(name)?;
+    let new = new_worker::check(ctx, name, &options)?;
+    if ctx.is_dry {
+        let worktree = layout::worktree(&ctx.root.path, name).to_string_lossy().into_owned();
+        let branch = ctx.root.config.branch_of(name);
         let worker = WorkerKeys::of(name);
         let answer = AddAnswer { worker, worktree_path: &worktree, worktree: &worktree, branch: &branch };
-        return Ok(commands::show(site.ui, answer, &[format!("create {worktree}")]));
+        return Ok(commands::show(ctx.ui, answer, &[format!("create {worktree}")]));
     }
     // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table
     // waits for our lock.
-    let (before, after) = new_worker::configure(site, name, &options)?;
-    let worker = site.reload().and_then(|site| new_worker::make(&site, new));
+    let (before, after) = new_worker::configure(ctx, name, &options)?;
+    let worker = ctx.reload().and_then(|ctx| new_worker::make(&ctx, new));
     if worker.is_err() {
-        new_worker::restore_config(site, &before, &after)?;
+        new_worker::restore_config(ctx, &before, &after)?;
     }
     let worker = worker?;
-    if site.ui.is_json() {
+    if ctx.ui.is_json() {
         let (worktree_path, branch) = (&worker.worktree_path, &worker.branch);
-        site.ui.json(&AddAnswer { worker: WorkerKeys::of(name), worktree_path, worktree: worktree_path, branch });
+        ctx.ui.json(&AddAnswer { worker: WorkerKeys::of(name), worktree_path, worktree: worktree_path, branch });
     } else {
-        site.ui.line(printable(&worker.worktree_path));
+        ctx.ui.line(printable(&worker.worktree_path));
     }
     Ok(Exit::Done)
 }

@@ -5,13 +5,13 @@ use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::printable;
 
-use crate::agent::regex;
 use crate::apply::session;
 use crate::commands::{self, WorkerKeys};
+use crate::context::Context;
 use crate::failure::{Kind, fail};
 use crate::note::Fault;
 use crate::plan::menu::{Menu, Wanted};
-use crate::site::Site;
+use crate::program_config::regex;
 use crate::tmux::typing;
 use crate::worker::{Activity, Worker};
 
@@ -37,20 +37,20 @@ struct MenuAnswer<'a> {
     chosen: Option<&'a str>,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let name = &args.worker;
     let wanted = args.line.as_deref().map(parse).transpose()?;
-    let (worker, _lock) = commands::locked(site, name)?;
+    let (worker, _lock) = commands::locked(ctx, name)?;
     if worker.reported.activity != Activity::Asks && worker.program.fault != Some(Fault::NotReady) {
         return Err(fail(Kind::WrongState, format!("{name} asks nothing"))
             .hint(format!("look at its terminal with `worker-ctl peek {name}`")));
     }
-    let pane = commands::pane(site, name)?;
-    let tmux = site.tmux()?;
+    let pane = commands::pane(ctx, name)?;
+    let tmux = ctx.tmux()?;
     let attach = format!("answer with `worker-ctl attach {name}`");
     let menu = Menu::read(&tmux.capture(&pane.id, 0)?)
         .ok_or_else(|| fail(Kind::WrongState, format!("the screen of {name} shows no menu")).hint(&attach))?;
-    let Some(wanted) = wanted else { return Ok(print(site, &worker, &menu, None)) };
+    let Some(wanted) = wanted else { return Ok(print(ctx, &worker, &menu, None)) };
     let chosen = match menu.find(&wanted)[..] {
         [one] => one,
         ref found => {
@@ -60,15 +60,15 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
                 .hint("give the number of a line"));
         }
     };
-    if site.is_dry {
+    if ctx.is_dry {
         let would = format!("choose `{}` in the menu of {name}", menu.lines[chosen]);
-        return Ok(commands::show(site.ui, answer(&worker, &menu, Some(chosen)), &[would]));
+        return Ok(commands::show(ctx.ui, answer(&worker, &menu, Some(chosen)), &[would]));
     }
     if !args.force {
         typing::require_free(&tmux, name, &pane.id)?;
     }
-    session::choose(site, &pane, &menu, chosen).map_err(|failure| failure.hint(&attach))?;
-    Ok(print(site, &worker, &menu, Some(chosen)))
+    session::choose(ctx, &pane, &menu, chosen).map_err(|failure| failure.hint(&attach))?;
+    Ok(print(ctx, &worker, &menu, Some(chosen)))
 }
 
 /// Exit 2 when it is neither a number nor a regular expression.
@@ -86,11 +86,11 @@ fn answer<'a>(worker: &'a Worker, menu: &'a Menu, chosen: Option<usize>) -> Menu
 }
 
 /// Prints the chosen line, or else all of them.
-fn print(site: &Site<'_>, worker: &Worker, menu: &Menu, chosen: Option<usize>) -> Exit {
+fn print(ctx: &Context<'_>, worker: &Worker, menu: &Menu, chosen: Option<usize>) -> Exit {
     match chosen {
-        _ if site.ui.is_json() => site.ui.json(&answer(worker, menu, chosen)),
-        Some(chosen) => site.ui.line(printable(&menu.lines[chosen])),
-        None => menu.lines.iter().for_each(|line| site.ui.line(printable(line))),
+        _ if ctx.ui.is_json() => ctx.ui.json(&answer(worker, menu, chosen)),
+        Some(chosen) => ctx.ui.line(printable(&menu.lines[chosen])),
+        None => menu.lines.iter().for_each(|line| ctx.ui.line(printable(line))),
     }
     Exit::Done
 }

@@ -9,7 +9,7 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::launch;
 use crate::commands::{self, WorkerKeys};
-use crate::site::Site;
+use crate::context::Context;
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
@@ -19,17 +19,17 @@ pub struct Args {
 }
 
 /// Attaches, also from inside another tmux. `before_attach` and `after_attach` run in the worktree.
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let name = args.worker.as_str();
-    let pane = commands::pane(site, name)?;
-    let worker = site.worker(name)?;
-    if site.is_dry {
+    let pane = commands::pane(ctx, name)?;
+    let worker = ctx.worker(name)?;
+    if ctx.is_dry {
         let (keys, would) = (WorkerKeys::of(name), format!("attach this terminal to the session of {name}"));
-        return Ok(commands::show(site.ui, keys, &[would]));
+        return Ok(commands::show(ctx.ui, keys, &[would]));
     }
-    run_hook(site, &worker, "before_attach")?;
-    let status = site.tmux()?.attach(&pane.id)?;
-    run_hook(site, &worker, "after_attach")?;
+    run_hook(ctx, &worker, "before_attach")?;
+    let status = ctx.tmux()?.attach(&pane.id)?;
+    run_hook(ctx, &worker, "after_attach")?;
     match status.success() {
         true => Ok(Exit::Done),
         false => Err(Failure::failed(format!("tmux attach-session failed with {status}"))
@@ -37,18 +37,18 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
 }
 
-fn run_hook(site: &Site<'_>, worker: &Worker, setting: &str) -> Result<()> {
-    let Some(line) = site.root.config.command(setting) else { return Ok(()) };
-    let sh = proc::find(site.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
-    let mut cmd = Cmd::new(&sh, site.env).dir(Path::new(&worker.worktree_path)).arg("-c").arg(line.shell());
-    for (key, value) in launch::of_worker(site, worker) {
+fn run_hook(ctx: &Context<'_>, worker: &Worker, setting: &str) -> Result<()> {
+    let Some(line) = ctx.root.config.command(setting) else { return Ok(()) };
+    let sh = proc::find(ctx.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
+    let mut cmd = Cmd::new(&sh, ctx.env).dir(Path::new(&worker.worktree_path)).arg("-c").arg(line.shell());
+    for (key, value) in launch::of_worker(ctx, worker) {
         // With this variable the command would count as the worker's process, and would be ended with the worker.
         cmd = cmd.var(if key == "WORKER_CTL_WORKER" { "WORKER_CTL_NAME" } else { key }, value);
     }
     let cmd = cmd.without_vars(&["WORKER_CTL_WORKER"]);
     let status = cmd.foreground()?;
     if !status.success() {
-        site.ui.warn(format!("`{}` ended with {status}", printable(&line.shell())));
+        ctx.ui.warn(format!("`{}` ended with {status}", printable(&line.shell())));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Effects, Style};
 use shopfloor_core::ui::printable;
 
-use crate::need::{Need, since};
+use crate::attention::{Need, since};
 use crate::store::State;
 use crate::worker::{Activity, Session, Worker};
 

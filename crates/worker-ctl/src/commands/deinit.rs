@@ -11,16 +11,16 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::ACCEPTED;
-use crate::apply::{outside_objects, removal};
+use crate::apply::{lfs_and_submodules, removal};
 use crate::clone::common_dir;
 use crate::commands::init::config;
 use crate::commands::{self, RootAnswer};
+use crate::context::Context;
 use crate::daemon;
 use crate::failure::{Kind, fail};
 use crate::layout::{self, RootLock};
 use crate::root::{read_record, record_file};
 use crate::roots;
-use crate::site::Site;
 use crate::store;
 use crate::worker::{Activity, Task, Worker};
 
@@ -35,77 +35,77 @@ pub struct Args {
 const OURS: &str = ".git .worktrees accept agents config.toml git hooks locks logs prompts state.json \
     state.json.next tmux.conf tmux.sock trash";
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    let root = &site.root.path;
-    let git_dir = source_git_dir(site)?;
-    if !site.is_dry {
-        commands::recover(site)?;
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    let root = &ctx.root.path;
+    let git_dir = source_git_dir(ctx)?;
+    if !ctx.is_dry {
+        commands::recover(ctx)?;
     }
     let workers: Vec<Worker> = store::load(root)?.workers.into_values().collect();
-    workers.iter().try_for_each(|worker| refuse_busy(site, worker))?;
-    refuse_loss(site, &workers)?;
-    if site.is_dry {
+    workers.iter().try_for_each(|worker| refuse_busy(ctx, worker))?;
+    refuse_loss(ctx, &workers)?;
+    if ctx.is_dry {
         let would = workers.iter().map(|worker| format!("remove {}", worker.name));
         let would: Vec<String> = would.chain([format!("remove {}", root.display())]).collect();
-        return Ok(commands::show(site.ui, RootAnswer { root }, &would));
+        return Ok(commands::show(ctx.ui, RootAnswer { root }, &would));
     }
     let question = format!("Remove {} with its workers and logs?", root.display());
-    site.ui.require_yes(args.yes, &question, "nothing was removed")?;
+    ctx.ui.require_yes(args.yes, &question, "nothing was removed")?;
     // It ends the sessions of workers that have nothing to do.
     daemon::end(root, false)?;
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {
-        refusal(site, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
+        refusal(ctx, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
     })?;
-    removal::nuke_each(site, &workers, false, &|worker| refuse_busy(site, worker), &|_, _| ())?;
-    let tmux = site.tmux();
-    let _state = site.lock_root(RootLock::State)?;
+    removal::nuke_each(ctx, &workers, false, &|worker| refuse_busy(ctx, worker), &|_, _| ())?;
+    let tmux = ctx.tmux();
+    let _state = ctx.lock_root(RootLock::State)?;
     let left: Vec<Worker> = store::load(root)?.workers.into_values().collect();
     if !left.is_empty() {
-        return Err(refusal(site, "a worker was added meanwhile").hint("run the same command again"));
+        return Err(refusal(ctx, "a worker was added meanwhile").hint("run the same command again"));
     }
-    refuse_loss(site, &[])?;
+    refuse_loss(ctx, &[])?;
     // Its socket may lie outside of the root.
     if let Ok(tmux) = tmux {
         if !tmux.panes()?.is_empty() {
-            return Err(refusal(site, "its tmux has sessions").hint("end them with `worker-ctl down`"));
+            return Err(refusal(ctx, "its tmux has sessions").hint("end them with `worker-ctl down`"));
         }
         tmux.kill()?;
     }
-    hand_over(site)?;
-    keep_config(site)?;
-    remove(site, &git_dir)?;
-    if site.ui.is_json() {
-        site.ui.json(&RootAnswer { root });
+    hand_over(ctx)?;
+    keep_config(ctx)?;
+    remove(ctx, &git_dir)?;
+    if ctx.ui.is_json() {
+        ctx.ui.json(&RootAnswer { root });
     } else {
-        site.ui.done(format!("removed {}", printable(&root.to_string_lossy())));
+        ctx.ui.done(format!("removed {}", printable(&root.to_string_lossy())));
     }
     Ok(Exit::Done)
 }
 
 /// Gives the source the git-lfs objects, and the original commits of work that landed as one commit. Of a single commit
 /// the landed one has everything.
-fn hand_over(site: &Site<'_>) -> Result<()> {
-    outside_objects::copy_all(site)?;
-    let (root, source) = (&site.root.path, site.source());
-    let refs = site.clone.ask(root, &["for-each-ref", "--format=%(refname)", ACCEPTED])?;
+fn hand_over(ctx: &Context<'_>) -> Result<()> {
+    lfs_and_submodules::copy_all(ctx)?;
+    let (root, source) = (&ctx.root.path, ctx.source());
+    let refs = ctx.clone.ask(root, &["for-each-ref", "--format=%(refname)", ACCEPTED])?;
     for name in refs.lines() {
-        let landed = format!("refs/remotes/origin/{}", site.clone.branch);
-        if site.clone.ask(root, &["rev-list", "--count", name, "--not", &landed])? == "1" {
+        let landed = format!("refs/remotes/origin/{}", ctx.clone.branch);
+        if ctx.clone.ask(root, &["rev-list", "--count", name, "--not", &landed])? == "1" {
             continue;
         }
         require_plain_ref(&common_dir(&source), name)?;
         let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
-        let cmd = site.clone.git_in_source(&source, &source, false)?.fetching(&source).args(fetch);
+        let cmd = ctx.clone.git_in_source(&source, &source, false)?.fetching(&source).args(fetch);
         answer("fetch", &cmd.arg(root).arg(format!("{name}:{name}")).capture()?)?;
-        site.ui.note(format!("{} keeps the original commits of accepted work: {name}", source.display()));
+        ctx.ui.note(format!("{} keeps the original commits of accepted work: {name}", source.display()));
     }
     Ok(())
 }
 
 /// Removes the root, the record of it and its line in the user's list. It first goes to another name, so that a killed
 /// command leaves no half root.
-fn remove(site: &Site<'_>, git_dir: &Path) -> Result<()> {
-    let root = &site.root.path;
+fn remove(ctx: &Context<'_>, git_dir: &Path) -> Result<()> {
+    let root = &ctx.root.path;
     let mut aside = root.as_os_str().to_owned();
     aside.push(format!(".removed-{:08x}", Digest::random().short() as u32));
     if !fs::rename_new(root, Path::new(&aside))? {
@@ -116,39 +116,39 @@ fn remove(site: &Site<'_>, git_dir: &Path) -> Result<()> {
         fs::remove(&record)?;
         fs::remove_empty_dir(record.parent().unwrap_or(git_dir));
     }
-    roots::record(site.env, root, None)?;
+    roots::record(ctx.env, root, None)?;
     fs::remove_tree(Path::new(&aside))
 }
 
 /// The git directory of the source. Exit 1 if it is not there: then the root may hold the last copy of its history.
-fn source_git_dir(site: &Site<'_>) -> Result<PathBuf> {
-    let source = site.source();
-    let found = site.env.at(&source).and_then(|env| Git::find(&env)?.discover());
+fn source_git_dir(ctx: &Context<'_>) -> Result<PathBuf> {
+    let source = ctx.source();
+    let found = ctx.env.at(&source).and_then(|env| Git::find(&env)?.discover());
     found.map(|repo| repo.common_dir).map_err(|failure| {
-        refusal(site, &format!("its source {} cannot be read, and it may hold the last copy", source.display()))
+        refusal(ctx, &format!("its source {} cannot be read, and it may hold the last copy", source.display()))
             .because(std::io::Error::other(failure.to_string()))
             .hint("name the source with `--source`")
     })
 }
 
 /// Exit 1 for a worker that has something to do or to lose.
-fn refuse_busy(site: &Site<'_>, worker: &Worker) -> Result<()> {
+fn refuse_busy(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     if worker.task != Task::Idle || matches!(worker.reported.activity, Activity::Busy | Activity::Asks) {
         let why = format!("{} has a task or works", worker.name);
-        return Err(refusal(site, &why).hint(format!("see `worker-ctl status`; `worker-ctl reset {}`", worker.name)));
+        return Err(refusal(ctx, &why).hint(format!("see `worker-ctl status`; `worker-ctl reset {}`", worker.name)));
     }
-    removal::check_losses(site, worker, false).map(drop).map_err(|failure| {
+    removal::check_losses(ctx, worker, false).map(drop).map_err(|failure| {
         let name = &worker.name;
-        refusal(site, &failure.message).details(failure.causes()).hint(format!(
+        refusal(ctx, &failure.message).details(failure.causes()).hint(format!(
             "accept or save the work; `worker-ctl nuke {name} --force` keeps it under refs/shopfloor/trash/"
         ))
     })
 }
 
 /// Exit 1 while the root holds anything that is not ours, or work that nobody has elsewhere.
-fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
-    let root = &site.root.path;
-    let refuse = |why: String, hint: String| Err(refusal(site, &why).hint(hint));
+fn refuse_loss(ctx: &Context<'_>, workers: &[Worker]) -> Result<()> {
+    let root = &ctx.root.path;
+    let refuse = |why: String, hint: String| Err(refusal(ctx, &why).hint(hint));
     let is_ours = |name: &str| {
         let is_copy = name.starts_with("state.json.bak") || name.starts_with(fs::RESERVED);
         is_copy || OURS.split_whitespace().any(|ours| ours == name)
@@ -175,7 +175,7 @@ fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
             || name.starts_with("refs/shopfloor/") && name.ends_with(&format!("/{}", worker.name))
     };
     let is_elsewhere = |name: &str| name.starts_with("refs/remotes/origin/") || name.starts_with(ACCEPTED);
-    let refs = site.clone.ask(root, &["for-each-ref", "--format=%(refname)"])?;
+    let refs = ctx.clone.ask(root, &["for-each-ref", "--format=%(refname)"])?;
     let is_kept = |name: &&str| !is_elsewhere(name) && !workers.iter().any(|worker| is_of(name, worker));
     if let Some(name) = refs.lines().find(is_kept) {
         return refuse(format!("its clone keeps {}", printable(name)), by_hand());
@@ -187,10 +187,10 @@ fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
 }
 
 /// Keeps a configuration that a person edited, beside the root.
-fn keep_config(site: &Site<'_>) -> Result<()> {
-    let root = &site.root.path;
+fn keep_config(ctx: &Context<'_>) -> Result<()> {
+    let root = &ctx.root.path;
     let text = fs::read_own(&layout::config(root))?.unwrap_or_default();
-    if text == config(&site.source(), &site.clone.branch).into_bytes() {
+    if text == config(&ctx.source(), &ctx.clone.branch).into_bytes() {
         return Ok(());
     }
     let free = (0..).map(|n| {
@@ -200,10 +200,10 @@ fn keep_config(site: &Site<'_>) -> Result<()> {
     });
     let Some(path) = free.into_iter().find(|path| path.symlink_metadata().is_err()) else { return Ok(()) };
     fs::replace(&path, &text, Some(fs::PRIVATE))?;
-    site.ui.note(format!("your config.toml is kept: {}", path.display()));
+    ctx.ui.note(format!("your config.toml is kept: {}", path.display()));
     Ok(())
 }
 
-fn refusal(site: &Site<'_>, why: &str) -> Failure {
-    fail(Kind::InUse, format!("{} stays: {why}", site.root.path.display()))
+fn refusal(ctx: &Context<'_>, why: &str) -> Failure {
+    fail(Kind::InUse, format!("{} stays: {why}", ctx.root.path.display()))
 }

@@ -13,11 +13,11 @@ use shopfloor_core::proc;
 use crate::apply::{rebuild, repair, source_hooks, transition};
 use crate::clone::{PUSH_URL, is_rebasing};
 use crate::commands;
+use crate::context::Context;
 use crate::facts::version;
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
-use crate::site::Site;
 use crate::store::{self, State};
 use crate::tmux::{self, Tmux};
 use crate::worker::{Session, Task, Worker};
@@ -36,28 +36,28 @@ type Repair<'a> = Box<dyn Fn() -> Result<()> + 'a>;
 
 type Findings<'a> = Vec<Finding<Repair<'a>>>;
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let mut wanted = args.doctor;
     if wanted.repair {
-        commands::recover(site).map(drop).unwrap_or_else(|failure| site.ui.warn(failure));
+        commands::recover(ctx).map(drop).unwrap_or_else(|failure| ctx.ui.warn(failure));
     }
-    let findings = if args.rebuild { vec![find_rebuilt(site)?] } else { check_all(site) };
+    let findings = if args.rebuild { vec![find_rebuilt(ctx)?] } else { check_all(ctx) };
     wanted.repair |= args.rebuild;
-    doctor::run(site.ui, &findings, wanted, |repair| repair())
+    doctor::run(ctx.ui, &findings, wanted, |repair| repair())
 }
 
 /// The state as the worktrees, the backups and the event log say it should be.
-fn find_rebuilt<'a>(site: &'a Site<'_>) -> Result<Finding<Repair<'a>>> {
-    let rebuilt = rebuild::read(site)?;
+fn find_rebuilt<'a>(ctx: &'a Context<'_>) -> Result<Finding<Repair<'a>>> {
+    let rebuilt = rebuild::read(ctx)?;
     let lines = rebuilt.state.workers.values().map(|worker| format!("{}: {}", worker.name, worker.task.word()));
-    lines.for_each(|line| site.ui.note(line));
+    lines.for_each(|line| ctx.ui.note(line));
     let detail = format!("{} workers have a worktree", rebuilt.state.workers.len());
-    let write = move || rebuild::write(site, &rebuilt);
+    let write = move || rebuild::write(ctx, &rebuilt);
     Ok(Finding::bad("state", detail, "write this state", Some(Box::new(write))))
 }
 
-fn check_all<'a>(site: &'a Site<'_>) -> Findings<'a> {
-    let loaded = store::load_any(&site.root.path);
+fn check_all<'a>(ctx: &'a Context<'_>) -> Findings<'a> {
+    let loaded = store::load_any(&ctx.root.path);
     let loading = match &loaded {
         Ok(state) => Finding::good("state", format!("{} workers, revision {}", state.workers.len(), state.revision)),
         Err(failure) => Finding::bad("state", failure.to_string(), failure.hints.join("; "), None),
@@ -65,31 +65,31 @@ fn check_all<'a>(site: &'a Site<'_>) -> Findings<'a> {
     let is_loaded = loaded.is_ok();
     // Without a readable state the other checks still run, but they must not report each session and branch as one that
     // belongs to no worker.
-    let state = loaded.unwrap_or_else(|_| State::new(&store::last_tmux_socket(&site.root.path)));
+    let state = loaded.unwrap_or_else(|_| State::new(&store::last_tmux_socket(&ctx.root.path)));
     let or_failure = |check: &'static str, findings: Result<Findings<'a>>, fix: &str| {
         findings.unwrap_or_else(|failure| vec![Finding::bad(check, failure.to_string(), fix, None)])
     };
-    let mut all = check_programs(site, &state);
+    let mut all = check_programs(ctx, &state);
     all.push(loading);
-    all.extend(state.workers.values().filter_map(|worker| check_record(site, worker)));
-    all.extend(or_failure("sessions", check_sessions(site, &state, is_loaded), "look at tmux"));
-    all.extend(or_failure("worktrees", check_worktrees(site, &state), "look at git"));
-    all.extend(or_failure("branches", check_branches(site, &state, is_loaded), "look at git"));
-    all.extend(or_failure("git", check_settings(site), "look at the clone"));
-    all.extend(or_failure("hooks", check_hooks(site), "look at the source and its clone"));
+    all.extend(state.workers.values().filter_map(|worker| check_record(ctx, worker)));
+    all.extend(or_failure("sessions", check_sessions(ctx, &state, is_loaded), "look at tmux"));
+    all.extend(or_failure("worktrees", check_worktrees(ctx, &state), "look at git"));
+    all.extend(or_failure("branches", check_branches(ctx, &state, is_loaded), "look at git"));
+    all.extend(or_failure("git", check_settings(ctx), "look at the clone"));
+    all.extend(or_failure("hooks", check_hooks(ctx), "look at the source and its clone"));
     all
 }
 
-fn check_programs<'a>(site: &Site<'_>, state: &State) -> Findings<'a> {
+fn check_programs<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
     let mut names: BTreeSet<String> = ["git", "tmux"].map(str::to_owned).into();
     for worker in state.workers.values() {
-        names.extend(site.root.agent_of(worker).ok().and_then(|agent| agent.command.first().cloned()));
+        names.extend(ctx.root.agent_of(worker).ok().and_then(|agent| agent.command.first().cloned()));
     }
     let is_there =
-        |name: &str| if name.contains('/') { Path::new(name).is_file() } else { proc::find(site.env, name).is_some() };
-    let presets: Vec<_> = state.workers.values().filter_map(|worker| site.root.preset_of(worker)).collect();
+        |name: &str| if name.contains('/') { Path::new(name).is_file() } else { proc::find(ctx.env, name).is_some() };
+    let presets: Vec<_> = state.workers.values().filter_map(|worker| ctx.root.preset_of(worker)).collect();
     let check = |name: String| match (is_there(&name), presets.iter().find(|preset| preset.worker_command[0] == name)) {
-        (true, Some(program)) => Finding::good("programs", describe_version(site, program)),
+        (true, Some(program)) => Finding::good("programs", describe_version(ctx, program)),
         (true, None) => Finding::good("programs", name),
         (false, _) => Finding::bad("programs", format!("{name} is not installed"), format!("install {name}"), None),
     };
@@ -100,9 +100,9 @@ fn check_programs<'a>(site: &Site<'_>, state: &State) -> Findings<'a> {
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 
 /// A program with its version. Another version than those that were tried is no problem in itself.
-fn describe_version(site: &Site<'_>, program: &AgentProgram) -> String {
+fn describe_version(ctx: &Context<'_>, program: &AgentProgram) -> String {
     let AgentProgram { name, versions, .. } = program;
-    match version::installed(site, program, VERSION_LIMIT) {
+    match version::installed(ctx, program, VERSION_LIMIT) {
         Some(version) if versions.contains(&version.as_str()) => format!("{name} {version}"),
         Some(version) => format!("{name} {version}; its preset was tried with {}", versions.join(" and ")),
         None => format!("{name} of an unknown version; its preset was tried with {}", versions.join(" and ")),
@@ -110,20 +110,20 @@ fn describe_version(site: &Site<'_>, program: &AgentProgram) -> String {
 }
 
 /// An invalid record, timestamps in the future, a worker off its branch, or a fault.
-fn check_record<'a>(site: &'a Site<'_>, worker: &Worker) -> Option<Finding<Repair<'a>>> {
+fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Repair<'a>>> {
     let name = worker.name.clone();
     let mut clamped = worker.clone();
-    clamped.clamp(site.now());
+    clamped.clamp(ctx.now());
     if let Err(why) = worker.check() {
         let fix = format!("rebuild the record of {name} from its worktree");
-        return Some(Finding::bad("state", why, fix, Some(Box::new(move || repair::rebuild_record(site, &name)))));
+        return Some(Finding::bad("state", why, fix, Some(Box::new(move || repair::rebuild_record(ctx, &name)))));
     }
     if clamped != *worker {
         let detail = format!("{name}: timestamps are in the future");
         let clamp = move |state: &mut State| {
-            state.workers.get_mut(&name).into_iter().for_each(|worker| worker.clamp(site.now()));
+            state.workers.get_mut(&name).into_iter().for_each(|worker| worker.clamp(ctx.now()));
         };
-        let clamp = move || store::update_any(&site.root.path, &clamp);
+        let clamp = move || store::update_any(&ctx.root.path, &clamp);
         return Some(Finding::bad("state", detail, "set them to now", Some(Box::new(clamp))));
     }
     if let Some(note) = worker.notes.iter().find(|note| note.is_of_branch()) {
@@ -134,19 +134,19 @@ fn check_record<'a>(site: &'a Site<'_>, worker: &Worker) -> Option<Finding<Repai
     let detail = format!("{name} is in error: {fault}");
     let fix = format!("clear the error of {name}, which keeps its task");
     let mended = Input::Mended { reason: fault };
-    let clear = move || transition::record(site, &name, &mended).map(drop);
+    let clear = move || transition::record(ctx, &name, &mended).map(drop);
     Some(Finding::bad("workers", detail, fix, Some(Box::new(clear))))
 }
 
-fn check_sessions<'a>(site: &'a Site<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {
-    let panes = Tmux::find(site.env, &state.tmux_socket)?.panes()?;
+fn check_sessions<'a>(ctx: &'a Context<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {
+    let panes = Tmux::find(ctx.env, &state.tmux_socket)?.panes()?;
     let mut findings = Findings::new();
     for session in panes.iter().filter(|_| is_loaded).map(|pane| pane.session.clone()) {
         if !state.workers.values().any(|worker| worker.session_id == session) {
             let detail = format!("the session {session} belongs to no worker");
             let fix = format!("end the session {session}");
             let target = format!("={session}:");
-            let end = move || site.tmux()?.must(&["kill-session", "-t", &target]).map(drop);
+            let end = move || ctx.tmux()?.must(&["kill-session", "-t", &target]).map(drop);
             findings.push(Finding::bad("sessions", detail, fix, Some(Box::new(end))));
         }
     }
@@ -154,7 +154,7 @@ fn check_sessions<'a>(site: &'a Site<'_>, state: &State, is_loaded: bool) -> Res
         if tmux::find(&panes, worker).is_none() {
             let name = worker.name.clone();
             let (detail, fix) = (format!("{name} has no session"), format!("record that {name} is offline"));
-            let record = move || repair::record_gone(site, &name);
+            let record = move || repair::record_gone(ctx, &name);
             findings.push(Finding::bad("sessions", detail, fix, Some(Box::new(record))));
         }
     }
@@ -164,28 +164,28 @@ fn check_sessions<'a>(site: &'a Site<'_>, state: &State, is_loaded: bool) -> Res
     Ok(findings)
 }
 
-fn check_worktrees<'a>(site: &'a Site<'_>, state: &State) -> Result<Findings<'a>> {
+fn check_worktrees<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'a>> {
     if state.workers.is_empty() {
-        let count = site.clone.trees()?.len().saturating_sub(1);
+        let count = ctx.clone.trees()?.len().saturating_sub(1);
         return Ok(vec![Finding::good("worktrees", format!("{count} registered"))]);
     }
-    Ok(state.workers.values().map(|worker| check_worktree(site, worker)).collect())
+    Ok(state.workers.values().map(|worker| check_worktree(ctx, worker)).collect())
 }
 
-fn check_worktree<'a>(site: &'a Site<'_>, worker: &Worker) -> Finding<Repair<'a>> {
+fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'a>> {
     let (name, path) = (worker.name.clone(), Path::new(&worker.worktree_path));
     let bad = |detail: String, fix: String, repair| Finding::bad("worktrees", detail, fix, repair);
-    if !path.is_dir() && path.parent() != Some(&layout::worktrees(&site.root.path)) {
-        let root = site.root.path.display();
+    if !path.is_dir() && path.parent() != Some(&layout::worktrees(&ctx.root.path)) {
+        let root = ctx.root.path.display();
         let detail = format!("the worktree of {name} is {}, but the root is {root} now", path.display());
-        return bad(detail, layout::back(&site.root.path, path), None);
+        return bad(detail, layout::back(&ctx.root.path, path), None);
     }
     if !path.is_dir() {
         let detail = format!("the worktree of {name} is missing");
         let fix = format!("restore {} from {}", worker.worktree_path, worker.branch);
-        return bad(detail, fix, Some(Box::new(move || repair::restore_worktree(site, &name))));
+        return bad(detail, fix, Some(Box::new(move || repair::restore_worktree(ctx, &name))));
     }
-    let dirty = match site.clone.dirty(path) {
+    let dirty = match ctx.clone.dirty(path) {
         Ok(dirty) => dirty.len(),
         Err(failure) => {
             let fix = failure.hints.first().cloned().unwrap_or_else(|| "look at the worktree with git".into());
@@ -199,14 +199,14 @@ fn check_worktree<'a>(site: &'a Site<'_>, worker: &Worker) -> Finding<Repair<'a>
         }
         let detail = format!("{name} has a rebase under way, but no session");
         let fix = format!("abort the rebase of {name}, and keep its commits");
-        return bad(detail, fix, Some(Box::new(move || repair::abort_rebase(site, &name))));
+        return bad(detail, fix, Some(Box::new(move || repair::abort_rebase(ctx, &name))));
     }
     Finding::good("worktrees", if dirty == 0 { name } else { format!("{name}, {dirty} uncommitted") })
 }
 
-fn check_branches<'a>(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {
-    let prefix = format!("refs/heads/{}", site.root.config.text("branch_prefix"));
-    let listed = site.clone.ask(&site.root.path, &["for-each-ref", "--format=%(refname:short)", &prefix])?;
+fn check_branches<'a>(ctx: &Context<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {
+    let prefix = format!("refs/heads/{}", ctx.root.config.text("branch_prefix"));
+    let listed = ctx.clone.ask(&ctx.root.path, &["for-each-ref", "--format=%(refname:short)", &prefix])?;
     let orphans =
         listed.lines().filter(|name| is_loaded && !state.workers.values().any(|worker| worker.branch == *name));
     let fix = "look at the branch, then delete it with git";
@@ -217,22 +217,22 @@ fn check_branches<'a>(site: &Site<'_>, state: &State, is_loaded: bool) -> Result
 }
 
 /// The hooks of the source, which its clone needs as well.
-fn check_hooks<'a>(site: &'a Site<'_>) -> Result<Findings<'a>> {
-    if !site.source().exists() {
+fn check_hooks<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
+    if !ctx.source().exists() {
         return Ok(Findings::new());
     }
-    let missing = source_hooks::of(site)?;
+    let missing = source_hooks::of(ctx)?;
     let lost = |tool: &&str| {
         let fix = format!("run `{tool} hook install` there");
-        Finding::bad("hooks", format!("git does not run the hook of {tool} in {}", site.source().display()), fix, None)
+        Finding::bad("hooks", format!("git does not run the hook of {tool} in {}", ctx.source().display()), fix, None)
     };
     let mut findings: Findings<'a> = missing.lost.iter().map(lost).collect();
     let names = missing.names().join(", ");
     if !names.is_empty() {
         let detail = format!("the clone lacks what the source has: {names}");
         let bring = move || {
-            let warnings = missing.bring(site.env)?;
-            warnings.iter().for_each(|warning| site.ui.warn(warning));
+            let warnings = missing.bring(ctx.env)?;
+            warnings.iter().for_each(|warning| ctx.ui.warn(warning));
             Ok(())
         };
         findings.push(Finding::bad("hooks", detail, "bring them into the clone", Some(Box::new(bring))));
@@ -240,17 +240,17 @@ fn check_hooks<'a>(site: &'a Site<'_>) -> Result<Findings<'a>> {
     Ok(if findings.is_empty() { vec![Finding::good("hooks", "the clone has those of the source")] } else { findings })
 }
 
-fn check_settings<'a>(site: &'a Site<'_>) -> Result<Findings<'a>> {
+fn check_settings<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
     let mut findings = Findings::new();
     for (key, value) in [("rerere.enabled", "true"), ("remote.origin.pushurl", PUSH_URL)] {
-        if site.clone.run(&site.root.path, &["config", "--file", ".git/config", "--get", key])?.text() != value {
+        if ctx.clone.run(&ctx.root.path, &["config", "--file", ".git/config", "--get", key])?.text() != value {
             let set = ["config", "--file", ".git/config", key, value];
-            let set = move || site.clone.ask(&site.root.path, &set).map(drop);
+            let set = move || ctx.clone.ask(&ctx.root.path, &set).map(drop);
             let detail = format!("{key} is not {value}");
             findings.push(Finding::bad("git", detail, format!("set {key}"), Some(Box::new(set))));
         }
     }
-    let source = site.source();
+    let source = ctx.source();
     if !source.exists() {
         let detail = format!("the source {} is missing", source.display());
         findings.push(Finding::bad("git", detail, "set `source` in `[repo]` of config.toml", None));

@@ -5,8 +5,8 @@ use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::shutdown;
 use crate::commands;
+use crate::context::Context;
 use crate::daemon;
-use crate::site::Site;
 use crate::store::{self, State};
 use crate::worker::{Session, Worker};
 
@@ -17,27 +17,27 @@ pub struct Args {
     pub force: bool,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    if site.is_dry {
-        let state = site.state()?;
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    if ctx.is_dry {
+        let state = ctx.state()?;
         let names = up(&state);
         let would: Vec<String> = names.iter().map(|name| format!("end the session of {name}")).collect();
-        return Ok(commands::show(site.ui, commands::statuses(&state, &names), &would));
+        return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
     }
-    let root = &site.root.path;
+    let root = &ctx.root.path;
     let state = match store::load(root) {
         Ok(state) => state,
         Err(failure) => {
             daemon::end(root, args.force)?;
-            return shutdown::end_unknown(site, args.force, &failure).map(|()| Exit::Done);
+            return shutdown::end_unknown(ctx, args.force, &failure).map(|()| Exit::Done);
         }
     };
     let names = up(&state);
     daemon::end(root, args.force)?;
-    commands::recover(site)?;
-    shutdown::end_all(site, args.force)?;
+    commands::recover(ctx)?;
+    shutdown::end_all(ctx, args.force)?;
     let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();
-    commands::print_statuses(site, &names, &done)
+    commands::print_statuses(ctx, &names, &done)
 }
 
 /// The names of the workers whose sessions are up.

@@ -13,9 +13,9 @@ use shopfloor_core::fs;
 use shopfloor_core::proc;
 use shopfloor_core::ui::printable;
 
+use crate::context::Context;
 use crate::layout;
 use crate::log;
-use crate::site::Site;
 
 /// How often to check for new events.
 const POLL: Duration = Duration::from_millis(200);
@@ -30,9 +30,9 @@ pub struct Args {
     pub since: Option<String>,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    let since = args.since.as_deref().map(|text| Since::parse(text, site.env.now)).transpose()?;
-    let path = layout::events(&site.root.path);
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    let since = args.since.as_deref().map(|text| Since::parse(text, ctx.env.now)).transpose()?;
+    let path = layout::events(&ctx.root.path);
     // `--follow` alone skips the events that are there already, so that a restarted script gets only new ones.
     let mut skips = args.follow && since.is_none();
     let since = since.unwrap_or(Since::All);
@@ -55,8 +55,8 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             let complete = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
             rest.drain(..complete);
         }
-        print(site, &since, &mut rest);
-        if !args.follow || !site.ui.is_taken(Duration::ZERO) {
+        print(ctx, &since, &mut rest);
+        if !args.follow || !ctx.ui.is_taken(Duration::ZERO) {
             return Ok(Exit::Done);
         }
         proc::check_interrupt()?;
@@ -65,7 +65,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
 }
 
 /// Prints the records of complete lines that `since` takes. A line that is still being written stays in `rest`.
-fn print(site: &Site<'_>, since: &Since, rest: &mut Vec<u8>) {
+fn print(ctx: &Context<'_>, since: &Since, rest: &mut Vec<u8>) {
     let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
     let lines: Vec<u8> = rest.drain(..=end).collect();
     for line in lines.split_inclusive(|byte| *byte == b'\n') {
@@ -74,12 +74,12 @@ fn print(site: &Site<'_>, since: &Since, rest: &mut Vec<u8>) {
         if !since.takes(seq, record["time"].as_str().unwrap_or_default()) {
             continue;
         }
-        if site.ui.is_json() {
+        if ctx.ui.is_json() {
             record["name"] = record["worker"].clone();
             record["id"] = record["worker"].clone();
-            site.ui.json(&record);
+            ctx.ui.json(&record);
         } else {
-            site.ui.line(printable(&log::line(&record)));
+            ctx.ui.line(printable(&log::line(&record)));
         }
     }
 }

@@ -10,9 +10,9 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use crate::apply::transition;
+use crate::context::{Context, Flags};
 use crate::hook_report::Payload;
 use crate::plan::machine::Input;
-use crate::site::{Flags, Site};
 use crate::worker::checked_name;
 
 /// How many bytes a payload may have. A hook about a tool gets the tool's whole input and output.
@@ -50,8 +50,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     // The root is proven first: its configuration may run a command.
-    let site = Site::find(ui, env, Some(root), Flags::default())?;
+    let ctx = Context::find(ui, env, Some(root), Flags::default())?;
     let Some(report) = payload.report(hooks) else { return Ok(Exit::Done) };
-    transition::record(&site, name, &Input::Reported(report))?;
+    transition::record(&ctx, name, &Input::Reported(report))?;
     Ok(Exit::Done)
 }

@@ -16,11 +16,11 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::apply::source_hooks;
 use crate::clone::PUSH_URL;
 use crate::commands;
+use crate::context::Flags;
 use crate::failure::{Kind, fail};
 use crate::layout;
 use crate::root::{DEFAULT, prove, read_record, record_file};
 use crate::roots;
-use crate::site::Flags;
 use crate::store::{self, State};
 
 #[derive(Debug, ClapArgs)]

@@ -4,9 +4,9 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 
 use crate::commands;
+use crate::context::Context;
 use crate::plan::machine::Input;
 use crate::plan::start::permit;
-use crate::site::Site;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -21,15 +21,15 @@ pub struct Args {
     pub force: bool,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let name = &args.worker;
-    let text = commands::read_text(site, &args.message)?;
-    commands::recover(site)?;
-    commands::catch_up(site);
-    let (worker, _lock) = commands::locked(site, name)?;
+    let text = commands::read_text(ctx, &args.message)?;
+    commands::recover(ctx)?;
+    commands::catch_up(ctx);
+    let (worker, _lock) = commands::locked(ctx, name)?;
     let input = Input::Message { force: args.force };
     if let Err(refused) = permit(&worker, &input) {
-        return commands::print_delivery(site, name, Err(refused));
+        return commands::print_delivery(ctx, name, Err(refused));
     }
-    commands::give(site, &worker, &input, format!("type {} bytes to {name}", text.len()), || Ok(text))
+    commands::give(ctx, &worker, &input, format!("type {} bytes to {name}", text.len()), || Ok(text))
 }

@@ -37,9 +37,9 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::apply::deliver::deliver;
 use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
+use crate::context::{Context, WorkerLock};
 use crate::failure::{Kind, fail};
 use crate::plan::machine::Input;
-use crate::site::{Site, SiteLock};
 use crate::store::State;
 use crate::tmux::Pane;
 use crate::tmux::typing::{self, DeliveryVerdict};
@@ -83,20 +83,20 @@ pub fn show(ui: &Ui, answer: impl Serialize, would: &[String]) -> Exit {
 }
 
 /// Finishes what a killed command left open. A dry run does not.
-pub fn recover(site: &Site<'_>) -> Result<FinishedAccepts> {
-    if site.is_dry { Ok(FinishedAccepts::new()) } else { finish_all(site) }
+pub fn recover(ctx: &Context<'_>) -> Result<FinishedAccepts> {
+    if ctx.is_dry { Ok(FinishedAccepts::new()) } else { finish_all(ctx) }
 }
 
 /// Does what an `accept` left to do for other workers, for commands that go on with work. A dry run does not.
-pub fn catch_up(site: &Site<'_>) {
-    if !site.is_dry {
-        site.warn_on_failure("other workers", || crate::apply::patrol::catch_up(site));
+pub fn catch_up(ctx: &Context<'_>) {
+    if !ctx.is_dry {
+        ctx.warn_on_failure("other workers", || crate::apply::patrol::catch_up(ctx));
     }
 }
 
 /// Patrols, so that decisions are based on the current state. A dry run does not.
-pub fn look(site: &Site<'_>) -> Result<()> {
-    if site.is_dry { Ok(()) } else { tick(site, PatrolScope::All) }
+pub fn look(ctx: &Context<'_>) -> Result<()> {
+    if ctx.is_dry { Ok(()) } else { tick(ctx, PatrolScope::All) }
 }
 
 /// The workers that are named, or all. Exit 2 when neither is asked for.
@@ -115,16 +115,16 @@ pub fn choose(state: &State, names: &[String], all: bool) -> Result<Vec<Worker>>
 }
 
 /// Takes a worker's lock, and loads its record under that lock.
-pub fn locked(site: &Site<'_>, name: &str) -> Result<(Worker, SiteLock)> {
-    site.state()?.require(name)?;
-    let lock = site.lock(name)?;
-    Ok((site.worker(name)?, lock))
+pub fn locked(ctx: &Context<'_>, name: &str) -> Result<(Worker, WorkerLock)> {
+    ctx.state()?.require(name)?;
+    let lock = ctx.lock(name)?;
+    Ok((ctx.worker(name)?, lock))
 }
 
 /// The pane of a worker's agent. Exit 1 when there is none.
-pub fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
-    let worker = site.worker(name)?;
-    site.tmux()?.pane_of(&worker)?.ok_or_else(|| {
+pub fn pane(ctx: &Context<'_>, name: &str) -> Result<Pane> {
+    let worker = ctx.worker(name)?;
+    ctx.tmux()?.pane_of(&worker)?.ok_or_else(|| {
         fail(Kind::WrongState, format!("{name} has no session"))
             .hint(format!("start its session: `worker-ctl up {name}`"))
     })
@@ -132,42 +132,42 @@ pub fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
 
 /// Fetches the default branch, so that work that the source has meanwhile does not count as lost. If the fetch fails,
 /// this only warns, because then more counts as lost, not less.
-pub fn renew_base(site: &Site<'_>) {
+pub fn renew_base(ctx: &Context<'_>) {
     // A dry run judges by the commits that the root has.
-    if !site.is_dry
-        && let Err(failure) = site.clone.fetched(&site.source())
+    if !ctx.is_dry
+        && let Err(failure) = ctx.clone.fetched(&ctx.source())
     {
-        site.ui.warn(failure);
+        ctx.ui.warn(failure);
     }
 }
 
 /// The commit at which the work on `sha` branched off.
-pub fn fork(site: &Site<'_>, sha: &str) -> Result<String> {
-    let base = site.clone.require_base()?;
-    Ok(site.clone.merge_base(&base, sha)?.unwrap_or(base))
+pub fn fork(ctx: &Context<'_>, sha: &str) -> Result<String> {
+    let base = ctx.clone.require_base()?;
+    Ok(ctx.clone.merge_base(&base, sha)?.unwrap_or(base))
 }
 
 /// The option by which no configuration leaves a submodule out of a diff.
 pub const WHOLE: &str = "--ignore-submodules=none";
 
 /// The diff of the work on `sha` against the commit at which it branched off.
-pub fn diff(site: &Site<'_>, sha: &str) -> Result<String> {
-    let (options, from) = (["diff", "--no-ext-diff", "--no-textconv", "--no-color", WHOLE], fork(site, sha)?);
-    let diff = site.clone.bounded(site.clone.cmd(&site.root.path)?.args(options).args([&from, sha]), &[&from, sha])?;
+pub fn diff(ctx: &Context<'_>, sha: &str) -> Result<String> {
+    let (options, from) = (["diff", "--no-ext-diff", "--no-textconv", "--no-color", WHOLE], fork(ctx, sha)?);
+    let diff = ctx.clone.bounded(ctx.clone.cmd(&ctx.root.path)?.args(options).args([&from, sha]), &[&from, sha])?;
     Ok(String::from_utf8_lossy(&diff.stdout).into_owned())
 }
 
 /// A text argument, or stdin for `-`. Exit 2 for a text that cannot be typed.
-pub fn read_text(site: &Site<'_>, text: &str) -> Result<String> {
-    typing::cleaned(if text == "-" { site.ui.input()? } else { text.as_bytes().to_vec() })
+pub fn read_text(ctx: &Context<'_>, text: &str) -> Result<String> {
+    typing::cleaned(if text == "-" { ctx.ui.input()? } else { text.as_bytes().to_vec() })
 }
 
 /// The text in a file, or stdin for `-`. Exit 2 for a text that cannot be typed.
-pub fn read_text_file(site: &Site<'_>, file: &Path) -> Result<String> {
+pub fn read_text_file(ctx: &Context<'_>, file: &Path) -> Result<String> {
     if file.as_os_str() == "-" {
-        return typing::cleaned(site.ui.input()?);
+        return typing::cleaned(ctx.ui.input()?);
     }
-    let bytes = fs::read(&site.env.cwd.join(file))?;
+    let bytes = fs::read(&ctx.env.cwd.join(file))?;
     typing::cleaned(bytes.ok_or_else(|| {
         Failure::malformed(format!("the file {} does not exist", file.display())).hint("name a file that exists")
     })?)
@@ -199,21 +199,21 @@ pub fn statuses<'a>(state: &'a State, names: &[String]) -> Statuses<'a> {
 }
 
 /// Prints what was done, a line each; with `--json`, the statuses of these workers.
-pub fn print_statuses(site: &Site<'_>, names: &[String], done: &[String]) -> Result<Exit> {
-    match site.ui.is_json() {
-        true => site.ui.json(&statuses(&site.state()?, names)),
-        false => done.iter().for_each(|line| site.ui.done(printable(line))),
+pub fn print_statuses(ctx: &Context<'_>, names: &[String], done: &[String]) -> Result<Exit> {
+    match ctx.ui.is_json() {
+        true => ctx.ui.json(&statuses(&ctx.state()?, names)),
+        false => done.iter().for_each(|line| ctx.ui.done(printable(line))),
     }
     if done.is_empty() {
-        site.ui.nothing_to_do();
+        ctx.ui.nothing_to_do();
     }
     Ok(Exit::Done)
 }
 
 /// Prints which sessions were started and what their programs were told, or why not all were.
-pub fn print_started(site: &Site<'_>, names: &[String], done: &[String], failures: Vec<Failure>) -> Result<Exit> {
+pub fn print_started(ctx: &Context<'_>, names: &[String], done: &[String], failures: Vec<Failure>) -> Result<Exit> {
     if failures.is_empty() {
-        return print_statuses(site, names, done);
+        return print_statuses(ctx, names, done);
     }
     // A program that waits for a person is in another state than the command needs, which is no failure of the machine.
     let is_waiting = failures.iter().all(|failure| failure.exit == Exit::No);
@@ -239,22 +239,22 @@ struct DeliveryAnswer<'a> {
 }
 
 /// Prints the result of a delivery. If nothing was typed, the answer with `--json` includes the failure.
-pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, DeliveryVerdict)>) -> Result<Exit> {
+pub fn print_delivery(ctx: &Context<'_>, name: &str, delivered: Result<(Worker, DeliveryVerdict)>) -> Result<Exit> {
     match delivered {
-        Ok((worker, verdict)) if site.ui.is_json() => {
+        Ok((worker, verdict)) if ctx.ui.is_json() => {
             let (delivery, status) = (verdict.word(), worker.status());
-            site.ui.json(&DeliveryAnswer { worker: WorkerKeys::of(name), delivery, status, error: None });
+            ctx.ui.json(&DeliveryAnswer { worker: WorkerKeys::of(name), delivery, status, error: None });
             Ok(Exit::Done)
         }
         Ok(_) => {
-            site.ui.line(name);
+            ctx.ui.line(name);
             Ok(Exit::Done)
         }
-        Err(failure) if typing::is_nothing_typed(&failure) && site.ui.is_json() => {
-            let state = site.state()?;
+        Err(failure) if typing::is_nothing_typed(&failure) && ctx.ui.is_json() => {
+            let state = ctx.state()?;
             let (status, error) = (state.require(name)?.status(), Some(failure.to_json()));
             let worker = WorkerKeys::of(name);
-            site.ui.json(&DeliveryAnswer { worker, delivery: Kind::NotDelivered.word(), status, error });
+            ctx.ui.json(&DeliveryAnswer { worker, delivery: Kind::NotDelivered.word(), status, error });
             Ok(failure.exit)
         }
         Err(failure) => Err(failure),
@@ -263,18 +263,18 @@ pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, De
 
 /// Sends a text to a worker with the input that records it, and prints the result. A dry run shows what it `would` do.
 pub fn give(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     worker: &Worker,
     input: &Input,
     would: String,
     text: impl FnOnce() -> Result<String>,
 ) -> Result<Exit> {
-    if site.is_dry {
+    if ctx.is_dry {
         let (delivery, status) = (Kind::NotDelivered.word(), worker.status());
         let answer = DeliveryAnswer { worker: WorkerKeys::of(&worker.name), delivery, status, error: None };
-        return Ok(show(site.ui, answer, &[would]));
+        return Ok(show(ctx.ui, answer, &[would]));
     }
-    print_delivery(site, &worker.name, deliver(site, worker, input, &text()?))
+    print_delivery(ctx, &worker.name, deliver(ctx, worker, input, &text()?))
 }
 
 /// Where the work of a worker is kept, with `--json`.
@@ -292,10 +292,10 @@ impl<'a> KeptAnswer<'a> {
 }
 
 /// Prints where the work of a worker is kept; if there was nothing to keep, only what was done.
-pub fn print_kept(site: &Site<'_>, name: &str, done: &str, kept: &[String]) {
-    match site.ui.is_json() {
-        true => site.ui.json(&KeptAnswer::of(name, kept)),
-        false if kept.is_empty() => site.ui.done(format!("{done} {name}")),
-        false => kept.iter().for_each(|place| site.ui.line(printable(place))),
+pub fn print_kept(ctx: &Context<'_>, name: &str, done: &str, kept: &[String]) {
+    match ctx.ui.is_json() {
+        true => ctx.ui.json(&KeptAnswer::of(name, kept)),
+        false if kept.is_empty() => ctx.ui.done(format!("{done} {name}")),
+        false => kept.iter().for_each(|place| ctx.ui.line(printable(place))),
     }
 }

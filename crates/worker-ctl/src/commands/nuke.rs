@@ -5,8 +5,8 @@ use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::removal;
 use crate::commands::{self, KeptAnswer};
+use crate::context::Context;
 use crate::plan::removal::describe_nuke;
-use crate::site::Site;
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
@@ -24,29 +24,29 @@ pub struct Args {
     pub yes: bool,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    commands::recover(site)?;
-    let state = site.state()?;
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    commands::recover(ctx)?;
+    let state = ctx.state()?;
     let workers = commands::choose(&state, &args.workers, args.all)?;
     if workers.is_empty() {
-        site.ui.nothing_to_do();
+        ctx.ui.nothing_to_do();
         return Ok(Exit::Done);
     }
-    commands::renew_base(site);
+    commands::renew_base(ctx);
     // Check all workers before removing the first one.
-    let check = |worker: &Worker| Ok(describe_nuke(worker, &removal::check_losses(site, worker, args.force)?));
+    let check = |worker: &Worker| Ok(describe_nuke(worker, &removal::check_losses(ctx, worker, args.force)?));
     let plan = workers.iter().map(check).collect::<Result<Vec<String>>>()?;
-    if site.is_dry {
+    if ctx.is_dry {
         for (worker, line) in workers.iter().zip(plan) {
-            commands::show(site.ui, KeptAnswer::of(&worker.name, &[]), &[line]);
+            commands::show(ctx.ui, KeptAnswer::of(&worker.name, &[]), &[line]);
         }
         return Ok(Exit::Done);
     }
     let names = workers.iter().map(|worker| worker.name.as_str()).collect::<Vec<_>>().join(", ");
     let question = format!("Remove {names}, with their sessions, worktrees and branches?");
-    site.ui.require_yes(args.yes, &question, format!("nothing was removed: {names}"))?;
-    removal::nuke_each(site, &workers, args.force, &|_| Ok(()), &|worker, kept| {
-        commands::print_kept(site, &worker.name, "removed", kept);
+    ctx.ui.require_yes(args.yes, &question, format!("nothing was removed: {names}"))?;
+    removal::nuke_each(ctx, &workers, args.force, &|_| Ok(()), &|worker, kept| {
+        commands::print_kept(ctx, &worker.name, "removed", kept);
     })?;
     Ok(Exit::Done)
 }

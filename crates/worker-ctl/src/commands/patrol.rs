@@ -7,8 +7,8 @@ use shopfloor_core::proc;
 use crate::apply::patrol::{self, News, PatrolScope};
 use crate::apply::recover;
 use crate::commands;
+use crate::context::Context;
 use crate::layout::RootLock;
-use crate::site::Site;
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
@@ -18,38 +18,38 @@ pub struct Args {
     pub sessions: bool,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let scope = if args.sessions { PatrolScope::Sessions } else { PatrolScope::All };
     // Wait for a patrol that is under way, however long it takes. The end of a program is recorded at once.
     let mut tick = None;
     while scope == PatrolScope::All && tick.is_none() {
-        match site.lock_root(RootLock::Patrol) {
+        match ctx.lock_root(RootLock::Patrol) {
             Err(failure) if failure.exit == Exit::Busy => proc::check_interrupt()?,
             lock => tick = Some(lock?),
         }
     }
-    let before = site.state()?;
+    let before = ctx.state()?;
     let all: Vec<String> = before.workers.keys().cloned().collect();
-    if site.is_dry {
+    if ctx.is_dry {
         let mut would = Vec::new();
-        for News { worker, input, .. } in patrol::look(site, scope)? {
+        for News { worker, input, .. } in patrol::look(ctx, scope)? {
             let (name, detail) = input.describe();
             would.push(format!("record for {}: {name} {detail}", worker.name));
         }
-        return Ok(commands::show(site.ui, commands::statuses(&before, &all), &would));
+        return Ok(commands::show(ctx.ui, commands::statuses(&before, &all), &would));
     }
     if scope == PatrolScope::All {
-        recover::finish_all(site)?;
+        recover::finish_all(ctx)?;
     }
-    patrol::tick(site, scope)?;
+    patrol::tick(ctx, scope)?;
     if scope == PatrolScope::All {
-        patrol::refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
+        patrol::refresh(ctx)?.iter().for_each(|waiting| ctx.ui.note(waiting));
     }
-    let after = site.state()?;
+    let after = ctx.state()?;
     let change = |worker: &Worker| {
         let from = before.workers.get(&worker.name)?.status();
         (from != worker.status()).then(|| format!("{} {from} -> {}", worker.name, worker.status()))
     };
     let changes: Vec<String> = after.workers.values().filter_map(change).collect();
-    commands::print_statuses(site, &all, &changes)
+    commands::print_statuses(ctx, &all, &changes)
 }

@@ -6,7 +6,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::printable;
 
 use crate::commands::{self, WorkerKeys};
-use crate::site::Site;
+use crate::context::Context;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -25,15 +25,15 @@ struct PeekAnswer<'a> {
     text: String,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    let pane = commands::pane(site, &args.worker)?;
-    let text = site.tmux()?.text(&pane, args.lines)?;
-    if site.ui.is_json() {
-        site.ui.json(&PeekAnswer { worker: WorkerKeys::of(&args.worker), text: text.join("\n") });
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    let pane = commands::pane(ctx, &args.worker)?;
+    let text = ctx.tmux()?.text(&pane, args.lines)?;
+    if ctx.ui.is_json() {
+        ctx.ui.json(&PeekAnswer { worker: WorkerKeys::of(&args.worker), text: text.join("\n") });
     } else {
         // A worker's terminal is wider than most, so cut the lines.
-        let width = site.ui.width().unwrap_or(usize::MAX);
-        text.iter().for_each(|line| site.ui.line(printable(line).chars().take(width).collect::<String>()));
+        let width = ctx.ui.width().unwrap_or(usize::MAX);
+        text.iter().for_each(|line| ctx.ui.line(printable(line).chars().take(width).collect::<String>()));
     }
     Ok(Exit::Done)
 }

@@ -6,9 +6,9 @@ use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::rebase::{self, Rebased};
 use crate::commands::{self, WorkerKeys};
-use crate::facts::standing::Standing;
+use crate::context::Context;
+use crate::facts::worker_state::Standing;
 use crate::plan::rebase::{Rebase, rebase, require_task};
-use crate::site::Site;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -28,33 +28,33 @@ struct RebaseAnswer<'a> {
     outcome: &'static str,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let name = &args.worker;
-    commands::recover(site)?;
+    commands::recover(ctx)?;
     // A commit that was amended after a rejection is new work: it must be recorded before it moves.
-    commands::look(site)?;
-    let (worker, _lock) = commands::locked(site, name)?;
+    commands::look(ctx)?;
+    let (worker, _lock) = commands::locked(ctx, name)?;
     require_task(&worker)?;
-    let standing = Standing::read(site, &worker)?;
-    let plan = rebase(&standing, &site.clone.branch)?;
-    if site.is_dry {
+    let standing = Standing::read(ctx, &worker)?;
+    let plan = rebase(&standing, &ctx.clone.branch)?;
+    if ctx.is_dry {
         let answer = RebaseAnswer { worker: WorkerKeys::of(name), outcome: plan.outcome() };
         let would = match plan {
             Rebase::UpToDate => Vec::new(),
             Rebase::Replay => vec![format!("rebase {name} onto {}", standing.base)],
             Rebase::AskToResolve => vec![format!("ask {name} to resolve its conflicts with {}", standing.base)],
         };
-        return Ok(commands::show(site.ui, answer, &would));
+        return Ok(commands::show(ctx.ui, answer, &would));
     }
-    let rebased = rebase::carry_out(site, &standing, plan, args.force)?;
+    let rebased = rebase::carry_out(ctx, &standing, plan, args.force)?;
     let word = rebased.word().replace('_', " ");
     match &rebased {
-        _ if site.ui.is_json() => {
-            site.ui.json(&RebaseAnswer { worker: WorkerKeys::of(name), outcome: rebased.word() });
+        _ if ctx.ui.is_json() => {
+            ctx.ui.json(&RebaseAnswer { worker: WorkerKeys::of(name), outcome: rebased.word() });
         }
-        Rebased::Done => site.ui.done(format!("{word} {name}")),
-        Rebased::UpToDate => site.ui.detail(format!("{name} is {word}")),
-        Rebased::Conflicts(_) | Rebased::LeftAsItIs => site.ui.note(format!("{name}: {word}")),
+        Rebased::Done => ctx.ui.done(format!("{word} {name}")),
+        Rebased::UpToDate => ctx.ui.detail(format!("{name} is {word}")),
+        Rebased::Conflicts(_) | Rebased::LeftAsItIs => ctx.ui.note(format!("{name}: {word}")),
     }
     Ok(match rebased {
         Rebased::UpToDate | Rebased::Done => Exit::Done,

@@ -4,11 +4,11 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 
 use crate::commands::{self, look};
+use crate::context::Context;
 use crate::failure::{Kind, fail};
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::start::permit;
-use crate::site::Site;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -21,20 +21,20 @@ pub struct Args {
     pub force: bool,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    let message = commands::read_text(site, &args.message)?;
-    commands::recover(site)?;
-    look(site)?;
-    let name = site.state()?.last_reviewed.ok_or_else(|| {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    let message = commands::read_text(ctx, &args.message)?;
+    commands::recover(ctx)?;
+    look(ctx)?;
+    let name = ctx.state()?.last_reviewed.ok_or_else(|| {
         fail(Kind::WrongState, "nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
     })?;
-    let (worker, _lock) = commands::locked(site, &name)?;
+    let (worker, _lock) = commands::locked(ctx, &name)?;
     let sha = worker.work.commit_sha.clone().unwrap_or_default();
-    let patch = if sha.is_empty() { String::new() } else { site.clone.work_digest(&sha)? };
+    let patch = if sha.is_empty() { String::new() } else { ctx.clone.work_digest(&sha)? };
     let input = Input::Reject { base: sha.clone(), patch, force: args.force };
     if let Err(refused) = permit(&worker, &input) {
-        return commands::print_delivery(site, &name, Err(refused));
+        return commands::print_delivery(ctx, &name, Err(refused));
     }
-    let text = || Ok(prompt::rejection(&message, &commands::diff(site, &sha)?));
-    commands::give(site, &worker, &input, format!("send {name} back to work"), text)
+    let text = || Ok(prompt::rejection(&message, &commands::diff(ctx, &sha)?));
+    commands::give(ctx, &worker, &input, format!("send {name} back to work"), text)
 }

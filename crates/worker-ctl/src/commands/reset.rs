@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::removal;
 use crate::commands::{self, KeptAnswer};
-use crate::site::Site;
+use crate::context::Context;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -19,29 +19,29 @@ pub struct Args {
     pub force: bool,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    commands::recover(site)?;
-    let workers = commands::choose(&site.state()?, &args.workers, args.all)?;
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    commands::recover(ctx)?;
+    let workers = commands::choose(&ctx.state()?, &args.workers, args.all)?;
     if workers.is_empty() {
-        site.ui.nothing_to_do();
+        ctx.ui.nothing_to_do();
         return Ok(Exit::Done);
     }
     // Check all workers before resetting the first one.
-    commands::renew_base(site);
-    workers.iter().try_for_each(|worker| removal::check_losses(site, worker, args.force).map(drop))?;
-    workers.iter().try_for_each(|worker| reset(site, &worker.name, args.force))?;
+    commands::renew_base(ctx);
+    workers.iter().try_for_each(|worker| removal::check_losses(ctx, worker, args.force).map(drop))?;
+    workers.iter().try_for_each(|worker| reset(ctx, &worker.name, args.force))?;
     Ok(Exit::Done)
 }
 
-fn reset(site: &Site<'_>, name: &str, is_forced: bool) -> Result<()> {
-    let (worker, _lock) = commands::locked(site, name)?;
-    let base = site.clone.require_base()?;
-    if site.is_dry {
+fn reset(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<()> {
+    let (worker, _lock) = commands::locked(ctx, name)?;
+    let base = ctx.clone.require_base()?;
+    if ctx.is_dry {
         let would = format!("put {} on {base}, and make {name} idle", worker.worktree_path);
-        commands::show(site.ui, KeptAnswer::of(name, &[]), &[would]);
+        commands::show(ctx.ui, KeptAnswer::of(name, &[]), &[would]);
         return Ok(());
     }
-    let kept = removal::reset(site, &worker, &base, is_forced)?;
-    commands::print_kept(site, name, "reset", &kept);
+    let kept = removal::reset(ctx, &worker, &base, is_forced)?;
+    commands::print_kept(ctx, name, "reset", &kept);
     Ok(())
 }

@@ -8,8 +8,8 @@ use shopfloor_core::error::{Exit, Result};
 use crate::apply::bring_up::{bring_up, locked};
 use crate::apply::resume::go_on;
 use crate::commands;
+use crate::context::Context;
 use crate::plan::resume::{Resume, resume};
-use crate::site::Site;
 use crate::worker::{Session, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -25,18 +25,18 @@ pub struct Args {
     pub force: bool,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    commands::recover(site)?;
-    let chosen = commands::choose(&site.state()?, &args.workers, args.all)?;
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    commands::recover(ctx)?;
+    let chosen = commands::choose(&ctx.state()?, &args.workers, args.all)?;
     let names: Vec<String> = chosen.iter().map(|worker| worker.name.clone()).collect();
-    if site.is_dry {
-        let is_running = site.tmux().is_ok_and(|tmux| tmux.is_running());
+    if ctx.is_dry {
+        let is_running = ctx.tmux().is_ok_and(|tmux| tmux.is_running());
         let would: Vec<String> = chosen.iter().flat_map(|worker| steps(worker, is_running)).collect();
-        return Ok(commands::show(site.ui, commands::statuses(&site.state()?, &names), &would));
+        return Ok(commands::show(ctx.ui, commands::statuses(&ctx.state()?, &names), &would));
     }
     let done = Mutex::new(Vec::new());
     let then = |name: &str| {
-        let what = match go_on(site, name, args.force)? {
+        let what = match go_on(ctx, name, args.force)? {
             Some(Resume::Continue) => "continue",
             Some(Resume::Task) => "start",
             None => "up",
@@ -44,10 +44,10 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         locked(&done).push(format!("{what} {name}"));
         Ok(())
     };
-    let failures = bring_up(site, &names, &then, &|_| ());
+    let failures = bring_up(ctx, &names, &then, &|_| ());
     let mut done = locked(&done).clone();
     done.sort();
-    commands::print_started(site, &names, &done, failures)
+    commands::print_started(ctx, &names, &done, failures)
 }
 
 /// What would be done with a worker. What a program that must be started knows shows only then.

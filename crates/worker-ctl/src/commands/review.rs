@@ -14,11 +14,11 @@ use shopfloor_core::text::{printable_lines, shell_word};
 
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WHOLE, WorkerKeys, look};
+use crate::context::Context;
 use crate::facts::description::{Summary, summary};
 use crate::failure::{Kind, fail};
 use crate::plan::accept::{require_review, several_bases};
 use crate::plan::machine::Input;
-use crate::site::Site;
 use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -52,36 +52,36 @@ struct ReviewAnswer<'a> {
     diff: &'a str,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    commands::recover(site)?;
-    look(site)?;
-    let name = choose(site, args.worker.as_deref())?;
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    commands::recover(ctx)?;
+    look(ctx)?;
+    let name = choose(ctx, args.worker.as_deref())?;
     let reviewed = {
-        let _lock = site.lock(&name)?;
-        if !site.is_dry {
+        let _lock = ctx.lock(&name)?;
+        if !ctx.is_dry {
             // If the source is missing, show the work as it is.
-            site.warn_on_failure(&name, || {
-                let base = site.clone.fetched(&site.source())?;
-                rebase::refresh(site, &site.worker(&name)?, &base, Some(&[]))
+            ctx.warn_on_failure(&name, || {
+                let base = ctx.clone.fetched(&ctx.source())?;
+                rebase::refresh(ctx, &ctx.worker(&name)?, &base, Some(&[]))
             });
         }
-        mark_reviewed(site, &name)?
+        mark_reviewed(ctx, &name)?
     };
     // No worker's lock is held while a person reads. Meanwhile the other reviews are brought up to date.
     std::thread::scope(|scope| {
-        if !site.is_dry {
-            scope.spawn(|| site.warn_on_failure("other workers", || patrol::refresh(site).map(drop)));
+        if !ctx.is_dry {
+            scope.spawn(|| ctx.warn_on_failure("other workers", || patrol::refresh(ctx).map(drop)));
         }
-        let shown = show(site, &reviewed, args.interface);
+        let shown = show(ctx, &reviewed, args.interface);
         // Ask the refresh to end after the current worker.
-        site.ending.store(true, Ordering::SeqCst);
+        ctx.ending.store(true, Ordering::SeqCst);
         shown.map(|()| Exit::Done)
     })
 }
 
 /// The named worker, or else the one that has waited longest.
-fn choose(site: &Site<'_>, name: Option<&str>) -> Result<String> {
-    let state = site.state()?;
+fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<String> {
+    let state = ctx.state()?;
     if let Some(name) = name {
         return Ok(state.require(name)?.name.clone());
     }
@@ -101,21 +101,21 @@ struct Reviewed {
 }
 
 /// Records under the worker's lock which commit is shown.
-fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<Reviewed> {
-    let worker = site.worker(name)?;
+fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
+    let worker = ctx.worker(name)?;
     let sha = require_review(&worker)?.to_owned();
-    if site.clone.has_several_bases(&site.clone.base(), &sha)? {
-        return Err(several_bases(name, &site.clone.branch));
+    if ctx.clone.has_several_bases(&ctx.clone.base(), &sha)? {
+        return Err(several_bases(name, &ctx.clone.branch));
     }
-    let from = commands::fork(site, &sha)?;
+    let from = commands::fork(ctx, &sha)?;
     // It may be gone.
-    let shown = worker.work.shown_sha.as_ref().and_then(|shown| Some((commands::fork(site, shown).ok()?, shown)));
+    let shown = worker.work.shown_sha.as_ref().and_then(|shown| Some((commands::fork(ctx, shown).ok()?, shown)));
     let shown = shown.as_ref().map(|(from, shown)| (from.as_str(), shown.as_str()));
-    let summary = summary(site, &worker, &from, &sha, shown)?;
-    let patch = site.clone.work_digest(&sha)?;
-    if !site.is_dry {
-        transition::record(site, name, &Input::Reviewed { sha: sha.clone(), patch })?;
-        site.update(|state| {
+    let summary = summary(ctx, &worker, &from, &sha, shown)?;
+    let patch = ctx.clone.work_digest(&sha)?;
+    if !ctx.is_dry {
+        transition::record(ctx, name, &Input::Reviewed { sha: sha.clone(), patch })?;
+        ctx.update(|state| {
             state.last_reviewed = Some(name.to_owned());
             Ok(())
         })?;
@@ -125,11 +125,11 @@ fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<Reviewed> {
 
 /// Runs git or the program that was chosen, and shows its diff without what a terminal would obey: on a terminal, in the
 /// person's pager.
-fn show(site: &Site<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> Result<()> {
+fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> Result<()> {
     let Reviewed { worker, from, sha, summary: Summary { message, stat, since } } = reviewed;
-    if site.ui.is_json() {
-        let diff = commands::diff(site, sha)?;
-        site.ui.json(&ReviewAnswer {
+    if ctx.ui.is_json() {
+        let diff = commands::diff(ctx, sha)?;
+        ctx.ui.json(&ReviewAnswer {
             worker: WorkerKeys::of(&worker.name),
             sha,
             commit: sha,
@@ -141,8 +141,8 @@ fn show(site: &Site<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> R
         });
         return Ok(());
     }
-    let head = printable_lines(head(site, reviewed).as_bytes(), false);
-    let has = |program: &str| proc::find(site.env, program).is_some();
+    let head = printable_lines(head(ctx, reviewed).as_bytes(), false);
+    let has = |program: &str| proc::find(ctx.env, program).is_some();
     let interface = interface.unwrap_or(if has("difft") { Interface::Difftastic } else { Interface::Git });
     let missing = |program: &str| {
         Failure::failed(format!("{program} is not on the PATH")).hint("install it, or use `--interface git`")
@@ -155,11 +155,11 @@ fn show(site: &Site<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> R
         Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", WHOLE, from, sha],
     };
     // Run in the clone, not in the worktree, because the agent can write the worktree's attributes and configuration.
-    let cmd = site.clone.git.shown(&site.root.path);
+    let cmd = ctx.clone.git.shown(&ctx.root.path);
     let failed =
         |status: Status| Failure::failed(format!("the diff viewer failed with {status}")).hint("try `--interface git`");
     if interface == Interface::Vscode {
-        site.ui.answer(&head);
+        ctx.ui.answer(&head);
         let status = cmd.args(args).foreground()?;
         return if status.success() { Ok(()) } else { Err(failed(status)) };
     }
@@ -169,23 +169,26 @@ fn show(site: &Site<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> R
         true if interface == Interface::Difftastic => cmd.var("GIT_PAGER_IN_USE", "true"),
         _ => cmd.args(["-c", "color.ui=false", "-c", "color.diff=false"]),
     };
-    let diff = site.clone.bounded(cmd.args(args), &[from, sha])?;
+    let diff = ctx.clone.bounded(cmd.args(args), &[from, sha])?;
     let text = printable_lines(&diff.stdout, is_paged && interface == Interface::Difftastic);
     if is_paged && !text.is_empty() {
         let text = if interface == Interface::Git { coloured(&text) } else { text };
-        return page(site, &[head, text].concat());
+        return page(ctx, &[head, text].concat());
     }
-    site.ui.answer(&[head, text].concat());
+    ctx.ui.answer(&[head, text].concat());
     Ok(())
 }
 
 /// What stands above the diff: what has changed since the last review comes first.
-fn head(site: &Site<'_>, Reviewed { worker, sha, summary: Summary { message, stat, since }, .. }: &Reviewed) -> String {
+fn head(
+    ctx: &Context<'_>,
+    Reviewed { worker, sha, summary: Summary { message, stat, since }, .. }: &Reviewed,
+) -> String {
     let mut text = String::new();
     if let Some(since) = since {
         text += &format!("Since the last review:\n\n{}\n", indented(since));
     }
-    text += &format!("Worker: {} ({})\n", worker.name, site.root.agent_name(worker));
+    text += &format!("Worker: {} ({})\n", worker.name, ctx.root.agent_name(worker));
     let mut prompt = worker.work.prompt.as_deref().unwrap_or_default().lines();
     let first = prompt.next().unwrap_or_default();
     text += &format!("Task:   {first}{}\n", if prompt.next().is_some() { " ..." } else { "" });
@@ -218,9 +221,9 @@ fn coloured(diff: &[u8]) -> Vec<u8> {
 }
 
 /// Shows a text in the person's pager for diffs, as their own configuration names it.
-fn page(site: &Site<'_>, text: &[u8]) -> Result<()> {
+fn page(ctx: &Context<'_>, text: &[u8]) -> Result<()> {
     let ask = |args: &[&str]| -> Result<String> {
-        Ok(site.clone.git.shown(&site.root.path).args(args.iter().copied()).capture()?.text())
+        Ok(ctx.clone.git.shown(&ctx.root.path).args(args.iter().copied()).capture()?.text())
     };
     let named = ask(&["config", "--get", "pager.diff"])?;
     let pager = match named.as_str() {
@@ -228,12 +231,12 @@ fn page(site: &Site<'_>, text: &[u8]) -> Result<()> {
         "" | "true" => ask(&["var", "GIT_PAGER"])?,
         _ => named,
     };
-    let sh = proc::find(site.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
-    let file = Temporary::with(site.env, text)?;
-    let mut cmd = Cmd::new(&sh, site.env).without_vars(LOCAL_VARS).dir(Path::new("/"));
+    let sh = proc::find(ctx.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
+    let file = Temporary::with(ctx.env, text)?;
+    let mut cmd = Cmd::new(&sh, ctx.env).without_vars(LOCAL_VARS).dir(Path::new("/"));
     // As git does.
     for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
-        if site.env.var(name).is_none() {
+        if ctx.env.var(name).is_none() {
             cmd = cmd.var(name, value);
         }
     }

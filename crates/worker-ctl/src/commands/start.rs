@@ -9,11 +9,11 @@ use shopfloor_core::git::failed;
 use crate::apply::resume::task_text;
 use crate::apply::{copied_files, rebase};
 use crate::commands;
-use crate::facts::standing::Standing;
+use crate::context::{Context, WorkerLock};
+use crate::facts::worker_state::Standing;
 use crate::failure::{Kind, fail};
 use crate::plan::machine::Input;
 use crate::plan::start::{permit, start};
-use crate::site::{Site, SiteLock};
 use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -44,59 +44,59 @@ pub struct Args {
     pub force: bool,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if let Some(name) = &args.resume {
-        return resume(site, name, args);
+        return resume(ctx, name, args);
     }
-    let prompt = read_prompt(site, args)?;
-    commands::recover(site)?;
-    commands::catch_up(site);
+    let prompt = read_prompt(ctx, args)?;
+    commands::recover(ctx)?;
+    commands::catch_up(ctx);
     let (worker, _lock) = match args.worker.as_ref().or(args.named_worker.as_ref()) {
-        Some(name) => commands::locked(site, name)?,
-        None => pick(site)?,
+        Some(name) => commands::locked(ctx, name)?,
+        None => pick(ctx)?,
     };
     let tentative = Input::Start { prompt: prompt.clone(), base: String::new(), force: args.force };
     // Refuse a worker in another state before reading its worktree.
     permit(&worker, &tentative)?;
-    let standing = Standing::read(site, &worker)?;
+    let standing = Standing::read(ctx, &worker)?;
     let input = start(&standing, &prompt, args.force)?;
-    commands::give(site, &worker, &input, format!("give the task to {}", worker.name), || {
-        bring_up_to_date(site, &standing)?;
-        Ok(task_text(site, &worker, &prompt))
+    commands::give(ctx, &worker, &input, format!("give the task to {}", worker.name), || {
+        bring_up_to_date(ctx, &standing)?;
+        Ok(task_text(ctx, &worker, &prompt))
     })
 }
 
 /// Sends a worker its current task again. This happens only when a person asks for it.
-fn resume(site: &Site<'_>, name: &str, args: &Args) -> Result<Exit> {
-    commands::recover(site)?;
-    let (worker, _lock) = commands::locked(site, name)?;
+fn resume(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {
+    commands::recover(ctx)?;
+    let (worker, _lock) = commands::locked(ctx, name)?;
     let input = Input::Resume { is_continued: false, force: args.force };
     permit(&worker, &input)?;
-    let text = || Ok(task_text(site, &worker, worker.work.prompt.as_deref().unwrap_or_default()));
-    commands::give(site, &worker, &input, format!("send {name} its task again"), text)
+    let text = || Ok(task_text(ctx, &worker, worker.work.prompt.as_deref().unwrap_or_default()));
+    commands::give(ctx, &worker, &input, format!("send {name} its task again"), text)
 }
 
-fn read_prompt(site: &Site<'_>, args: &Args) -> Result<String> {
+fn read_prompt(ctx: &Context<'_>, args: &Args) -> Result<String> {
     match (&args.task, &args.task_file) {
-        (Some(text), _) => commands::read_text(site, text),
-        (None, Some(file)) => commands::read_text_file(site, file),
+        (Some(text), _) => commands::read_text(ctx, text),
+        (None, Some(file)) => commands::read_text_file(ctx, file),
         (None, None) => Err(Failure::usage("the task is missing").hint("give one with `--task` or `--task-file`")),
     }
 }
 
 /// Picks and locks the worker in the pool that has been idle longest. A worker that gets a task meanwhile is skipped.
-fn pick(site: &Site<'_>) -> Result<(Worker, SiteLock)> {
+fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
     let is_idle = |worker: &&Worker| {
-        worker.status() == "idle" && !site.root.worker(&worker.name).excluded_from_pool && worker.pending_send.is_none()
+        worker.status() == "idle" && !ctx.root.worker(&worker.name).excluded_from_pool && worker.pending_send.is_none()
     };
-    let state = site.state()?;
+    let state = ctx.state()?;
     let mut idle: Vec<&Worker> = state.workers.values().filter(is_idle).collect();
     idle.sort_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
     // In the second pass wait for locks that are held: the holder may not have given the worker a task.
     for is_patient in [false, true] {
         for worker in &idle {
-            let lock = if is_patient { Some(site.lock(&worker.name)?) } else { site.try_lock(&worker.name)? };
-            let now = site.state()?.workers.get(&worker.name).cloned();
+            let lock = if is_patient { Some(ctx.lock(&worker.name)?) } else { ctx.try_lock(&worker.name)? };
+            let now = ctx.state()?.workers.get(&worker.name).cloned();
             if let (Some(lock), Some(now)) = (lock, now.filter(|now| is_idle(&now))) {
                 return Ok((now, lock));
             }
@@ -113,24 +113,24 @@ fn pick(site: &Site<'_>) -> Result<(Worker, SiteLock)> {
 }
 
 /// Puts the worktree on the worker's branch, at the default branch's commit.
-fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
+fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
     let (worker, base) = (&standing.worker, &standing.base);
     let tree = Path::new(&worker.worktree_path);
     // From the commit that the decision was about: a later one is somebody's work.
     let mut from = standing.worktree.head.as_deref().unwrap_or_default();
     if standing.worktree.branch.as_ref() != Some(&worker.branch) {
-        rebase::require_no_emptied(site, tree, from, base)?;
+        rebase::require_no_emptied(ctx, tree, from, base)?;
         let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, base];
-        let switched = site.clone.reading_source(site.clone.cmd(tree)?, &[from, base])?.args(switch).capture()?;
+        let switched = ctx.clone.reading_source(ctx.clone.cmd(tree)?, &[from, base])?.args(switch).capture()?;
         if !switched.status.success() {
             return Err(failed("checkout", &switched));
         }
         from = base;
     }
-    if !rebase::move_worktree(site, worker.checkout(), from, base)? {
+    if !rebase::move_worktree(ctx, worker.checkout(), from, base)? {
         return Err(
             fail(Kind::Moved, format!("{} changed meanwhile", tree.display())).hint("run the same command again")
         );
     }
-    copied_files::copy_all(site, tree)
+    copied_files::copy_all(ctx, tree)
 }

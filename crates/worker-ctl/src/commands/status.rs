@@ -12,13 +12,13 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 use shopfloor_core::ui::printable;
 
-use crate::bell::Bell;
+use crate::attention::Need;
 use crate::commands::board::{self, Screen};
+use crate::context::Context;
 use crate::daemon;
 use crate::facts::losses::stashes;
-use crate::need::Need;
 use crate::note::{Fault, Note};
-use crate::site::Site;
+use crate::notify_person::Bell;
 use crate::store::State;
 use crate::worker::{Activity, PendingSend, Session, Worker};
 
@@ -84,11 +84,11 @@ struct SeenState {
 }
 
 impl SeenState {
-    fn read(site: &Site<'_>) -> Result<SeenState> {
-        let mut seen = SeenState { state: site.state()?, unseen: HashSet::new() };
+    fn read(ctx: &Context<'_>) -> Result<SeenState> {
+        let mut seen = SeenState { state: ctx.state()?, unseen: HashSet::new() };
         let is_up = |worker: &&mut Worker| worker.program.session == Session::Up;
         let mut up = seen.state.workers.values_mut().filter(is_up).peekable();
-        if up.peek().is_some() && site.tmux().is_ok_and(|tmux| !tmux.is_running()) {
+        if up.peek().is_some() && ctx.tmux().is_ok_and(|tmux| !tmux.is_running()) {
             for worker in up {
                 worker.program.session = Session::Down;
                 seen.unseen.insert(worker.name.clone());
@@ -102,45 +102,45 @@ impl SeenState {
     }
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if args.watch {
-        return watch(site);
+        return watch(ctx);
     }
-    let seen = SeenState::read(site)?;
-    if site.ui.is_json() {
-        site.ui.json(&answer(site, &seen)?);
+    let seen = SeenState::read(ctx)?;
+    if ctx.ui.is_json() {
+        ctx.ui.json(&answer(ctx, &seen)?);
     } else {
-        table(site, &seen).iter().for_each(|line| site.ui.line(line));
+        table(ctx, &seen).iter().for_each(|line| ctx.ui.line(line));
     }
     Ok(Exit::Done)
 }
 
 /// Runs until interrupted. On a terminal the table is redrawn in place; elsewhere it is printed again when it changes.
-fn watch(site: &Site<'_>) -> Result<Exit> {
-    let is_screen = std::io::stdout().is_terminal() && !site.ui.is_json();
+fn watch(ctx: &Context<'_>) -> Result<Exit> {
+    let is_screen = std::io::stdout().is_terminal() && !ctx.ui.is_json();
     let mut last = None;
     // A board says itself who needs a person.
     let mut bell = if is_screen { Bell::silent() } else { Bell::default() };
     loop {
-        let seen = SeenState::read(site)?;
-        let shown = match site.ui.is_json() {
-            true => vec![site.ui.render(&answer(site, &seen)?)],
-            false if is_screen => board(site, &seen.state)?,
-            false => table(site, &seen),
+        let seen = SeenState::read(ctx)?;
+        let shown = match ctx.ui.is_json() {
+            true => vec![ctx.ui.render(&answer(ctx, &seen)?)],
+            false if is_screen => board(ctx, &seen.state)?,
+            false => table(ctx, &seen),
         };
         if last.as_ref() != Some(&shown) {
             if is_screen {
-                site.ui.answer(redrawn(&shown, last.is_none()).as_bytes());
+                ctx.ui.answer(redrawn(&shown, last.is_none()).as_bytes());
             } else {
-                if last.is_some() && !site.ui.is_json() {
-                    site.ui.line("");
+                if last.is_some() && !ctx.ui.is_json() {
+                    ctx.ui.line("");
                 }
-                shown.iter().for_each(|line| site.ui.line(line));
+                shown.iter().for_each(|line| ctx.ui.line(line));
             }
             last = Some(shown);
         }
-        bell.look(site, &seen.state);
-        if !site.ui.is_taken(Duration::ZERO) {
+        bell.look(ctx, &seen.state);
+        if !ctx.ui.is_taken(Duration::ZERO) {
             return Ok(Exit::Done);
         }
         proc::check_interrupt()?;
@@ -148,12 +148,12 @@ fn watch(site: &Site<'_>) -> Result<Exit> {
     }
 }
 
-fn board(site: &Site<'_>, state: &State) -> Result<Vec<String>> {
-    let (width, height) = site.ui.size().unwrap_or((80, 24));
-    let screen = Screen { width, height, has_colors: site.ui.has_colors() };
-    let now = site.env.later().now;
+fn board(ctx: &Context<'_>, state: &State) -> Result<Vec<String>> {
+    let (width, height) = ctx.ui.size().unwrap_or((80, 24));
+    let screen = Screen { width, height, has_colors: ctx.ui.has_colors() };
+    let now = ctx.env.later().now;
     let clock = now.strftime("%H:%M:%SZ").to_string();
-    Ok(board::lines(state, daemon::is_running(&site.root.path)?, now.as_second(), &clock, screen))
+    Ok(board::lines(state, daemon::is_running(&ctx.root.path)?, now.as_second(), &clock, screen))
 }
 
 /// The bytes that show these lines instead of the last ones. Nothing is cleared before it is written anew, so that
@@ -165,19 +165,19 @@ fn redrawn(lines: &[String], is_first: bool) -> String {
     format!("{begin}{lines}\x1b[J")
 }
 
-fn answer<'a>(site: &Site<'_>, seen: &'a SeenState) -> Result<StatusAnswer<'a>> {
+fn answer<'a>(ctx: &Context<'_>, seen: &'a SeenState) -> Result<StatusAnswer<'a>> {
     let state = &seen.state;
-    let workers = state.workers.values().map(|worker| row(site, seen, worker)).collect();
-    let daemon = if daemon::is_running(&site.root.path)? { "running" } else { "stopped" };
+    let workers = state.workers.values().map(|worker| row(ctx, seen, worker)).collect();
+    let daemon = if daemon::is_running(&ctx.root.path)? { "running" } else { "stopped" };
     Ok(StatusAnswer { v: 1, workers, daemon, tmux_socket: &state.tmux_socket })
 }
 
-fn table(site: &Site<'_>, seen: &SeenState) -> Vec<String> {
+fn table(ctx: &Context<'_>, seen: &SeenState) -> Vec<String> {
     let width = seen.state.workers.keys().map(String::len).max().unwrap_or(0);
-    seen.state.workers.values().map(|worker| line(site, seen, worker, width)).collect()
+    seen.state.workers.values().map(|worker| line(ctx, seen, worker, width)).collect()
 }
 
-fn line(site: &Site<'_>, seen: &SeenState, worker: &Worker, width: usize) -> String {
+fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> String {
     let is_seen = if seen.is_unseen(worker) { " (not seen)" } else { "" };
     let mut parts = vec![format!("{}{is_seen}", worker.status())];
     if worker.status() != worker.task.word() {
@@ -189,7 +189,7 @@ fn line(site: &Site<'_>, seen: &SeenState, worker: &Worker, width: usize) -> Str
     if let Some(pending) = &worker.pending_send {
         parts.push(format!("a {} text is being typed, or a command was killed while typing it", pending.purpose));
     }
-    parts.extend(notes(site, worker));
+    parts.extend(notes(ctx, worker));
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let prompt: String = prompt.chars().take(60).collect();
     let line = format!("{:width$}  {}  {}", worker.name, printable(&parts.join(", ")), printable(&prompt));
@@ -197,8 +197,8 @@ fn line(site: &Site<'_>, seen: &SeenState, worker: &Worker, width: usize) -> Str
 }
 
 /// The notes of a worker, and one about its stashes.
-fn notes(site: &Site<'_>, worker: &Worker) -> Vec<String> {
-    let count = stashes(&site.clone, worker).len();
+fn notes(ctx: &Context<'_>, worker: &Worker) -> Vec<String> {
+    let count = stashes(&ctx.clone, worker).len();
     let stashed = (count > 0).then(|| format!("it has {count} in `git stash list`, which all workers share"));
     worker.notes.iter().map(Note::to_string).chain(stashed).collect()
 }
@@ -218,7 +218,7 @@ fn time(unix: i64) -> Option<String> {
     Some(shopfloor_core::time::render(time))
 }
 
-fn row<'a>(site: &Site<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow<'a> {
+fn row<'a>(ctx: &Context<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow<'a> {
     let (session, exit) = match worker.program.session {
         Session::Up => ("up", None),
         Session::Down => ("down", None),
@@ -235,7 +235,7 @@ fn row<'a>(site: &Site<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow<'
         seen: !seen.is_unseen(worker),
         exit,
         fault: worker.program.fault.as_ref().map(Fault::to_string),
-        agent: site.root.agent_name(worker),
+        agent: ctx.root.agent_name(worker),
         branch: &worker.branch,
         worktree_path: &worker.worktree_path,
         worktree: &worker.worktree_path,
@@ -250,12 +250,12 @@ fn row<'a>(site: &Site<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow<'
         session_id: &worker.session_id,
         pane_pid: worker.program.pane_pid,
         crash_count: worker.program.crash_count,
-        host: site.root.worker(&worker.name).host,
+        host: ctx.root.worker(&worker.name).host,
         needs: Need::of(worker).map(Need::word),
         activity: worker.reported.activity.word(),
         activity_at: worker.reported.activity_at.as_deref(),
         activity_text: worker.reported.activity_text.as_deref(),
-        notes: notes(site, worker),
+        notes: notes(ctx, worker),
         pending: worker.pending_send.as_ref(),
     }
 }

@@ -13,10 +13,10 @@ use crate::apply::bring_up::{bring_up, make_missing};
 use crate::apply::keep_up::{keep_up, not_started};
 use crate::apply::resume::go_on;
 use crate::commands;
+use crate::context::Context;
 use crate::daemon;
 use crate::layout;
 use crate::log;
-use crate::site::Site;
 use crate::store::State;
 use crate::tmux;
 use crate::worker::{Session, Worker};
@@ -36,38 +36,38 @@ pub struct Args {
     pub detach: bool,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    if site.is_dry {
-        let state = site.state()?;
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    if ctx.is_dry {
+        let state = ctx.state()?;
         args.names.iter().try_for_each(|name| state.require(name).map(drop))?;
         let is_named = |name: &&String| args.names.is_empty() || args.names.contains(name);
         let names: Vec<String> = state.workers.keys().filter(is_named).cloned().collect();
         let would: Vec<String> =
             down(&state, &names).iter().map(|name| format!("start the session of {name}")).collect();
-        return Ok(commands::show(site.ui, commands::statuses(&state, &names), &would));
+        return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
     }
     match (args.detach, args.names.is_empty()) {
-        (true, _) => detach(site, args),
-        (false, true) => keep_up(site, !args.no_patrol, args.resume),
-        (false, false) => start_these(site, &args.names, args.resume),
+        (true, _) => detach(ctx, args),
+        (false, true) => keep_up(ctx, !args.no_patrol, args.resume),
+        (false, false) => start_these(ctx, &args.names, args.resume),
     }
 }
 
 /// Starts these sessions, whether or not another `up` runs.
-fn start_these(site: &Site<'_>, names: &[String], resumes: bool) -> Result<Exit> {
-    commands::recover(site)?;
-    let failures = make_missing(site, Some(names));
+fn start_these(ctx: &Context<'_>, names: &[String], resumes: bool) -> Result<Exit> {
+    commands::recover(ctx)?;
+    let failures = make_missing(ctx, Some(names));
     if !failures.is_empty() {
         return Err(Failure::failed("not all workers could be created")
             .details(failures)
             .hint("fix the causes above, or use `worker-ctl add`"));
     }
-    let state = site.state()?;
+    let state = ctx.state()?;
     names.iter().try_for_each(|name| state.require(name).map(drop))?;
     let done: Vec<String> = down(&state, names).iter().map(|name| format!("up {name}")).collect();
-    let then = |name: &str| if resumes { go_on(site, name, false).map(drop) } else { Ok(()) };
-    let failures = bring_up(site, names, &then, &|_| ());
-    commands::print_started(site, names, &done, failures)
+    let then = |name: &str| if resumes { go_on(ctx, name, false).map(drop) } else { Ok(()) };
+    let failures = bring_up(ctx, names, &then, &|_| ());
+    commands::print_started(ctx, names, &done, failures)
 }
 
 /// Those of the workers that have no session.
@@ -77,33 +77,33 @@ fn down<'n>(state: &State, names: &'n [String]) -> Vec<&'n String> {
 }
 
 /// Starts an `up` in the background. Its output goes to a log.
-fn detach(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    let state = site.state()?;
-    site.tmux()?;
-    if daemon::is_running(&site.root.path)? {
+fn detach(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    let state = ctx.state()?;
+    ctx.tmux()?;
+    if daemon::is_running(&ctx.root.path)? {
         return Err(daemon::refuse_second());
     }
-    let program = layout::own_program(site.env).ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
-    let log = layout::up_log(&site.root.path);
+    let program = layout::own_program(ctx.env).ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
+    let log = layout::up_log(&ctx.root.path);
     log::rotate(&log)?;
-    let mut words = vec![shell_word(&program), "--root".into(), shell_word(&site.root.path)];
-    words.extend(site.flag_arguments().iter().map(|word| shell_word(Path::new(word))));
+    let mut words = vec![shell_word(&program), "--root".into(), shell_word(&ctx.root.path)];
+    words.extend(ctx.flag_arguments().iter().map(|word| shell_word(Path::new(word))));
     words.push("up".into());
     words.extend(args.no_patrol.then(|| "--no-patrol".into()));
     words.extend(args.resume.then(|| "--resume".into()));
     let line = format!("nohup {} >> {} 2>&1 < /dev/null &", words.join(" "), shell_word(&log));
-    let status = proc::shell(site.env, &line)?.capture()?.status;
+    let status = proc::shell(ctx.env, &line)?.capture()?.status;
     let start = Instant::now();
     while status.success() && start.elapsed() < daemon::PATIENCE {
-        if daemon::is_running(&site.root.path)? && are_started(site)? {
-            not_started(&state).iter().for_each(|line| site.ui.warn(line));
-            site.ui.note(format!("up in the background; its log is {}", log.display()));
+        if daemon::is_running(&ctx.root.path)? && are_started(ctx)? {
+            not_started(&state).iter().for_each(|line| ctx.ui.warn(line));
+            ctx.ui.note(format!("up in the background; its log is {}", log.display()));
             return Ok(Exit::Done);
         }
         thread::sleep(Duration::from_millis(20));
     }
-    if daemon::is_running(&site.root.path)? {
-        site.ui.warn(format!("up in the background, but not all workers are up; its log is {}", log.display()));
+    if daemon::is_running(&ctx.root.path)? {
+        ctx.ui.warn(format!("up in the background, but not all workers are up; its log is {}", log.display()));
         return Ok(Exit::Done);
     }
     Err(Failure::failed("the background `up` did not start").hint(format!("look at {}", log.display())))
@@ -111,14 +111,14 @@ fn detach(site: &Site<'_>, args: &Args) -> Result<Exit> {
 
 /// Whether every worker's program either takes input or has failed. The panes are checked too, because a killed `up`
 /// may have left outdated records in the state.
-fn are_started(site: &Site<'_>) -> Result<bool> {
-    let state = site.state()?;
-    let panes = site.tmux()?.panes()?;
+fn are_started(ctx: &Context<'_>) -> Result<bool> {
+    let state = ctx.state()?;
+    let panes = ctx.tmux()?.panes()?;
     let is_up = |worker: &Worker| {
         worker.program.session == Session::Up && tmux::find(&panes, worker).is_some_and(|pane| pane.end.is_none())
     };
     let is_settled =
         |worker: &Worker| is_up(worker) || worker.program.fault.is_some() || worker.program.dead_pane.is_some();
-    let are_made = site.root.config.workers.keys().all(|name| state.workers.contains_key(name));
+    let are_made = ctx.root.config.workers.keys().all(|name| state.workers.contains_key(name));
     Ok(are_made && state.workers.values().all(is_settled))
 }

@@ -8,11 +8,11 @@ use shopfloor_core::args::flag_duration;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 
+use crate::attention::{Need, since};
 use crate::commands::{self, WorkerStatus};
+use crate::context::Context;
 use crate::daemon;
 use crate::failure::{Kind, fail};
-use crate::need::{Need, since};
-use crate::site::Site;
 use crate::worker::Worker;
 
 /// How often the state is read. It is one small file.
@@ -59,7 +59,7 @@ pub struct Args {
     pub timeout: Option<String>,
 }
 
-pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let Args { states, timeout, .. } = args;
     if let Some(state) = states.iter().find(|state| !STATES.contains(&state.as_str())) {
         return Err(
@@ -70,24 +70,24 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let is_any = args.any || is_for_you;
     let timeout = timeout.as_deref().or((!is_for_you).then_some(USUAL_LIMIT));
     let limit = timeout.map(|timeout| flag_duration("--timeout", timeout)).transpose()?;
-    let chosen = commands::choose(&site.state()?, &args.workers, args.all)?;
+    let chosen = commands::choose(&ctx.state()?, &args.workers, args.all)?;
     let names: Vec<String> = chosen.into_iter().map(|worker| worker.name).collect();
     let words = states.join(" or ");
     let start = Instant::now();
     let mut last = None::<Instant>;
     loop {
         // Patrol here when no `up` does.
-        if last.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) && !daemon::is_running(&site.root.path)? {
-            commands::recover(site)?;
-            commands::look(site)?;
-            commands::catch_up(site);
+        if last.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) && !daemon::is_running(&ctx.root.path)? {
+            commands::recover(ctx)?;
+            commands::look(ctx)?;
+            commands::catch_up(ctx);
             last = Some(Instant::now());
         }
-        let (reached, stuck) = read_progress(site, &names, states)?;
+        let (reached, stuck) = read_progress(ctx, &names, states)?;
         if reached.len() == names.len() || is_any && !reached.is_empty() {
             return match is_for_you && !reached.is_empty() {
-                true => print_needs(site, &reached),
-                false => commands::print_statuses(site, &reached, &reached),
+                true => print_needs(ctx, &reached),
+                false => commands::print_statuses(ctx, &reached, &reached),
             };
         }
         let hint = "`worker-ctl status` shows the state of each worker";
@@ -114,9 +114,9 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
 }
 
 /// The workers that have reached one of the states, and those that cannot reach any by themselves, each with the reason.
-fn read_progress(site: &Site<'_>, names: &[String], wanted: &[String]) -> Result<(Vec<String>, Vec<String>)> {
-    let state = site.state()?;
-    let is_kept_up = daemon::is_running(&site.root.path)?;
+fn read_progress(ctx: &Context<'_>, names: &[String], wanted: &[String]) -> Result<(Vec<String>, Vec<String>)> {
+    let state = ctx.state()?;
+    let is_kept_up = daemon::is_running(&ctx.root.path)?;
     let (mut reached, mut stuck) = (Vec::new(), Vec::new());
     for name in names {
         let worker = state.require(name)?;
@@ -166,16 +166,16 @@ struct NeedsAnswer<'a> {
 }
 
 /// Prints these workers and why their wait ended, who has waited longest first.
-fn print_needs(site: &Site<'_>, names: &[String]) -> Result<Exit> {
-    let state = site.state()?;
+fn print_needs(ctx: &Context<'_>, names: &[String]) -> Result<Exit> {
+    let state = ctx.state()?;
     let mut workers: Vec<&Worker> = names.iter().filter_map(|name| state.workers.get(name)).collect();
     workers.sort_by_key(|worker| since(worker));
     let why = |worker: &Worker| Need::of(worker).map_or(worker.status(), Need::word);
-    if site.ui.is_json() {
+    if ctx.ui.is_json() {
         let needy = workers.iter().map(|&worker| NeedyWorker { status: WorkerStatus::of(worker), why: why(worker) });
-        site.ui.json(&NeedsAnswer { workers: needy.collect() });
+        ctx.ui.json(&NeedsAnswer { workers: needy.collect() });
         return Ok(Exit::Done);
     }
-    workers.iter().for_each(|worker| site.ui.done(format!("{} {}", worker.name, why(worker))));
+    workers.iter().for_each(|worker| ctx.ui.done(format!("{} {}", worker.name, why(worker))));
     Ok(Exit::Done)
 }

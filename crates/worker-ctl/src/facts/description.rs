@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use shopfloor_core::error::Result;
 
-use crate::agent::regex;
 use crate::clone::{LOGGED, LOOK_LIMIT};
-use crate::site::Site;
+use crate::context::Context;
+use crate::program_config::regex;
 use crate::worker::Worker;
 
 /// Who wrote some work and when, and the message with which it lands.
@@ -18,8 +18,8 @@ pub struct Authored {
 }
 
 /// Reads the messages of the work on `sha`, which begins at `base`.
-pub fn authored(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Authored> {
-    let Site { clone, root, .. } = site;
+pub fn authored(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Authored> {
+    let Context { clone, root, .. } = ctx;
     let range = format!("{base}..{sha}");
     let log = ["log", "--reverse", "--format=%an%x00%ae%x00%aI%x00%B%x00"];
     let listed = clone.ask(&clone.root, &[&log[..], &LOGGED, &[&range]].concat())?;
@@ -93,20 +93,20 @@ pub struct Summary {
 
 /// Reads it for the work from `base` to `sha`. `shown` is the commit that was reviewed before, with its base.
 pub fn summary(
-    site: &Site<'_>,
+    ctx: &Context<'_>,
     worker: &Worker,
     base: &str,
     sha: &str,
     shown: Option<(&str, &str)>,
 ) -> Result<Summary> {
-    let stat = site.clone.ask(
-        &site.root.path,
+    let stat = ctx.clone.ask(
+        &ctx.root.path,
         &["diff", "--no-color", "--no-textconv", "--no-ext-diff", "--ignore-submodules=none", "--stat=80", base, sha],
     )?;
     let since = |(before, shown): (&str, &str)| -> Result<Option<String>> {
         let ranges = [format!("{before}..{shown}"), format!("{base}..{sha}")];
         // It knows no option against a person's programs for attributes.
-        let cmd = site.clone.cmd(&site.root.path)?.args(["-c", "core.attributesFile=/dev/null", "range-diff"]);
+        let cmd = ctx.clone.cmd(&ctx.root.path)?.args(["-c", "core.attributesFile=/dev/null", "range-diff"]);
         // Of many commits it compares each with each.
         let Ok(compared) =
             cmd.args(["--no-color", "--no-notes", "--creation-factor=999"]).args(ranges).within(LOOK_LIMIT).capture()
@@ -117,7 +117,7 @@ pub fn summary(
         Ok(Some(text).filter(|text| compared.status.success() && !text.is_empty()))
     };
     let since = shown.filter(|(_, shown)| *shown != sha).map(since).transpose()?.flatten();
-    Ok(Summary { message: authored(site, worker, base, sha)?.message, stat, since })
+    Ok(Summary { message: authored(ctx, worker, base, sha)?.message, stat, since })
 }
 
 #[cfg(test)]

@@ -4,5 +4,5 @@ pub mod conflicts;
 pub mod description;
 pub mod losses;
 pub mod processes;
-pub mod standing;
 pub mod version;
+pub mod worker_state;

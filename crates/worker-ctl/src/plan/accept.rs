@@ -5,7 +5,7 @@ use std::path::Path;
 use shopfloor_core::error::{Failure, Result};
 
 use crate::clone::MergeResult;
-use crate::facts::standing::{Standing, WorkFacts};
+use crate::facts::worker_state::{Standing, WorkFacts};
 use crate::failure::{Kind, fail};
 use crate::plan::{rebase, require_at, require_clean, wrong_state};
 use crate::worker::{Task, Worker};

@@ -3,7 +3,7 @@
 use shopfloor_core::error::Result;
 
 use crate::clone::MergeResult;
-use crate::facts::standing::Standing;
+use crate::facts::worker_state::Standing;
 use crate::failure::{Kind, fail};
 use crate::plan::{require_at, require_clean, wrong_state};
 use crate::worker::{Session, Task, Worker};

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::Result;
 
-use crate::facts::standing::Standing;
+use crate::facts::worker_state::Standing;
 use crate::failure::{Kind, fail};
 use crate::plan::machine::{Input, apply};
 use crate::plan::require_clean;
@@ -30,7 +30,7 @@ pub fn permit(worker: &Worker, input: &Input) -> Result<()> {
 pub mod tests {
     use super::*;
     use crate::clone::MergeResult;
-    use crate::facts::standing::{WorkFacts, WorktreeFacts};
+    use crate::facts::worker_state::{WorkFacts, WorktreeFacts};
     use crate::worker::{Session, Task};
 
     /// A worker that is up, with clean work at `sha` that merges cleanly.

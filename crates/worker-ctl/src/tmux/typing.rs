@@ -10,9 +10,9 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 
 use super::{Tmux, Typist};
-use crate::agent::{AgentTable, Paste};
 use crate::failure::{Kind, fail};
 use crate::layout;
+use crate::program_config::{AgentTable, Paste};
 use crate::worker::Worker;
 
 /// The result of a delivery that did not fail.

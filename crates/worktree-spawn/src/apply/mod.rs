@@ -3,13 +3,13 @@
 pub mod files;
 pub mod launch;
 pub mod listing;
+pub mod lock_and_excludes;
 pub mod notify;
-pub mod post;
-pub mod records;
 pub mod recover;
 pub mod remove;
 pub mod repair;
 pub mod runs;
+pub mod send_event;
 pub mod spawn;
 pub mod trash;
 pub mod undo;

@@ -3,7 +3,7 @@
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 
-use super::post;
+use super::send_event;
 use crate::agent_run;
 use crate::event::{EventDraft, EventStatus, completion};
 use crate::facts::agents;
@@ -30,7 +30,7 @@ pub fn check(place: &Place, notification: &Notification<'_>) -> Result<(KnownAge
         return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
     }
     let caller = agents::speaker(place, notification.named)?;
-    let (_, to) = post::recipient(place, &caller.agent)?;
+    let (_, to) = send_event::recipient(place, &caller.agent)?;
     Ok((caller, to))
 }
 
@@ -48,7 +48,7 @@ pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Resu
         message: message.to_owned(),
         more: Vec::new(),
     };
-    let published = post::send(env, place, &caller, draft, notification.dedupe)?;
+    let published = send_event::send(env, place, &caller, draft, notification.dedupe)?;
     if notification.status != EventStatus::Info {
         agent_run::mark_reported(&place.shared(), &caller.agent.id)?;
     }

@@ -4,7 +4,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::Git;
 
-use super::records::lock;
+use super::lock_and_excludes::lock;
 use super::remove;
 use super::undo::{self, LostWorktrees, UndoneSpawn};
 use crate::journal::{self, RemovalJournal, SpawnJournal};

@@ -10,9 +10,9 @@ use shopfloor_core::git::{Git, WorktreeDir, recorded_path};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::pre_remove;
 
-use super::records::release_excludes;
+use super::lock_and_excludes::release_excludes;
 use super::undo::{self, Decided};
-use super::{files, post, trash};
+use super::{files, send_event, trash};
 use crate::agent_run;
 use crate::facts::agents;
 use crate::facts::history::{MERGED, loose_commits};
@@ -305,7 +305,7 @@ fn unseat(place: &Place, known: &KnownAgent) -> Result<()> {
 /// Forwards the agent's events to the nearest ancestor that is left, and deletes the records of its runs.
 fn bury(place: &Place, agent: &Agent) -> Result<()> {
     let shared = place.shared();
-    let heir = post::heir(place, agent)?;
+    let heir = send_event::heir(place, agent)?;
     Spool::new(&shared, &agent.id).below(&agent.parents).bury(&shared, &heir, Some(agent))?;
     agent_run::forget(&shared, &agent.id)
 }

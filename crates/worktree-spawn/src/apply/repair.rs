@@ -9,7 +9,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
 
 use super::files;
-use super::{post, runs};
+use super::{runs, send_event};
 use crate::agent_run;
 use crate::facts::agents;
 use crate::facts::moved::MovedWorktree;
@@ -79,7 +79,7 @@ pub fn bury_orphans(env: &Env, place: &Place, _lock: &Lock, tell: &dyn Fn(String
             // A killed removal may have left events behind the tombstone.
             Some(heir) if waiting > 0 => heir,
             None if !parents.is_empty() => {
-                post::heir(place, &Agent { parents, ..Agent::root(&spool.session, None, env.now) })?
+                send_event::heir(place, &Agent { parents, ..Agent::root(&spool.session, None, env.now) })?
             }
             _ => continue,
         };

@@ -9,7 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Status};
 
-use super::post;
+use super::send_event;
 use crate::agent_run::{self, AgentRun, Deaths, Liveness, RunExit};
 use crate::event::{EventDraft, EventStatus};
 use crate::facts::removal::{Inspection, seated_in};
@@ -99,7 +99,7 @@ pub fn report_death(env: &Env, place: &Place, id: &str) -> Result<Option<AgentRu
             message: format!("{} is gone, and nobody saw how it ended", run.agent.id),
             more: Vec::new(),
         };
-        post::send_as(env, place, &run.agent, draft, Some(&run.key()))?;
+        send_event::send_as(env, place, &run.agent, draft, Some(&run.key()))?;
     }
     run.died = true;
     run.ended = Some(env.later().now.to_string());

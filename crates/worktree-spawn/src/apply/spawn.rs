@@ -11,7 +11,7 @@ use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
 use super::files;
-use super::records::{SpawnContext, add_excludes, lock, state_lines};
+use super::lock_and_excludes::{SpawnContext, add_excludes, lock, state_lines};
 use super::undo::{self, LostWorktrees, with_leftovers};
 use crate::excludes;
 use crate::facts::environment::inherited;

@@ -10,7 +10,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, WorktreeDir, recorded_path};
 use shopfloor_core::path::RelPath;
 
-use super::records::release_excludes;
+use super::lock_and_excludes::release_excludes;
 use crate::agent_run;
 use crate::facts::repository;
 use crate::identity::{Agent, new_uid};

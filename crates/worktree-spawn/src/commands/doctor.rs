@@ -9,7 +9,7 @@ use shopfloor_core::ui::Ui;
 
 use super::repair;
 use crate::apply::repair::lacks_files;
-use crate::apply::{records, remove};
+use crate::apply::{lock_and_excludes, remove};
 use crate::facts::moved::moved;
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
@@ -112,7 +112,7 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
             findings.push(Finding::bad("agents", format!("the record of {id} is damaged: {why}"), fix, None));
         }
     }
-    if all.iter().any(|known| known.agent.kind == AgentKind::Subtree) && records::lacks_excludes(place)? {
+    if all.iter().any(|known| known.agent.kind == AgentKind::Subtree) && lock_and_excludes::lacks_excludes(place)? {
         let detail = "info/exclude lacks lines that hide agents' files".to_owned();
         findings.push(mendable("excludes", detail, "add the lines".into()));
     }

@@ -8,7 +8,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_run::Deaths;
 use crate::apply::undo::LostWorktrees;
-use crate::apply::{records, recover, remove, runs};
+use crate::apply::{lock_and_excludes, recover, remove, runs};
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
@@ -53,7 +53,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
         base: &settings.worktree_base,
     };
     if !is_dry {
-        let _lock = records::lock(&place)?;
+        let _lock = lock_and_excludes::lock(&place)?;
         recover::recover(&place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
     }
     // Seats come before the worktrees they are in, and inner worktrees before outer ones.
@@ -122,7 +122,7 @@ fn collect(
 ) -> std::result::Result<(), Reason> {
     let Inspection { env, place, git, .. } = *inspection;
     remove::run_pre_remove(env, place, removal).map_err(reason)?.iter().for_each(|note| ui.note(note));
-    let lock = records::lock(place).map_err(reason)?;
+    let lock = lock_and_excludes::lock(place).map_err(reason)?;
     let removal = verdict(inspection, known, &agents::all(place).map_err(reason)?)?;
     remove::remove(env, place, git, &removal, &lock).map(drop).map_err(reason)
 }

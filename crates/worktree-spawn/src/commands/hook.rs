@@ -12,7 +12,7 @@ use shopfloor_core::ui::{Options, Ui};
 use super::remove;
 use super::shared_args::CallerArgs;
 use super::subtree;
-use crate::apply::post;
+use crate::apply::send_event;
 use crate::event::{EventDraft, EventStatus};
 use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
@@ -114,7 +114,7 @@ fn worker_exit(ui: &Ui, env: &Env, named: Option<&str>) -> Result<()> {
     if ui.is_dry() {
         return Ok(());
     }
-    post::send(env, &place, &caller, draft, None).map(drop)
+    send_event::send(env, &place, &caller, draft, None).map(drop)
 }
 
 /// Makes a subtree for `claude --worktree NAME`, or gives back the one from an earlier session.

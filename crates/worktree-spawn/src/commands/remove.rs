@@ -9,7 +9,7 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::agent_run::Deaths;
 use crate::apply::remove::{self, RemovalOutcome};
 use crate::apply::undo::LostWorktrees;
-use crate::apply::{records, recover, runs};
+use crate::apply::{lock_and_excludes, recover, runs};
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
@@ -69,7 +69,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let mut lock = records::lock(place)?;
+    let mut lock = lock_and_excludes::lock(place)?;
     recover::recover(place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
     let mut removals = plan_whole(&inspection, args)?;
     // The other tools are asked without the lock, and afterwards everything is checked again.
@@ -77,7 +77,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     for removal in &removals {
         remove::run_pre_remove(env, place, removal)?.iter().for_each(|note| ui.note(note));
     }
-    lock = records::lock(place)?;
+    lock = lock_and_excludes::lock(place)?;
     removals = plan_whole(&inspection, args)?;
     let is_one = removals.len() == 1;
     for mut removal in removals {
@@ -85,7 +85,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
             // Removing the others took some time, so changes made meanwhile are taken in, too.
             drop(lock);
             remove::run_pre_remove(env, place, &removal)?.iter().for_each(|note| ui.note(note));
-            lock = records::lock(place)?;
+            lock = lock_and_excludes::lock(place)?;
             let known = agents::require(place, &removal.condition.known.agent.id)?;
             removal = plan_one(&inspection, args, &known, &agents::all(place)?)?;
         }

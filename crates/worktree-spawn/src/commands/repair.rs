@@ -10,7 +10,7 @@ use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::undo::LostWorktrees;
-use crate::apply::{records, recover, repair};
+use crate::apply::{lock_and_excludes, recover, repair};
 use crate::facts::moved::{MovedWorktree, moved};
 use crate::facts::{agents, repository};
 use crate::identity::{Agent, AgentKind};
@@ -78,7 +78,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
 /// Repairs everything that can be repaired without losing anything.
 pub fn repair_all(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     let git = Git::find(env)?;
-    let lock = records::lock(place)?;
+    let lock = lock_and_excludes::lock(place)?;
     let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     for moved in &moved {
@@ -90,8 +90,8 @@ pub fn repair_all(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     tell_lost(place, &moved, tell)?;
     // The lines that are needed depend on the files.
     repair::restore_files(env, place, &|text| tell(RepairSubject::Files, text))?;
-    if records::lacks_excludes(place)? {
-        records::restore_excludes(place)?;
+    if lock_and_excludes::lacks_excludes(place)? {
+        lock_and_excludes::restore_excludes(place)?;
         tell(RepairSubject::Files, "restored the lines of info/exclude".to_owned());
     }
     repair::bury_orphans(env, place, &lock, &|text| tell(RepairSubject::Session, text))?;
@@ -112,7 +112,7 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     for known in agents::all(place)?.iter().filter(|known| repair::lacks_files(known)) {
         tell(RepairSubject::Files, format!("would restore the configuration of {}", known.agent.id));
     }
-    if records::lacks_excludes(place)? {
+    if lock_and_excludes::lacks_excludes(place)? {
         tell(RepairSubject::Files, "would restore the lines of info/exclude".to_owned());
     }
     Ok(())

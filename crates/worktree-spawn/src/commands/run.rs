@@ -13,8 +13,8 @@ use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_run;
-use crate::apply::post;
 use crate::apply::runs::{self, ActiveRun};
+use crate::apply::send_event;
 use crate::event::{EventDraft, EventStatus, completion};
 use crate::facts::environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
@@ -140,5 +140,5 @@ fn report_end(env: &Env, place: &Place, known: &KnownAgent, active: &ActiveRun, 
     // The agent may have switched branches meanwhile.
     let current = agents::require(place, &known.agent.id).unwrap_or_else(|_| known.clone());
     let draft = EventDraft { kind: kind.to_owned(), status, message, more: vec![more] };
-    post::send(env, place, &current, draft, Some(&active.run.key())).map(drop)
+    send_event::send(env, place, &current, draft, Some(&active.run.key())).map(drop)
 }

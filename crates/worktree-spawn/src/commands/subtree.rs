@@ -13,7 +13,7 @@ use shopfloor_core::ui::Ui;
 use super::run;
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
-use crate::apply::records::{self, SpawnContext};
+use crate::apply::lock_and_excludes::{self, SpawnContext};
 use crate::apply::recover;
 use crate::apply::spawn::{self, SpawnOptions};
 use crate::apply::undo::LostWorktrees;
@@ -158,7 +158,7 @@ fn make(
     let start = facts::start_point(git, place, request.from.as_deref())?;
     let mut since = Instant::now();
     loop {
-        let lock = records::lock(place)?;
+        let lock = lock_and_excludes::lock(place)?;
         recover::recover(place, git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
         match decide(place, git, request, caller, &start) {
             Ok(SpawnDecision::Make(plan)) => {

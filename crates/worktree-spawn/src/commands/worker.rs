@@ -10,7 +10,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
-use crate::apply::records::{self, SpawnContext};
+use crate::apply::lock_and_excludes::{self, SpawnContext};
 use crate::apply::spawn;
 use crate::facts::{agents, repository};
 use crate::failure::SpawnFailure;
@@ -79,7 +79,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         let mcp_config = seated.seat_dir().join("mcp.json");
         return Ok(Spawned { known: seated, created: false, mcp_config, warnings: Vec::new(), failure: None });
     }
-    let lock = records::lock(place)?;
+    let lock = lock_and_excludes::lock(place)?;
     refuse_existing(place, &seated)?;
     let mcp_config = spawn::seat(&context, &seated, task.as_deref())?;
     drop(lock);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::agents::{self, SettingsForm};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::inherited;
+use shopfloor_core::worktree_env;
 
 use super::repository;
 use crate::identity::AgentKind;
@@ -27,7 +27,7 @@ pub const OPTIONAL: [&str; 4] = [TASK_VARIABLE, SETTINGS_VARIABLE, MCP_VARIABLE,
 /// A person's environment for what runs in the worktree at `own`, without what leads into another one.
 pub fn inherited(env: &Env, place: &Place, own: &Path) -> Result<Env> {
     let all: Vec<PathBuf> = repository::worktrees(place)?.into_iter().map(|worktree| worktree.path).collect();
-    Ok(inherited::for_worktree(env, own, &all))
+    Ok(worktree_env::for_worktree(env, own, &all))
 }
 
 /// The form of a program's settings; programs that are not known get Claude Code's.

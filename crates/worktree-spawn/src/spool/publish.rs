@@ -10,7 +10,7 @@ use shopfloor_core::hash::Digest;
 
 use super::session::{HIGHEST, Spool, number};
 use crate::event::{SpoolEvent, mark_forwarded};
-use crate::record;
+use crate::json_file;
 
 /// How many removed sessions are followed before forwarding counts as a circle.
 const FORWARDS: usize = 64;
@@ -104,14 +104,14 @@ impl Spool {
 
     /// The event that used this key, if any did.
     fn first_with(&self, key: &str) -> Result<Option<Published>> {
-        let note: KeyNote = record::load_or_default(&self.key_file(key))?;
+        let note: KeyNote = json_file::load_or_default(&self.key_file(key))?;
         let (Some(uid), Some(id)) = (note.uid, note.id) else { return Ok(None) };
         Ok(Some(Published { uid, id, to: self.session.clone(), is_repeated: true }))
     }
 
     fn note_key(&self, key: &str, uid: &str, id: u64) -> Result<()> {
         let note = KeyNote { v: 1, key: key.to_owned(), uid: Some(uid.to_owned()), id: Some(id) };
-        record::save(&self.key_file(key), &note)
+        json_file::save(&self.key_file(key), &note)
     }
 
     /// Notes the key of the last event, if its publisher was killed before it could.

@@ -11,8 +11,8 @@ use shopfloor_core::lock::Lock;
 
 use crate::event::{EventError, SpoolEvent};
 use crate::identity::Agent;
+use crate::json_file;
 use crate::layout::{encoded, sessions_dir, temporary_dir};
-use crate::record;
 
 /// No session gets as many events. A higher number was not given by us.
 pub(super) const HIGHEST: u64 = 1 << 53;
@@ -61,7 +61,7 @@ pub fn all(shared: &Path) -> Result<Vec<Spool>> {
     let mut found = Vec::new();
     for name in fs::list(&dir)? {
         let dir = dir.join(&name);
-        let about: SessionRecord = record::load_or_default(&dir.join("session.json")).unwrap_or_default();
+        let about: SessionRecord = json_file::load_or_default(&dir.join("session.json")).unwrap_or_default();
         if let Some(session) = about.id.filter(|session| name == encoded(session).as_str()) {
             found.push(Spool { dir, session, above: Vec::new() });
         }
@@ -117,7 +117,7 @@ impl Spool {
             return Ok(());
         }
         let about = SessionRecord { v: 1, id: Some(self.session.clone()), parents: self.above.clone() };
-        record::save(&self.record(), &about)
+        json_file::save(&self.record(), &about)
     }
 
     pub(super) fn lock(&self) -> Result<Lock> {
@@ -130,18 +130,18 @@ impl Spool {
 
     /// The session that this one's events are forwarded to, if its agent was removed.
     pub fn forwards_to(&self) -> Result<Option<String>> {
-        Ok(record::load_or_default::<Tombstone>(&self.tombstone_file())?.forward_to)
+        Ok(json_file::load_or_default::<Tombstone>(&self.tombstone_file())?.forward_to)
     }
 
     /// The removed agent whose session this was. It may still have something to say.
     pub fn buried(&self) -> Result<Option<Agent>> {
-        let agent = record::load_or_default::<Tombstone>(&self.tombstone_file())?.agent;
+        let agent = json_file::load_or_default::<Tombstone>(&self.tombstone_file())?.agent;
         Ok(agent.and_then(|agent| Agent::parse(&self.dir, agent.to_string().as_bytes()).ok()))
     }
 
     /// The agent's ancestors when its first event arrived, the nearest last.
     pub fn parents(&self) -> Result<Vec<String>> {
-        Ok(record::load_or_default::<SessionRecord>(&self.record())?.parents)
+        Ok(json_file::load_or_default::<SessionRecord>(&self.record())?.parents)
     }
 
     /// The events that are not acknowledged, in the order in which they were published.

@@ -9,7 +9,7 @@ use super::publish::publish;
 use super::session::{Spool, Tombstone};
 use crate::event::mark_forwarded;
 use crate::identity::Agent;
-use crate::record;
+use crate::json_file;
 
 impl Spool {
     /// Forwards this session's events to `heir`: those that are not acknowledged now, and later ones as they arrive.
@@ -22,7 +22,7 @@ impl Spool {
             let kept = self.buried()?;
             let agent = agent.or(kept.as_ref()).and_then(|agent| serde_json::to_value(agent).ok());
             let tombstone = Tombstone { v: 1, forward_to: Some(heir.to_owned()), agent };
-            record::save(&self.tombstone_file(), &tombstone)?;
+            json_file::save(&self.tombstone_file(), &tombstone)?;
         }
         // Repeated until nothing is left, because a waiter may give an event back meanwhile.
         loop {

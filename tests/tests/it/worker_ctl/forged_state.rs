@@ -109,11 +109,11 @@ fn a_file_of_any_length_in_a_few_bytes_stops_no_other_worker() {
     let floor = staff(&w, &["adam", "eve"]);
     floor.ctl(&["start", "eve", "--task", "think"]).succeeds();
     let eve = tree(&floor, "eve");
-    // 185 names of one file: 270 MB of diff in some kilobytes.
-    let names = "for n in $(seq 185); do printf '100644 blob %s\\tf%s\\n' \"$blob\" $n; done";
+    // 280 names of one file: 280 MB of diff in some kilobytes.
+    let names = "for n in $(seq 280); do printf '100644 blob %s\\tf%s\\n' \"$blob\" $n; done";
     eve.sh(&format!(
         "git sparse-checkout set --no-cone '/README.md' && \
-         blob=$(yes | head -c 1000000 | git hash-object -w --stdin) && tree=$({names} | git mktree) && \
+         blob=$(head -c 1000000 /dev/zero | tr '\\0' y | git hash-object -w --stdin) && tree=$({names} | git mktree) && \
          git reset -q --hard $(git commit-tree $tree -p HEAD -m Big)"
     ))
     .exit(0);

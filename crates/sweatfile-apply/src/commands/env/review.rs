@@ -15,11 +15,11 @@ use crate::env_file::EnvFile;
 use crate::facts::{self, LoadOptions};
 use crate::failure::FailureKind;
 use crate::flags::LayerFlags;
+use crate::layout;
 use crate::plan::promotion;
 use crate::plan::review::{self as plan, Answer};
 use crate::review::{Change, changes};
 use crate::snapshot;
-use crate::state;
 use crate::variable;
 use crate::worktree::OpenWorktree;
 
@@ -131,7 +131,7 @@ fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
 
 /// Loads the snapshot that old values are restored from; exit 4 when an agent may have written it.
 fn require_own_snapshot(worktree: &OpenWorktree) -> Result<EnvFile> {
-    let path = state::snapshot(&worktree.repo);
+    let path = layout::snapshot(&worktree.repo);
     snapshot::load_listed(worktree)?.ok_or_else(|| {
         Failure::failed(format!("{} is not as it was taken", path.display()))
             .hint(format!("`rm {}`, then take another with `sweatfile-apply env snapshot`", shell_word(&path)))
@@ -144,7 +144,7 @@ fn promote(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, chang
         return Ok(());
     }
     let repo = &worktree.repo;
-    let _lock = if ui.is_dry() { None } else { Some(Lock::take(&state::promote_lock(repo))?) };
+    let _lock = if ui.is_dry() { None } else { Some(Lock::take(&layout::promote_lock(repo))?) };
     let layers = facts::load_layers(env, repo, dirs, LoadOptions::default())?;
     let plan = promotion::plan(layers.repo(), changes)?;
     plan.notes.iter().for_each(|note| ui.note(note));

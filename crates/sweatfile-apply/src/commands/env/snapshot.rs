@@ -6,8 +6,8 @@ use shopfloor_core::ui::Ui;
 
 use super::diff::require_usable;
 use crate::env_file;
+use crate::layout;
 use crate::snapshot;
-use crate::state;
 use crate::worktree::OpenWorktree;
 
 /// Take a snapshot of .sweatshop-env, unless an earlier one is not yet reviewed
@@ -33,7 +33,7 @@ pub fn run(ui: &Ui, worktree: &OpenWorktree, _args: &Args) -> Result<Exit> {
     }
     let took = if dry_run { "would take" } else { "took" };
     if ui.is_json() {
-        let path = state::snapshot(&worktree.repo).to_string_lossy().into_owned();
+        let path = layout::snapshot(&worktree.repo).to_string_lossy().into_owned();
         ui.json(&SnapshotAnswer { path, created: !is_kept && !dry_run });
     } else if !is_kept {
         ui.done(format!("{took} a snapshot of {}", env_file::FILE));

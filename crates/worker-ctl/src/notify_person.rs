@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use shopfloor_core::text::printable;
 
-use crate::site::Site;
+use crate::context::Context;
 use crate::store::State;
 use crate::worker::{Activity, Task, Worker};
 
@@ -25,7 +25,7 @@ impl Bell {
 
     /// Names the workers that started to need a person since the last look, and rings on a terminal. The first look is
     /// silent.
-    pub fn look(&mut self, site: &Site<'_>, state: &State) {
+    pub fn look(&mut self, ctx: &Context<'_>, state: &State) {
         let now: BTreeMap<String, String> =
             state.workers.values().filter_map(|worker| Some((worker.name.clone(), need(worker)?))).collect();
         let before = self.seen.replace(now.clone());
@@ -33,9 +33,9 @@ impl Bell {
             before.iter().flat_map(|before| now.iter().filter(|(name, need)| before.get(*name) != Some(need)))
         {
             if !self.is_silent {
-                site.ui.note(format!("{name} {need}"));
+                ctx.ui.note(format!("{name} {need}"));
             }
-            if site.root.config.settings.truth("sound_on_review") && std::io::stderr().is_terminal() {
+            if ctx.root.config.settings.truth("sound_on_review") && std::io::stderr().is_terminal() {
                 let _ = std::io::stderr().write_all(b"\x07");
             }
         }

@@ -1,4 +1,4 @@
-//! The site: a root with the values that every command needs to work on it.
+//! The context: a root with the values that every command needs to work on it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use shopfloor_core::args::SettingFlags;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Git;
-use shopfloor_core::inherited;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
+use shopfloor_core::worktree_env;
 
 use crate::clone::SourceClone;
 use crate::layout::{self, RootLock};
@@ -26,10 +26,10 @@ pub type Flags = SettingFlags<RootSettings>;
 
 /// A lock in the root. A dry run holds none, because taking one creates a file.
 #[derive(Debug)]
-pub struct SiteLock(#[expect(dead_code, reason = "it is held, not read")] Option<Lock>);
+pub struct WorkerLock(#[expect(dead_code, reason = "it is held, not read")] Option<Lock>);
 
 /// A root with the values that every command needs to work on it.
-pub struct Site<'a> {
+pub struct Context<'a> {
     pub ui: &'a Ui,
     pub env: &'a Env,
     pub root: WorkerRoot,
@@ -41,22 +41,22 @@ pub struct Site<'a> {
     flags: Flags,
 }
 
-impl<'a> Site<'a> {
+impl<'a> Context<'a> {
     /// Finds the root and loads its configuration. Exit 2 when there is no root.
-    pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: Flags) -> Result<Site<'a>> {
+    pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: Flags) -> Result<Context<'a>> {
         let root = WorkerRoot::find(env, named, &flags.all())?;
         root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
         let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), ui.is_dry())?;
-        Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry: ui.is_dry(), flags })
+        Ok(Context { ui, env, root, clone, ending: Arc::default(), is_dry: ui.is_dry(), flags })
     }
 
-    /// The same site with the configuration loaded again.
-    pub fn reload(&self) -> Result<Site<'a>> {
-        let Site { ui, env, is_dry, .. } = *self;
+    /// The same with the configuration loaded again.
+    pub fn reload(&self) -> Result<Context<'a>> {
+        let Context { ui, env, is_dry, .. } = *self;
         let (path, ending, flags) = (self.root.path.clone(), self.ending.clone(), self.flags.clone());
         let root = WorkerRoot { config: RootConfig::load(env, &path, &flags.all())?, path };
         let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), is_dry)?;
-        Ok(Site { ui, env, root, clone, ending, is_dry, flags })
+        Ok(Context { ui, env, root, clone, ending, is_dry, flags })
     }
 
     /// The setting flags as arguments, for starting another command with the same settings.
@@ -90,7 +90,7 @@ impl<'a> Site<'a> {
         // Sessions start without the source, too.
         let all = self.clone.git.list_worktrees(&self.source()).unwrap_or_default();
         let all: Vec<PathBuf> = all.into_iter().map(|listed| listed.path).collect();
-        Tmux::find(&inherited::for_worktree(self.env, &self.root.path, &all), &self.tmux_socket()?)
+        Tmux::find(&worktree_env::for_worktree(self.env, &self.root.path, &all), &self.tmux_socket()?)
     }
 
     /// Where the root's tmux listens. Another place is recorded if that one cannot be used: the root was moved, or the
@@ -140,25 +140,25 @@ impl<'a> Site<'a> {
     }
 
     /// Takes a worker's lock, which is held during long work on that worker.
-    pub fn lock(&self, worker: &str) -> Result<SiteLock> {
+    pub fn lock(&self, worker: &str) -> Result<WorkerLock> {
         self.take(&layout::worker_lock(&self.root.path, worker))
     }
 
     /// Takes a worker's lock unless another process holds it.
-    pub fn try_lock(&self, worker: &str) -> Result<Option<SiteLock>> {
+    pub fn try_lock(&self, worker: &str) -> Result<Option<WorkerLock>> {
         if self.is_dry {
-            return Ok(Some(SiteLock(None)));
+            return Ok(Some(WorkerLock(None)));
         }
-        Ok(Lock::try_take(&layout::worker_lock(&self.root.path, worker))?.map(|lock| SiteLock(Some(lock))))
+        Ok(Lock::try_take(&layout::worker_lock(&self.root.path, worker))?.map(|lock| WorkerLock(Some(lock))))
     }
 
     /// Takes one of the root's own locks.
-    pub fn lock_root(&self, lock: RootLock) -> Result<SiteLock> {
+    pub fn lock_root(&self, lock: RootLock) -> Result<WorkerLock> {
         self.take(&layout::lock(&self.root.path, lock))
     }
 
-    fn take(&self, path: &Path) -> Result<SiteLock> {
-        Ok(SiteLock(if self.is_dry { None } else { Some(Lock::take(path)?) }))
+    fn take(&self, path: &Path) -> Result<WorkerLock> {
+        Ok(WorkerLock(if self.is_dry { None } else { Some(Lock::take(path)?) }))
     }
 
     /// Warns about one worker's failure, so that the caller can carry on with the rest.

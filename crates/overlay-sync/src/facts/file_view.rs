@@ -7,9 +7,9 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::ground::{Ground, LeftAlone, ReadFile, Side};
-use crate::manifest::Workspace;
 use crate::merge::{Arrival, FileType, is_binary};
 use crate::settings::{Policy, Settings};
+use crate::workspace::Workspace;
 
 /// A larger file is not shown to the merge command.
 const ASK_LIMIT: usize = 100 * 1024;

@@ -10,20 +10,20 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content};
 use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
-use shopfloor_core::own_files;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::written_files;
 
 use crate::env_file::{EnvFile, VarValue};
 use crate::excludes;
 use crate::layer::LayerName;
-use crate::state;
+use crate::layout;
 use crate::worktree::OpenWorktree;
 
 /// The record of one worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    pub v: state::Version,
+    pub v: layout::Version,
     /// The sweatfiles last applied.
     pub layers: BTreeMap<LayerName, Digest>,
     /// The exclude patterns this worktree relies on.
@@ -89,10 +89,10 @@ impl Record {
 
     /// Loads the record of this worktree; a missing one is empty.
     pub fn load(worktree: &OpenWorktree) -> Result<Record> {
-        let path = state::record(&worktree.repo.git_dir);
+        let path = layout::record(&worktree.repo.git_dir);
         let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(Record::default()) };
         let record: Record = parse(&path, &bytes)?;
-        Ok(Record { is_listed: own_files::is_listed(&worktree.env, &path, &bytes), ..record })
+        Ok(Record { is_listed: written_files::is_listed(&worktree.env, &path, &bytes), ..record })
     }
 
     /// Saves the record unless it equals `on_disk`. One that was loaded unlisted stays unlisted.
@@ -100,19 +100,19 @@ impl Record {
         if self == on_disk {
             return Ok(());
         }
-        let path = state::record(&worktree.repo.git_dir);
-        fs::create_private_dir(&state::worktree_dir(&worktree.repo))?;
+        let path = layout::record(&worktree.repo.git_dir);
+        fs::create_private_dir(&layout::worktree_dir(&worktree.repo))?;
         let text = serde_json::to_string_pretty(self)
             .map_err(|e| Failure::failed(format!("cannot write {}", path.display())).because(e))?;
         match self.is_listed {
-            true => own_files::write(&worktree.env, &path, text.as_bytes()),
+            true => written_files::write(&worktree.env, &path, text.as_bytes()),
             false => fs::replace(&path, text.as_bytes(), Some(fs::PRIVATE)),
         }
     }
 
     /// Deletes the record of this worktree.
     pub fn delete(repo: &Repo) -> Result<()> {
-        fs::remove(&state::record(&repo.git_dir))
+        fs::remove(&layout::record(&repo.git_dir))
     }
 }
 
@@ -120,7 +120,7 @@ impl Record {
 /// worktree whose record cannot be read may rely on all of ours; its failure is returned too.
 pub fn excludes_used(repo: &Repo, except: Option<&Path>) -> Result<(BTreeSet<String>, Vec<Failure>)> {
     let (mut used, mut unread) = (BTreeSet::new(), Vec::new());
-    for path in repo.all_git_dirs()?.iter().filter(|dir| Some(dir.as_path()) != except).map(|dir| state::record(dir)) {
+    for path in repo.all_git_dirs()?.iter().filter(|dir| Some(dir.as_path()) != except).map(|dir| layout::record(dir)) {
         match fs::read_no_follow(&path).and_then(|bytes| bytes.map(|bytes| parse(&path, &bytes)).transpose()) {
             Ok(record) => used.extend(record.into_iter().flat_map(|record| record.excludes)),
             Err(failure) => unread.push(failure),
@@ -133,5 +133,5 @@ pub fn excludes_used(repo: &Repo, except: Option<&Path>) -> Result<(BTreeSet<Str
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
-    state::parse(path, bytes, "what was placed then counts as yours")
+    layout::parse(path, bytes, "what was placed then counts as yours")
 }

@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use crate::canonical;
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
-use crate::instant::EventTime;
+use crate::event_time::EventTime;
 use crate::section::Section;
 
 /// An event, and the hash of its canonical form.

@@ -5,7 +5,7 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 
 use crate::clone::{LOOK_LIMIT, MergeResult, SourceClone, is_rebasing, left_markers};
-use crate::site::Site;
+use crate::context::Context;
 use crate::worker::{Task, Worker};
 
 /// The standing of a worker: its record, its worktree and its work.
@@ -55,14 +55,14 @@ pub struct WorkFacts {
 
 impl Standing {
     /// Reads the standing under the worker's lock. Fetches the default branch if the source has moved on.
-    pub fn read(site: &Site<'_>, worker: &Worker) -> Result<Standing> {
-        let base = site.clone.fetched(&site.source())?;
-        Standing::read_on(site, worker, &base)
+    pub fn read(ctx: &Context<'_>, worker: &Worker) -> Result<Standing> {
+        let base = ctx.clone.fetched(&ctx.source())?;
+        Standing::read_on(ctx, worker, &base)
     }
 
     /// Like [`read`](Self::read), against a commit of the default branch that was fetched before.
-    pub fn read_on(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Standing> {
-        let worktree = WorktreeFacts::read(&site.clone, &site.source(), worker)?;
+    pub fn read_on(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Standing> {
+        let worktree = WorktreeFacts::read(&ctx.clone, &ctx.source(), worker)?;
         // In a worktree with changes, or in a rebase, every plan is refused before it looks at the work.
         let is_at_rest = worktree.dirty.is_empty() && !worktree.is_rebasing;
         let sha = match worker.task {
@@ -71,7 +71,7 @@ impl Standing {
             Task::Working | Task::Rejected => worktree.head.clone(),
             Task::Idle | Task::Rebasing { .. } => None,
         };
-        let work = sha.map(|sha| WorkFacts::read(&site.clone, worker, base, sha)).transpose()?;
+        let work = sha.map(|sha| WorkFacts::read(&ctx.clone, worker, base, sha)).transpose()?;
         Ok(Standing { worker: worker.clone(), base: base.to_owned(), worktree, work })
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::instant::{self, EventTime};
+use crate::event_time::{self, EventTime};
 use crate::short_id::ShortId;
 
 /// What the ids of a page are for.
@@ -12,7 +12,7 @@ pub const IDS: &str =
 /// A page that ledger-synth wrote, without what it added: its title, days, folds, agents, counts, and who said what.
 pub fn without_frame(page: &str) -> Cow<'_, str> {
     let Some(page) = page.trim_start_matches('\n').strip_prefix("## Ledger\n") else { return page.into() };
-    let is_day = |text: &str| text.len() == 10 && instant::parse(&format!("{text}T00:00:00Z")).is_some();
+    let is_day = |text: &str| text.len() == 10 && event_time::parse(&format!("{text}T00:00:00Z")).is_some();
     let is_id = |id: &str| id == "…" || id.len() == 8 && ShortId::may_begin_with(id);
     let is_agent = |line: &str| {
         let ids = line.strip_suffix("):").and_then(|rest| rest.rsplit_once(" ("));
@@ -53,12 +53,12 @@ pub fn without_frame(page: &str) -> Cow<'_, str> {
 
 /// Parses the time of a page, from a line such as `Updated: 2026-01-10T13:00:00Z`.
 pub fn updated(text: &str) -> Option<EventTime> {
-    updated_values(text).find_map(instant::parse_note)
+    updated_values(text).find_map(event_time::parse_note)
 }
 
 /// The beginning of the day that such a line tells.
 pub fn updated_day(text: &str) -> Option<EventTime> {
-    updated_values(text).find_map(instant::parse_day)
+    updated_values(text).find_map(event_time::parse_day)
 }
 
 fn updated_values(text: &str) -> impl Iterator<Item = &str> {

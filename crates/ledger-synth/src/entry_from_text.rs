@@ -8,7 +8,7 @@ use crate::section::{SectionName, Shape};
 const DECIDED: [&str; 3] = ["decision", "choice", "decided"];
 
 /// The entry that a text makes in a section.
-pub fn shaped(section: &SectionName, text: String) -> Entry {
+pub fn entry_from_text(section: &SectionName, text: String) -> Entry {
     let section = section.clone();
     match section.shape() {
         Some(Shape::Register) => Entry::Text { section, text },

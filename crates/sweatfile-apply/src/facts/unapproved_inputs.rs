@@ -15,7 +15,7 @@ use super::files::{CurrentFile, content_of};
 use crate::approvable;
 use crate::env_file;
 use crate::layer::{LayerName, MergedLayers};
-use crate::reads::{self, PROGRAM_DIRS};
+use crate::setup_inputs::{self, PROGRAM_DIRS};
 use crate::worktree::OpenWorktree;
 
 /// The files from which direnv runs commands or loads variables after `direnv allow`. For the area a tracked one counts
@@ -112,7 +112,8 @@ fn users<'p>(
     listed: &'p [RelPath],
 ) -> BTreeMap<&'p RelPath, LayerName> {
     let (area, repo) = merged.setup.split_at(merged.area_setup);
-    let mut users: BTreeMap<_, _> = reads::used(repo, listed).into_iter().map(|path| (path, LayerName::Repo)).collect();
+    let mut users: BTreeMap<_, _> =
+        setup_inputs::used(repo, listed).into_iter().map(|path| (path, LayerName::Repo)).collect();
     if area.is_empty() {
         return users;
     }
@@ -121,7 +122,7 @@ fn users<'p>(
     let places = merged.files.iter().filter(|(path, entry)| entry.layer == LayerName::Area && is_there(path));
     let places = places.map(|(path, _)| path).filter(|path| is_below(path));
     let loaded = listed.iter().filter(|path| LOADED.iter().any(|name| path.name() == OsStr::new(name)));
-    let used = reads::used(area, listed).into_iter().chain(places).chain(loaded);
+    let used = setup_inputs::used(area, listed).into_iter().chain(places).chain(loaded);
     users.extend(used.map(|path| (path, LayerName::Area)));
     users
 }

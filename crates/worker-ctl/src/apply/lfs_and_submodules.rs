@@ -12,22 +12,22 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::clone::common_dir;
+use crate::context::Context;
 use crate::facts::losses::admin_dir;
 use crate::failure::{Kind, fail};
-use crate::site::Site;
 use crate::work_identity::PLAIN;
 use crate::worker::Checkout;
 
 /// The git-lfs objects that `tree` names, `base` does not and the source lacks. Exit 1 when the clone lacks one too, or
 /// when only the worker has a commit of a submodule: nobody could check such work out.
-pub fn read(site: &Site<'_>, place: Checkout<'_>, base: &str, tree: &str) -> Result<Vec<Digest>> {
+pub fn read(ctx: &Context<'_>, place: Checkout<'_>, base: &str, tree: &str) -> Result<Vec<Digest>> {
     let settings = ["-c", "core.quotePath=false", "-c", "core.attributesFile=/dev/null", "diff"];
     let only = ["-G^(oid sha256:|Subproject commit )", base, tree];
-    let diff = site.clone.ask(&site.root.path, &[&settings[..], &PLAIN, &only].concat())?;
+    let diff = ctx.clone.ask(&ctx.root.path, &[&settings[..], &PLAIN, &only].concat())?;
     if diff.is_empty() {
         return Ok(Vec::new());
     }
-    let (own, there) = stores(site)?;
+    let (own, there) = stores(ctx)?;
     let (mut path, mut oids) = ("", Vec::new());
     for line in diff.lines() {
         if let Some(name) = line.strip_prefix("+++ ") {
@@ -35,7 +35,7 @@ pub fn read(site: &Site<'_>, place: Checkout<'_>, base: &str, tree: &str) -> Res
             let name = name.trim_end_matches('\t').trim_matches('"');
             path = name.strip_prefix("b/").unwrap_or(name);
         } else if let Some(sha) = line.strip_prefix("+Subproject commit ") {
-            refuse_lone(site, place, path, sha)?;
+            refuse_lone(ctx, place, path, sha)?;
         } else if let Some(oid) = line.strip_prefix("+oid sha256:").and_then(Digest::parse)
             && !has(&there, &oid)?
         {
@@ -43,7 +43,7 @@ pub fn read(site: &Site<'_>, place: Checkout<'_>, base: &str, tree: &str) -> Res
                 oids.push(oid);
             } else if !diff.contains(&format!("\n-oid sha256:{oid}\n")) {
                 // The base does not have it under another name.
-                refuse_lost(site, place, path)?;
+                refuse_lost(ctx, place, path)?;
             }
         }
     }
@@ -51,9 +51,9 @@ pub fn read(site: &Site<'_>, place: Checkout<'_>, base: &str, tree: &str) -> Res
 }
 
 /// Exit 1 when git-lfs handles the file. Another file may look like a pointer and be none.
-fn refuse_lost(site: &Site<'_>, place: Checkout<'_>, path: &str) -> Result<()> {
+fn refuse_lost(ctx: &Context<'_>, place: Checkout<'_>, path: &str) -> Result<()> {
     let asked = ["check-attr", "-z", "filter", "--", path];
-    if !site.clone.ask(place.tree, &asked)?.ends_with("\0lfs\0") {
+    if !ctx.clone.ask(place.tree, &asked)?.ends_with("\0lfs\0") {
         return Ok(());
     }
     let why = format!("neither the clone nor the source has the git-lfs object of {}", printable(path));
@@ -62,8 +62,8 @@ fn refuse_lost(site: &Site<'_>, place: Checkout<'_>, path: &str) -> Result<()> {
 }
 
 /// Exit 1 when the worker has a commit of a submodule that none of its remotes and not the source has.
-fn refuse_lone(site: &Site<'_>, place: Checkout<'_>, path: &str, sha: &str) -> Result<()> {
-    let (clone, tree) = (&site.clone, place.tree);
+fn refuse_lone(ctx: &Context<'_>, place: Checkout<'_>, path: &str, sha: &str) -> Result<()> {
+    let (clone, tree) = (&ctx.clone, place.tree);
     clone.path_in(tree, path.as_bytes())?;
     // A submodule that was taken out of the worktree again leaves its repository.
     let left = admin_dir(clone, tree)?.map(|dir| dir.join("modules").join(path)).filter(|dir| dir.is_dir());
@@ -77,7 +77,7 @@ fn refuse_lone(site: &Site<'_>, place: Checkout<'_>, path: &str, sha: &str) -> R
     let asked = clone.git.fetching(&clone.root).args(["ls-remote", "--quiet"]).arg(&own).arg("refs/remotes/*");
     let listed = answer("ls-remote", &asked.capture()?)?;
     let tips: Vec<&str> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.0)).collect();
-    let there = site.source().join(path);
+    let there = ctx.source().join(path);
     let is_sha = sha.bytes().all(|b| b.is_ascii_hexdigit());
     if !is_sha
         || !finds(&own, &[&[sha, "--not"], &tips[..]].concat())?
@@ -96,11 +96,11 @@ fn refuse_lone(site: &Site<'_>, place: Checkout<'_>, path: &str, sha: &str) -> R
 }
 
 /// The stores of git-lfs: the clone's, which agents write to, and the source's, which a person may have put elsewhere.
-fn stores(site: &Site<'_>) -> Result<(PathBuf, PathBuf)> {
-    let (own, source) = (site.root.path.join(".git/lfs"), site.source());
+fn stores(ctx: &Context<'_>) -> Result<(PathBuf, PathBuf)> {
+    let (own, source) = (ctx.root.path.join(".git/lfs"), ctx.source());
     fs::refuse_link(&own)?;
     let storage = ["config", "--type=path", "--default", "lfs", "--get", "lfs.storage"];
-    Ok((own, common_dir(&source).join(site.clone.ask(&source, &storage)?)))
+    Ok((own, common_dir(&source).join(ctx.clone.ask(&source, &storage)?)))
 }
 
 /// The path of an object in a store.
@@ -114,11 +114,11 @@ fn has(store: &Path, oid: &Digest) -> Result<bool> {
 }
 
 /// Copies these objects of the clone to the source. Exit 1 at one that is not what its name says.
-pub fn copy(site: &Site<'_>, oids: &[Digest]) -> Result<()> {
+pub fn copy(ctx: &Context<'_>, oids: &[Digest]) -> Result<()> {
     if oids.is_empty() {
         return Ok(());
     }
-    let (own, there) = stores(site)?;
+    let (own, there) = stores(ctx)?;
     fs::create_dir(&there)?;
     let (from, to, staging) = (Root::open(&own)?, Root::open(&there)?, Staging::beside());
     for oid in oids {
@@ -139,8 +139,8 @@ pub fn copy(site: &Site<'_>, oids: &[Digest]) -> Result<()> {
 }
 
 /// Copies all objects of the clone that the source lacks.
-pub fn copy_all(site: &Site<'_>) -> Result<()> {
-    let (own, there) = stores(site)?;
+pub fn copy_all(ctx: &Context<'_>) -> Result<()> {
+    let (own, there) = stores(ctx)?;
     let files = if own.is_dir() { Root::open(&own)?.files(&[])?.files } else { Vec::new() };
     let mut oids = Vec::new();
     for oid in files.iter().filter_map(|file| Digest::parse(file.name().to_str()?)) {
@@ -148,5 +148,5 @@ pub fn copy_all(site: &Site<'_>) -> Result<()> {
             oids.push(oid);
         }
     }
-    copy(site, &oids)
+    copy(ctx, &oids)
 }
