@@ -29,6 +29,7 @@ impl Grow {
                 "allow" | "additionalDirectories" => self == Grow::Permissions,
                 _ => false,
             },
+            (_, [top, list]) if top == "tools" && list == "allowed" => self == Grow::Permissions,
             (_, [list]) => list == "disabledMcpjsonServers",
             _ => false,
         }

@@ -93,6 +93,7 @@ fn kind(path: &Path, own: &[Stage], all: &BTreeMap<RelPath, Vec<Stage>>, branch:
     let is_renamed = all.values().any(|stages| matches!(stages[..], [(1, _)]));
     match (&stages[..], path.parent()) {
         _ if plain != named => "file against directory".to_owned(),
+        ([1, 2, 3], _) if first != "file" => format!("{first} changed by both"),
         ([1, 2, 3], _) => "content".to_owned(),
         ([2, 3], _) => "add/add".to_owned(),
         ([1, 2] | [1, 3], _) => "modify/delete".to_owned(),

@@ -39,10 +39,16 @@ pub fn authored(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Re
 /// Joins the messages of several authors into one: the oldest message, the subjects of the others, and everybody's
 /// trailers, without the lines that an agent signs with. Each other author is named.
 fn squash_messages(messages: &[(String, String)], is_stripped: &dyn Fn(&str) -> bool) -> String {
-    let mut parts = Vec::new();
-    let (mut subjects, mut trailers) = (Vec::new(), Vec::new());
+    let mut parts: Vec<String> = Vec::new();
+    let (mut subjects, mut trailers) = (Vec::<String>::new(), Vec::new());
     for (author, text) in messages {
         let text = text.lines().filter(|line| !is_stripped(line)).collect::<Vec<_>>().join("\n");
+        // Its body is the message that another one has from then on.
+        let amended = text.strip_prefix("amend! ").filter(|_| !parts.is_empty()).map(|rest| {
+            let (of, new) = rest.split_once('\n').unwrap_or((rest, ""));
+            (of.trim().to_owned(), new.trim().to_owned())
+        });
+        let text = amended.as_ref().map_or(text.as_str(), |(_, new)| new);
         let (body, own) = match text.trim().rsplit_once("\n\n") {
             Some((body, last)) if are_trailers(last) => (body, last),
             _ => (text.trim(), ""),
@@ -54,12 +60,18 @@ fn squash_messages(messages: &[(String, String)], is_stripped: &dyn Fn(&str) -> 
             }
         }
         let subject = body.lines().next().unwrap_or_default();
-        match parts.is_empty() {
-            true => parts.push(body.trim_end().to_owned()),
+        let of_list = |of: &str, subjects: &[String]| subjects.iter().position(|known| *known == format!("- {of}"));
+        match (parts.is_empty(), &amended) {
+            (_, Some(_)) if body.is_empty() => {}
+            (_, Some((of, _))) => match of_list(of, &subjects) {
+                Some(at) => subjects[at] = format!("- {subject}"),
+                None => parts[0] = body.trim_end().to_owned(),
+            },
+            (true, None) => parts.push(body.trim_end().to_owned()),
             // It only corrects what another one says.
-            false if ["fixup! ", "squash! ", "amend! "].iter().any(|word| subject.starts_with(word)) => {}
-            false if subject.is_empty() => {}
-            false => subjects.push(format!("- {subject}")),
+            (false, None) if ["fixup! ", "squash! "].iter().any(|word| subject.starts_with(word)) => {}
+            (false, None) if subject.is_empty() => {}
+            (false, None) => subjects.push(format!("- {subject}")),
         }
         let other = format!("Co-authored-by: {author}");
         trailers.extend(Some(other).filter(|other| *author != messages[0].0 && !is_stripped(other)));
@@ -143,6 +155,10 @@ mod tests {
         assert_eq!(
             one(&["Add a", "Fix b\n\nwhy\n\nBREAKING CHANGE: it\n  goes on\nCloses: #45", "fixup! Add a\n\nRefs #7"]),
             "Add a\n\n- Fix b\n\nBREAKING CHANGE: it\n  goes on\nCloses: #45\nRefs #7"
+        );
+        assert_eq!(
+            one(&["Add a", "Fix b", "amend! Add a\n\nfeat: renamed", "amend! Fix b\n\nMend b\n\nwhy"]),
+            "feat: renamed\n\n- Mend b"
         );
         let two = [("A <a@x>", "Add a"), ("B <b@x>", "Fix a"), ("bot <b@x>", "Test a"), ("B <b@x>", "squash! Add a")];
         let two = two.map(|(author, text)| (author.to_owned(), text.to_owned()));

@@ -62,6 +62,12 @@ pub fn conflicts(branch: &str, validate: Option<&str>, files: &[ConflictedFile])
          2. Remove the markers, and `git add` the file (or `git rm` it).\n\
          3. Run `GIT_EDITOR=true git rebase --continue`. Repeat these steps if another commit conflicts.\n"
     ));
+    if files.iter().any(|file| file.markers == 0) {
+        text.push_str(&format!(
+            "A file without markers, as a link or a submodule, is chosen whole: `git checkout --theirs FILE` is yours, \
+             `--ours` {branch}'s.\n"
+        ));
+    }
     if let Some(validate) = validate {
         text.push_str(&format!("4. Run `{validate}`, and fix what fails.\n"));
     }
