@@ -144,6 +144,7 @@ impl OpenSection {
         }
         self.heading = None;
         let entry = match (self.name.shape(), &self.part) {
+            (Some(_), _) if says_nothing(&text) => note(&text),
             // Other files have a decision of this number too.
             (Some(Shape::Map), Some((_, part))) if is_number(part) => {
                 entry_from_text(&self.name, format!("{text}\n{part}"))
@@ -160,6 +161,12 @@ impl OpenSection {
 
 fn note(text: &str) -> Entry {
     Entry::Item { section: NOTES.into(), text: text.to_owned() }
+}
+
+/// Whether a text only says that there is nothing.
+fn says_nothing(text: &str) -> bool {
+    let bare = text.trim().trim_matches(['.', '*', '_', '(', ')', '-', '–']).to_lowercase();
+    ["", "none", "n/a", "nothing", "nothing yet", "none yet", "tbd"].contains(&&*bare)
 }
 
 /// Whether a name is that of a section that has rules of its own.

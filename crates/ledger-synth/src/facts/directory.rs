@@ -30,10 +30,12 @@ pub fn is_event_name(name: &OsStr) -> bool {
 
 /// Whether a file was probably meant to be an event.
 fn is_misnamed(name: &OsStr) -> bool {
-    let extension = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let extension = Path::new(name).extension().unwrap_or_default().to_string_lossy().trim_end().to_lowercase();
     // Some programs keep a file of their own beside each one.
     let is_beside = name.as_bytes().starts_with(b"._") || name.as_bytes().starts_with(b".#");
-    !is_event_name(name) && !is_beside && ["md", "markdown", "yaml", "yml", "txt"].contains(&&*extension)
+    let is_bare = !name.as_bytes().contains(&b'.');
+    let endings = ["md", "mdx", "markdown", "yaml", "yml", "json", "txt"];
+    !is_event_name(name) && !is_beside && (is_bare || endings.contains(&&*extension))
 }
 
 /// Whether a file is an event, or was probably meant to be one.

@@ -77,8 +77,8 @@ fn without_listed_footer(text: &str) -> Option<&str> {
     let (above, below) = text.rsplit_once("\n---\n")?;
     let mut lines = below.lines().map(str::trim).filter(|line| !line.is_empty());
     let keys = ["- Events: ", "- Latest: ", "- Branches: ", "- Generated: "];
-    let is_footer =
-        lines.next() == Some("_Synthesized from:_") && lines.all(|l| keys.iter().any(|key| l.starts_with(key)));
+    let is_footer = matches!(lines.next(), Some("_Synthesized from:_" | "*Synthesized from:*"))
+        && lines.all(|l| keys.iter().any(|key| l.starts_with(key)));
     is_footer.then_some(above)
 }
 
