@@ -91,7 +91,8 @@ const ENTRY: [&str; 4] = ["source", "content", "copy", "template"];
 /// What git reads in a worktree only if it is no link.
 const READ_BY_GIT: &str = ".gitignore .gitattributes .mailmap .gitmodules";
 /// Commands that do nothing but change the shell that they run in.
-const STATE: &str = "cd pushd popd export unset set shopt umask ulimit alias unalias readonly deactivate";
+const STATE: &str =
+    "cd pushd popd export unset set shopt umask ulimit alias unalias readonly deactivate declare typeset workon";
 /// Arrays that belong to the top level. Written after a table header, they end up in that table.
 const ARRAYS: [&str; 2] = ["git_excludes", "setup"];
 
@@ -351,14 +352,27 @@ impl Parser<'_> {
 /// Whether a set-up command changes only its own shell, as `cd x` and `X=y` do. A script that is read with `.` may work, and
 /// as the last command it is meant to.
 fn only_sets_state(command: &str, is_last: bool) -> bool {
+    let command = command.trim();
+    let inner = command.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')).unwrap_or(command);
+    if inner.split_whitespace().next() == Some("eval") {
+        return !is_last;
+    }
+    let parts: Vec<&str> = inner.split(';').flat_map(|part| part.split("&&")).map(str::trim).collect();
+    let is_plain = |part: &&str| !part.contains(['&', '|', '\n', '`', '(', ')']);
+    let mut parts = parts.iter().filter(|part| !part.is_empty()).peekable();
+    parts.peek().is_some() && parts.all(|part| is_plain(part) && sets_state(part, is_last))
+}
+
+/// The same of a simple command.
+fn sets_state(command: &str, is_last: bool) -> bool {
     let mut words = command.split_whitespace();
     let is_assignment = |word: &str| word.split_once('=').is_some_and(|(name, _)| variable::is_valid_name(name));
-    let is_state = match (words.clone().next().unwrap_or_default(), words.clone().nth(1)) {
+    match (words.clone().next().unwrap_or_default(), words.clone().nth(1)) {
         ("." | "source", _) => !is_last,
         ("nvm" | "fnm", Some("use")) | ("conda" | "mamba", Some("activate")) => true,
+        ("pyenv" | "rbenv" | "nodenv" | "asdf", Some("shell")) | ("module", Some("load")) => true,
         (first, _) => is_like(first, STATE) || !first.is_empty() && words.all(is_assignment),
-    };
-    is_state && !command.contains(['&', ';', '|', '\n', '`', '('])
+    }
 }
 
 /// Pairs of destinations where one contains the other; cleared entries do not count.

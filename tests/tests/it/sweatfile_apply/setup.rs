@@ -125,6 +125,14 @@ fn a_command_that_only_sets_a_state_is_warned_about() {
         "nvm use",
         "conda activate x",
         "unset X",
+        "cd app;",
+        "cd app && export B=2",
+        "(cd app)",
+        "declare -x A=1",
+        "eval $(ssh-agent)",
+        "pyenv shell 3.12",
+        "workon x",
+        "module load gcc",
     ];
     for command in only_state {
         w.area(&format!("setup = [{command:?}, \"true\"]\n"));
