@@ -67,6 +67,37 @@ pub struct Failure {
     pub source: Option<Box<anyhow::Error>>,
 }
 
+/// A kind of failure of a tool: the value of `kind` in a JSON error, and the exit code that goes with it. The words are
+/// a promise: scripts branch on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailureKind {
+    /// The value of `kind`.
+    pub word: &'static str,
+    exit: Exit,
+}
+
+impl FailureKind {
+    /// The kind with this word, which ends a command with this code.
+    pub const fn new(word: &'static str, exit: Exit) -> FailureKind {
+        FailureKind { word, exit }
+    }
+
+    /// A failure of this kind.
+    pub fn failure(self, message: impl Into<String>) -> Failure {
+        self.with(self.exit, message)
+    }
+
+    /// A failure of this kind with another exit code.
+    pub fn with(self, exit: Exit, message: impl Into<String>) -> Failure {
+        Failure::new(exit, self.word, message)
+    }
+
+    /// Whether a failure is of this kind.
+    pub fn is_kind_of(self, failure: &Failure) -> bool {
+        failure.kind == self.word
+    }
+}
+
 impl Failure {
     /// An error with an exit code and a kind.
     pub fn new(exit: Exit, kind: &'static str, message: impl Into<String>) -> Failure {

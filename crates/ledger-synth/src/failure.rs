@@ -1,48 +1,21 @@
-//! The kinds of failure that are particular to a ledger.
+//! The kinds of failure that are particular to a ledger, each with the word that scripts see.
 
-use shopfloor_core::error::{Exit, Failure};
+use shopfloor_core::error::{Exit, FailureKind};
 
-/// A kind of failure. Scripts branch on its word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LedgerFailure {
-    /// A person must confirm, and there is no terminal.
-    Confirm,
-    /// A file that we did not write is in the way.
-    Exists,
-    /// The event is part of a snapshot.
-    Folded,
-    Git,
-    Malformed,
-    /// A merge, a rebase or the like is in progress.
-    Merging,
-    /// No such question is open.
-    NoQuestion,
-    NotFound,
-    /// The event retracts another one.
-    Retraction,
-    /// `current.md` does not match its events.
-    Stale,
-}
-
-impl LedgerFailure {
-    /// The `kind` of `--json`.
-    pub const fn word(self) -> &'static str {
-        match self {
-            LedgerFailure::Confirm => "confirm",
-            LedgerFailure::Exists => "exists",
-            LedgerFailure::Folded => "folded",
-            LedgerFailure::Git => "git",
-            LedgerFailure::Malformed => "malformed",
-            LedgerFailure::Merging => "merging",
-            LedgerFailure::NoQuestion => "no_question",
-            LedgerFailure::NotFound => "not_found",
-            LedgerFailure::Retraction => "retraction",
-            LedgerFailure::Stale => "stale",
-        }
-    }
-
-    /// A failure of this kind.
-    pub fn with(self, exit: Exit, message: impl Into<String>) -> Failure {
-        Failure::new(exit, self.word(), message)
-    }
-}
+/// A person must confirm, and there is no terminal.
+pub const CONFIRM: FailureKind = FailureKind::new("confirm", Exit::No);
+/// A file that we did not write is in the way.
+pub const EXISTS: FailureKind = FailureKind::new("exists", Exit::No);
+/// The event is part of a snapshot.
+pub const FOLDED: FailureKind = FailureKind::new("folded", Exit::No);
+pub const GIT: FailureKind = FailureKind::new("git", Exit::No);
+pub const MALFORMED: FailureKind = FailureKind::new("malformed", Exit::No);
+/// A merge, a rebase or the like is in progress.
+pub const MERGING: FailureKind = FailureKind::new("merging", Exit::No);
+/// No such question is open.
+pub const NO_QUESTION: FailureKind = FailureKind::new("no_question", Exit::No);
+pub const NOT_FOUND: FailureKind = FailureKind::new("not_found", Exit::No);
+/// The event retracts another one.
+pub const RETRACTION: FailureKind = FailureKind::new("retraction", Exit::No);
+/// `current.md` does not match its events.
+pub const STALE: FailureKind = FailureKind::new("stale", Exit::No);

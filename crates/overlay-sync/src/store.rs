@@ -13,7 +13,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
-use crate::failure::Refusal;
+use crate::failure;
 use crate::merge::Changes;
 use crate::sync_rule::SyncRule;
 use crate::workspace::{VERSION, Workspace, parse_state};
@@ -212,7 +212,7 @@ impl OverlayStore {
             return Ok(());
         };
         let overlay = self.dir.with_file_name("");
-        Err(Refusal::OtherRepository
+        Err(failure::OTHER_REPOSITORY
             .failure(format!("the overlay {} belongs to {}", overlay.display(), other.display()))
             .hint("name another overlay with `--overlay DIR`, or in the user's config.toml"))
     }

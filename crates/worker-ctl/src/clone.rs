@@ -12,7 +12,7 @@ use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
 use crate::worker::{Checkout, Worker};
@@ -248,7 +248,8 @@ impl SourceClone {
             (None, None) => {
                 let why = format!("the work of {} has no history in common with {}", worker.name, self.branch);
                 let reset = format!("worker-ctl reset {} --force", worker.name);
-                Err(fail(Kind::Unrelated, why)
+                Err(failure::UNRELATED
+                    .failure(why)
                     .hint(format!("ask the worker to put its work on {}, or discard it with `{reset}`", self.branch)))
             }
         }
@@ -398,7 +399,8 @@ pub fn require_own_rebase(Checkout { worker, branch, tree }: Checkout<'_>) -> Re
         let text = String::from_utf8_lossy(&text).trim().to_owned();
         if text != format!("refs/heads/{branch}") && text != "detached HEAD" {
             let why = format!("the rebase in {} is recorded for {text}, not for {branch}", tree.display());
-            return Err(fail(Kind::Tampered, why)
+            return Err(failure::TAMPERED
+                .failure(why)
                 .hint(format!("the rebase was left as it is; look at it with `worker-ctl attach {worker}`")));
         }
     }

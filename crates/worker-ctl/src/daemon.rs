@@ -9,7 +9,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout::{self, RootLock};
 
 /// How long a running `up` may take to end its sessions.
@@ -22,7 +22,8 @@ pub fn is_running(root: &Path) -> Result<bool> {
 
 /// Exit 75: another `up` runs.
 pub fn refuse_second() -> Failure {
-    fail(Kind::Busy, "another `up` runs for this root")
+    failure::BUSY
+        .failure("another `up` runs for this root")
         .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers")
 }
 
@@ -55,7 +56,8 @@ pub fn end(root: &Path, at_once: bool) -> Result<()> {
             }
         }
         if start.elapsed() > PATIENCE {
-            return Err(fail(Kind::Busy, "the running `up` does not end")
+            return Err(failure::BUSY
+                .failure("the running `up` does not end")
                 .hint("kill that process, then run `worker-ctl down` again"));
         }
         thread::sleep(Duration::from_millis(20));

@@ -1,120 +1,62 @@
 //! The kinds of failure that this tool reports, each with the word that scripts see and its exit code.
 
-use shopfloor_core::error::{Exit, Failure};
+use shopfloor_core::error::{Exit, FailureKind};
 
-/// A kind of failure. The words are a promise: scripts branch on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Another process does not let go of what the command needs.
-    Busy,
-    /// The work is not the work that was reviewed.
-    Changed,
-    /// The work conflicts with the default branch, and nobody is there to resolve that.
-    Conflict,
-    /// The worktree has uncommitted changes.
-    Dirty,
-    /// What is to be created exists already.
-    Exists,
-    /// A text may be in the worker's input line, not submitted.
-    InDoubt,
-    /// The root holds something that would be lost.
-    InUse,
-    /// The work names an object of git-lfs that nobody has.
-    Lfs,
-    /// A person has locked the worktree with git.
-    Locked,
-    /// A file of the work still has conflict markers.
-    Markers,
-    /// Something is mounted in the worktree.
-    Mounted,
-    /// Something else changed while the command ran, or a directory was moved, so it did nothing.
-    Moved,
-    /// The source has dropped commits that the work sits on.
-    MovedBack,
-    /// Nothing of a text was typed, because the program cannot get it.
-    NotDelivered,
-    /// There is no root.
-    NotInitialised,
-    /// The default branch could not be moved.
-    NotPublished,
-    /// The program does not take input.
-    NotReady,
-    /// Nothing of a text was typed, because a person types there or the program asks a question.
-    Occupied,
-    /// The work begins at several commits of the default branch.
-    SeveralBases,
-    /// The state cannot be read.
-    State,
-    /// Only the worker has a commit of a submodule.
-    Submodule,
-    /// Somebody changed a file so that git would follow or run it.
-    Tampered,
-    /// The time to wait is up.
-    Timeout,
-    /// tmux failed.
-    Tmux,
-    /// The user's own list does not name the root.
-    UnlistedRoot,
-    /// Commits or files exist nowhere else.
-    Unmerged,
-    /// The work is larger than can be looked at.
-    TooLarge,
-    /// The work and the default branch have no history in common.
-    Unrelated,
-    /// The worker is not in a state that allows it.
-    WrongState,
-}
-
-impl Kind {
-    /// The value of `kind` in a JSON error.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Busy => "busy",
-            Kind::Changed => "changed",
-            Kind::Conflict => "conflict",
-            Kind::Dirty => "dirty",
-            Kind::Exists => "exists",
-            Kind::InDoubt => "in_doubt",
-            Kind::InUse => "in_use",
-            Kind::Lfs => "lfs",
-            Kind::Locked => "locked",
-            Kind::Markers => "markers",
-            Kind::Mounted => "mounted",
-            Kind::Moved => "moved",
-            Kind::MovedBack => "moved_back",
-            Kind::NotDelivered => "not_delivered",
-            Kind::NotInitialised => "not_initialised",
-            Kind::NotPublished => "not_published",
-            Kind::NotReady => "not_ready",
-            Kind::Occupied => "occupied",
-            Kind::SeveralBases => "several_bases",
-            Kind::State => "state",
-            Kind::Submodule => "submodule",
-            Kind::Tampered => "tampered",
-            Kind::Timeout => "timeout",
-            Kind::Tmux => "tmux",
-            Kind::TooLarge => "too_large",
-            Kind::UnlistedRoot => "unlisted_root",
-            Kind::Unmerged => "unmerged",
-            Kind::Unrelated => "unrelated",
-            Kind::WrongState => "wrong_state",
-        }
-    }
-
-    /// Whether a failure is of this kind.
-    pub fn is_kind_of(self, failure: &Failure) -> bool {
-        failure.kind == self.word()
-    }
-}
-
-/// A failure of this kind.
-pub fn fail(kind: Kind, message: impl Into<String>) -> Failure {
-    let exit = match kind {
-        Kind::NotInitialised | Kind::UnlistedRoot => Exit::Bad,
-        Kind::NotDelivered | Kind::State | Kind::Tampered | Kind::Tmux => Exit::Failed,
-        Kind::Busy => Exit::Busy,
-        Kind::Timeout => Exit::Timeout,
-        _ => Exit::No,
-    };
-    Failure::new(exit, kind.word(), message)
-}
+/// Another process does not let go of what the command needs.
+pub const BUSY: FailureKind = FailureKind::new("busy", Exit::Busy);
+/// The work is not the work that was reviewed.
+pub const CHANGED: FailureKind = FailureKind::new("changed", Exit::No);
+/// The work conflicts with the default branch, and nobody is there to resolve that.
+pub const CONFLICT: FailureKind = FailureKind::new("conflict", Exit::No);
+/// The worktree has uncommitted changes.
+pub const DIRTY: FailureKind = FailureKind::new("dirty", Exit::No);
+/// What is to be created exists already.
+pub const EXISTS: FailureKind = FailureKind::new("exists", Exit::No);
+/// A text may be in the worker's input line, not submitted.
+pub const IN_DOUBT: FailureKind = FailureKind::new("in_doubt", Exit::No);
+/// The root holds something that would be lost.
+pub const IN_USE: FailureKind = FailureKind::new("in_use", Exit::No);
+/// The work names an object of git-lfs that nobody has.
+pub const LFS: FailureKind = FailureKind::new("lfs", Exit::No);
+/// A person has locked the worktree with git.
+pub const LOCKED: FailureKind = FailureKind::new("locked", Exit::No);
+/// A file of the work still has conflict markers.
+pub const MARKERS: FailureKind = FailureKind::new("markers", Exit::No);
+/// Something is mounted in the worktree.
+pub const MOUNTED: FailureKind = FailureKind::new("mounted", Exit::No);
+/// Something else changed while the command ran, or a directory was moved, so it did nothing.
+pub const MOVED: FailureKind = FailureKind::new("moved", Exit::No);
+/// The source has dropped commits that the work sits on.
+pub const MOVED_BACK: FailureKind = FailureKind::new("moved_back", Exit::No);
+/// Nothing of a text was typed, because the program cannot get it.
+pub const NOT_DELIVERED: FailureKind = FailureKind::new("not_delivered", Exit::Failed);
+/// There is no root.
+pub const NOT_INITIALISED: FailureKind = FailureKind::new("not_initialised", Exit::Bad);
+/// The default branch could not be moved.
+pub const NOT_PUBLISHED: FailureKind = FailureKind::new("not_published", Exit::No);
+/// The program does not take input.
+pub const NOT_READY: FailureKind = FailureKind::new("not_ready", Exit::No);
+/// Nothing of a text was typed, because a person types there or the program asks a question.
+pub const OCCUPIED: FailureKind = FailureKind::new("occupied", Exit::No);
+/// The work begins at several commits of the default branch.
+pub const SEVERAL_BASES: FailureKind = FailureKind::new("several_bases", Exit::No);
+/// The state cannot be read.
+pub const STATE: FailureKind = FailureKind::new("state", Exit::Failed);
+/// Only the worker has a commit of a submodule.
+pub const SUBMODULE: FailureKind = FailureKind::new("submodule", Exit::No);
+/// Somebody changed a file so that git would follow or run it.
+pub const TAMPERED: FailureKind = FailureKind::new("tampered", Exit::Failed);
+/// The time to wait is up.
+pub const TIMEOUT: FailureKind = FailureKind::new("timeout", Exit::Timeout);
+/// tmux failed.
+pub const TMUX: FailureKind = FailureKind::new("tmux", Exit::Failed);
+/// The user's own list does not name the root.
+pub const UNLISTED_ROOT: FailureKind = FailureKind::new("unlisted_root", Exit::Bad);
+/// Commits or files exist nowhere else.
+pub const UNMERGED: FailureKind = FailureKind::new("unmerged", Exit::No);
+/// The work is larger than can be looked at.
+pub const TOO_LARGE: FailureKind = FailureKind::new("too_large", Exit::No);
+/// The work and the default branch have no history in common.
+pub const UNRELATED: FailureKind = FailureKind::new("unrelated", Exit::No);
+/// The worker is not in a state that allows it.
+pub const WRONG_STATE: FailureKind = FailureKind::new("wrong_state", Exit::No);

@@ -11,7 +11,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::clone::SourceClone;
-use crate::failure::{Kind, fail};
+use crate::failure;
 
 /// An index that knows the names and contents of files, and nothing of the files that are there.
 pub struct FreshIndex<'a> {
@@ -51,7 +51,8 @@ impl SourceClone {
             let shown = printable(&String::from_utf8_lossy(path));
             let why = format!("git lists {shown} in {}, and {}", worktree.display(), e.0);
             let index = self.git_dir(worktree).map(|dir| shell_word(&dir.join("index"))).unwrap_or_default();
-            fail(Kind::Tampered, why)
+            failure::TAMPERED
+                .failure(why)
                 .hint(format!("if there is no such file, move the index away: `mv {index} {index}.bad`"))
         })
     }

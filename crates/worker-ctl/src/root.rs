@@ -11,7 +11,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout;
 use crate::program_config::AgentTable;
 use crate::roots;
@@ -145,7 +145,8 @@ pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
 /// The source of a root. Exit 2 unless the directory is one.
 pub fn require_root(env: &Env, dir: &Path) -> Result<PathBuf> {
     prove(env, dir)?.map_err(|why| {
-        fail(Kind::NotInitialised, format!("{} is not a root of worker-ctl: {why}", dir.display()))
+        failure::NOT_INITIALISED
+            .failure(format!("{} is not a root of worker-ctl: {why}", dir.display()))
             .hint("create a root with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")
     })
 }
@@ -190,7 +191,8 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         let why = format!("no root of worker-ctl is recorded in the repository {here}");
         let other = prove(env, default)?.ok();
         let other = other.map(|source| format!("{} is the root of {}", default.display(), source.display()));
-        return Err(fail(Kind::NotInitialised, why)
+        return Err(failure::NOT_INITIALISED
+            .failure(why)
             .details(other)
             .hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
     };
@@ -198,7 +200,8 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let shown = root.display();
     let source = prove(env, &root)?.map_err(|why| {
         let why = format!("{shown}, the root recorded in the repository {here}, is not a root: {why}");
-        fail(Kind::NotInitialised, why)
+        failure::NOT_INITIALISED
+            .failure(why)
             .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`")
     })?;
     let (own, all) = (real(&repo.home.common_dir), shopfloor_core::roots::load(env)?);
@@ -208,7 +211,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         let source = source.display();
         let why = format!("{shown}, the root recorded in the repository {here}, is the root of {source}");
         let hint = "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`";
-        return Err(fail(Kind::NotInitialised, why).hint(hint));
+        return Err(failure::NOT_INITIALISED.failure(why).hint(hint));
     }
     match all.contains_key(&root) || all.values().any(|common| real(common) == own) {
         true => Ok(root),

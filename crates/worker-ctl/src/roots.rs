@@ -10,7 +10,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::roots;
 use shopfloor_core::text::shell_word;
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 
 /// Lists a root as the one of this repository; without one, takes the root out of the list.
 pub fn record(env: &Env, root: &Path, common: Option<&Path>) -> Result<()> {
@@ -41,6 +41,7 @@ pub fn check(path: &Path) -> Result<()> {
 
 /// The failure of a root that the list does not name.
 pub fn unlisted(root: &Path) -> Failure {
-    fail(Kind::UnlistedRoot, format!("{} is not on your list of roots, so it is not used", root.display()))
+    failure::UNLISTED_ROOT
+        .failure(format!("{} is not on your list of roots, so it is not used", root.display()))
         .hint(format!("see what it would run, and list it: `worker-ctl root trust {}`", shell_word(root)))
 }

@@ -12,7 +12,7 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::worker::Worker;
 
@@ -93,7 +93,8 @@ pub fn load_any(root: &Path) -> Result<State> {
 }
 
 fn unusable(root: &Path, why: &str) -> Failure {
-    fail(Kind::State, format!("{}: {why}", layout::state(root).display()))
+    failure::STATE
+        .failure(format!("{}: {why}", layout::state(root).display()))
         .hint("run `worker-ctl doctor --rebuild`, which rebuilds the state from the worktrees")
 }
 
@@ -106,7 +107,7 @@ pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
     match serde_json::from_slice::<VersionOnly>(bytes) {
         Ok(VersionOnly { version }) if version > VERSION => {
             let newer = format!("{}: version {version} is newer than this program supports", path.display());
-            Err(fail(Kind::State, newer).hint("use the version of worker-ctl that wrote it"))
+            Err(failure::STATE.failure(newer).hint("use the version of worker-ctl that wrote it"))
         }
         _ => Ok(()),
     }

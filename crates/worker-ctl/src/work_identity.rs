@@ -10,7 +10,7 @@ use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
 
 use crate::clone::{LOGGED, MergeResult, SourceClone};
-use crate::failure::{Kind, fail};
+use crate::failure;
 
 /// How long a diff may take, and how many bytes it may have.
 const DIFF_LIMIT: (Duration, usize) = (Duration::from_secs(60), 256 << 20);
@@ -84,10 +84,9 @@ impl SourceClone {
         match cmd.capture_within(scratch, DIFF_LIMIT.0, DIFF_LIMIT.1)? {
             Some(diff) if diff.status.success() => Ok(diff),
             Some(diff) => Err(failed("diff", &diff)),
-            None => {
-                Err(fail(Kind::TooLarge, "the diff of the work is larger than 256 MB, or takes longer than a minute")
-                    .hint(format!("look at it: `git -C {} diff --stat {}`", shell_word(&self.root), commits.join(" "))))
-            }
+            None => Err(failure::TOO_LARGE
+                .failure("the diff of the work is larger than 256 MB, or takes longer than a minute")
+                .hint(format!("look at it: `git -C {} diff --stat {}`", shell_word(&self.root), commits.join(" ")))),
         }
     }
 

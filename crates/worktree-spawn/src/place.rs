@@ -10,7 +10,7 @@ use shopfloor_core::fs::Root;
 use shopfloor_core::git::{Git, Home, Repo, bare_by_mistake};
 use shopfloor_core::path::RelPath;
 
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::layout;
 
 /// A worktree of the repository, as git has registered it.
@@ -102,7 +102,7 @@ impl Place {
                 return failure;
             }
             let message = format!("{} has no work tree", self.common_dir.display());
-            SpawnFailure::NO_WORKTREE
+            failure::NO_WORKTREE
                 .with(Exit::Bad, message)
                 .hint("run the command inside a work tree; `git worktree list` shows them")
         })

@@ -20,7 +20,7 @@ use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::directory::is_event_name;
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger, sparse};
-use crate::failure::LedgerFailure;
+use crate::failure;
 use crate::page_settings::Tracked;
 use crate::tool::TOOL;
 
@@ -66,7 +66,7 @@ pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
         ("BISECT_LOG", "a bisection"),
     ] {
         if git_dir.join(file).exists() {
-            return Err(LedgerFailure::Merging
+            return Err(failure::MERGING
                 .with(Exit::No, format!("{what} is in progress, so nothing is committed"))
                 .hint("run `git status`, finish what is in progress, and run the same command again"));
         }

@@ -8,7 +8,7 @@ use super::files;
 use crate::facts::fingerprint::Fingerprint;
 use crate::facts::gather::{has_left_out, load_events, load_page};
 use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
-use crate::failure::LedgerFailure;
+use crate::failure;
 use crate::plan::{Level, Problem, errors, join, misnamed, summary};
 use crate::view::{self, View};
 
@@ -177,7 +177,7 @@ fn holds_more(ledger: &Ledger, current: &Current, options: &SynthOptions) -> Res
         Some(footer) if footer.is_newer() => Err(view::newer_format(&path.display().to_string(), &footer)),
         Some(footer) => Ok(!footer.is_intact),
         None if options.force || options.adopt || current.is_blank() => Ok(!current.is_blank()),
-        None => Err(LedgerFailure::Exists
+        None => Err(failure::EXISTS
             .with(Exit::Bad, format!("{} was not written by ledger-synth", path.display()))
             .hint("run `ledger-synth --adopt` to turn it into an event, or `ledger-synth --force` to replace it")),
     }

@@ -21,7 +21,7 @@ use crate::event_file::{self, Malformed};
 use crate::facts::Ledger;
 use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::load_events;
-use crate::failure::LedgerFailure;
+use crate::failure;
 use crate::front::Meta;
 use crate::hook_program::HookProgram;
 use crate::plan::questions::{self, Named};
@@ -250,7 +250,7 @@ fn name_questions(ledger: &Ledger, entries: &mut [Entry], kept: &[Entry]) -> Res
 }
 
 fn required_question<'q>(open: &[&'q str], name: &str) -> Result<&'q str> {
-    let failure = |what: String| LedgerFailure::NoQuestion.with(Exit::No, what);
+    let failure = |what: String| failure::NO_QUESTION.with(Exit::No, what);
     match questions::named(open, name) {
         Named::One(text) => Ok(text),
         Named::Several(count) => Err(failure(format!("`{}` fits {count} open questions", printable(name)))

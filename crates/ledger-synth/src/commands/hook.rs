@@ -12,7 +12,7 @@ use crate::apply::synthesis::refresh;
 use crate::facts::gather::{has_events, load_archive, load_events};
 use crate::facts::git_setup::is_current_tracked;
 use crate::facts::{CURRENT, Ledger};
-use crate::failure::LedgerFailure;
+use crate::failure;
 use crate::page_settings::Tracked;
 use crate::plan::archive::stranded;
 use crate::settings::{LedgerArgs, Settings};
@@ -85,19 +85,15 @@ fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result
     for (id, name) in tips {
         let verdict = match check_commit(env, &called.git, &called.repo, &settings, id, false) {
             // A tag may name something other than a commit, which has no ledger.
-            Err(failure) if failure.kind == LedgerFailure::NotFound.word() && is_object(called, id)? => continue,
+            Err(failure) if failure.kind == failure::NOT_FOUND.word && is_object(called, id)? => continue,
             checked => checked?,
         };
         if verdict.exit == Exit::Done {
             continue;
         }
         let (kind, what, hint) = match verdict.exit {
-            Exit::Bad => (LedgerFailure::Malformed, "bad events", "fix the events, commit and push again"),
-            _ => (
-                LedgerFailure::Stale,
-                "a stale ledger",
-                "run `ledger-synth --yes --commit` on that branch and push again",
-            ),
+            Exit::Bad => (failure::MALFORMED, "bad events", "fix the events, commit and push again"),
+            _ => (failure::STALE, "a stale ledger", "run `ledger-synth --yes --commit` on that branch and push again"),
         };
         let message = format!("{name} would be pushed with {what}: {}", verdict.why);
         return Err(kind

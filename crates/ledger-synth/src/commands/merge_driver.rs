@@ -14,7 +14,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::files;
 use crate::facts::CURRENT;
 use crate::facts::objects::{Blobs, Objects};
-use crate::failure::LedgerFailure;
+use crate::failure;
 use crate::page_settings::PageSettings;
 use crate::plan::join;
 use crate::settings::{LedgerArgs, Settings};
@@ -190,6 +190,6 @@ fn as_text(env: &Env, git: &Git, args: &Args) -> Result<Exit> {
     match output.status.code() {
         0 => Ok(Exit::Done),
         1..=127 => Ok(Exit::No),
-        _ => Err(LedgerFailure::Git.with(Exit::No, format!("git merge-file failed with {}", output.status))),
+        _ => Err(failure::GIT.with(Exit::No, format!("git merge-file failed with {}", output.status))),
     }
 }

@@ -17,7 +17,7 @@ use crate::counted::counted;
 use crate::facts::directory;
 use crate::facts::gather::{load_events, load_events_with_archive};
 use crate::facts::{CURRENT, EVENTS, Events, Ledger};
-use crate::failure::LedgerFailure;
+use crate::failure;
 use crate::plan::{errors, join_filtered};
 use crate::view::{self, View};
 
@@ -96,7 +96,7 @@ fn write(path: &Path, text: &str, is_dry: bool) -> Result<bool> {
     let old = fs::read_text(path)?.map(|old| String::from_utf8_lossy(&old).into_owned());
     let is_same = old.as_ref().is_some_and(|old| view::is_same(old, text));
     if old.is_some_and(|old| view::footer(&old).is_none() && !old.trim().is_empty()) {
-        return Err(LedgerFailure::Exists
+        return Err(failure::EXISTS
             .with(Exit::Bad, format!("{} was not written by ledger-synth", path.display()))
             .hint("name another file, or remove that one first"));
     }

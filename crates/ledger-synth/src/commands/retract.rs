@@ -14,7 +14,7 @@ use crate::apply::event::write_new_event;
 use crate::entry::{Entry, RETRACT};
 use crate::facts::gather::load_events;
 use crate::facts::{Events, Ledger};
-use crate::failure::LedgerFailure;
+use crate::failure;
 use crate::plan::join;
 use crate::settings::LedgerArgs;
 use crate::short_id::ShortId;
@@ -39,13 +39,13 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let short = ShortId::of_event(id);
     if joined.folded.contains(&id) {
         let message = format!("event {short} is folded into a snapshot, so it cannot be retracted");
-        return Err(LedgerFailure::Folded
+        return Err(failure::FOLDED
             .with(Exit::No, message)
             .hint("write a newer event that replaces what it says, with `ledger-synth add`"));
     }
     let retracts = |entry: &Entry| entry.retracted().is_some();
     if events.records().any(|record| record.id == id && record.event.entries.iter().any(retracts)) {
-        return Err(LedgerFailure::Retraction
+        return Err(failure::RETRACTION
             .with(Exit::No, "that event retracts another one, which cannot be undone")
             .hint("write what was retracted again, with `ledger-synth add`"));
     }

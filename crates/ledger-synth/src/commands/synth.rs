@@ -14,7 +14,7 @@ use crate::apply::commit::{self, Committed};
 use crate::apply::synthesis::{SynthOptions, SynthOutcome, Synthesis, synthesise};
 use crate::counted::counted;
 use crate::facts::{CURRENT, EVENTS, Ledger};
-use crate::failure::LedgerFailure;
+use crate::failure;
 use crate::plan::join;
 use crate::settings::LedgerArgs;
 use crate::view::View;
@@ -32,7 +32,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         return partial::run(ui, env, &ledger, args);
     }
     if args.archive && !args.yes && !ui.can_ask() {
-        return Err(LedgerFailure::Confirm
+        return Err(failure::CONFIRM
             .with(Exit::Decide, "archiving needs confirmation, and there is no terminal")
             .hint("run `ledger-synth --archive --yes`, or `ledger-synth archive`"));
     }

@@ -14,7 +14,7 @@ use shopfloor_core::path::RelPath;
 use super::below::below;
 use super::directory::{content, is_event_name};
 use super::{CURRENT, Current, EVENTS, Events};
-use crate::failure::LedgerFailure;
+use crate::failure;
 use crate::page_settings::PageSettings;
 use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
 
@@ -63,9 +63,7 @@ impl<'g> Objects<'g> {
     /// Resolves a name to a commit.
     pub fn commit(&self, rev: &str) -> Result<String> {
         self.object(&format!("{rev}^{{commit}}"))?.ok_or_else(|| {
-            LedgerFailure::NotFound
-                .with(Exit::Bad, format!("`{rev}` is not a commit"))
-                .hint("see `git log --oneline --all`")
+            failure::NOT_FOUND.with(Exit::Bad, format!("`{rev}` is not a commit")).hint("see `git log --oneline --all`")
         })
     }
 

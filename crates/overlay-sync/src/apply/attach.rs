@@ -10,7 +10,7 @@ use super::disk::Disk;
 use super::outcome::SyncOutcome;
 use super::sync::forget;
 use crate::facts::overlay::Overlay;
-use crate::failure::Refusal;
+use crate::failure;
 use crate::workspace::Workspace;
 
 /// What attaching did.
@@ -55,7 +55,7 @@ fn known_as(overlay: &Overlay, known: &[Workspace], root: &Path, git_dir: &Path)
         let is_same = workspace.git_dir == git_dir;
         if is_same && workspace.root != root && workspace.is_present()? {
             let (copy, of) = (root.display(), workspace.root.display());
-            return Err(Refusal::Copy
+            return Err(failure::COPY
                 .failure(format!("{copy} is a copy of {of}: git takes them for one worktree"))
                 .hint("make a separate worktree with `git worktree add`"));
         }

@@ -8,7 +8,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::facts::file_view::SeenFile;
-use crate::failure::Refusal;
+use crate::failure;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::workspace::{BaseFile, Workspace};
 
@@ -24,7 +24,7 @@ pub fn edit(ground: &impl Ground, path: &RelPath, file: &ReadFile, bytes: &[u8])
     ground.keep(bytes)?;
     if !ground.put(Side::Overlay, path, Some(file.sha256), bytes, file.mode)? {
         let changed = format!("{path} in the overlay was changed by somebody else just now");
-        return Err(Refusal::Changed.failure(changed).hint("run the same command again"));
+        return Err(failure::CHANGED.failure(changed).hint("run the same command again"));
     }
     Ok(())
 }

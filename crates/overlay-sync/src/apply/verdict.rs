@@ -17,7 +17,7 @@ use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::{Origin, Version, Waiting, find_waiting};
-use crate::failure::Refusal;
+use crate::failure;
 use crate::ground::Ground;
 use crate::merge::{FileType, donate, strip};
 use crate::workspace::{HeldText, Workspace};
@@ -52,7 +52,7 @@ pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Resu
 }
 
 fn changed(path: &RelPath) -> Failure {
-    Refusal::Changed
+    failure::CHANGED
         .failure(format!("{path} is no longer what was held"))
         .hint("run `overlay-sync sync`, then look at `overlay-sync conflicts`")
 }
@@ -75,7 +75,7 @@ fn reject(disk: &Disk<'_>, all: &mut [Workspace], id: &Digest, path: &RelPath, h
         return disk.save(workspace);
     }
     if Some(held.text) == held.overlay && held.here != held.overlay {
-        return Err(Refusal::OverlayHeld.failure(format!("what is held is the overlay's text of {path}")).hint(
+        return Err(failure::OVERLAY_HELD.failure(format!("what is held is the overlay's text of {path}")).hint(
             format!(
                 "fix {}, or run `overlay-sync accept {}`",
                 overlay.dir.join(path.as_path()).display(),

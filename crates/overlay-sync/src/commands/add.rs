@@ -12,7 +12,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
-use crate::failure::Refusal;
+use crate::failure;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::merge::{FileType, strip};
 use crate::store::RESERVED;
@@ -91,7 +91,7 @@ fn read(overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<(RelPath
         let file = worktree.read_whole(&path)?;
         let (bytes, mode) = file.ok_or_else(|| Failure::not_found(format!("there is no file {path} here")))?;
         if !ignored.contains(&path.as_path().to_path_buf()) {
-            return Err(Refusal::NotIgnored
+            return Err(failure::NOT_IGNORED
                 .failure(format!("git does not ignore {path} here"))
                 .hint("an overlay is for untracked files; add the path to .gitignore or info/exclude"));
         }

@@ -13,7 +13,7 @@ use crate::apply::disk::Disk;
 use crate::apply::edits;
 use crate::apply::overlay_change::{OverlayChange, change};
 use crate::facts::overlay::Overlay;
-use crate::failure::Refusal;
+use crate::failure;
 use crate::ground::Ground;
 use crate::merge::{EntryPath, FileType, Grow, entries, strip};
 use crate::sync_rule::SyncRule;
@@ -79,7 +79,7 @@ fn without_entry(disk: &Disk<'_>, path: &RelPath, entry: &EntryPath) -> Result<O
             return Err(missing.hint("write the entry as it is in the file"));
         }
         n => {
-            let several = Refusal::Ambiguous.failure(format!("`{entry}` is in {path} {n} times"));
+            let several = failure::AMBIGUOUS.failure(format!("`{entry}` is in {path} {n} times"));
             return Err(several.hint("edit the overlay's file by hand"));
         }
     }

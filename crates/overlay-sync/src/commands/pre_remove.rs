@@ -8,7 +8,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
-use crate::failure::Refusal;
+use crate::failure;
 use crate::settings::OverlayFlags;
 use crate::workspace::{HeldText, Workspace};
 
@@ -22,7 +22,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: &Repo) -> R
         let (root, own) = (repo.require_worktree()?, own.as_path());
         let what = format!("{} says that it is attached to {}", root.display(), own.display());
         let detach = format!("overlay-sync --overlay {} detach {}", shell_word(own), shell_word(root));
-        return Err(Refusal::Unknown
+        return Err(failure::UNKNOWN
             .failure(format!("{what}, and the overlay here is {}", overlay.dir.display()))
             .hint(format!("if you attached it there, run `{detach}`; else remove it with `--force`")));
     }
@@ -35,7 +35,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: &Repo) -> R
     let all = Workspace::load_all(&overlay.store.workspaces())?;
     let known = all.into_iter().find(|workspace| workspace.git_dir == repo.git_dir);
     let mut leaving = known.ok_or_else(|| {
-        Refusal::Unknown
+        failure::UNKNOWN
             .failure(format!("the worktree was attached to {}, which does not know it", overlay.dir.display()))
             .hint(format!("attach it again: `overlay-sync -C {} attach`", shell_word(root)))
     })?;
@@ -50,7 +50,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: &Repo) -> R
     if !whole.is_empty() || outcome.unread.contains(&leaving.id) {
         let name = format!("{}: ", root.display());
         let open = outcome.open.iter().filter_map(|line| line.strip_prefix(&name)).map(|line| format!("  {line}"));
-        return Err(Refusal::Held.failure("the overlay does not have everything that the worktree has").details(open));
+        return Err(failure::HELD.failure("the overlay does not have everything that the worktree has").details(open));
     }
     let kept = |(path, held): (_, &HeldText)| {
         format!("a part of {path} is kept ({}); `overlay-sync show {}` prints it", held.why, held.id(path))

@@ -16,7 +16,7 @@ use crate::apply::disk::Disk;
 use crate::apply::edits;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_text;
-use crate::failure::Refusal;
+use crate::failure;
 use crate::ground::{Ground, Side};
 use crate::merge::{Changes, FileType, changes};
 use crate::tool::TOOL;
@@ -76,7 +76,7 @@ fn restore_to(ui: &Ui, overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<P
         false => edits::restore_to(&staging, &root, &name, bytes)?,
     };
     if !is_done {
-        return Err(Refusal::Exists
+        return Err(failure::EXISTS
             .failure(format!("{} exists already", path.display()))
             .hint("name a new file with `--to`"));
     }
@@ -107,7 +107,7 @@ fn put_back(ui: &Ui, overlay: &Overlay, args: &Args, bytes: &[u8], paths: &BTree
     disk.sweep(&workspace)?;
     require_ignored(&disk, &workspace, path)?;
     if !edits::put_back(&disk, &workspace, path, bytes)? {
-        return Err(Refusal::Changed
+        return Err(failure::CHANGED
             .failure(format!("{path} is not a file, or has just changed"))
             .hint("name a file with `--to`"));
     }
@@ -120,9 +120,9 @@ fn put_back(ui: &Ui, overlay: &Overlay, args: &Args, bytes: &[u8], paths: &BTree
 fn require_ignored(disk: &Disk<'_>, workspace: &Workspace, path: &RelPath) -> Result<()> {
     match disk.left_alone(workspace, &BTreeSet::from([path.clone()]))?.contains_key(path) {
         false => Ok(()),
-        true => {
-            Err(Refusal::NotIgnored.failure(format!("git does not ignore {path} here")).hint("name a file with `--to`"))
-        }
+        true => Err(failure::NOT_IGNORED
+            .failure(format!("git does not ignore {path} here"))
+            .hint("name a file with `--to`")),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::apply::edits;
 use crate::apply::overlay_change::{OverlayChange, change};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_change;
-use crate::failure::Refusal;
+use crate::failure;
 use crate::ground::Ground;
 use crate::merge::{Changes, FileType, MergeInput, Rule, by_rule, changes};
 use crate::store::LogRecord;
@@ -64,7 +64,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
 /// nothing to put back.
 fn without(disk: &Disk<'_>, record: &LogRecord, now: &[u8]) -> Result<Vec<u8>> {
     let (id, path) = (record.id(), &record.path);
-    let nothing = |why: &str| Refusal::Changed.failure(format!("{id} cannot be taken back: {why}"));
+    let nothing = |why: &str| failure::CHANGED.failure(format!("{id} cannot be taken back: {why}"));
     let (Some(from), Some(to)) = (record.from, record.to) else {
         return Err(nothing("it did not change a text into another one").hint("see `overlay-sync log`"));
     };

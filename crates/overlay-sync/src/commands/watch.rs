@@ -12,7 +12,7 @@ use shopfloor_core::ui::Ui;
 use super::preview::preview;
 use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
-use crate::failure::Refusal;
+use crate::failure;
 use crate::store::RESERVED;
 use crate::watch::{Debounce, WakeReason, WatchedDirs, listen};
 use crate::workspace::Workspace;
@@ -51,7 +51,7 @@ fn only_one(overlay: &Overlay) -> Result<Lock> {
     let Some(mut lock) = Lock::try_take(&path)? else {
         let pid = fs::read_no_follow(&path)?.unwrap_or_default();
         let pid = String::from_utf8_lossy(&pid).into_owned();
-        return Err(Refusal::Busy
+        return Err(failure::BUSY
             .failure(format!("process {pid} watches this overlay already"))
             .hint(format!("end it first: `kill {pid}`")));
     };

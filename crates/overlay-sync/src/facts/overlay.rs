@@ -11,7 +11,7 @@ use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use crate::declared_files::{self, Declared};
-use crate::failure::Refusal;
+use crate::failure;
 use crate::settings::OverlayFlags;
 use crate::settings::{Settings, load_config};
 use crate::store::{OverlayStore, RESERVED};
@@ -118,7 +118,7 @@ impl Overlay {
     /// The failure of every command that finds the overlay missing.
     pub fn gone(&self, what: &str) -> Failure {
         let message = format!("the overlay {} {what}; nothing was touched", self.dir.display());
-        Refusal::OverlayGone.failure(message).hint("put its files back, or name another overlay with `--overlay DIR`")
+        failure::OVERLAY_GONE.failure(message).hint("put its files back, or name another overlay with `--overlay DIR`")
     }
 
     /// The overlay's directory, opened; `None` when it does not exist.
@@ -213,7 +213,7 @@ fn worktree_at(overlay: &Overlay, path: &Path) -> Result<(PathBuf, PathBuf)> {
     let repo = Git::find(&there)?.discover()?;
     let root = repo.require_worktree()?.to_path_buf();
     if repo.home.common_dir != overlay.repo.home.common_dir {
-        return Err(Refusal::OtherRepository
+        return Err(failure::OTHER_REPOSITORY
             .failure(format!("{} belongs to another repository", root.display()))
             .hint(format!("run the command there, or with `-C {}`", root.display())));
     }

@@ -6,7 +6,7 @@ use shopfloor_core::path::RelPath;
 
 use crate::applied::Record;
 use crate::env_file;
-use crate::failure::FailureKind;
+use crate::failure;
 use crate::layout;
 use crate::plan::EnvOperation;
 use crate::worktree::OpenWorktree;
@@ -43,7 +43,7 @@ pub fn execute(worktree: &OpenWorktree, staging: &Staging, operation: &EnvOperat
     if done {
         return Ok(());
     }
-    Err(FailureKind::Changed
+    Err(failure::CHANGED
         .failure(format!("{} was edited meanwhile and left as it is", env_file::FILE))
         .hint("run the same command again"))
 }

@@ -14,7 +14,7 @@ use shopfloor_core::ui::Ui;
 use shopfloor_core::worktree_env;
 
 use crate::applied::Record;
-use crate::failure::FailureKind;
+use crate::failure;
 use crate::layout;
 use crate::plan::{SetupPlan, SetupRun};
 use crate::report::{ItemAction, Report};
@@ -66,7 +66,7 @@ fn try_setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, repo
         let line = &mut report.setup[index];
         (line.status, line.seconds) = (Some(status.code()), Some(seconds));
         if !status.success() {
-            return Err(FailureKind::Setup
+            return Err(failure::SETUP
                 .failure(format!("setup command {} of {count} failed with {status}: {command}", index + 1))
                 .hint("the worktree and its files stay; fix the cause and run `sweatfile-apply` again"));
         }

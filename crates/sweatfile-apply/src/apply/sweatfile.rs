@@ -8,7 +8,7 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::failure::FailureKind;
+use crate::failure;
 use crate::layer::FILE;
 use crate::layout;
 
@@ -36,8 +36,8 @@ pub fn write_sweatfile(repo: &Repo, dir: &Path, before: Option<&[u8]>, text: &st
     }
     let path = root.join(&file);
     Err(match before {
-        None => FailureKind::Exists.failure(format!("{} exists already", path.display())),
-        Some(_) => FailureKind::Changed.failure(format!("{} changed while it was edited", path.display())),
+        None => failure::EXISTS.failure(format!("{} exists already", path.display())),
+        Some(_) => failure::CHANGED.failure(format!("{} changed while it was edited", path.display())),
     }
     .hint("run the same command again"))
 }

@@ -12,7 +12,7 @@ use shopfloor_core::ui::Ui;
 use super::approvals::{self, ApprovalLine};
 use crate::approvable::Approvable;
 use crate::facts::{self, LoadOptions};
-use crate::failure::FailureKind;
+use crate::failure;
 use crate::flags::LayerFlags;
 use crate::worktree::OpenWorktree;
 
@@ -53,7 +53,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         ui.detail(format!("there is nothing to approve in {}", repo.home.checkout.display()));
     }
     match declined {
-        Some(path) => Err(FailureKind::Unapproved.failure(format!("{} stays unapproved", path.display()))),
+        Some(path) => Err(failure::UNAPPROVED.failure(format!("{} stays unapproved", path.display()))),
         None => Ok(Exit::Done),
     }
 }
@@ -73,7 +73,7 @@ fn has_consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) 
         let message = format!("{} needs a person's approval, and there is no terminal to ask on", file.path.display());
         let hint =
             "run `sweatfile-apply approve` on a terminal, or `sweatfile-apply approve --yes` once you have read it";
-        return Err(FailureKind::Unapproved.failure(message).details(file.summary(env, repo)?).hint(hint));
+        return Err(failure::UNAPPROVED.failure(message).details(file.summary(env, repo)?).hint(hint));
     }
     Ok(true)
 }

@@ -12,7 +12,7 @@ use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::apply;
-use crate::failure::FailureKind;
+use crate::failure;
 use crate::flags::LayerFlags;
 use crate::layer::FILE;
 use crate::layout;
@@ -44,7 +44,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         return undo(ui, &repo, &dir);
     }
     if path.symlink_metadata().is_ok() {
-        return Err(FailureKind::Exists
+        return Err(failure::EXISTS
             .failure(format!("{} exists already", path.display()))
             .hint(format!("edit it: `$EDITOR {}`", shell_word(&path))));
     }
@@ -67,7 +67,7 @@ fn undo(ui: &Ui, repo: &Repo, dir: &Path) -> Result<Exit> {
     let _lock = if ui.is_dry() { None } else { Some(Lock::take(&layout::worktree_lock(repo))?) };
     let Some(text) = fs::read_no_follow(&path)? else { return Ok(Exit::Done) };
     if text != STARTER.as_bytes() || !ui.is_dry() && !apply::remove_sweatfile(repo, dir, STARTER)? {
-        return Err(FailureKind::Exists
+        return Err(failure::EXISTS
             .failure(format!("{} is not as `init` wrote it", path.display()))
             .hint("delete it yourself if nobody needs it"));
     }

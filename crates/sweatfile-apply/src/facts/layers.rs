@@ -11,7 +11,7 @@ use shopfloor_core::git::{Git, Home, Repo};
 
 use super::area;
 use crate::approvable::Approvable;
-use crate::failure::FailureKind;
+use crate::failure;
 use crate::flags::LayerFlags;
 use crate::layer::{self, FILE, Layer, LayerName, LayerText, MergedLayers};
 use crate::layout::TOOL;
@@ -170,7 +170,7 @@ fn refuse_leaving_link(root: &Path, path: &Path) -> Result<()> {
     if !path.is_symlink() || real(path).starts_with(real(root)) {
         return Ok(());
     }
-    Err(FailureKind::LeavingLink
+    Err(failure::LEAVING_LINK
         .failure(format!("{} is a link that leaves the repository", path.display()))
         .hint("replace it with the file itself, or pass `--repo-root DIR`"))
 }

@@ -9,7 +9,7 @@ use shopfloor_core::text::shell_word;
 
 use super::setup::{SetupPlan, SetupRun};
 use crate::facts::Layers;
-use crate::failure::FailureKind;
+use crate::failure;
 
 pub fn unapproved(worktree: &Path, layers: &Layers, setup: &SetupPlan) -> Option<Failure> {
     let repo = layers.repo();
@@ -23,5 +23,5 @@ pub fn unapproved(worktree: &Path, layers: &Layers, setup: &SetupPlan) -> Option
     let first = lines.next()?;
     let of_worktree = if is_held { format!(" -C {}", shell_word(worktree)) } else { String::new() };
     let hint = format!("read it, then run `sweatfile-apply{of_worktree} approve`");
-    Some(FailureKind::Unapproved.failure(first).details(lines).hint(hint))
+    Some(failure::UNAPPROVED.failure(first).details(lines).hint(hint))
 }

@@ -6,14 +6,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Failure, FailureKind, Result};
 use shopfloor_core::fs::{self, Found, Root, Staging};
 use shopfloor_core::git::{Git, answer, failed, private_dir};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::failure::{Kind, fail};
 use crate::fresh_index::FreshIndex;
 
 /// The files that a step from one commit to another changes, as entries of an index before and after it.
@@ -51,7 +50,7 @@ impl ChangedFiles {
 
     /// Exit 1 if a file comes in the place of a submodule, or of a directory above, and something is in the directory. git
     /// empties it without a look: any gitlink counts as a submodule, and what is there may be a person's.
-    pub fn require_no_emptied(&self, at: &Path, kind: Kind) -> Result<()> {
+    pub fn require_no_emptied(&self, at: &Path, kind: FailureKind) -> Result<()> {
         let is_replaced = |module: &&Vec<u8>| {
             let is_at_or_above = |path: &Vec<u8>| {
                 module.strip_prefix(path.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
@@ -62,7 +61,8 @@ impl ChangedFiles {
         let filled = dirs.filter(|dir| fs::list(dir).is_ok_and(|names| !names.is_empty()));
         match filled.map(|dir| printable(&dir.to_string_lossy())).next() {
             None => Ok(()),
-            Some(dir) => Err(fail(kind, format!("{dir} would be emptied: a file comes in the place of a submodule"))
+            Some(dir) => Err(kind
+                .failure(format!("{dir} would be emptied: a file comes in the place of a submodule"))
                 .hint(format!(
                     "move it away, then run the same command again: `mv {0} {0}.kept`",
                     shell_word(Path::new(&dir))

@@ -9,7 +9,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use crate::apply::session::{restart_with, resuming};
 use crate::apply::transition;
 use crate::context::Context;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::hook_report;
 use crate::layout;
 use crate::plan::machine::{Input, refuse_over_question};
@@ -26,7 +26,7 @@ pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) ->
     require_free(ctx, before, input.is_forced())?;
     let (worker, must_deliver) = transition::record(ctx, name, input)?;
     if !must_deliver {
-        return Err(fail(Kind::WrongState, format!("{} is {}", worker.name, worker.task.word())));
+        return Err(failure::WRONG_STATE.failure(format!("{} is {}", worker.name, worker.task.word())));
     }
     match send(ctx, &worker, &agent, input, text) {
         Ok(verdict) => Ok((transition::record(ctx, name, &Input::Sent)?.0, verdict)),
@@ -79,7 +79,7 @@ fn type_text(
         }
         if clears {
             typing::clear(&tmux, &pane, agent)
-                .map_err(|failure| Failure { exit: Exit::Failed, ..fail(Kind::InDoubt, failure.message) })?;
+                .map_err(|failure| Failure { exit: Exit::Failed, ..failure::IN_DOUBT.failure(failure.message) })?;
         }
         Ok((pane, typing::load(&tmux, &text)?, text))
     };

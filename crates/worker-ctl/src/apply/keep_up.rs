@@ -19,7 +19,7 @@ use crate::apply::{recover, shutdown, transition};
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::processes;
-use crate::failure::Kind;
+use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::notify_person::Bell;
 use crate::plan::machine::Input;
@@ -188,7 +188,7 @@ impl Rounds {
 
 /// A warning about a failure, unless it is about the state, which has a warning of its own.
 fn warning_unless_state(failure: &Failure) -> Option<String> {
-    (!Kind::State.is_kind_of(failure)).then(|| failure.to_string())
+    (!failure::STATE.is_kind_of(failure)).then(|| failure.to_string())
 }
 
 fn start_all(ctx: &Context<'_>, names: &[String], resumes: bool, shared: &Shared) {

@@ -9,7 +9,7 @@ use crate::clone::common_dir;
 use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::worker_state::Standing;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout::RootLock;
 use crate::plan::accept::{Accept, Landing, accept, require_review};
 use crate::plan::machine::Input;
@@ -64,7 +64,8 @@ pub fn land(ctx: &Context<'_>, name: &str, is_forced: bool, message: Option<&str
         }
         ctx.ui.detail(format!("{} of the source has moved", ctx.clone.branch));
     }
-    Err(fail(Kind::NotPublished, format!("the branch {} of the source changes all the time", ctx.clone.branch))
+    Err(failure::NOT_PUBLISHED
+        .failure(format!("the branch {} of the source changes all the time", ctx.clone.branch))
         .hint("run the same command again"))
 }
 
@@ -94,10 +95,9 @@ fn ask_to_resolve(ctx: &Context<'_>, plan: &Accept, is_forced: bool) -> Result<L
     let worker = ctx.worker(&plan.name)?;
     match rebase::ask_to_resolve(ctx, &worker, &plan.base, &plan.sha, is_forced)? {
         Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(ConflictedFile::describe).collect())),
-        _ => {
-            Err(fail(Kind::Moved, format!("{} was rebased and merges now", plan.name))
-                .hint("run the same command again"))
-        }
+        _ => Err(failure::MOVED
+            .failure(format!("{} was rebased and merges now", plan.name))
+            .hint("run the same command again")),
     }
 }
 

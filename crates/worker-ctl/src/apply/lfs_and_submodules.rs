@@ -14,7 +14,7 @@ use shopfloor_core::text::{printable, shell_word};
 use crate::clone::common_dir;
 use crate::context::Context;
 use crate::facts::losses::admin_dir;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::work_identity::PLAIN;
 use crate::worker::Checkout;
 
@@ -58,7 +58,7 @@ fn refuse_lost(ctx: &Context<'_>, place: Checkout<'_>, path: &str) -> Result<()>
     }
     let why = format!("neither the clone nor the source has the git-lfs object of {}", printable(path));
     let hint = "run `git lfs fetch --all` in the source if a server has it, or have the file's content committed again";
-    Err(fail(Kind::Lfs, why).hint(hint))
+    Err(failure::LFS.failure(why).hint(hint))
 }
 
 /// Exit 1 when the worker has a commit of a submodule that none of its remotes and not the source has.
@@ -91,7 +91,8 @@ fn refuse_lone(ctx: &Context<'_>, place: Checkout<'_>, path: &str, sha: &str) ->
         Some(_) => format!("git -C {} fetch {} {sha}:refs/heads/{branch}", shell_word(&there), shell_word(&own)),
         None => format!("git clone {} {}", shell_word(&tree.join(path)), shell_word(&there)),
     };
-    Err(fail(Kind::Submodule, why)
+    Err(failure::SUBMODULE
+        .failure(why)
         .hint(format!("run `{next}`, or ask {name} to push that commit; then run the same command again")))
 }
 
@@ -124,7 +125,8 @@ pub fn copy(ctx: &Context<'_>, oids: &[Digest]) -> Result<()> {
     for oid in oids {
         let path = path_of(oid)?;
         let damaged = || {
-            fail(Kind::Lfs, format!("{} is damaged", from.join(&path).display()))
+            failure::LFS
+                .failure(format!("{} is damaged", from.join(&path).display()))
                 .hint("move it away, and have the file's content committed again")
         };
         let (mut file, _) = from.open_regular(&path)?.ok_or_else(damaged)?;

@@ -10,7 +10,7 @@ use toml_edit::DocumentMut;
 
 use crate::apply::{copied_files, source_hooks};
 use crate::context::Context;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::worker::Worker;
 
@@ -39,7 +39,7 @@ pub fn check(ctx: &Context<'_>, name: &str, options: &WorkerOptions) -> Result<N
         .or(ctx.root.worker(name).agent)
         .unwrap_or_else(|| ctx.root.config.text("agent").to_owned());
     ctx.root.agent(&agent)?;
-    let exists = |message: String| fail(Kind::Exists, message);
+    let exists = |message: String| failure::EXISTS.failure(message);
     if ctx.state()?.workers.contains_key(name) {
         return Err(exists(format!("the worker {name} exists already")).hint("choose another name"));
     }
@@ -70,7 +70,8 @@ pub fn make(ctx: &Context<'_>, new: NewWorker) -> Result<Worker> {
         Some(tree) if (is_unfilled && tree.branch.as_ref() == Some(&branch)) || can_adopt(tree)? => false,
         None if worktree.symlink_metadata().is_err() => true,
         _ => {
-            return Err(fail(Kind::Exists, format!("{} exists already", worktree.display()))
+            return Err(failure::EXISTS
+                .failure(format!("{} exists already", worktree.display()))
                 .hint("move that directory away, or choose another name"));
         }
     };

@@ -10,7 +10,7 @@ use crate::clone::{ListedWorktrees, is_rebasing, left_markers, new_commit};
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::conflicts::read_conflicts;
-use crate::failure::Kind;
+use crate::failure;
 use crate::layout;
 use crate::log;
 use crate::note::{Fault, Note};
@@ -219,7 +219,7 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
         ctx.warn_on_failure(name, || {
             if let Some(_lock) = ctx.try_lock(name)? {
                 match rebase::refresh(ctx, &ctx.worker(name)?, &base, lands_before.as_deref()) {
-                    Err(failure) if Kind::Occupied.is_kind_of(&failure) => {
+                    Err(failure) if failure::OCCUPIED.is_kind_of(&failure) => {
                         waiting
                             .push(format!("{name} will be asked to resolve its conflicts when its terminal is free"));
                     }

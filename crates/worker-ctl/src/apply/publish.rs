@@ -13,7 +13,7 @@ use crate::apply::changed_files::ChangedFiles;
 use crate::clone::{SourceClone, common_dir, require_source};
 use crate::context::Context;
 use crate::facts::description::{Authored, authored};
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout;
 use crate::plan::accept::Accept;
 
@@ -98,14 +98,14 @@ fn require_reviewed(clone: &SourceClone, source: &Path, plan: &Accept, new: &str
         clone.branch
     );
     let see = format!("see it: `git -C {} diff {base} {new}`", shell_word(source));
-    Err(fail(Kind::Changed, why).hint(format!(
+    Err(failure::CHANGED.failure(why).hint(format!(
         "{see}; then `worker-ctl rebase {name}`, which keeps the review of the same work, or use `--force`"
     )))
 }
 
 /// The worktree of the source that has the default branch checked out, if any, and whether it is a linked one.
 fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<(PathBuf, bool)>> {
-    let refuse = |why: String, hint: &str| Err(fail(Kind::NotPublished, why).hint(hint));
+    let refuse = |why: String, hint: &str| Err(failure::NOT_PUBLISHED.failure(why).hint(hint));
     let mut checkout: Option<(PathBuf, bool)> = None;
     for (n, ListedWorktree { path: at, branch: on, .. }) in clone.git.list_worktrees(source)?.into_iter().enumerate() {
         if private_dir(&at).is_some_and(|dir| holds_branch(&dir, clone, branch)) {
@@ -160,10 +160,10 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
         if said.contains("filter") && said.contains("failed") {
             let why = format!("a filter cannot write the files of {}", at.display());
             let hint = "make the filter work there, as its message says, then run the same command again";
-            return Err(fail(Kind::NotPublished, why).because(std::io::Error::other(said)).hint(hint));
+            return Err(failure::NOT_PUBLISHED.failure(why).because(std::io::Error::other(said)).hint(hint));
         }
         let hint = "commit or stash those changes, then run the same command again";
-        Err(fail(Kind::NotPublished, why).because(std::io::Error::other(said)).hint(hint))
+        Err(failure::NOT_PUBLISHED.failure(why).because(std::io::Error::other(said)).hint(hint))
     };
     let (output, checkout) = match find_checkout(clone, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
@@ -183,7 +183,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
             if !changed.is_empty() {
                 return in_the_way(&at, &changed.into_iter().collect::<Vec<_>>().join(&b' '));
             }
-            files.require_no_emptied(&at, Kind::NotPublished)?;
+            files.require_no_emptied(&at, failure::NOT_PUBLISHED)?;
             let typed = || clone.cmd_in_source(source, &at, is_linked);
             let (root, cmd) = (Root::open(&at)?, typed()?);
             let present = files.present(&root)?;

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
 use crate::facts::losses::Losses;
 use crate::facts::worker_state::Standing;
-use crate::failure::Kind;
+use crate::failure;
 use crate::layout;
 use crate::note::Note;
 use crate::plan::machine::Input;
@@ -140,7 +140,7 @@ pub fn refresh(ctx: &Context<'_>, worker: &Worker, base: &str, before: Option<&[
             Ok(())
         }
         // A person or a question came in between, and nothing was asked.
-        Err(failure) if Kind::Occupied.is_kind_of(&failure) => {
+        Err(failure) if failure::OCCUPIED.is_kind_of(&failure) => {
             remember_tried(ctx, worker, worker.work.base_sha.as_deref())?;
             Err(failure)
         }
@@ -228,7 +228,7 @@ fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Outp
 
 /// Exit 1 if git would empty the directory of a submodule on the way from one commit to another.
 pub fn require_no_emptied(ctx: &Context<'_>, tree: &Path, from: &str, to: &str) -> Result<()> {
-    ChangedFiles::between(&ctx.clone.git_for(tree)?, tree, from, to)?.require_no_emptied(tree, Kind::Dirty)
+    ChangedFiles::between(&ctx.clone.git_for(tree)?, tree, from, to)?.require_no_emptied(tree, failure::DIRTY)
 }
 
 /// Aborts the rebase in a worktree, if one of the worker's own branch is under way. Returns where its work is kept.

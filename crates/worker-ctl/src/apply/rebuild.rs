@@ -8,7 +8,7 @@ use shopfloor_core::fs;
 
 use crate::apply::repair;
 use crate::context::Context;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::log;
 use crate::store::{self, State};
@@ -66,7 +66,7 @@ pub fn write(ctx: &Context<'_>, rebuilt: &Rebuilt) -> Result<()> {
     let root = &ctx.root.path;
     let _lock = ctx.lock_root(RootLock::State)?;
     if fs::read_no_follow(&layout::state(root))? != rebuilt.replaces {
-        return Err(fail(Kind::Moved, "the state changed meanwhile").hint("run the same command again"));
+        return Err(failure::MOVED.failure("the state changed meanwhile").hint("run the same command again"));
     }
     if let Some(bytes) = fs::read_own(&layout::state(root))? {
         let time = ctx.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();

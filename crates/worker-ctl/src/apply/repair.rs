@@ -10,7 +10,7 @@ use crate::apply::{copied_files, rebase, session, source_hooks, transition, tras
 use crate::clone::is_rebasing;
 use crate::context::Context;
 use crate::facts::losses::Losses;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
@@ -46,7 +46,7 @@ pub fn restore_worktree(ctx: &Context<'_>, name: &str) -> Result<()> {
     if tree.parent() != Some(&layout::worktrees(&ctx.root.path)) {
         let root = ctx.root.path.display();
         let why = format!("{} is not below {root}: the root was moved", tree.display());
-        return Err(fail(Kind::Moved, why).hint(layout::back(&ctx.root.path, tree)));
+        return Err(failure::MOVED.failure(why).hint(layout::back(&ctx.root.path, tree)));
     }
     // A program that still runs works in a directory that is gone.
     if ctx.tmux()?.is_running() {

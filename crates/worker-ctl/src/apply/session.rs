@@ -14,7 +14,7 @@ use crate::apply::launch::launch;
 use crate::apply::transition;
 use crate::context::Context;
 use crate::facts::processes::{self, Process};
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
@@ -165,7 +165,8 @@ fn require_program(ctx: &Context<'_>, agent: &AgentTable, argv: &[String]) -> Re
 /// The failure of a program that runs, but does not take input.
 fn not_ready(ctx: &Context<'_>, worker: &Worker, last: &[String]) -> Failure {
     let name = &worker.name;
-    let failure = fail(Kind::NotReady, format!("the program of {name} runs, but does not take input yet"))
+    let failure = failure::NOT_READY
+        .failure(format!("the program of {name} runs, but does not take input yet"))
         .details(last.iter().map(|line| format!("  {}", printable(line))))
         .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"));
     match ctx.root.preset_of(worker) {
@@ -183,7 +184,8 @@ pub fn exited(agent: &AgentTable, pane: &str, end: Session) -> Input {
 /// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way. `resume` are the words
 /// that make it continue a conversation.
 pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<String>) -> Result<()> {
-    let not_delivered = |why: String| fail(Kind::NotDelivered, format!("{} did not get its task: {why}", worker.name));
+    let not_delivered =
+        |why: String| failure::NOT_DELIVERED.failure(format!("{} did not get its task: {why}", worker.name));
     let is_continued = !resume.is_empty();
     let ready = || -> Result<_> {
         let (tmux, agent) = (ctx.tmux()?, ctx.root.agent_of(worker)?);
@@ -348,7 +350,7 @@ fn answer(
 /// Chooses a line of a menu, one key at a time, and sees the menu gone. Fails if another menu comes in between.
 pub fn choose(ctx: &Context<'_>, pane: &Pane, menu: &Menu, chosen: usize) -> Result<()> {
     let tmux = ctx.tmux()?;
-    let failed = |why: &str| fail(Kind::NotDelivered, format!("the question was not answered: {why}"));
+    let failed = |why: &str| failure::NOT_DELIVERED.failure(format!("the question was not answered: {why}"));
     let (start, mut since, mut last, mut is_confirmed) = (Instant::now(), Instant::now(), String::new(), false);
     while start.elapsed() < MENU_LIMIT {
         let screen = tmux.capture(&pane.id, 0)?;

@@ -9,7 +9,7 @@ use shopfloor_core::pre_remove::{self, PreRemoveReport};
 
 use crate::context::Context;
 use crate::facts::losses::{Losses, admin_dir};
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::fresh_index::FreshIndex;
 use crate::layout;
 use crate::worker::Worker;
@@ -26,7 +26,8 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
     // The stashes are kept now, and stay in git's list.
     let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&ctx.clone, worker)? };
     if again != *losses || write_tree(ctx, worker, losses)? != files {
-        return Err(fail(Kind::Moved, format!("the worktree of {} is still changing", worker.name))
+        return Err(failure::MOVED
+            .failure(format!("the worktree of {} is still changing", worker.name))
             .hint(format!("run the same command again; the work up to now is kept as {name}")));
     }
     Ok(vec![name])
@@ -136,7 +137,7 @@ pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec
         let has_git = root.below(&from)?.is_some_and(|found| found.path().join(".git").symlink_metadata().is_ok());
         if !has_git || !root.move_new(&from, &to)? {
             let why = format!("{path} in {} is no repository that could be moved aside", tree.display());
-            return Err(fail(Kind::Tampered, why).hint("look at it, then run the same command again"));
+            return Err(failure::TAMPERED.failure(why).hint("look at it, then run the same command again"));
         }
     }
     Ok(vec![dir.display().to_string()])
@@ -148,10 +149,11 @@ pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     if let Some(mount) = fs::mounts_below(tree).first() {
         let why = format!("something is mounted at {}, which the removal would empty", mount.display());
         let hint = format!("unmount it first: `umount {}`", shopfloor_core::text::shell_word(mount));
-        return Err(fail(Kind::Mounted, why).hint(hint));
+        return Err(failure::MOUNTED.failure(why).hint(hint));
     }
     match admin_dir(&ctx.clone, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
-        true => Err(fail(Kind::Locked, format!("{} is locked", tree.display()))
+        true => Err(failure::LOCKED
+            .failure(format!("{} is locked", tree.display()))
             .hint(format!("to remove it, run `git worktree unlock` in {} first", ctx.root.path.display()))),
         false => Ok(()),
     }
@@ -165,7 +167,8 @@ pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Res
     let Some(admin) = admin_dir(&ctx.clone, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
         if !is_kept && !losses.is_empty() {
-            return Err(fail(Kind::Moved, format!("{} has changed meanwhile", tree.display()))
+            return Err(failure::MOVED
+                .failure(format!("{} has changed meanwhile", tree.display()))
                 .details(losses.lines())
                 .hint("run the same command again"));
         }

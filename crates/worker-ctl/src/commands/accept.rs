@@ -8,7 +8,7 @@ use shopfloor_core::ui::printable;
 use crate::apply::land::{self, Landed};
 use crate::commands::{self, WorkerKeys, look};
 use crate::context::Context;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -67,7 +67,7 @@ fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<Worker> {
     if let Some(name) = name {
         return state.require(name).cloned();
     }
-    let refuse = |why: &str, hint: &str| Err(fail(Kind::WrongState, why).hint(hint));
+    let refuse = |why: &str, hint: &str| Err(failure::WRONG_STATE.failure(why).hint(hint));
     let Some(worker) = state.last_reviewed.as_ref().and_then(|name| state.workers.get(name)) else {
         return refuse("nothing was reviewed", "name the worker, or review its work first: `worker-ctl review`");
     };

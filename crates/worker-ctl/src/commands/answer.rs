@@ -8,7 +8,7 @@ use shopfloor_core::ui::printable;
 use crate::apply::session;
 use crate::commands::{self, WorkerKeys};
 use crate::context::Context;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::note::Fault;
 use crate::plan::menu::{Menu, Wanted};
 use crate::program_config::regex;
@@ -42,14 +42,15 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let wanted = args.line.as_deref().map(parse).transpose()?;
     let (worker, _lock) = commands::locked(ctx, name)?;
     if worker.reported.activity != Activity::Asks && worker.program.fault != Some(Fault::NotReady) {
-        return Err(fail(Kind::WrongState, format!("{name} asks nothing"))
+        return Err(failure::WRONG_STATE
+            .failure(format!("{name} asks nothing"))
             .hint(format!("look at its terminal with `worker-ctl peek {name}`")));
     }
     let pane = commands::pane(ctx, name)?;
     let tmux = ctx.tmux()?;
     let attach = format!("answer with `worker-ctl attach {name}`");
     let menu = Menu::read(&tmux.capture(&pane.id, 0)?)
-        .ok_or_else(|| fail(Kind::WrongState, format!("the screen of {name} shows no menu")).hint(&attach))?;
+        .ok_or_else(|| failure::WRONG_STATE.failure(format!("the screen of {name} shows no menu")).hint(&attach))?;
     let Some(wanted) = wanted else { return Ok(print(ctx, &worker, &menu, None)) };
     let chosen = match menu.find(&wanted)[..] {
         [one] => one,

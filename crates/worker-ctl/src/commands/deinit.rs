@@ -17,7 +17,7 @@ use crate::commands::init::config;
 use crate::commands::{self, RootAnswer};
 use crate::context::Context;
 use crate::daemon;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::root::{read_record, record_file};
 use crate::roots;
@@ -205,5 +205,5 @@ fn keep_config(ctx: &Context<'_>) -> Result<()> {
 }
 
 fn refusal(ctx: &Context<'_>, why: &str) -> Failure {
-    fail(Kind::InUse, format!("{} stays: {why}", ctx.root.path.display()))
+    failure::IN_USE.failure(format!("{} stays: {why}", ctx.root.path.display()))
 }

@@ -17,7 +17,7 @@ use crate::apply::source_hooks;
 use crate::clone::PUSH_URL;
 use crate::commands;
 use crate::context::Flags;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout;
 use crate::root::{DEFAULT, prove, read_record, record_file};
 use crate::roots;
@@ -97,7 +97,7 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
     let repo = git.discover()?;
     if let Ok(source) = prove(env, &repo.main_checkout)? {
         let why = format!("{} is itself a root, of {}", repo.main_checkout.display(), source.display());
-        return Err(fail(Kind::Exists, why).hint("use that root, or name another repository with `--source`"));
+        return Err(failure::EXISTS.failure(why).hint("use that root, or name another repository with `--source`"));
     }
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
     refuse_partial(&git, &repo)?;
@@ -111,7 +111,8 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
         (Some(target), _) => absolute(target),
         (None, Some((recorded, source))) => {
             let why = format!("{} is a root already, of {}", recorded.display(), source.display());
-            return Err(fail(Kind::Exists, why)
+            return Err(failure::EXISTS
+                .failure(why)
                 .hint("use that root, or create a second one with `--target DIR`, which is then recorded instead"));
         }
         (None, None) => default_target(env, &source)?,
@@ -213,7 +214,7 @@ fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
 
 /// Exit 1 when the directory has anything but the files that a killed `init` for this source left.
 fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
-    let refuse = |why: String, hint: &str| Err(fail(Kind::Exists, why).hint(hint));
+    let refuse = |why: String, hint: &str| Err(failure::EXISTS.failure(why).hint(hint));
     let other = "choose another directory with `--target`";
     if layout::config(root).exists() {
         let hint = "use that root, or choose another directory with `--target`";

@@ -38,7 +38,7 @@ use crate::apply::deliver::deliver;
 use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
 use crate::context::{Context, WorkerLock};
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::plan::machine::Input;
 use crate::store::State;
 use crate::tmux::Pane;
@@ -125,7 +125,8 @@ pub fn locked(ctx: &Context<'_>, name: &str) -> Result<(Worker, WorkerLock)> {
 pub fn pane(ctx: &Context<'_>, name: &str) -> Result<Pane> {
     let worker = ctx.worker(name)?;
     ctx.tmux()?.pane_of(&worker)?.ok_or_else(|| {
-        fail(Kind::WrongState, format!("{name} has no session"))
+        failure::WRONG_STATE
+            .failure(format!("{name} has no session"))
             .hint(format!("start its session: `worker-ctl up {name}`"))
     })
 }
@@ -218,7 +219,7 @@ pub fn print_started(ctx: &Context<'_>, names: &[String], done: &[String], failu
     // A program that waits for a person is in another state than the command needs, which is no failure of the machine.
     let is_waiting = failures.iter().all(|failure| failure.exit == Exit::No);
     let why = "not all workers are up";
-    let failure = if is_waiting { fail(Kind::NotReady, why) } else { Failure::failed(why) };
+    let failure = if is_waiting { failure::NOT_READY.failure(why) } else { Failure::failed(why) };
     let lines = failures.iter().flat_map(|failure| {
         let hints = failure.hints.iter().map(|hint| format!("  hint: {hint}"));
         let causes = failure.causes();
@@ -254,7 +255,7 @@ pub fn print_delivery(ctx: &Context<'_>, name: &str, delivered: Result<(Worker, 
             let state = ctx.state()?;
             let (status, error) = (state.require(name)?.status(), Some(failure.to_json()));
             let worker = WorkerKeys::of(name);
-            ctx.ui.json(&DeliveryAnswer { worker, delivery: Kind::NotDelivered.word(), status, error });
+            ctx.ui.json(&DeliveryAnswer { worker, delivery: failure::NOT_DELIVERED.word, status, error });
             Ok(failure.exit)
         }
         Err(failure) => Err(failure),
@@ -270,7 +271,7 @@ pub fn give(
     text: impl FnOnce() -> Result<String>,
 ) -> Result<Exit> {
     if ctx.is_dry {
-        let (delivery, status) = (Kind::NotDelivered.word(), worker.status());
+        let (delivery, status) = (failure::NOT_DELIVERED.word, worker.status());
         let answer = DeliveryAnswer { worker: WorkerKeys::of(&worker.name), delivery, status, error: None };
         return Ok(show(ctx.ui, answer, &[would]));
     }

@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 
 use crate::commands::{self, look};
 use crate::context::Context;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::start::permit;
@@ -26,7 +26,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
     look(ctx)?;
     let name = ctx.state()?.last_reviewed.ok_or_else(|| {
-        fail(Kind::WrongState, "nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
+        failure::WRONG_STATE.failure("nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
     })?;
     let (worker, _lock) = commands::locked(ctx, &name)?;
     let sha = worker.work.commit_sha.clone().unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WHOLE, WorkerKeys, look};
 use crate::context::Context;
 use crate::facts::description::{Summary, summary};
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::plan::accept::{require_review, several_bases};
 use crate::plan::machine::Input;
 use crate::worker::{Task, Worker};
@@ -87,7 +87,9 @@ fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<String> {
     }
     let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
     waiting.min_by_key(|worker| worker.place_in_line()).map(|worker| worker.name.clone()).ok_or_else(|| {
-        fail(Kind::WrongState, "no worker needs review").hint("`worker-ctl status` shows the state of each worker")
+        failure::WRONG_STATE
+            .failure("no worker needs review")
+            .hint("`worker-ctl status` shows the state of each worker")
     })
 }
 

@@ -11,7 +11,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::commands::{self, RootAnswer};
-use crate::failure::Kind;
+use crate::failure;
 use crate::layout;
 use crate::root::{common_of, read_record, require_root};
 use crate::roots;
@@ -64,7 +64,7 @@ fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
 /// Asks about the root that the current repository records, which may be from before there was a list. All other
 /// failures stay as they are.
 pub fn offer(ui: &Ui, env: &Env, failure: Failure) -> Result<()> {
-    let is_old = Kind::UnlistedRoot.is_kind_of(&failure) && failure.exit == Exit::Decide;
+    let is_old = failure::UNLISTED_ROOT.is_kind_of(&failure) && failure.exit == Exit::Decide;
     if !is_old || !ui.can_ask() || ui.is_dry() {
         return Err(failure);
     }

@@ -11,7 +11,7 @@ use crate::apply::{copied_files, rebase};
 use crate::commands;
 use crate::context::{Context, WorkerLock};
 use crate::facts::worker_state::Standing;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::start::{permit, start};
 use crate::worker::{Task, Worker};
@@ -109,7 +109,7 @@ fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
         [] => "`worker-ctl status` shows the state of each worker".to_owned(),
         _ => format!("start a session first: `worker-ctl up {}`", offline.join(" ")),
     };
-    Err(fail(Kind::WrongState, "no worker is idle").hint(hint))
+    Err(failure::WRONG_STATE.failure("no worker is idle").hint(hint))
 }
 
 /// Puts the worktree on the worker's branch, at the default branch's commit.
@@ -128,9 +128,9 @@ fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
         from = base;
     }
     if !rebase::move_worktree(ctx, worker.checkout(), from, base)? {
-        return Err(
-            fail(Kind::Moved, format!("{} changed meanwhile", tree.display())).hint("run the same command again")
-        );
+        return Err(failure::MOVED
+            .failure(format!("{} changed meanwhile", tree.display()))
+            .hint("run the same command again"));
     }
     copied_files::copy_all(ctx, tree)
 }

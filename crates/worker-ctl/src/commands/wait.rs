@@ -12,7 +12,7 @@ use crate::attention::{Need, since};
 use crate::commands::{self, WorkerStatus};
 use crate::context::Context;
 use crate::daemon;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::worker::Worker;
 
 /// How often the state is read. It is one small file.
@@ -96,7 +96,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 true => "no worker below can come to need you".to_owned(),
                 false => format!("the workers below cannot become {words} by themselves"),
             };
-            return Err(fail(Kind::WrongState, why).details(stuck.iter().map(|why| format!("  {why}"))).hint(hint));
+            return Err(failure::WRONG_STATE
+                .failure(why)
+                .details(stuck.iter().map(|why| format!("  {why}")))
+                .hint(hint));
         }
         if let (Some(timeout), Some(limit)) = (timeout, limit)
             && start.elapsed() >= limit
@@ -106,7 +109,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 (_, true) => format!("no worker became {words}"),
                 (_, false) => format!("not all workers became {words}"),
             };
-            return Err(fail(Kind::Timeout, format!("{what} within {timeout}")).hint(hint));
+            return Err(failure::TIMEOUT.failure(format!("{what} within {timeout}")).hint(hint));
         }
         proc::check_interrupt()?;
         std::thread::sleep(POLL);

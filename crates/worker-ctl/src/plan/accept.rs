@@ -6,7 +6,7 @@ use shopfloor_core::error::{Failure, Result};
 
 use crate::clone::MergeResult;
 use crate::facts::worker_state::{Standing, WorkFacts};
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::plan::{rebase, require_at, require_clean, wrong_state};
 use crate::worker::{Task, Worker};
 
@@ -62,7 +62,8 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
     refuse_changed(standing, work, is_forced)?;
     if work.was_moved_back {
         let why = format!("{branch} of the source has dropped commits that {name}'s work sits on");
-        return Err(fail(Kind::MovedBack, why)
+        return Err(failure::MOVED_BACK
+            .failure(why)
             .hint(format!("put the work on the branch as it is now: `worker-ctl rebase {name}`")));
     }
     let landing = match &work.merge {
@@ -87,14 +88,12 @@ pub fn require_review(worker: &Worker) -> Result<&str> {
 
 /// The refusal of work of which a review shows less than a merge does.
 pub fn several_bases(name: &str, branch: &str) -> Failure {
-    fail(
-        Kind::SeveralBases,
-        format!("{name}'s work merges several commits of {branch}, so a review would not show all"),
-    )
-    .hint(format!(
-        "put it on {branch} as one line: `worker-ctl rebase {name}`, which leaves out what its merges changed \
+    failure::SEVERAL_BASES
+        .failure(format!("{name}'s work merges several commits of {branch}, so a review would not show all"))
+        .hint(format!(
+            "put it on {branch} as one line: `worker-ctl rebase {name}`, which leaves out what its merges changed \
              themselves; refs/shopfloor/pre/{name} keeps the work as it is"
-    ))
+        ))
 }
 
 /// Exit 1 for work that has conflict markers, or that differs from what was reviewed.
@@ -105,14 +104,16 @@ fn refuse_changed(standing: &Standing, work: &WorkFacts, is_forced: bool) -> Res
         return Ok(());
     }
     if !work.markers.is_empty() {
-        return Err(fail(Kind::Markers, format!("the files of {name} still have conflict markers"))
+        return Err(failure::MARKERS
+            .failure(format!("the files of {name} still have conflict markers"))
             .details(work.markers.iter().map(|path| format!("  {path}")))
             .hint(format!("ask the worker to resolve them: `worker-ctl message {name} TEXT`, or use `--force`")));
     }
     // Where the reviewed work was found again on another commit, that commit counts as reviewed.
     let is_reviewed = worker.work.reviewed_sha.as_ref() == Some(&work.sha);
     if worker.work.reviewed_patch.as_ref().is_some_and(|patch| *patch != work.patch || !is_reviewed) {
-        return Err(fail(Kind::Changed, format!("{name} changed since it was reviewed"))
+        return Err(failure::CHANGED
+            .failure(format!("{name} changed since it was reviewed"))
             .hint(format!("review the work again: `worker-ctl review {name}`, or use `--force`")));
     }
     Ok(())

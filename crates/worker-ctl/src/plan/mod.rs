@@ -11,7 +11,7 @@ pub mod start;
 
 use shopfloor_core::error::{Failure, Result};
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::worker::{Checkout, Worker};
 
 /// How many changed files, or lost commits and files, are listed.
@@ -19,7 +19,7 @@ const MAX_LISTED: usize = 20;
 
 /// Exit 1: the worker's task is in another state.
 fn wrong_state(worker: &Worker) -> Failure {
-    fail(Kind::WrongState, format!("{} is {}", worker.name, worker.task.word()))
+    failure::WRONG_STATE.failure(format!("{} is {}", worker.name, worker.task.word()))
 }
 
 /// Exit 1 when a worktree has uncommitted changes. `always` are those that every checkout of the commit has.
@@ -28,7 +28,8 @@ pub fn require_clean(worker: &Worker, dirty: &[String], always: &[String]) -> Re
         return Ok(());
     }
     let more = dirty.len().saturating_sub(MAX_LISTED).checked_sub(1).map(|n| format!("  and {} more", n + 1));
-    let failure = fail(Kind::Dirty, format!("{} has uncommitted changes", worker.worktree_path))
+    let failure = failure::DIRTY
+        .failure(format!("{} has uncommitted changes", worker.worktree_path))
         .details(dirty.iter().take(MAX_LISTED).map(|path| format!("  {path}")).chain(more));
     Err(match always.first() {
         Some(path) => failure.hint(format!(
@@ -45,6 +46,7 @@ pub fn require_at(is_at: bool, Checkout { worker: name, branch, .. }: Checkout<'
         return Ok(());
     }
     let short: String = sha.chars().take(12).collect();
-    Err(fail(Kind::WrongState, format!("{name} is not on {branch} at {short}"))
+    Err(failure::WRONG_STATE
+        .failure(format!("{name} is not on {branch} at {short}"))
         .hint(format!("see what {name} is doing: `worker-ctl attach {name}`")))
 }

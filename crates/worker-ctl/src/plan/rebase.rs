@@ -4,7 +4,7 @@ use shopfloor_core::error::Result;
 
 use crate::clone::MergeResult;
 use crate::facts::worker_state::Standing;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::plan::{require_at, require_clean, wrong_state};
 use crate::worker::{Session, Task, Worker};
 
@@ -35,7 +35,8 @@ pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
     let worker = &standing.worker;
     require_task(worker)?;
     if standing.worktree.is_rebasing {
-        return Err(fail(Kind::WrongState, format!("{} is in a rebase of its own", worker.name))
+        return Err(failure::WRONG_STATE
+            .failure(format!("{} is in a rebase of its own", worker.name))
             .hint(format!("wait until {} has finished that rebase", worker.name)));
     }
     require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
@@ -55,7 +56,8 @@ pub fn require_task(worker: &Worker) -> Result<()> {
 fn decide(standing: &Standing, branch: &str) -> Result<Rebase> {
     let Some(work) = &standing.work else {
         let why = format!("the worktree of {} has no commit checked out", standing.worker.name);
-        return Err(fail(Kind::WrongState, why)
+        return Err(failure::WRONG_STATE
+            .failure(why)
             .hint(format!("see what {0} is doing: `worker-ctl attach {0}`", standing.worker.name)));
     };
     require_at(standing.is_at(&work.sha), standing.worker.checkout(), &work.sha)?;
@@ -76,7 +78,8 @@ pub fn require_session(worker: &Worker, branch: &str) -> Result<()> {
     if worker.program.session == Session::Up && worker.program.fault.is_none() {
         return Ok(());
     }
-    Err(fail(Kind::Conflict, format!("{name} conflicts with {branch} and has no session"))
+    Err(failure::CONFLICT
+        .failure(format!("{name} conflicts with {branch} and has no session"))
         .hint(format!("start its session, so that it can resolve the conflicts: `worker-ctl up {name}`")))
 }
 

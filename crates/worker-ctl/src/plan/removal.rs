@@ -4,7 +4,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::ui::printable;
 
 use crate::facts::losses::Losses;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::plan::MAX_LISTED;
 use crate::worker::Worker;
 
@@ -13,7 +13,8 @@ pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<
     if losses.is_empty() || is_forced {
         return Ok(());
     }
-    Err(fail(Kind::Unmerged, format!("{} has work that is nowhere else", worker.name))
+    Err(failure::UNMERGED
+        .failure(format!("{} has work that is nowhere else", worker.name))
         .details(losses.lines().into_iter().take(MAX_LISTED).map(|line| printable(&line)))
         .hint("accept or save the work first, or use `--force`, which keeps it under refs/shopfloor/trash/"))
 }

@@ -3,7 +3,7 @@
 use shopfloor_core::error::Result;
 
 use crate::facts::worker_state::Standing;
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::plan::machine::{Input, apply};
 use crate::plan::require_clean;
 use crate::worker::Worker;
@@ -15,7 +15,8 @@ pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input
     permit(worker, &input)?;
     require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
     if standing.worktree.is_rebasing || standing.worktree.has_unmerged {
-        return Err(fail(Kind::Unmerged, format!("{} has commits that are not merged", worker.name))
+        return Err(failure::UNMERGED
+            .failure(format!("{} has commits that are not merged", worker.name))
             .hint(format!("look at them in {} first: no other branch has them", worker.worktree_path)));
     }
     Ok(input)

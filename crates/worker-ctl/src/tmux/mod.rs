@@ -18,7 +18,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::{self, Cmd, Output, Status};
 use shopfloor_core::text::{escape_format, shell_word};
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::worker::{Program, Session, Worker};
 
@@ -129,7 +129,8 @@ impl Tmux {
     fn check(&self, args: &[&str], output: Output) -> Result<String> {
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(fail(Kind::Tmux, format!("tmux {} failed with {}", args[0], output.status))
+            return Err(failure::TMUX
+                .failure(format!("tmux {} failed with {}", args[0], output.status))
                 .because(std::io::Error::other(stderr)));
         }
         Ok(output.text().trim_end().to_owned())
@@ -212,7 +213,7 @@ impl Tmux {
                 return Ok(output.text().lines().filter_map(parse).collect());
             }
         }
-        Err(fail(Kind::Tmux, "tmux cannot list its panes"))
+        Err(failure::TMUX.failure("tmux cannot list its panes"))
     }
 
     /// Whether a pane's program takes a paste as a whole now, by what it wrote into its log. A program that never says so

@@ -10,7 +10,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 
 use super::{Tmux, Typist};
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::layout;
 use crate::program_config::{AgentTable, Paste};
 use crate::worker::Worker;
@@ -71,7 +71,7 @@ const PASTE_MARKS: [&str; 2] = ["\u{1b}[200~", "\u{1b}[201~"];
 
 /// Whether a failed delivery left everything as it was.
 pub fn is_nothing_typed(failure: &Failure) -> bool {
-    Kind::NotDelivered.is_kind_of(failure) || Kind::Occupied.is_kind_of(failure)
+    failure::NOT_DELIVERED.is_kind_of(failure) || failure::OCCUPIED.is_kind_of(failure)
 }
 
 /// Exit 1 while a person types into a pane. Our text and our Enter would end up in their line.
@@ -79,15 +79,16 @@ pub fn require_free(tmux: &Tmux, worker: &str, pane: &str) -> Result<()> {
     let Some(Typist { client, secs }) = tmux.typist(pane)? else { return Ok(()) };
     let ago = if secs <= 0 { "just now".to_owned() } else { format!("{secs} s ago") };
     let why = format!("nothing was typed to {worker}: somebody at {client} typed there {ago}");
-    Err(fail(Kind::Occupied, why).hint("run the same command when they are done, or type anyway with `--force`"))
+    Err(failure::OCCUPIED.failure(why).hint("run the same command when they are done, or type anyway with `--force`"))
 }
 
 /// The failure of a delivery that typed nothing. Exit 4, whatever the cause was.
 pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
-    if is_nothing_typed(&failure) || Kind::InDoubt.is_kind_of(&failure) {
+    if is_nothing_typed(&failure) || failure::IN_DOUBT.is_kind_of(&failure) {
         return failure;
     }
-    fail(Kind::NotDelivered, format!("nothing was typed to {worker}: {}", failure.message))
+    failure::NOT_DELIVERED
+        .failure(format!("nothing was typed to {worker}: {}", failure.message))
         .details(failure.causes())
         .hint(format!(
             "look at its terminal with `worker-ctl peek {worker}`, or start its session with `worker-ctl up {worker}`"
@@ -163,12 +164,12 @@ pub fn type_buffer(
     if !is_forced && let Some(Typist { client, .. }) = tmux.typist(pane)? {
         // Their keys follow our text in the line, so they must decide what happens to both.
         let why = format!("the text for {name} is in its input line, not submitted: somebody types at {client}");
-        return Err(fail(Kind::InDoubt, why).hint(format!("submit or clear it: `worker-ctl attach {name}`")));
+        return Err(failure::IN_DOUBT.failure(why).hint(format!("submit or clear it: `worker-ctl attach {name}`")));
     }
     if refuse_question().is_err() {
         let why = format!("the text for {name} was typed, and not submitted: its program asks a question");
         let hint = format!("answer, then submit or clear the text: `worker-ctl attach {name}`");
-        return Err(fail(Kind::InDoubt, why).hint(hint));
+        return Err(failure::IN_DOUBT.failure(why).hint(hint));
     }
     submit(tmux, pane, agent)
 }

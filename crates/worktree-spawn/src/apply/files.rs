@@ -18,7 +18,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, shell_word};
 
 use crate::facts::environment::settings_form;
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::identity::{Agent, AgentKind};
 use crate::known_agent::{IGNORE_FILE, KnownAgent, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE, seat_dir};
 use crate::launcher::word;
@@ -109,7 +109,7 @@ fn refuse_tracked(env: &Env, worktree: &Worktree, paths: &[&str]) -> Result<()> 
     let listed = Git::find(env)?.ls_files(&worktree.path, &[&["--".into()], &there[..]].concat())?;
     let Some(path) = listed.first() else { return Ok(()) };
     let why = format!("{} is checked in, and the agent would trust it", worktree.path.join(path).display());
-    Err(SpawnFailure::CHECKED_IN
+    Err(failure::CHECKED_IN
         .with(Exit::Bad, why)
         .hint(format!("read it, then take it out of the repository: `git rm --cached {}`", shell_word(path))))
 }

@@ -18,7 +18,7 @@ use crate::facts::agents;
 use crate::facts::history::{MERGED, loose_commits};
 use crate::facts::removal::{Branch, changes};
 use crate::facts::repository;
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::identity::{Agent, AgentKind};
 use crate::journal::{self, OpenJournal, RemovalJournal};
 use crate::known_agent::KnownAgent;
@@ -161,8 +161,8 @@ fn look_again(place: &Place, git: &Git, moves: &Moves) -> Result<()> {
         return Ok(());
     }
     let what = found.paths.iter().chain(&found.submodule).map(|what| format!("  {what}"));
-    Err(SpawnFailure::CHANGED
-        .refuse(format!("{} changed while it was being removed", moves.path.display()))
+    Err(failure::CHANGED
+        .failure(format!("{} changed while it was being removed", moves.path.display()))
         .details(what)
         .hint("the worktree is back in its place; look at it and run the command again"))
 }

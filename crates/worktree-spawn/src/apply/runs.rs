@@ -13,7 +13,7 @@ use super::send_event;
 use crate::agent_run::{self, AgentRun, Deaths, Liveness, RunExit};
 use crate::event::{EventDraft, EventStatus};
 use crate::facts::removal::{Inspection, seated_in};
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::identity::{Agent, AgentKind, new_uid};
 use crate::known_agent::KnownAgent;
 use crate::launcher;
@@ -34,7 +34,7 @@ pub fn start(env: &Env, place: &Place, agent: &Agent) -> Result<ActiveRun> {
     report_death(env, place, &agent.id)?;
     let _mutex = agent_run::lock(&shared, &agent.id)?;
     if agent_run::load(&shared, &agent.id)?.is_some_and(|run| run.ended.is_none()) {
-        return Err(SpawnFailure::BUSY
+        return Err(failure::BUSY
             .with(Exit::Busy, format!("{} is already running", agent.id))
             .hint("end that run first; `worktree-spawn list --live` shows it"));
     }

@@ -7,7 +7,7 @@ use shopfloor_core::git::Git;
 
 use crate::event::EventDraft;
 use crate::facts::{agents, repository};
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::identity::Agent;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
@@ -31,8 +31,8 @@ pub fn send_as(env: &Env, place: &Place, agent: &Agent, draft: EventDraft, dedup
 /// it has no parent.
 pub fn recipient(place: &Place, agent: &Agent) -> Result<(String, String)> {
     let parent = agent.parents.last().ok_or_else(|| {
-        SpawnFailure::NO_PARENT
-            .refuse(format!("{} has no parent to report to", agent.id))
+        failure::NO_PARENT
+            .failure(format!("{} has no parent to report to", agent.id))
             .hint("run it as an agent that was spawned, or name one with `--as ID`")
     })?;
     Ok((parent.clone(), heir(place, agent)?))

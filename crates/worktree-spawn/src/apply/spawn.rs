@@ -17,7 +17,7 @@ use crate::excludes;
 use crate::facts::environment::inherited;
 use crate::facts::repository::run_git;
 use crate::facts::spawn::StartPoint;
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::journal::{self, OpenJournal, SpawnJournal};
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::layout;
@@ -100,7 +100,7 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
         && let Err(failure) = make_branch(context, plan)
     {
         // Another process made the branch meanwhile, so undoing must not delete it. A signal does not mean that.
-        if SpawnFailure::GIT.is_kind_of(&failure) {
+        if failure::GIT.is_kind_of(&failure) {
             journal.disown_branch()?;
         }
         return Err(failure);

@@ -15,7 +15,7 @@ use super::subtree;
 use crate::apply::send_event;
 use crate::event::{EventDraft, EventStatus};
 use crate::facts::{agents, repository};
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::place::Place;
 use crate::plan::spawn::{IfExists, SpawnRequest};
 use crate::tool::TOOL;
@@ -155,8 +155,8 @@ fn remove_named(ui: &Ui, env: &Env) -> Result<()> {
         || known.agent.parent.is_none()
         || known.worktree.path.canonicalize().ok() != path.canonicalize().ok()
     {
-        return Err(SpawnFailure::UNMANAGED
-            .refuse(format!("{} was not spawned by worktree-spawn", path.display()))
+        return Err(failure::UNMANAGED
+            .failure(format!("{} was not spawned by worktree-spawn", path.display()))
             .hint("remove it with `git worktree remove`"));
     }
     // Seen from the main checkout, because this directory is removed.

@@ -12,7 +12,7 @@ use crate::apply::undo::LostWorktrees;
 use crate::apply::{lock_and_excludes, recover, runs};
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::identity::AgentKind;
 use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::place::Place;
@@ -150,8 +150,8 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
         let inside: Vec<String> =
             inside.map(|other| format!("  {} at {}", other.agent.id, other.worktree.path.display())).collect();
         if !args.recursive && !inside.is_empty() {
-            return Err(SpawnFailure::NESTED
-                .refuse(format!("there are worktrees inside {}", target.worktree.path.display()))
+            return Err(failure::NESTED
+                .failure(format!("there are worktrees inside {}", target.worktree.path.display()))
                 .details(inside)
                 .hint("remove those first, or all of them with `worktree-spawn remove --recursive`"));
         }
@@ -169,8 +169,8 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
     for known in &going {
         let is_here = place.here.as_ref().is_some_and(|here| here.path == known.worktree.path);
         if is_here && known.agent.kind == AgentKind::Subtree {
-            return Err(SpawnFailure::HERE
-                .refuse(format!("this command runs in {}", known.worktree.path.display()))
+            return Err(failure::HERE
+                .failure(format!("this command runs in {}", known.worktree.path.display()))
                 .hint("run it from another worktree, because this directory would be deleted"));
         }
         removals.push(plan_one(inspection, args, known, &all)?);

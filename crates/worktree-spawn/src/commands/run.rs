@@ -18,7 +18,7 @@ use crate::apply::send_event;
 use crate::event::{EventDraft, EventStatus, completion};
 use crate::facts::environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::place::Place;
 
@@ -92,7 +92,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 fn no_program(name: &OsStr) -> Failure {
     let shown = name.to_string_lossy();
     let what = if shown.contains('/') { "is not a program" } else { "is not on the PATH" };
-    let failure = SpawnFailure::NOT_FOUND.with(Exit::Failed, format!("`{shown}` {what}"));
+    let failure = failure::NOT_FOUND.with(Exit::Failed, format!("`{shown}` {what}"));
     failure.hint("name a program that is there, after `--`")
 }
 

@@ -12,7 +12,7 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::launch;
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::place::Place;
 use crate::settings::Settings;
@@ -39,7 +39,7 @@ impl TaskArgs {
             (None, Some(file)) => {
                 let path = env.cwd.join(file);
                 fs::read_text(&path)?.ok_or_else(|| {
-                    SpawnFailure::NOT_FOUND
+                    failure::NOT_FOUND
                         .with(Exit::Bad, format!("there is no task file {}", path.display()))
                         .hint("name a file that is there, `-` for stdin, or give the text with `--task`")
                 })?

@@ -19,7 +19,7 @@ use crate::apply::spawn::{self, SpawnOptions};
 use crate::apply::undo::LostWorktrees;
 use crate::facts::spawn as facts;
 use crate::facts::{agents, repository};
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::journal;
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::place::{Place, Worktree};
@@ -178,7 +178,7 @@ fn make(
                 }
             }
             // A git that a killed spawn left is still at work; once it has ended, the spawn is undone.
-            Err(failure) if SpawnFailure::EXISTS.is_kind_of(&failure) && since.elapsed() < PATIENCE => {
+            Err(failure) if failure::EXISTS.is_kind_of(&failure) && since.elapsed() < PATIENCE => {
                 let id = format!("{}.{}", branch_prefix(caller, None)?, slug(&request.name)?);
                 if !is_under_way(&id)? {
                     return Err(failure);
@@ -244,7 +244,7 @@ fn require_clean(git: &Git, place: &Place) -> Result<()> {
     if !repository::is_dirty(&here.git(git, place)?, here)? {
         return Ok(());
     }
-    Err(SpawnFailure::DIRTY
-        .refuse(format!("{} has uncommitted changes", here.path.display()))
+    Err(failure::DIRTY
+        .failure(format!("{} has uncommitted changes", here.path.display()))
         .hint("commit them first, or leave `--require-clean` out: the new worktree starts at HEAD without them"))
 }

@@ -12,7 +12,7 @@ use super::shared_args::SessionArgs;
 use crate::apply::recover;
 use crate::apply::wait::{EventFilter, EventWait, WaitOutcome, is_from};
 use crate::facts::{agents, repository};
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::place::Place;
 use crate::spool::{Spool, SpoolEntry};
 use crate::watch::Signals;
@@ -112,7 +112,7 @@ fn require_senders(place: &Place, spool: &Spool, names: &[String]) -> Result<()>
             continue;
         }
         match agents::require(place, name) {
-            Err(failure) if SpawnFailure::NOT_FOUND.is_kind_of(&failure) => return Err(failure),
+            Err(failure) if failure::NOT_FOUND.is_kind_of(&failure) => return Err(failure),
             _ => {}
         }
     }

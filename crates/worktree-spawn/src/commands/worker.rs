@@ -13,7 +13,7 @@ use super::spawned::{LaunchArgs, Spawned, TaskArgs};
 use crate::apply::lock_and_excludes::{self, SpawnContext};
 use crate::apply::spawn;
 use crate::facts::{agents, repository};
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
@@ -100,7 +100,7 @@ fn refuse_existing(place: &Place, seated: &KnownAgent) -> Result<()> {
     } else {
         format!("`{requested}` and `{there}` both get the id {}", seated.agent.id)
     };
-    Err(SpawnFailure::EXISTS.refuse(message).hint(format!(
+    Err(failure::EXISTS.failure(message).hint(format!(
         "start the existing one with `worktree-spawn run {0} -- CMD`, or remove it with `worktree-spawn remove {0}`",
         seated.agent.id
     )))

@@ -8,7 +8,7 @@ use shopfloor_core::fs;
 use shopfloor_core::proc;
 
 use super::repository;
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::identity::{Agent, AgentKind, ROOT};
 use crate::known_agent::KnownAgent;
 use crate::layout;
@@ -130,13 +130,13 @@ pub fn caller(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     }
     if all(place)?.iter().all(|known| known.agent.id != id) {
         let message = format!("SHOPFLOOR_AGENT_ID is {id}, but there is no such agent");
-        return Err(SpawnFailure::IDENTITY.with(Exit::Bad, message).hint(format!(
+        return Err(failure::IDENTITY.with(Exit::Bad, message).hint(format!(
             "it may have been removed; `unset SHOPFLOOR_AGENT_ID`, or name the calling agent: `--as {}`",
             own.agent.id
         )));
     }
     let message = format!("SHOPFLOOR_AGENT_ID is {id}, but this is the worktree of {}", own.agent.id);
-    Err(SpawnFailure::IDENTITY
+    Err(failure::IDENTITY
         .with(Exit::Bad, message)
         .hint(format!("name the calling agent: `--as {id}` or `--as {}`", own.agent.id))
         .hint(format!("or change to its worktree: `cd \"$(worktree-spawn path {id})\"`")))
@@ -152,7 +152,7 @@ pub fn speaker(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
         (done, _) => return done,
     };
     // The failure may only mean that the caller is elsewhere, or no longer exists.
-    let about_place = [SpawnFailure::NOT_FOUND, SpawnFailure::IDENTITY, SpawnFailure::NO_WORKTREE];
+    let about_place = [failure::NOT_FOUND, failure::IDENTITY, failure::NO_WORKTREE];
     let Some(id) = id.filter(|_| about_place.iter().any(|kind| kind.is_kind_of(&failure))) else {
         return Err(failure);
     };
@@ -192,8 +192,8 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
     if let Some(known) = named.next() {
         if let Some(other) = named.next() {
             let (one, other) = (known.worktree.path.display(), other.worktree.path.display());
-            return Err(SpawnFailure::AMBIGUOUS
-                .refuse(format!("{one} and {other} both have the record of {name}"))
+            return Err(failure::AMBIGUOUS
+                .failure(format!("{one} and {other} both have the record of {name}"))
                 .hint("one of the agents has copied it; look at both worktrees"));
         }
         return match &known.error {
@@ -215,8 +215,8 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
             .hint("run `worktree-spawn list` to see all agents")),
         several => {
             let ids: Vec<&str> = several.iter().map(|known| known.agent.id.as_str()).collect();
-            Err(SpawnFailure::AMBIGUOUS
-                .refuse(format!("`{name}` is the slug of {}", ids.join(" and ")))
+            Err(failure::AMBIGUOUS
+                .failure(format!("`{name}` is the slug of {}", ids.join(" and ")))
                 .hint("use the whole id"))
         }
     }

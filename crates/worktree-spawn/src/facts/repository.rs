@@ -11,7 +11,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, Home, ListedWorktree, Repo, private_dir, recorded_path, refuse_linked_state};
 use shopfloor_core::proc::{self, Cmd};
 
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::place::{Place, Worktree};
 
 /// Finds the repository of the current directory; exit 2, kind `not_a_repository`, if there is none.
@@ -84,7 +84,7 @@ fn read(env: &Env) -> Result<Option<Place>> {
 /// Asks git.
 fn ask(env: &Env) -> Result<Place> {
     let mut git = Git::find(env)?;
-    let repo = git.discover().map_err(|failure| match SpawnFailure::NOT_A_REPOSITORY.is_kind_of(&failure) {
+    let repo = git.discover().map_err(|failure| match failure::NOT_A_REPOSITORY.is_kind_of(&failure) {
         true => failure
             .hint("if the repository was moved, `worktree-spawn repair` in its main checkout reconnects its worktrees"),
         false => failure,

@@ -9,7 +9,7 @@ use shopfloor_core::git::{Git, clean};
 use shopfloor_core::path::RelPath;
 
 use super::repository::run_git;
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::place::{Place, Worktree};
 
 /// The commit that a new worktree starts at, and the hook that git runs there.
@@ -25,7 +25,7 @@ pub struct StartPoint {
 pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<StartPoint> {
     let worktree = place.require_here()?;
     let revision = from.unwrap_or("HEAD");
-    let unknown = || SpawnFailure::NOT_FOUND.with(Exit::Bad, format!("there is no commit `{revision}`"));
+    let unknown = || failure::NOT_FOUND.with(Exit::Bad, format!("there is no commit `{revision}`"));
     if revision.starts_with('-') {
         return Err(unknown().hint("name a branch, a tag or a commit"));
     }
@@ -60,7 +60,7 @@ fn without_start(git: &Git, worktree: &Worktree, git_said: &str) -> Failure {
             .because(std::io::Error::other(git_said.trim().to_owned()))
             .hint("`git fsck` there says what is damaged");
     }
-    let failure = SpawnFailure::UNBORN.with(Exit::Bad, "there is no commit yet to start from");
+    let failure = failure::UNBORN.with(Exit::Bad, "there is no commit yet to start from");
     let listed = git.cmd(&worktree.path).args(["for-each-ref", "--count=1", "refs/heads"]).capture();
     match listed.is_ok_and(|listed| !listed.stdout.is_empty()) {
         true => failure.hint("make the first commit on this branch, or name another start: `--from BRANCH`"),
@@ -114,5 +114,5 @@ pub fn refuse_links(worktree: &Path, base: &Path) -> Result<()> {
     };
     let Some(at) = blocked else { return Ok(()) };
     let message = format!("worktrees go below {}, and {at} is not a directory there", worktree.join(base).display());
-    Err(SpawnFailure::BLOCKED.with(Exit::Bad, message).hint("move it away, or name another place with `--base-dir`"))
+    Err(failure::BLOCKED.with(Exit::Bad, message).hint("move it away, or name another place with `--base-dir`"))
 }

@@ -5,7 +5,7 @@ use shopfloor_core::text::shell_word;
 
 use crate::agent_run::Liveness;
 use crate::facts::removal::{Branch, Condition};
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 
@@ -52,8 +52,8 @@ pub fn refuse_main(known: &KnownAgent) -> Result<()> {
     if !known.worktree.is_main || known.agent.kind == AgentKind::Worker {
         return Ok(());
     }
-    Err(SpawnFailure::UNMANAGED
-        .refuse(format!("{} is the main checkout, which is never removed", known.agent.id))
+    Err(failure::UNMANAGED
+        .failure(format!("{} is the main checkout, which is never removed", known.agent.id))
         .hint("`worktree-spawn list` shows what can be removed"))
 }
 
@@ -61,48 +61,46 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     let agent = &condition.known.agent;
     let path = condition.known.worktree.path.display();
     if agent.kind == AgentKind::Root || (condition.known.worktree.is_main && agent.kind == AgentKind::Subtree) {
-        return Err(SpawnFailure::UNMANAGED
-            .refuse(format!("{} was not spawned by worktree-spawn", agent.id))
+        return Err(failure::UNMANAGED
+            .failure(format!("{} was not spawned by worktree-spawn", agent.id))
             .hint("`git worktree remove` removes worktrees that were made by hand"));
     }
     if let Some(mount) = condition.mounts.first() {
-        return Err(SpawnFailure::MOUNTED
-            .refuse(format!("something is mounted at {}, which the removal would empty", mount.display()))
+        return Err(failure::MOUNTED
+            .failure(format!("something is mounted at {}, which the removal would empty", mount.display()))
             .hint(format!("unmount it first: `umount {}`", shell_word(mount))));
     }
     if condition.liveness == Liveness::Live && !request.force {
-        return Err(SpawnFailure::LIVE.refuse(format!("{} is running", agent.id)).hint(format!(
+        return Err(failure::LIVE.failure(format!("{} is running", agent.id)).hint(format!(
             "leave the agent program first, or remove it anyway: `worktree-spawn remove --force {}`",
             agent.id
         )));
     }
     if let Some(why) = &condition.locked {
-        return Err(SpawnFailure::LOCKED
-            .refuse(format!("{path} is locked{why}"))
+        return Err(failure::LOCKED
+            .failure(format!("{path} is locked{why}"))
             .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.worktree.path))));
     }
     if condition.known.worktree.is_lost && !condition.is_deleted && !request.force {
-        return Err(SpawnFailure::LOST
-            .refuse(format!("{path} is not there"))
+        return Err(failure::LOST.failure(format!("{path} is not there"))
             .hint(format!("`worktree-spawn remove --force {}` removes git's record of it, including what was staged; if it was moved, `worktree-spawn repair` finds it", agent.id)));
     }
     if let Some(why) = &condition.changes.submodule {
-        return Err(SpawnFailure::DIRTY
-            .refuse(format!("{path}: {why}, which would be lost"))
+        return Err(failure::DIRTY
+            .failure(format!("{path}: {why}, which would be lost"))
             .hint("first commit and push it there, or move it out of the worktree"));
     }
     if !condition.changes.paths.is_empty() && !request.force {
         let shown = condition.changes.paths.iter().take(5).map(|path| format!("  {path}"));
         let more = condition.changes.paths.len().saturating_sub(5);
         let rest = (more > 0).then(|| format!("  and {more} more"));
-        return Err(SpawnFailure::DIRTY
-            .refuse(format!("{path} has uncommitted changes"))
+        return Err(failure::DIRTY
+            .failure(format!("{path} has uncommitted changes"))
             .details(shown.chain(rest))
             .hint("commit them, or let `worktree-spawn remove --force` keep them under refs/shopfloor/trash/"));
     }
     if condition.loose_commits > 0 && !request.force {
-        return Err(SpawnFailure::UNMERGED
-            .refuse(format!("{path} has {} commits that are on no branch", condition.loose_commits))
+        return Err(failure::UNMERGED.failure(format!("{path} has {} commits that are on no branch", condition.loose_commits))
             .hint("give them a branch: `git branch NAME HEAD` there, or let `--force` keep them under refs/shopfloor/trash/"));
     }
     Ok(())
@@ -125,8 +123,8 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
     let mut fate = match &condition.branch {
         branch if request.delete_branch && is_subtree && (is_other || *branch == Branch::NotHeld) => {
             let path = condition.known.worktree.path.display();
-            return Err(SpawnFailure::UNMERGED
-                .refuse(format!("{path} does not hold the branch {} it was made with", born()))
+            return Err(failure::UNMERGED
+                .failure(format!("{path} does not hold the branch {} it was made with", born()))
                 .hint("delete branches yourself: `git branch -d`"));
         }
         Branch::NotHeld if is_subtree && !is_other && !condition.known.worktree.is_lost => {
@@ -134,8 +132,8 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
         }
         Branch::NotHeld => BranchFate::default(),
         Branch::Elsewhere { name, path } if request.delete_branch => {
-            return Err(SpawnFailure::UNMERGED
-                .refuse(format!("{name} is checked out at {path} as well"))
+            return Err(failure::UNMERGED
+                .failure(format!("{name} is checked out at {path} as well"))
                 .hint("leave the branch with `--keep-branch`"));
         }
         Branch::Elsewhere { name, path } => {
@@ -145,8 +143,7 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
         Branch::Contained { name, tip, .. } => delete(name, tip),
         Branch::Unmerged { name, tip, .. } if request.delete_branch && request.force => delete(name, tip),
         Branch::Unmerged { name, into, .. } if request.delete_branch => {
-            return Err(SpawnFailure::UNMERGED
-                .refuse(format!("{name} has commits that {into} lacks"))
+            return Err(failure::UNMERGED.failure(format!("{name} has commits that {into} lacks"))
                 .hint("merge it first, leave the branch with `--keep-branch`, or let `--force` keep it under refs/shopfloor/trash/"));
         }
         Branch::Unmerged { name, into, .. } => keep(format!(

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::RelPath;
 
-use crate::failure::SpawnFailure;
+use crate::failure;
 use crate::identity::{Agent, AgentKind};
 use crate::known_agent::KnownAgent;
 use crate::slug::{LONGEST_BRANCH, is_branch_name, numbered, slug};
@@ -116,7 +116,7 @@ pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<Str
         );
     }
     base_name.map(str::to_owned).or(own).ok_or_else(|| {
-        SpawnFailure::DETACHED
+        failure::DETACHED
             .with(Exit::Bad, "HEAD is detached, so the new branch has no prefix")
             .hint("switch to a branch first, or name the prefix: `worktree-spawn subtree --base-name main`")
     })
@@ -128,12 +128,12 @@ pub fn plan(facts: &SpawnFacts<'_>, request: &SpawnRequest) -> Result<SpawnDecis
     let prefix = branch_prefix(facts.caller, request.base_name.as_deref())?;
     if caller.level >= request.max_depth {
         let message = format!("{} is at level {}, and `max_depth` is {}", caller.id, caller.level, request.max_depth);
-        return Err(SpawnFailure::DEPTH.refuse(message).hint("make a seat instead: `worktree-spawn worker NAME`"));
+        return Err(failure::DEPTH.failure(message).hint("make a seat instead: `worktree-spawn worker NAME`"));
     }
     let mut refused = None;
     for slug in candidates(request)? {
         match with_slug(facts, request, &format!("{prefix}.{slug}"), &slug) {
-            Err(failure) if SpawnFailure::EXISTS.is_kind_of(&failure) && request.unique => refused = Some(failure),
+            Err(failure) if failure::EXISTS.is_kind_of(&failure) && request.unique => refused = Some(failure),
             decided => return decided,
         }
     }
@@ -179,7 +179,7 @@ fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug:
 }
 
 fn exists(message: String) -> Failure {
-    SpawnFailure::EXISTS.refuse(message)
+    failure::EXISTS.failure(message)
 }
 
 /// Gives back a subtree that exists, or refuses.

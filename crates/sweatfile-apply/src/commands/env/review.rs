@@ -13,7 +13,7 @@ use super::diff::{describe, require_snapshot, require_usable};
 use crate::apply;
 use crate::env_file::EnvFile;
 use crate::facts::{self, LoadOptions};
-use crate::failure::FailureKind;
+use crate::failure;
 use crate::flags::LayerFlags;
 use crate::layout;
 use crate::plan::promotion;
@@ -81,7 +81,7 @@ pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, args:
         return Ok(Exit::Done);
     }
     let open = plan.open.iter().map(|change| describe(change, false));
-    Err(FailureKind::Undecided
+    Err(failure::UNDECIDED
         .failure("these variables wait for a decision; the snapshot stays")
         .details(open)
         .hint("answer each with `--promote KEY`, `--keep KEY` or `--discard KEY`, or run it on a terminal"))
@@ -122,7 +122,7 @@ fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
             Some("d" | "discard") => return Ok(Answer::Discard),
             Some("q" | "quit" | "\u{1b}") | None => {
                 let message = "you left the review; nothing was changed, and the snapshot stays";
-                return Err(FailureKind::Undecided.failure(message));
+                return Err(failure::UNDECIDED.failure(message));
             }
             Some(_) => ui.note("answer p, k, d or q"),
         }

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::Result;
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::note::{Fault, Note};
 use crate::plan::machine::{MachineStep, SideEffect};
 use crate::plan::wrong_state;
@@ -50,7 +50,7 @@ pub(super) fn resume(step: &mut MachineStep<'_>, is_continued: bool, force: bool
     let Worker { name, task, program, .. } = step.before;
     if *task == Task::Idle {
         let why = format!("{name} has no task");
-        return Err(fail(Kind::WrongState, why).hint("give it one with `worker-ctl start`"));
+        return Err(failure::WRONG_STATE.failure(why).hint("give it one with `worker-ctl start`"));
     }
     if program.session != Session::Up {
         return Err(step.refuse_down());

@@ -17,7 +17,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::time;
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::hook_report::{Report, Signal};
 use crate::log::ACTIVITY;
 use crate::note::{Fault, Note};
@@ -243,21 +243,23 @@ impl MachineStep<'_> {
     fn refuse_dead(&self) -> Failure {
         let name = &self.before.name;
         let why = format!("nothing was typed to {name}: it is {}", self.before.status());
-        fail(Kind::NotDelivered, why).hint(format!("start its session first: `worker-ctl up {name}`"))
+        failure::NOT_DELIVERED.failure(why).hint(format!("start its session first: `worker-ctl up {name}`"))
     }
 
     /// Exit 4: the program runs, but shows something other than its input line.
     fn refuse_unready(&self) -> Failure {
         let name = &self.before.name;
         let why = format!("nothing was given to {name}: its program does not take input yet");
-        fail(Kind::NotDelivered, why)
+        failure::NOT_DELIVERED
+            .failure(why)
             .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"))
     }
 
     /// Exit 1: the worker must be up first.
     fn refuse_down(&self) -> Failure {
         let name = &self.before.name;
-        fail(Kind::WrongState, format!("{name} is {}", self.before.status()))
+        failure::WRONG_STATE
+            .failure(format!("{name} is {}", self.before.status()))
             .hint(format!("start its session first: `worker-ctl up {name}`"))
     }
 
@@ -298,7 +300,8 @@ fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
     if !worker.program.is_in_doubt || input.is_forced() || matches!(input, Input::Typing { .. }) {
         return Ok(());
     }
-    Err(fail(Kind::InDoubt, format!("a text may be in the input line of {name}"))
+    Err(failure::IN_DOUBT
+        .failure(format!("a text may be in the input line of {name}"))
         .hint(format!(
             "look at the line with `worker-ctl peek {name}`, and submit or clear it with `worker-ctl attach {name}`"
         ))
@@ -313,7 +316,7 @@ pub fn refuse_over_question(worker: &Worker, is_forced: bool) -> Result<()> {
     let name = &worker.name;
     let question =
         worker.reported.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
-    Err(fail(Kind::Occupied, format!("nothing was typed to {name}: it asks a question{question}")).hint(format!(
+    Err(failure::OCCUPIED.failure(format!("nothing was typed to {name}: it asks a question{question}")).hint(format!(
         "answer with `worker-ctl answer {name}` or `worker-ctl attach {name}`, or type anyway with `--force`"
     )))
 }

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::{Failure, Result};
 
-use crate::failure::{Kind, fail};
+use crate::failure;
 use crate::note::{Fault, Note};
 use crate::plan::machine::{MachineStep, SideEffect};
 use crate::plan::wrong_state;
@@ -65,7 +65,8 @@ pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Res
     let Worker { name, task, work, .. } = step.before;
     match task {
         Task::NeedsReview if work.reviewed_sha.is_none() => {
-            return Err(fail(Kind::WrongState, format!("{name} was not reviewed"))
+            return Err(failure::WRONG_STATE
+                .failure(format!("{name} was not reviewed"))
                 .hint(format!("review the work first: `worker-ctl review {name}`")));
         }
         Task::NeedsReview if !step.is_alive() => return Err(step.refuse_dead()),
@@ -86,7 +87,7 @@ pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Res
 fn nothing_to_review(step: &MachineStep<'_>) -> Failure {
     let Worker { name, task, .. } = step.before;
     let why = format!("{name} is {}, so there is nothing to review", task.word());
-    fail(Kind::WrongState, why).hint("`worker-ctl status` shows who needs review")
+    failure::WRONG_STATE.failure(why).hint("`worker-ctl status` shows who needs review")
 }
 
 pub(super) fn accepted(step: &mut MachineStep<'_>) {

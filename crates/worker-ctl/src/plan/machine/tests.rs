@@ -264,9 +264,9 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
     );
     assert_eq!(asking.work.conversation.as_deref(), Some("c1"));
     let refused = apply(&asking, &Input::Message { force: false }, 9).unwrap_err();
-    assert_eq!((refused.exit.code(), refused.kind), (1, Kind::Occupied.word()));
+    assert_eq!((refused.exit.code(), refused.kind), (1, failure::OCCUPIED.word));
     assert!(apply(&asking, &Input::Message { force: true }, 9).is_ok());
-    assert_eq!(apply(&asking, &Input::Typing { force: false }, 9).unwrap_err().kind, Kind::Occupied.word());
+    assert_eq!(apply(&asking, &Input::Typing { force: false }, 9).unwrap_err().kind, failure::OCCUPIED.word);
     // Another question takes the place of the first one.
     let next = reported(Signal::Asks { question: "Bash: rm".into(), tool_use: None });
     assert_eq!(step(&asking, &next).reported.activity_text.as_deref(), Some("Bash: rm"));
