@@ -179,6 +179,15 @@ impl Ui {
         *broken = write(&mut out).and_then(|()| out.flush()).err();
     }
 
+    /// Shows these lines on the whole terminal instead of the last ones. Nothing is cleared before it is written anew, so
+    /// that nothing flickers.
+    pub fn redraw(&self, lines: &[String], is_first: bool) {
+        let begin = if is_first { "\x1b[2J\x1b[H" } else { "\x1b[H" };
+        // A line end after the last row would scroll the first one away.
+        let lines = lines.iter().map(|line| format!("{line}\x1b[K")).collect::<Vec<_>>().join("\n");
+        self.answer(format!("{begin}{lines}\x1b[J").as_bytes());
+    }
+
     /// A record as [`Ui::json`] prints it.
     pub fn render(&self, answer: &impl Serialize) -> String {
         let mut document = serde_json::Map::new();

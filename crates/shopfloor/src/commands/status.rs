@@ -66,9 +66,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         };
         if shown != last {
             if is_screen {
-                // Home, then each line with the rest of the old one erased, then everything below erased.
-                let text: String = shown.iter().map(|line| format!("{line}\u{1b}[K\r\n")).collect();
-                ui.answer(format!("\u{1b}[H{text}\u{1b}[J").as_bytes());
+                ui.redraw(&shown, last.is_empty());
             } else {
                 shown.iter().for_each(|line| ui.line(line));
             }

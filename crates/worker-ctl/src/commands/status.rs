@@ -130,7 +130,7 @@ fn watch(ctx: &Context<'_>) -> Result<Exit> {
         };
         if last.as_ref() != Some(&shown) {
             if is_screen {
-                ctx.ui.answer(redrawn(&shown, last.is_none()).as_bytes());
+                ctx.ui.redraw(&shown, last.is_none());
             } else {
                 if last.is_some() && !ctx.ui.is_json() {
                     ctx.ui.line("");
@@ -154,15 +154,6 @@ fn board(ctx: &Context<'_>, state: &State) -> Result<Vec<String>> {
     let now = ctx.env.later().now;
     let clock = now.strftime("%H:%M:%SZ").to_string();
     Ok(board::lines(state, daemon::is_running(&ctx.root.path)?, now.as_second(), &clock, screen))
-}
-
-/// The bytes that show these lines instead of the last ones. Nothing is cleared before it is written anew, so that
-/// nothing flickers.
-fn redrawn(lines: &[String], is_first: bool) -> String {
-    let begin = if is_first { "\x1b[2J\x1b[H" } else { "\x1b[H" };
-    // A line end after the last row would scroll the first one away.
-    let lines = lines.iter().map(|line| format!("{line}\x1b[K")).collect::<Vec<_>>().join("\n");
-    format!("{begin}{lines}\x1b[J")
 }
 
 fn answer<'a>(ctx: &Context<'_>, seen: &'a SeenState) -> Result<StatusAnswer<'a>> {
