@@ -68,7 +68,12 @@ impl Git {
         // Attributes there could hide a change from a review.
         if matches!(owner, Owner::Agents { .. }) {
             fs::create_private_dir(&dir.join("info"))?;
-            fs::point(&dir.join("info/exclude"), &real.join("info/exclude"))?;
+            // From then on only what we add ourselves hides a file: see [`trust_excludes`].
+            let own = excludes(&dir);
+            if !own.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+                let text = fs::read_no_follow(&real.join("info/exclude"))?.unwrap_or_default();
+                fs::replace(&own, &text, Some(fs::PRIVATE))?;
+            }
         } else {
             fs::point(&dir.join("info"), &real.join("info"))?;
         }
@@ -206,6 +211,24 @@ pub(super) fn require_no_way_out(real: &Path) -> Result<()> {
         Some(path) => Err(tampered(format!("{} is not a file", path.display()))
             .hint(format!("look at it and move it away: `ls -l {}`", crate::text::shell_word(&path)))),
     }
+}
+
+/// The patterns for files that our git leaves out in a clone in which agents work, in its stand-in.
+fn excludes(stand_in: &Path) -> PathBuf {
+    stand_in.join("info/exclude")
+}
+
+/// Adds lines to these patterns, which are not there yet. Those in the clone's own file are an agent's to write: one
+/// would hide another one's work from a removal.
+pub fn trust_excludes<'l>(stand_in: &Path, lines: impl IntoIterator<Item = &'l [u8]>) -> Result<()> {
+    let before = fs::read_no_follow(&excludes(stand_in))?.unwrap_or_default();
+    let mut after = before.clone();
+    for line in lines {
+        if !after.split(|byte| *byte == b'\n').any(|known| known == line) {
+            after.extend([line, b"\n"].concat());
+        }
+    }
+    if after == before { Ok(()) } else { fs::replace(&excludes(stand_in), &after, Some(fs::PRIVATE)) }
 }
 
 /// Links to the records of those worktrees that git can read without waiting for ever.

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, trust_excludes};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::printable;
@@ -98,6 +98,7 @@ pub fn exclude_patterns(ctx: &Context<'_>, patterns: &[String]) -> Result<()> {
     if patterns.is_empty() {
         return Ok(());
     }
+    trust_excludes(&layout::host_git(&ctx.root.path), patterns.iter().map(String::as_bytes))?;
     let repo = Git::find(&ctx.env.at(&ctx.root.path)?)?.discover()?;
     repo.rewrite_exclude(|before| {
         let mut text = before.to_vec();

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo, failed, nul_fields};
+use shopfloor_core::git::{Git, Repo, failed, nul_fields, trust_excludes};
 use shopfloor_core::hook;
 
 use crate::context::Context;
+use crate::layout;
 
 /// All worktrees of the clone share one list of stashes, so that one worker's work could land with another's. What a
 /// rebase or merge puts aside itself would be lost if it could not be stored.
@@ -103,9 +104,15 @@ pub fn fill_worktree(ctx: &Context<'_>, worktree: &Path) -> Result<()> {
     let shared = ctx.clone.shared_hooks()?;
     let missing = compare(ctx.env, &ctx.source(), &ctx.root.path, shared.as_deref())?;
     let mut warnings = missing.bring(ctx.env)?;
+    let listed = || ctx.clone.excludes();
+    let before = listed()?;
     let at = format!("in {}", ctx.source().display());
     warnings.extend(missing.lost.iter().map(|tool| hook::missing_text(tool, &at)));
     warnings.extend(ctx.clone.fill_worktree(worktree, shared.as_deref())?);
+    // What the source's hooks have added meanwhile.
+    let (old, new): (Vec<_>, _) = (before.split(|b| *b == b'\n').collect(), listed()?);
+    let added = new.split(|b| *b == b'\n').filter(|line| !line.is_empty() && !old.contains(line));
+    trust_excludes(&layout::host_git(&ctx.root.path), added)?;
     warnings.iter().for_each(|warning| ctx.ui.warn(warning));
     Ok(())
 }

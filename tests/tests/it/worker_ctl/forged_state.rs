@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Instant;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{by_hand, commit, head, refused, staff, tree, work};
+use crate::support::worker::{by_hand, commit, configure, head, refused, staff, tree, work};
 use crate::support::world::{World, text, write};
 
 fn hex(id: &str) -> Vec<u8> {
@@ -155,6 +155,27 @@ fn an_untracked_file_is_one_whatever_case_its_name_has() {
     floor.app.sh("touch -d '1 hour ago' secret && cp secret Secret && touch -r secret Secret && git add Secret && ln -f secret Secret && git update-index -q --refresh; rm Secret").any_status().any_out().any_err();
     floor.ctl(&["accept", "adam"]).exit(1).any_err();
     assert_eq!(floor.app.read("secret"), "mine\n");
+}
+
+#[test]
+fn no_list_of_an_agents_hides_another_ones_work() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.app.write("private", "key\n");
+    floor.app.sh("echo private >> .git/info/exclude").exit(0);
+    configure(&floor, "[repo]\n", "[repo]\ncopy = [{ from = \"private\" }]\n");
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name]).succeeds();
+    }
+    let eve = tree(&floor, "eve");
+    eve.write("precious", "work\n");
+    floor.root.sh("echo '*' >> .git/info/exclude").exit(0);
+    assert_eq!(eve.git(&["status", "--porcelain"]), "", "git itself must obey the list");
+    floor.ctl(&["nuke", "eve", "--yes"]).exit(1).err_has("  precious");
+    let kept = floor.ctl(&["nuke", "eve", "--yes", "--force"]).exit(0).stdout.clone();
+    assert_eq!(floor.root.git(&["show", &format!("{}:precious", kept.trim())]), "work\n");
+    // What we left out ourselves is left out.
+    floor.ctl(&["nuke", "adam", "--yes"]).succeeds();
 }
 
 #[test]
