@@ -76,7 +76,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 fn parse(line: &str) -> Result<Wanted> {
     match line.parse() {
         Ok(number) => Ok(Wanted::Number(number)),
-        Err(_) => regex(&format!("(?i){line}")).map(Wanted::Pattern),
+        Err(_) => regex(&format!("(?i){line}")).map(Wanted::Pattern).map_err(|_| {
+            Failure::malformed(format!("`{}` is neither a number nor a regular expression", printable(line)))
+                .hint("give the number of a line; without one, the lines are printed")
+        }),
     }
 }
 

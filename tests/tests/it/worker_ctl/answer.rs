@@ -24,7 +24,7 @@ fn a_question_is_answered_by_its_number_or_by_a_pattern() {
     floor.ctl(&["status"]).exit(0).out_has("asks: Bash: ls");
     // Nothing is chosen that was not meant.
     for (line, says) in
-        [("yes", "several lines"), ("4", "no line"), ("maybe", "no line"), ("(", "no regular expression")]
+        [("yes", "several lines"), ("4", "no line"), ("maybe", "no line"), ("(", "nor a regular expression")]
     {
         floor.ctl(&["answer", "adam", line]).exit(2).err_has(says);
     }
