@@ -320,7 +320,8 @@ impl SourceClone {
         }
     }
 
-    /// Paths with uncommitted changes, and untracked files. A nested repository ends in `/`.
+    /// Paths with uncommitted changes, and untracked files. A nested repository ends in `/`, also one that git does not
+    /// take for one, of which it would keep the files alone.
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
         // git must not enter nested repositories, whose configuration an agent can write. They are kept as a whole.
         let options = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
@@ -328,10 +329,20 @@ impl SourceClone {
         if !asked.status.success() {
             return Err(failed("status", &asked));
         }
-        let paths = asked.stdout.split(|b| *b == 0).filter_map(|line| line.get(3..)).filter(|path| !path.is_empty());
-        let checked =
-            paths.map(|path| self.path_in(worktree, path).map(|_| String::from_utf8_lossy(path).into_owned()));
-        checked.collect()
+        let mut paths = Vec::new();
+        for line in asked.stdout.split(|b| *b == 0).filter(|line| line.len() > 3) {
+            let (code, path) = line.split_at(3);
+            self.path_in(worktree, path)?;
+            let path = String::from_utf8_lossy(path).into_owned();
+            let has_git = |dir: &&Path| worktree.join(dir).join(".git").symlink_metadata().is_ok();
+            let above = Path::new(&path).ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+            let outermost = above.filter(|_| code == b"?? ").filter(has_git).last();
+            let path = outermost.map_or(path.clone(), |dir| format!("{}/", dir.display()));
+            if paths.last() != Some(&path) {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
     }
 
     /// Whether the worktree is on the worker's branch, at this commit, with no rebase under way.

@@ -48,6 +48,26 @@ fn accept_empties_no_directory_of_a_persons() {
 }
 
 #[test]
+fn a_repository_that_git_does_not_take_for_one_is_kept_as_a_whole() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    for (name, command) in [("adam", "reset"), ("eve", "nuke")] {
+        let at = tree(&floor, name);
+        at.sh(
+            "git init -q -b main in/lib && cd in/lib && echo a > a && git add a && git commit -q -m a && rm .git/HEAD",
+        )
+        .exit(0);
+        assert!(at.git(&["status", "--porcelain", "--untracked-files=all"]).contains("?? in/lib/a"));
+        let args = if command == "nuke" { vec![command, name, "--yes"] } else { vec![command, name] };
+        floor.ctl(&args).exit(1).err_has("in/lib/");
+        let kept = floor.ctl(&[&args[..], &["--force"]].concat()).exit(0).any_err().stdout.clone();
+        let dir = kept.lines().find(|line| line.starts_with('/')).unwrap_or_else(|| panic!("{kept}"));
+        let below = if command == "nuke" { "worktree/in/lib" } else { "in/lib" };
+        assert!(std::path::Path::new(dir).join(below).join(".git/objects").is_dir(), "{kept}");
+    }
+}
+
+#[test]
 fn no_rebase_of_ours_empties_a_submodule_of_a_worker() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
