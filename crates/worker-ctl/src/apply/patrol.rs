@@ -212,12 +212,14 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
     line.sort_by_key(|worker| worker.place_in_line());
     let mut waiting = Vec::new();
     let mut lands_before = Some(Vec::new());
-    for Worker { name, .. } in line {
+    for seen in line {
+        let name = &seen.name;
         if ctx.check_ending().is_err() {
             break;
         }
         ctx.warn_on_failure(name, || {
-            if let Some(_lock) = ctx.try_lock(name)? {
+            let is_due = is_behind(seen, &base) || seen.has_known_conflict();
+            if is_due && let Some(_lock) = ctx.try_lock(name)? {
                 match rebase::refresh(ctx, &ctx.worker(name)?, &base, lands_before.as_deref()) {
                     Err(failure) if failure::OCCUPIED.is_kind_of(&failure) => {
                         waiting
@@ -226,7 +228,7 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
                     done => done?,
                 }
             }
-            let now = ctx.worker(name)?;
+            let now = if is_due { ctx.worker(name)? } else { seen.clone() };
             match now.task {
                 Task::Rebasing { .. } => lands_before = None,
                 Task::NeedsReview if merges(&now, &base) => {
