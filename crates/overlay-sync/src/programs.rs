@@ -137,7 +137,8 @@ pub fn has_harmless(path: &str) -> bool {
 
 /// Whether a key path of such settings may restrict what agents do unasked.
 pub fn restricts(path: &str) -> bool {
-    is_like(path, "permissions permissions.* sandbox* disabledMcp* enabledMcp* excludeTools* tools.* mcp.*")
+    let is_free = is_harmless(path) && !is_like(path, "permissions.* tools.* allowedTools disabledMcp*");
+    !is_free && !path.starts_with("env.")
 }
 
 /// What a key path of such settings, or a variable, is about.
@@ -175,16 +176,18 @@ struct Line<'t> {
     text: &'t str,
     value: &'t str,
     bare: &'t str,
+    /// Whether readers differ in whether a quote is open here.
+    is_uncertain: bool,
 }
 
 /// The lines of an environment as a shell reads them.
 fn read_lines(text: &str) -> Vec<Line<'_>> {
     // For a shell other ends of lines are none.
     let may_span = !text.contains(&ENDS[1..]);
-    let mut quote: Option<char> = None;
+    let (mut quote, mut is_uncertain) = (None, false);
     let mut all = Vec::new();
     for text in lines(text) {
-        let before = quote.take();
+        let before: Option<char> = quote.take();
         if before.is_none() && (text.is_empty() || text.starts_with('#')) {
             continue;
         }
@@ -198,10 +201,13 @@ fn read_lines(text: &str) -> Vec<Line<'_>> {
                 None => text,
             },
         };
-        let (bare, open) = unquoted(value, before);
+        let (bare, open) = (unquoted(value, before), open_behind(value, before));
         quote = open.filter(|_| may_span);
-        let bare = bare.split(" #").next().unwrap_or_default().trim_end();
-        all.push(Line { before, text, value, bare });
+        let has_escapes = value.contains('\\');
+        // An escaped blank begins no comment.
+        let bare = if has_escapes { bare } else { bare.split(" #").next().unwrap_or_default().trim_end() };
+        all.push(Line { before, text, value, bare, is_uncertain });
+        is_uncertain |= open.is_some() && !may_span;
     }
     all
 }
@@ -216,7 +222,11 @@ pub fn starting(text: &[u8], known: &[&[u8]]) -> Starting {
     for line in read_lines(&text).into_iter().filter(|line| !known.contains(&(line.before, line.text))) {
         let is_command = goes_on(line.bare) || expands(line.value);
         starting.names.extend(assigned(line.text, is_command && line.before.is_none()));
-        starting.has_command |= if line.before.is_some() { is_command } else { !sets_variable(line.text) };
+        starting.has_command |= match line.before {
+            _ if line.is_uncertain => true,
+            Some(_) => is_command,
+            None => !sets_variable(line.text),
+        };
     }
     starting
 }
@@ -237,19 +247,39 @@ fn expands(value: &str) -> bool {
         let name = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
         name.len() < rest.len() && name.trim_start_matches(':').starts_with(['}', '-', '+', '?', '='])
     };
-    value.contains("$(") || value.contains('`') || value.split("${").skip(1).any(|rest| !is_simple(rest))
+    value.contains("$(")
+        || value.contains("$[")
+        || value.contains('`')
+        || value.split("${").skip(1).any(|rest| !is_simple(rest))
 }
 
-/// What follows the quoted beginning of a text, and the quote that is still open at its end.
-fn unquoted(text: &str, open: Option<char>) -> (&str, Option<char>) {
+/// The quote that is open for a shell behind a text, at whose beginning `open` is.
+fn open_behind(text: &str, open: Option<char>) -> Option<char> {
+    let (mut quote, mut last) = (open, ' ');
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (None | Some('"'), '\\') => drop(chars.next()),
+            (None, '#') if last == ' ' || last == '\t' => break,
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            _ => {}
+        }
+        last = c;
+    }
+    quote
+}
+
+/// What follows the quoted beginning of a text.
+fn unquoted(text: &str, open: Option<char>) -> &str {
     let begins = text.chars().next().filter(|c| open.is_none() && matches!(c, '"' | '\''));
     match open.or(begins) {
         // Readers differ in what a backslash does.
         Some(quote) if !text.contains('\\') => {
             let quoted = &text[begins.map_or(0, char::len_utf8)..];
-            quoted.split_once(quote).map_or(("", Some(quote)), |(_, rest)| (rest, None))
+            quoted.split_once(quote).map_or("", |(_, rest)| rest)
         }
-        _ => (text, None),
+        _ => text,
     }
 }
 
@@ -263,7 +293,8 @@ fn sets_variable(line: &str) -> bool {
     let Some((name, _)) = line.split_once(['=', ':']) else { return false };
     let name = if is_spaced(name) { name.trim_end() } else { name };
     let name = name.strip_prefix("export ").unwrap_or(name).trim_start().trim_matches(['"', '\'', '+']);
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.contains(is_word) && name.chars().all(|c| is_word(c) || "-.".contains(c))
 }
 
 /// The variables that a line sets, in whatever way (`export A=x`, `A: x`, `x; A=y`), and that start programs. The value
@@ -371,6 +402,14 @@ mod tests {
         // Known in quotes, and a command without them.
         assert!(starting(b"A=\nls x\n", &[b"A=\"\nls x\n\"\n"]).has_command);
         assert!(!starting(b"B=1\nA=\"\nls x\n\"\n", &[b"A=\"\nls x\n\"\n"]).has_command);
+        // Where a quote ends differs with the reader.
+        for text in
+            ["A=\\ #;ls\n", "A=\"\n\\ #\";ls\n", "A=\"\nx\\\nB=\";ls #\"\n", "#\u{c}#\nA=\"\nB=\";ls #\"\n", ". = 1\n"]
+        {
+            let found = starting(text.as_bytes(), &[]);
+            assert!(found.has_command || !found.names.is_empty(), "{text}");
+        }
+        assert!(!has_command("A=\"a \\\" b\"\nB=2\n") && !has_command("A=a\\b\nB='x\\y'\nC=1\n"));
         for text in
             ["A=1\n'ls'\n", "rm = x\n", "A=\"x\ny\"; ls\n", "A=1 # it's\nls\n", "#\u{c}A=\"\nls\n", "A=\\\"\nls\n"]
         {

@@ -211,7 +211,13 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
     let mut line: Vec<&Worker> = state.workers.values().filter(|worker| waits_for_review(worker)).collect();
     line.sort_by_key(|worker| worker.place_in_line());
     let mut waiting = Vec::new();
-    let mut lands_before = Some(Vec::new());
+    // Who was asked and is up resolves its conflicts first.
+    let is_asked = |worker: &&&Worker| {
+        matches!(worker.task, Task::Rebasing { .. })
+            && worker.program.session == Session::Up
+            && worker.program.fault.is_none()
+    };
+    let mut lands_before = if line.iter().any(|worker| is_asked(&worker)) { None } else { Some(Vec::new()) };
     for seen in line {
         let name = &seen.name;
         if ctx.check_ending().is_err() {
@@ -230,11 +236,12 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
             }
             let now = if is_due { ctx.worker(name)? } else { seen.clone() };
             match now.task {
-                Task::Rebasing { .. } => lands_before = None,
+                // It was asked just now.
+                Task::Rebasing { .. } if is_due => lands_before = None,
                 Task::NeedsReview if merges(&now, &base) => {
                     lands_before.iter_mut().for_each(|before| before.extend(now.work.commit_sha.clone()));
                 }
-                Task::Idle | Task::Working | Task::NeedsReview | Task::Rejected => {}
+                Task::Rebasing { .. } | Task::Idle | Task::Working | Task::NeedsReview | Task::Rejected => {}
             }
             Ok(())
         });
@@ -262,7 +269,7 @@ pub fn catch_up(ctx: &Context<'_>) -> Result<()> {
         return Ok(());
     }
     let base = ctx.clone.require_base()?;
-    match line.any(|worker| is_behind(worker, &base)) {
+    match line.any(|worker| is_behind(worker, &base) || worker.has_known_conflict()) {
         true => refresh(ctx).map(|waiting| waiting.iter().for_each(|line| ctx.ui.note(line))),
         false => Ok(()),
     }

@@ -100,7 +100,8 @@ pub fn refresh(ctx: &Context<'_>, worker: &Worker, base: &str, before: Option<&[
     }
     let mut is_next = before.is_some();
     for other in before.unwrap_or_default() {
-        is_next = is_next && ctx.clone.merge(other, sha)? != MergeResult::Conflict;
+        // What cannot be merged, as with a missing object, lands before nobody.
+        is_next = is_next && !ctx.clone.merge(other, sha).is_ok_and(|merge| merge == MergeResult::Conflict);
     }
     if has_conflict && !is_next && !is_behind(worker, base) {
         return Ok(());

@@ -352,6 +352,7 @@ pub fn choose(ctx: &Context<'_>, pane: &Pane, menu: &Menu, chosen: usize) -> Res
     let tmux = ctx.tmux()?;
     let failed = |why: &str| failure::NOT_DELIVERED.failure(format!("the question was not answered: {why}"));
     let (start, mut since, mut last, mut is_confirmed) = (Instant::now(), Instant::now(), String::new(), false);
+    let mut confirmed = String::new();
     while start.elapsed() < MENU_LIMIT {
         let screen = tmux.capture(&pane.id, 0)?;
         if screen != last {
@@ -360,11 +361,14 @@ pub fn choose(ctx: &Context<'_>, pane: &Pane, menu: &Menu, chosen: usize) -> Res
         let now = Menu::read(&screen).filter(|now| now.lines == menu.lines);
         match now {
             None if is_confirmed => return Ok(()),
+            // Another question with the same lines.
+            Some(_) if is_confirmed && screen != confirmed => return Ok(()),
             None => return Err(failed("the menu is not there any more")),
             // A program may lose a key that comes right after it has drawn a menu.
             Some(now) if since.elapsed() >= SETTLED && !is_confirmed => {
                 let key = menu::key(now.selected, chosen);
                 is_confirmed = key == "Enter";
+                confirmed.clone_from(&screen);
                 type_keys(&tmux, pane, &[key.to_owned()])?;
             }
             Some(_) => thread::sleep(POLL),

@@ -62,7 +62,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             // If the source is missing, show the work as it is.
             ctx.warn_on_failure(&name, || {
                 let base = ctx.clone.fetched(&ctx.source())?;
-                rebase::refresh(ctx, &ctx.worker(&name)?, &base, Some(&[]))
+                // Only whom the person names is asked to resolve conflicts.
+                let before = args.worker.as_ref().map(|_| &[][..]);
+                rebase::refresh(ctx, &ctx.worker(&name)?, &base, before)
             });
         }
         mark_reviewed(ctx, &name)?

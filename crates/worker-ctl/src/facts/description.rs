@@ -40,7 +40,9 @@ pub fn authored(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Re
 /// trailers, without the lines that an agent signs with. Each other author is named.
 fn squash_messages(messages: &[(String, String)], is_stripped: &dyn Fn(&str) -> bool) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let (mut subjects, mut trailers) = (Vec::<String>::new(), Vec::new());
+    let (mut subjects, mut trailers) = (Vec::<(String, String)>::new(), Vec::new());
+    // The subject of the oldest commit, by which a later one amends it.
+    let mut first = String::new();
     for (author, text) in messages {
         let text = text.lines().filter(|line| !is_stripped(line)).collect::<Vec<_>>().join("\n");
         // Its body is the message that another one has from then on.
@@ -60,24 +62,28 @@ fn squash_messages(messages: &[(String, String)], is_stripped: &dyn Fn(&str) -> 
             }
         }
         let subject = body.lines().next().unwrap_or_default();
-        let of_list = |of: &str, subjects: &[String]| subjects.iter().position(|known| *known == format!("- {of}"));
         match (parts.is_empty(), &amended) {
             (_, Some(_)) if body.is_empty() => {}
-            (_, Some((of, _))) => match of_list(of, &subjects) {
-                Some(at) => subjects[at] = format!("- {subject}"),
-                None => parts[0] = body.trim_end().to_owned(),
-            },
-            (true, None) => parts.push(body.trim_end().to_owned()),
+            (_, Some((of, _))) if *of == first => parts[0] = body.trim_end().to_owned(),
+            (_, Some((of, _))) => {
+                let named = subjects.iter_mut().find(|(known, _)| known == of);
+                named.into_iter().for_each(|(_, shown)| *shown = format!("- {subject}"));
+            }
+            (true, None) => {
+                first = subject.to_owned();
+                parts.push(body.trim_end().to_owned());
+            }
             // It only corrects what another one says.
             (false, None) if ["fixup! ", "squash! "].iter().any(|word| subject.starts_with(word)) => {}
             (false, None) if subject.is_empty() => {}
-            (false, None) => subjects.push(format!("- {subject}")),
+            (false, None) => subjects.push((subject.to_owned(), format!("- {subject}"))),
         }
         let other = format!("Co-authored-by: {author}");
         trailers.extend(Some(other).filter(|other| *author != messages[0].0 && !is_stripped(other)));
     }
     let mut seen = HashSet::new();
     trailers.retain(|line| seen.insert(line.clone()));
+    let subjects: Vec<String> = subjects.into_iter().map(|(_, shown)| shown).collect();
     parts.extend([subjects.join("\n"), trailers.join("\n")]);
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
@@ -157,7 +163,13 @@ mod tests {
             "Add a\n\n- Fix b\n\nBREAKING CHANGE: it\n  goes on\nCloses: #45\nRefs #7"
         );
         assert_eq!(
-            one(&["Add a", "Fix b", "amend! Add a\n\nfeat: renamed", "amend! Fix b\n\nMend b\n\nwhy"]),
+            one(&[
+                "Add a",
+                "Fix b",
+                "amend! Add a\n\nfeat: renamed",
+                "amend! Fix b\n\nMend c",
+                "amend! Fix b\n\nMend b\n\nwhy"
+            ]),
             "feat: renamed\n\n- Mend b"
         );
         let two = [("A <a@x>", "Add a"), ("B <b@x>", "Fix a"), ("bot <b@x>", "Test a"), ("B <b@x>", "squash! Add a")];

@@ -40,11 +40,16 @@ impl Menu {
         let shown: Vec<&str> = screen.lines().collect();
         let at = shown.iter().rposition(|line| is_marked(line))?;
         let lines: Vec<&str> = shown.iter().map(|line| bare(line)).collect();
+        // The mark of an input line.
+        if !is_text(lines[at]) {
+            return None;
+        }
         if number(lines[at]).is_none() {
             let above = lines[..at].iter().rev().take_while(|line| is_text(line)).count();
             let below = lines[at..].iter().take_while(|line| is_text(line)).count();
             let block = lines[at - above..at + below].iter().zip(1..);
-            return Some(Menu { lines: block.map(|(line, n)| format!("{n}. {line}")).collect(), selected: above });
+            return (above + below > 1)
+                .then(|| Menu { lines: block.map(|(line, n)| format!("{n}. {line}")).collect(), selected: above });
         }
         let (mut menu, mut next) = (vec![lines[at]], number(lines[at]));
         for line in &lines[at + 1..] {
@@ -61,7 +66,7 @@ impl Menu {
             }
         }
         let selected = menu.iter().position(|line| *line == lines[at]).unwrap_or_default();
-        Some(Menu { lines: menu.into_iter().map(str::to_owned).collect(), selected })
+        (menu.len() > 1).then(|| Menu { lines: menu.into_iter().map(str::to_owned).collect(), selected })
     }
 
     /// The lines that a person means: the one with this number, or those that this pattern matches in any case.
@@ -129,7 +134,10 @@ mod tests {
                 "{screen}"
             );
         }
-        assert_eq!(Menu::read("no menu\n\n"), None);
+        for screen in ["no menu\n\n", "some output\nmore output\n❯ \n", "╭──╮\n│ ❯  │\n╰──╯\n", "❯ a prompt\n"]
+        {
+            assert_eq!(Menu::read(screen), None, "{screen}");
+        }
         let menu = Menu::read("❯ 1. Yes\n  2. No\n  3. Never\n").unwrap();
         let find = |pattern: &str| menu.find(&Wanted::Pattern(Regex::new(&format!("(?i){pattern}")).unwrap()));
         assert_eq!((menu.find(&Wanted::Number(2)), menu.find(&Wanted::Number(9))), (vec![1], vec![]));
