@@ -40,6 +40,11 @@ impl Menu {
         let shown: Vec<&str> = screen.lines().collect();
         let at = shown.iter().rposition(|line| is_marked(line))?;
         let lines: Vec<&str> = shown.iter().map(|line| bare(line)).collect();
+        // A text in the menu can look like its selected line.
+        let is_choice = |line: &&&str| is_marked(line) && number(bare(line)).is_some();
+        if shown.iter().filter(is_choice).count() > 1 {
+            return None;
+        }
         // The mark of an input line.
         if !is_text(lines[at]) {
             return None;
@@ -134,8 +139,13 @@ mod tests {
                 "{screen}"
             );
         }
-        for screen in ["no menu\n\n", "some output\nmore output\n❯ \n", "╭──╮\n│ ❯  │\n╰──╯\n", "❯ a prompt\n"]
-        {
+        for screen in [
+            "no menu\n\n",
+            "some output\nmore output\n❯ \n",
+            "╭──╮\n│ ❯  │\n╰──╯\n",
+            "❯ 1. Yes\n  2. x/\n ❯ 3. No\n  3. No\n",
+            "❯ a prompt\n",
+        ] {
             assert_eq!(Menu::read(screen), None, "{screen}");
         }
         let menu = Menu::read("❯ 1. Yes\n  2. No\n  3. Never\n").unwrap();
