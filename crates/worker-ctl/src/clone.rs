@@ -35,6 +35,9 @@ pub struct SourceClone {
 /// How long a look at an agent's files may take: git waits at a pipe in the place of `.gitignore` or `.gitattributes`.
 pub const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
+/// How long a question about commits may take: an agent may have put a pipe in the place of an object.
+const ASK_LIMIT: Duration = Duration::from_secs(60);
+
 /// The worktrees of a clone, by path.
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
 
@@ -102,7 +105,7 @@ impl SourceClone {
     }
 
     pub fn run(&self, dir: &Path, args: &[&str]) -> Result<Output> {
-        self.cmd(dir)?.args(args.iter().copied()).capture()
+        self.cmd(dir)?.args(args.iter().copied()).within(ASK_LIMIT).capture()
     }
 
     /// Makes a worktree without files at `path` for a branch, which is made first if `new` names a commit for it. This
@@ -334,10 +337,8 @@ impl SourceClone {
             let (code, path) = line.split_at(3);
             self.path_in(worktree, path)?;
             let path = String::from_utf8_lossy(path).into_owned();
-            let has_git = |dir: &&Path| worktree.join(dir).join(".git").symlink_metadata().is_ok();
-            let above = Path::new(&path).ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
-            let outermost = above.filter(|_| code == b"?? ").filter(has_git).last();
-            let path = outermost.map_or(path.clone(), |dir| format!("{}/", dir.display()));
+            let outermost = Git::repository_above(worktree, Path::new(&path)).filter(|_| code == b"?? ");
+            let path = outermost.map_or(path, |dir| format!("{}/", dir.display()));
             if paths.last() != Some(&path) {
                 paths.push(path);
             }

@@ -193,6 +193,8 @@ pub struct Program {
     /// Whether a text may be in its input line, not submitted. Another text would be appended to it.
     #[serde(default)]
     pub is_in_doubt: bool,
+    /// A digest of the question that `answer` listed last. A number that a person gives then means a line of that one.
+    pub listed_question: Option<String>,
 }
 
 /// What the program does, as its hooks tell.

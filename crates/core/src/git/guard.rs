@@ -253,6 +253,14 @@ impl Git {
         Ok(paths.filter(|path| worktree.join(path).join(".git").symlink_metadata().is_ok()).collect())
     }
 
+    /// The outermost directory above a path of a worktree that has a `.git`. git lists the files in it one by one if it
+    /// cannot use that as a repository.
+    pub fn repository_above(worktree: &Path, path: &Path) -> Option<PathBuf> {
+        let has_git = |dir: &&Path| worktree.join(dir).join(".git").symlink_metadata().is_ok();
+        let above = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+        above.filter(has_git).last().map(Path::to_path_buf)
+    }
+
     /// What would be lost with the repositories inside a worktree, if anything: changes, or commits that are nowhere
     /// else.
     pub fn inner_losses(&self, worktree: &Path) -> Result<Option<String>> {

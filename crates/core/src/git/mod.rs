@@ -31,7 +31,7 @@ pub use self::own_index::OwnIndex;
 pub use self::plain_files::{clean, refuse_linked_state, require_sound};
 pub use self::proven_worktree::WorktreeDir;
 pub use self::stand_in::{LFS, Setting, trust_excludes, written};
-pub use self::worktrees::{ListedWorktree, OPERATION_HEADS, named_commits};
+pub use self::worktrees::{ListedWorktree, OPERATION_HEADS, commits_to_pick, named_commits};
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.55 without
 /// [`SETTING_VARS`]. A hook inherits them, and `git -C elsewhere` would still obey them. A test compares both lists with

@@ -46,6 +46,16 @@ pub fn named_commits(git_dir: &Path, files: &[&str]) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// The commits that a cherry-pick or revert of several is still to take, as git abbreviates them; of a list that no person
+/// made, the first ones.
+pub fn commits_to_pick(git_dir: &Path) -> Result<Vec<String>> {
+    let text = fs::read(&git_dir.join("sequencer/todo"))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let named = text.lines().filter_map(|line| line.split(' ').nth(1));
+    let is_sha = |word: &&str| word.len() >= 4 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    Ok(named.filter(is_sha).take(MOST_HEADS).map(str::to_owned).collect())
+}
+
 /// A worktree as `git worktree list` has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedWorktree {

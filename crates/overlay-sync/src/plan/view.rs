@@ -226,6 +226,12 @@ fn started(file: &FileView<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> 
         refuse_endless(found[0].len())?;
         let less: Vec<_> = known.iter().map(|known| additions(file.kind, known, &entries, &[text])).collect();
         entries.retain(|entry| !found[0].contains(entry) && less.iter().all(|less| less.contains(entry)));
+        // A mode in which an agent asks is harmless where it comes, and not where it goes.
+        let mode: Vec<_> = EntryPath::parse(file.kind, "permissions.defaultMode").into_iter().collect();
+        let has_mode = |text: &&[u8]| !additions(file.kind, text, &mode, &[]).is_empty();
+        if !known.is_empty() && known.iter().all(has_mode) && !has_mode(&text) {
+            entries.extend(mode.into_iter().filter(|mode| !entries.contains(mode)).collect::<Vec<_>>());
+        }
         found[1].extend(entries.into_iter().filter(|_| is_edit));
     }
     if file.kind == FileType::Env {

@@ -347,8 +347,9 @@ fn answer(
     }
 }
 
-/// Chooses a line of a menu, one key at a time, and sees the menu gone. Fails if another menu comes in between.
-pub fn choose(ctx: &Context<'_>, pane: &Pane, menu: &Menu, chosen: usize) -> Result<()> {
+/// Chooses a line of a worker's menu, one key at a time, and sees the menu gone. Fails if another menu or question comes
+/// in between.
+pub fn choose(ctx: &Context<'_>, worker: &Worker, pane: &Pane, (menu, chosen): (&Menu, usize)) -> Result<()> {
     let tmux = ctx.tmux()?;
     let failed = |why: &str| failure::NOT_DELIVERED.failure(format!("the question was not answered: {why}"));
     let (start, mut since, mut last, mut is_confirmed) = (Instant::now(), Instant::now(), String::new(), false);
@@ -368,6 +369,9 @@ pub fn choose(ctx: &Context<'_>, pane: &Pane, menu: &Menu, chosen: usize) -> Res
             Some(now) if since.elapsed() >= SETTLED && !is_confirmed => {
                 let key = menu::key(now.selected, chosen);
                 is_confirmed = key == "Enter";
+                if is_confirmed && ctx.worker(&worker.name)?.reported != worker.reported {
+                    return Err(failed("another question has come"));
+                }
                 confirmed.clone_from(&screen);
                 type_keys(&tmux, pane, &[key.to_owned()])?;
             }

@@ -62,10 +62,17 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
         parents.push(head.clone());
     }
     let files = write_tree(ctx, worker, losses)?;
-    // An index with conflicts cannot be written as a tree. Then the files have everything.
-    let staged = ctx.clone.run(tree, &["write-tree"])?.text();
+    let mut staged = ctx.clone.run(tree, &["write-tree"])?.text();
+    if staged.is_empty() {
+        // An index with conflicts cannot be written as a tree. The files have everything of those.
+        let (git, entries) = ctx.clone.index_entries(tree)?;
+        let is_merged = |entry: &&[u8]| entry.split(|b| *b == b'\t').next().is_some_and(|head| head.ends_with(b" 0"));
+        let entries = entries.split_inclusive(|b| *b == 0).filter(is_merged).flatten().copied().collect();
+        let written = FreshIndex::with(&git, tree, entries)?.ask(&["write-tree"], Vec::new())?;
+        String::from_utf8_lossy(&written).trim().clone_into(&mut staged);
+    }
     let committed = ctx.clone.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
-    if !staged.is_empty() && staged != files && staged != committed {
+    if staged != files && staged != committed {
         parents.push(make(&staged, &[head], &format!("staged work of {}", worker.name))?);
     }
     Ok((make(&files, &parents, &message)?, files))

@@ -3,6 +3,7 @@
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::printable;
 
 use crate::apply::session;
@@ -13,7 +14,7 @@ use crate::note::Fault;
 use crate::plan::menu::{Menu, Wanted};
 use crate::program_config::regex;
 use crate::tmux::typing;
-use crate::worker::{Activity, Worker};
+use crate::worker::{Activity, ReportedActivity, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -51,7 +52,18 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let attach = format!("answer with `worker-ctl attach {name}`");
     let menu = Menu::read(&tmux.capture(&pane.id, 0)?)
         .ok_or_else(|| failure::WRONG_STATE.failure(format!("the screen of {name} shows no menu")).hint(&attach))?;
-    let Some(wanted) = wanted else { return Ok(print(ctx, &worker, &menu, None)) };
+    let asked = digest(&worker, &menu);
+    let Some(wanted) = wanted else {
+        if !ctx.is_dry {
+            remember(ctx, name, Some(asked))?;
+        }
+        return Ok(print(ctx, &worker, &menu, None));
+    };
+    if worker.program.listed_question.as_ref().is_some_and(|listed| *listed != asked) {
+        return Err(failure::CHANGED
+            .failure(format!("{name} asks another question than the one that was listed"))
+            .hint(format!("list its lines with `worker-ctl answer {name}`")));
+    }
     let chosen = match menu.find(&wanted)[..] {
         [one] => one,
         ref found => {
@@ -68,8 +80,24 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if !args.force {
         typing::require_free(&tmux, name, &pane.id)?;
     }
-    session::choose(ctx, &pane, &menu, chosen).map_err(|failure| failure.hint(&attach))?;
+    session::choose(ctx, &worker, &pane, (&menu, chosen)).map_err(|failure| failure.hint(&attach))?;
+    remember(ctx, name, None)?;
     Ok(print(ctx, &worker, &menu, Some(chosen)))
+}
+
+/// What makes a question this one: another may have the same lines.
+fn digest(worker: &Worker, menu: &Menu) -> String {
+    let ReportedActivity { activity_at, activity_text, question_id, .. } = &worker.reported;
+    Digest::of(format!("{activity_at:?} {activity_text:?} {question_id:?} {:?}", menu.lines).as_bytes()).to_string()
+}
+
+fn remember(ctx: &Context<'_>, name: &str, listed: Option<String>) -> Result<()> {
+    ctx.update(|state| {
+        if let Some(worker) = state.workers.get_mut(name) {
+            worker.program.listed_question = listed;
+        }
+        Ok(())
+    })
 }
 
 /// Exit 2 when it is neither a number nor a regular expression.

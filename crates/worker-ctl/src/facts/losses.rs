@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{OPERATION_HEADS, named_commits, recorded_dir};
+use shopfloor_core::git::{OPERATION_HEADS, commits_to_pick, named_commits, recorded_dir};
 use shopfloor_core::text::shell_word;
 
 use crate::clone::{LOGGED, MergeResult, SourceClone};
@@ -127,6 +127,7 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<(Option<String>, Vec<Str
     }
     if let Some(dir) = admin_dir(clone, tree)? {
         names.extend(named_commits(&dir, &[&OPERATION_HEADS[..], &["HEAD"]].concat())?);
+        names.extend(commits_to_pick(&dir)?);
         if tree.is_dir() {
             names.extend(clone.git_for(tree)?.own_refs(tree, &dir)?);
         }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, OPERATION_HEADS, named_commits};
+use shopfloor_core::git::{self, Git, OPERATION_HEADS, commits_to_pick, named_commits};
 use shopfloor_core::proc::Cmd;
 
 use crate::facts::history::commit_cmd;
@@ -27,7 +27,8 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
     }
     let heads = [&OPERATION_HEADS[..], &["REBASE_HEAD", "ORIG_HEAD"]].concat();
     let own = git.own_refs(dir, &known.worktree.git_dir)?;
-    for sha in named_commits(&known.worktree.git_dir, &heads)?.into_iter().chain(own).chain(to_pick(known)?) {
+    let git_dir = &known.worktree.git_dir;
+    for sha in named_commits(git_dir, &heads)?.into_iter().chain(own).chain(commits_to_pick(git_dir)?) {
         let commit = format!("{sha}^{{commit}}");
         let found = git.cmd_alone(dir).args(["rev-parse", "--verify", "--quiet", &commit]).capture()?;
         let sha = String::from_utf8_lossy(&found.stdout).trim().to_owned();
@@ -45,18 +46,6 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
     let commit = stdout("commit-tree", commit_cmd(git, dir, &args))?;
     keep_commit(env, git, place, known, &commit)
 }
-
-/// The commits that a cherry-pick or revert of several is still to take, as git abbreviates them.
-fn to_pick(known: &KnownAgent) -> Result<Vec<String>> {
-    let text = fs::read(&known.worktree.git_dir.join("sequencer/todo"))?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let named = text.lines().filter_map(|line| line.split(' ').nth(1));
-    let is_sha = |word: &&str| word.len() >= 4 && word.bytes().all(|b| b.is_ascii_hexdigit());
-    Ok(named.filter(is_sha).take(MOST_PICKED).map(str::to_owned).collect())
-}
-
-/// An agent can write any number.
-const MOST_PICKED: usize = 100;
 
 /// The output of a git command that must succeed.
 fn stdout(command: &str, cmd: Cmd) -> Result<String> {

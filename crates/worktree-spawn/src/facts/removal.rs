@@ -1,5 +1,7 @@
 //! What would be lost if an agent's worktree were removed.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::config::Line;
@@ -191,8 +193,9 @@ pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes>
     let mut found = Changes::default();
     for line in status.split(|b| *b == 0).filter(|line| !line.is_empty()) {
         let (code, path) = line.split_at(line.len().min(3));
-        let path = String::from_utf8_lossy(path).into_owned();
-        // Of a repository inside, git would only keep the commit.
+        let inside = Git::repository_above(&worktree.path, Path::new(OsStr::from_bytes(path)));
+        let path = inside.map_or(String::from_utf8_lossy(path).into_owned(), |dir| format!("{}/", dir.display()));
+        // Of a repository inside, git would only keep the commit, or the files.
         if code == b"?? " && path.ends_with('/') {
             found.submodule = Some(format!("{path} is a repository of its own"));
         }

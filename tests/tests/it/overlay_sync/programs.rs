@@ -183,6 +183,18 @@ fn what_keeps_agents_in_is_not_taken_away_unasked() {
     assert_eq!((json(&s.text(LOCAL)), json(&s.b.read(LOCAL))), (rest.clone(), rest));
     s.app.overlay(&["accept", id(&s.held()[0])]).succeeds().any_err();
     s.all_are(LOCAL, r#"{"model": "b"}"#);
+    // A mode in which an agent asks first is harmless where it comes.
+    let asks = r#"{"model": "b", "permissions": {"defaultMode": "plan"}}"#;
+    s.a.write(LOCAL, asks);
+    s.sync(0).any_err();
+    s.all_are(LOCAL, asks);
+    s.a.write(LOCAL, r#"{"model": "b"}"#);
+    s.sync(1).any_err();
+    assert_eq!(why(&s, LOCAL), "it takes away from `permissions.defaultMode` (wider permissions)");
+    s.all_but(&s.a, LOCAL, asks);
+    s.app.overlay(&["reject", id(&s.held()[0])]).succeeds().any_err();
+    s.put(LOCAL, r#"{"model": "b"}"#);
+    s.sync(0).any_err();
     // A program that does not know of it yet takes nothing away.
     s.put(LOCAL, &start.replace("\"a\"", "\"b\""));
     s.sync(0).any_err();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::worker::{event, hook, refused, staff};
+use crate::support::worker::{event, hook, refused, staff, tmux};
 use crate::support::world::{World, text, wait_for};
 
 #[test]
@@ -42,4 +42,34 @@ fn a_question_is_answered_by_its_number_or_by_a_pattern() {
     wait_for(|| last() == "chose Yes, always");
     // It still counts as asking, but there is no menu any more.
     floor.ctl(&["answer", "adam", "1"]).exit(1).err_has("worker-ctl attach adam");
+}
+
+#[test]
+fn a_number_means_a_line_of_the_question_that_was_listed() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--task", "think"]).succeeds();
+    let ask = |command: &str| {
+        floor.ctl(&["message", "adam", "ASK Yes|No"]).succeeds();
+        wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("2. No"));
+        let permission = json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash", "tool_input": { "command": command } });
+        hook(&floor, "adam", &permission);
+    };
+    let last = || floor.prompts().last().unwrap().clone();
+    ask("ls");
+    floor.ctl(&["answer", "adam"]).exit(0).out_has("1. Yes");
+    // Somebody answers it in the terminal, and another question with the same lines comes.
+    tmux(&floor, &["send-keys", "-t", "=worker-adam:", "Enter"]);
+    wait_for(|| last() == "chose Yes");
+    hook(&floor, "adam", &event("Stop"));
+    ask("rm -rf /");
+    assert_eq!(refused(&floor, &["answer", "adam", "1"], 1), "changed");
+    assert!(last().contains("ASK"), "{}", last());
+    floor.ctl(&["answer", "adam"]).exit(0).out_has("1. Yes");
+    floor.ctl(&["answer", "adam", "2"]).exit(0).out_has("2. No");
+    wait_for(|| last() == "chose No");
+    // What nobody listed, somebody may have seen elsewhere.
+    hook(&floor, "adam", &event("Stop"));
+    ask("ls -l");
+    floor.ctl(&["answer", "adam", "1"]).exit(0).out_has("1. Yes");
 }

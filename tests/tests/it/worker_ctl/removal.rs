@@ -47,6 +47,14 @@ fn rebasing(at: &Repo<'_>) -> String {
     sha
 }
 
+/// Makes commits that only a cherry-pick of several under way refers to, after one with a conflict.
+fn picking(at: &Repo<'_>) -> String {
+    at.sh("git switch -q --detach && for n in 1 2 lone; do echo x > $n && echo $n > f && git add . && git commit -q -m $n; done && git branch side && git switch -q -").exit(0);
+    let last = at.git(&["rev-parse", "side"]).trim().to_owned();
+    at.sh("git cherry-pick side~1 side; git branch -q -D side").exit(0).any_out().any_err();
+    last
+}
+
 /// Makes commits that only a merge of several under way refers to.
 fn merging(at: &Repo<'_>) -> String {
     let begin = head(at);
@@ -142,9 +150,12 @@ fn a_nested_repository_without_commits_is_kept() {
 fn commits_on_no_branch_are_refused_or_kept() {
     let w = World::new();
     let floor = Floor::new(&w);
-    for (loss, make) in
-        [("detached", detached as fn(&Repo<'_>) -> String), ("rebasing", rebasing), ("merging", merging)]
-    {
+    for (loss, make) in [
+        ("detached", detached as fn(&Repo<'_>) -> String),
+        ("rebasing", rebasing),
+        ("merging", merging),
+        ("picking", picking),
+    ] {
         for command in ["nuke", "reset"] {
             let name = format!("{loss}-{command}");
             floor.ctl(&["add", &name]).succeeds();
@@ -269,4 +280,20 @@ fn deinit_leaves_a_worker_its_task() {
     floor.ctl(&["start", "--prompt", "think"]).succeeds();
     floor.ctl(&["deinit", "--yes"]).exit(1).err_has("adam has a task or works").err_has("worker-ctl reset adam");
     assert_eq!(text(&floor.status("adam"), "/status"), "working");
+}
+
+#[test]
+fn what_is_staged_beside_a_conflict_is_kept() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    adam.sh("echo 1 > f && git add f && git commit -q -m 1 && git switch -q -c side HEAD~1 && echo 2 > f && git add f && git commit -q -m 2 && git switch -q -").exit(0);
+    adam.sh("git merge -q side; echo staged > other && git add other && echo later > other")
+        .exit(0)
+        .any_out()
+        .any_err();
+    let kept = floor.ctl(&["reset", "adam", "--force"]).exit(0).stdout;
+    let staged = floor.root.git(&["log", "--format=%H", "--grep", "^staged work of adam$", kept.trim()]);
+    assert_eq!(floor.root.git(&["show", &format!("{}:other", staged.trim())]), "staged\n");
+    assert_eq!(floor.root.git(&["show", &format!("{}:other", kept.trim())]), "later\n");
 }

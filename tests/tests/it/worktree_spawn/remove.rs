@@ -198,6 +198,14 @@ fn what_only_a_worktree_names_is_refused_or_kept() {
     let bare = subtree(&app, &["bare"]);
     bare.sh("git init -q --bare ign/x.git && git push -q ign/x.git HEAD:refs/heads/copy && git -C ign/x.git update-ref refs/heads/mine $(git -C ign/x.git commit-tree -m Precious HEAD^{tree} 2>/dev/null || git -C ign/x.git commit-tree -m Precious copy^{tree})").exit(0);
     app.spawn(&["remove", "bare"]).exit(1).err_has("the repository in ign/x.git, which git ignores, has commits");
+    // A repository that git cannot use lists its files as if they were ours.
+    let inner = subtree(&app, &["inner"]);
+    inner
+        .sh("git init -q in && cd in && echo x > f && git add f && git commit -q -m Precious && : > .git/HEAD")
+        .exit(0);
+    for force in [&[][..], &["--force"]] {
+        app.spawn(&[&["remove", "inner"], force].concat()).exit(1).err_has("in/ is a repository of its own");
+    }
 }
 
 #[test]
