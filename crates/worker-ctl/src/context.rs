@@ -13,13 +13,13 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 use shopfloor_core::worktree_env;
 
-use crate::clone::SourceClone;
 use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
 use crate::settings::{RootConfig, RootSettings};
 use crate::store::{self, State};
 use crate::tmux::Tmux;
-use crate::worker::Worker;
+use crate::work_repo::{ListedWorktrees, WorkRepo};
+use crate::worker::{Adopted, Worker};
 
 /// The settings given on the command line.
 pub type Flags = SettingFlags<RootSettings>;
@@ -29,11 +29,15 @@ pub type Flags = SettingFlags<RootSettings>;
 pub struct WorkerLock(#[expect(dead_code, reason = "it is held, not read")] Option<Lock>);
 
 /// A root with the values that every command needs to work on it.
+#[derive(Clone)]
 pub struct Context<'a> {
     pub ui: &'a Ui,
     pub env: &'a Env,
-    pub root: WorkerRoot,
-    pub clone: SourceClone,
+    pub root: Arc<WorkerRoot>,
+    /// The root's clone, or in a root without one the person's own repository.
+    pub clone: WorkRepo,
+    /// The repository that the worker at hand works in: see [`of`](Self::of).
+    pub repo: WorkRepo,
     /// Set when a long-running command must end.
     pub ending: Arc<AtomicBool>,
     /// Whether to show only what a command would do.
@@ -46,8 +50,30 @@ impl<'a> Context<'a> {
     pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: Flags) -> Result<Context<'a>> {
         let root = WorkerRoot::find(env, named, &flags.all())?;
         root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
-        let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), ui.is_dry())?;
-        Ok(Context { ui, env, root, clone, ending: Arc::default(), is_dry: ui.is_dry(), flags })
+        let clone = WorkRepo::new(&Git::find(env)?, &root, &root.source(env), ui.is_dry())?;
+        let (repo, is_dry) = (clone.clone(), ui.is_dry());
+        Ok(Context { ui, env, root: Arc::new(root), clone, repo, ending: Arc::default(), is_dry, flags })
+    }
+
+    /// The same for work on this worker, in the repository that it works in. What a function does for a worker, it does in
+    /// such a context.
+    pub fn of(&self, worker: &Worker) -> Result<Context<'a>> {
+        let repo = match &worker.adopted {
+            None => self.clone.clone(),
+            Some(Adopted { target, .. }) => {
+                WorkRepo::own(&Git::find(self.env)?, &self.root.path, &self.source(), target, self.is_dry)?
+            }
+        };
+        Ok(Context { repo, ..self.clone() })
+    }
+
+    /// All worktrees that these workers may work in, by path.
+    pub fn trees(&self, state: &State) -> Result<ListedWorktrees> {
+        let mut all = self.clone.trees()?;
+        if let Some(worker) = state.workers.values().find(|worker| worker.adopted.is_some() && !self.clone.is_own) {
+            all.extend(self.of(worker)?.repo.trees()?);
+        }
+        Ok(all)
     }
 
     /// The same with the configuration loaded again.
@@ -55,8 +81,8 @@ impl<'a> Context<'a> {
         let Context { ui, env, is_dry, .. } = *self;
         let (path, ending, flags) = (self.root.path.clone(), self.ending.clone(), self.flags.clone());
         let root = WorkerRoot { config: RootConfig::load(env, &path, &flags.all())?, path };
-        let clone = SourceClone::new(&Git::find(env)?, &root, &root.source(env), is_dry)?;
-        Ok(Context { ui, env, root, clone, ending, is_dry, flags })
+        let clone = WorkRepo::new(&Git::find(env)?, &root, &root.source(env), is_dry)?;
+        Ok(Context { ui, env, root: Arc::new(root), repo: clone.clone(), clone, ending, is_dry, flags })
     }
 
     /// The setting flags as arguments, for starting another command with the same settings.

@@ -38,6 +38,8 @@ pub const NOT_PUBLISHED: FailureKind = FailureKind::new("not_published", Exit::N
 pub const NOT_READY: FailureKind = FailureKind::new("not_ready", Exit::No);
 /// Nothing of a text was typed, because a person types there or the program asks a question.
 pub const OCCUPIED: FailureKind = FailureKind::new("occupied", Exit::No);
+/// A remote has commits that would be taken back.
+pub const PUSHED: FailureKind = FailureKind::new("pushed", Exit::No);
 /// The work begins at several commits of the default branch.
 pub const SEVERAL_BASES: FailureKind = FailureKind::new("several_bases", Exit::No);
 /// The state cannot be read.

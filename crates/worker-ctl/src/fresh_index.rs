@@ -10,8 +10,8 @@ use shopfloor_core::git::{Git, OwnIndex, failed};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::clone::SourceClone;
 use crate::failure;
+use crate::work_repo::WorkRepo;
 
 /// An index that knows the names and contents of files, and nothing of the files that are there.
 pub struct FreshIndex<'a> {
@@ -43,7 +43,7 @@ impl<'a> FreshIndex<'a> {
     }
 }
 
-impl SourceClone {
+impl WorkRepo {
     /// A path that git lists in a worktree, without its last `/`. It may come from an index that an agent wrote: exit 4,
     /// kind `tampered`, if it leads out of the worktree.
     pub fn path_in(&self, worktree: &Path, path: &[u8]) -> Result<RelPath> {

@@ -54,6 +54,11 @@ pub fn config(root: &Path) -> PathBuf {
     root.join("config.toml")
 }
 
+/// The record of the repository that a root is for, in a root without a clone.
+pub fn owner(root: &Path) -> PathBuf {
+    root.join("owner.json")
+}
+
 pub fn state(root: &Path) -> PathBuf {
     root.join("state.json")
 }

@@ -18,7 +18,6 @@ mod failure;
 mod facts;
 
 mod attention;
-mod clone;
 mod context;
 mod daemon;
 mod fresh_index;
@@ -35,6 +34,7 @@ mod source_objects;
 mod store;
 mod tmux;
 mod work_identity;
+mod work_repo;
 pub mod worker;
 
 pub use cli::{Cli, command};
@@ -60,6 +60,9 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     match &cli.command {
         Command::Init(args) => commands::init::run(ui, env, args, (cli.root.as_deref(), flags)),
         Command::Deinit(args) => commands::deinit::run(&ctx()?, args),
+        Command::Add(args) if args.worktree.is_some() => {
+            commands::adopt::run(ui, env, args, (cli.root.as_deref(), flags))
+        }
         Command::Add(args) => commands::add::run(&ctx()?, args, flags.text("agent"), flags.text("model")),
         Command::Up(args) => commands::up::run(&ctx()?, args),
         Command::Resume(args) => commands::resume::run(&ctx()?, args),

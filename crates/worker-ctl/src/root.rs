@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
@@ -82,19 +83,19 @@ impl WorkerRoot {
     }
 
     /// The argv of a worker's agent. `hooks` are the words that `{hooks}` stands for.
-    pub fn command(&self, worker: &Worker, agent: &AgentTable, hooks: &[String]) -> Vec<String> {
+    /// `common_dir` is that of the repository that the worker works in.
+    pub fn command(&self, worker: &Worker, agent: &AgentTable, hooks: &[String], common_dir: &Path) -> Vec<String> {
         // The default model is one of the default agent.
         let is_default = self.agent_name(worker) == self.config.text("agent");
         let default = self.config.given("model").map(str::to_owned).filter(|_| is_default);
         let model = self.worker(&worker.name).model.or(default).or(agent.model.clone());
-        let common_dir = self.path.join(".git");
         // Not what the worktree says of itself, because its agent can write that.
-        let recorded = recorded_dir(&common_dir, Path::new(&worker.worktree_path)).ok().flatten();
+        let recorded = recorded_dir(common_dir, Path::new(&worker.worktree_path)).ok().flatten();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let git_dir = recorded.map(|dir| text(&dir)).unwrap_or_default();
         let fill = |word: &str| {
             let word = word.replace("{worktree}", &worker.worktree_path);
-            word.replace("{git_dir}", &git_dir).replace("{git_common_dir}", &text(&common_dir))
+            word.replace("{git_dir}", &git_dir).replace("{git_common_dir}", &text(common_dir))
         };
         let skip = agent.skip_permissions.clone().unwrap_or_else(|| vec![SKIP_PERMISSIONS.to_owned()]);
         let permissions =
@@ -120,17 +121,38 @@ impl WorkerRoot {
 /// The source of a directory that is a root, or why it is none.
 pub type Proof = std::result::Result<PathBuf, String>;
 
+/// The content of `owner.json`: the common directory of the repository that a root without a clone is for.
+#[derive(Serialize, Deserialize)]
+pub struct RootOwner {
+    pub v: u64,
+    pub common: PathBuf,
+}
+
 /// Whether `dir` is a root. A root's configuration runs commands, so the proof must be something that a cloned
-/// repository cannot contain: `.git` is a real directory whose own configuration names a source, and nobody else can
-/// write to `.git`, `dir` and `config.toml`.
+/// repository cannot contain: `.git` is a real directory whose own configuration names a source, or `owner.json` names a
+/// repository, and nobody else can write to these, `dir` and `config.toml`. The user's list decides in the end.
 pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     let none = |why: &str| Ok(Err(why.to_owned()));
-    let (config, git_dir) = (layout::config(dir), dir.join(".git"));
+    let (config, git_dir, owner) = (layout::config(dir), dir.join(".git"), layout::owner(dir));
     if !dir.is_dir() {
         return none("the directory does not exist");
     }
     if !config.is_file() {
         return none("it has no config.toml");
+    }
+    if git_dir.symlink_metadata().is_err()
+        && let Some(text) = fs::read_no_follow(&owner)?
+    {
+        if let Some(why) = [dir, &owner, &config].into_iter().find_map(|path| fs::open_to_others(path, env.home())) {
+            return none(&why);
+        }
+        let owner: Option<RootOwner> = serde_json::from_slice(&text).ok();
+        let common = owner.filter(|owner| owner.v == 1).map(|owner| owner.common);
+        let checkout = common.map(|common| match common.parent().filter(|_| common.ends_with(".git")) {
+            Some(checkout) => checkout.to_path_buf(),
+            None => common,
+        });
+        return Ok(checkout.ok_or_else(|| "its owner.json cannot be read".to_owned()));
     }
     if !git_dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return none("it has no .git directory");
@@ -173,7 +195,10 @@ fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
     let mut found: Option<&Path> = None;
     for above in env.cwd.ancestors() {
         let is_part = found.map_or_else(
-            || env.cwd.starts_with(layout::worktrees(above)) || own == above.join(".git").canonicalize().ok(),
+            || {
+                let is_top = own == above.join(".git").canonicalize().ok() || layout::owner(above).is_file();
+                env.cwd.starts_with(layout::worktrees(above)) || is_top
+            },
             |inner| inner.starts_with(layout::worktrees(above)),
         );
         if is_part && prove(env, above)?.is_ok() {

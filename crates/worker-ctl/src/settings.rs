@@ -127,7 +127,7 @@ const OWN_TABLES: [OwnTable; 2] = [
 const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
-const WORKER_KEYS: &str = "agent model role_prompt excluded_from_pool host";
+const WORKER_KEYS: &str = "agent model role_prompt excluded_from_pool host adopted";
 const AGENT_KEYS: &str = "command env skip_permissions ask_permissions model task resume resume_conversation hooks \
     ready startup_keys dialogs clear submit_key paste delivery end ok_exits strip";
 const TABLES: &str = "defaults repo agents workers hosts";
@@ -170,6 +170,8 @@ pub struct WorkerTable {
     pub role_prompt: String,
     pub excluded_from_pool: bool,
     pub host: Option<String>,
+    /// Whether it is a worktree of the person's own repository, which nothing but `add --worktree` makes a worker's.
+    pub adopted: bool,
 }
 
 /// The parts of the file that are not settings.

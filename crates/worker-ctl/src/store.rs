@@ -17,7 +17,7 @@ use crate::layout::{self, RootLock};
 use crate::worker::Worker;
 
 /// The version of the format.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// How many backups are kept.
 const BACKUPS: usize = 5;

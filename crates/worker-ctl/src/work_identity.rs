@@ -9,8 +9,8 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
 
-use crate::clone::{LOGGED, MergeResult, SourceClone};
 use crate::failure;
+use crate::work_repo::{LOGGED, MergeResult, WorkRepo};
 
 /// How long a diff may take, and how many bytes it may have.
 const DIFF_LIMIT: (Duration, usize) = (Duration::from_secs(60), 256 << 20);
@@ -33,7 +33,7 @@ pub const PLAIN: [&str; 14] = [
     "--dst-prefix=b/",
 ];
 
-impl SourceClone {
+impl WorkRepo {
     /// A digest of the work on `sha`: its patch, byte for byte, and its messages. It does not depend on the base.
     pub fn work_digest(&self, sha: &str) -> Result<String> {
         self.work_digest_from(&self.begin(sha)?, sha)
@@ -41,7 +41,7 @@ impl SourceClone {
 
     /// Like [`work_digest`](Self::work_digest), of work that is known to branch off at `from`.
     pub fn work_digest_from(&self, from: &str, sha: &str) -> Result<String> {
-        self.digest(self.cmd(&self.root)?, &[from, sha], &format!("{from}..{sha}"))
+        self.digest(self.cmd(&self.top)?, &[from, sha], &format!("{from}..{sha}"))
     }
 
     /// The commit of the default branch that the work on `sha` is compared with.
@@ -72,7 +72,7 @@ impl SourceClone {
             }
         }
         let messages =
-            self.ask(&self.root, &[&["log", "--reverse", "--format=%B%x00"], &LOGGED[..], &[range]].concat())?;
+            self.ask(&self.top, &[&["log", "--reverse", "--format=%B%x00"], &LOGGED[..], &[range]].concat())?;
         work.extend(messages.into_bytes());
         Ok(Digest::of(&work).to_string())
     }
@@ -86,7 +86,7 @@ impl SourceClone {
             Some(diff) => Err(failed("diff", &diff)),
             None => Err(failure::TOO_LARGE
                 .failure("the diff of the work is larger than 256 MB, or takes longer than a minute")
-                .hint(format!("look at it: `git -C {} diff --stat {}`", shell_word(&self.root), commits.join(" ")))),
+                .hint(format!("look at it: `git -C {} diff --stat {}`", shell_word(&self.top), commits.join(" ")))),
         }
     }
 
@@ -96,7 +96,7 @@ impl SourceClone {
         let change = |sha: &str| {
             let from = self.begin(sha)?;
             let options = ["--unified=0", "--find-renames", &from, sha];
-            self.digest_of(self.cmd(&self.root)?, &options, &format!("{from}..{sha}"), true)
+            self.digest_of(self.cmd(&self.top)?, &options, &format!("{from}..{sha}"), true)
         };
         if change(before)? != change(after)? {
             return Ok(false);

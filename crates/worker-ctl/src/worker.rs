@@ -143,9 +143,24 @@ pub struct Worker {
     pub pending_send: Option<PendingSend>,
     #[serde(default)]
     pub notes: Vec<Note>,
+    /// None for a worker in the root's clone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<Adopted>,
     /// Keys that a later version added.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+}
+
+/// What is known of a worktree of the person's own repository that became a worker's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Adopted {
+    /// The branch that its work lands on.
+    pub target: String,
+    /// The commit that its branch was at when its task began, or when it was adopted. A reset goes there.
+    pub began: String,
+    /// Its agent, where worktree-spawn has recorded one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
 }
 
 /// What belongs to a task, from its start to its end.
@@ -245,6 +260,11 @@ impl Worker {
         }
     }
 
+    /// The branch that the work of an adopted worktree lands on.
+    pub fn target(&self) -> Option<&str> {
+        self.adopted.as_ref().map(|adopted| adopted.target.as_str())
+    }
+
     /// Its place in the line of those who wait for a review, the first that has waited longest.
     pub fn place_in_line(&self) -> (i64, &str) {
         (self.work.review_since_unix.unwrap_or(self.task_since_unix), &self.name)
@@ -287,7 +307,7 @@ impl Worker {
 }
 
 /// The longest name of a worker, in bytes.
-const LONGEST_NAME: usize = 32;
+pub const LONGEST_NAME: usize = 32;
 
 /// Checks a worker's name, which becomes part of a branch, a directory and a tmux session.
 pub fn checked_name(name: &str) -> Result<&str> {

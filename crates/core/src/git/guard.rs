@@ -231,6 +231,7 @@ impl Git {
     /// Looks again which worktrees of the clone git can read, for programs that keep running.
     pub fn look_again(&self) -> Result<()> {
         let clone = self.pinned.as_ref().and_then(|pinned| Some((&pinned.git_dir, pinned.common_dir.as_ref()?)));
+        let clone = clone.filter(|(git_dir, stand_in)| git_dir != stand_in);
         clone.map_or(Ok(()), |(git_dir, stand_in)| super::stand_in::link_worktrees(git_dir, stand_in))
     }
 

@@ -12,6 +12,7 @@ use crate::apply::new_worker::{self, WorkerOptions};
 use crate::apply::{session, transition};
 use crate::context::Context;
 use crate::facts::version;
+use crate::failure;
 use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::worker::checked_name;
@@ -113,15 +114,21 @@ fn bring_one_up(ctx: &Context<'_>, name: &str) -> Result<bool> {
 pub fn make_missing(ctx: &Context<'_>, names: Option<&[String]>) -> Vec<String> {
     let existing = ctx.state().map(|state| state.workers).unwrap_or_default();
     let is_missing = |name: &&String| !existing.contains_key(*name) && names.is_none_or(|names| names.contains(name));
-    let missing = ctx.root.config.workers.keys().filter(is_missing);
+    let tables = ctx.root.config.workers.iter().filter(|(_, table)| !table.adopted);
+    let missing = tables.map(|(name, _)| name).filter(is_missing);
     let failed = missing.filter_map(|name| Some(format!("{name}: {}", make_if_missing(ctx, name).err()?)));
     failed.collect()
 }
 
 fn make_if_missing(ctx: &Context<'_>, name: &str) -> Result<()> {
     checked_name(name)?;
+    if ctx.clone.is_own {
+        return Err(failure::NOT_INITIALISED
+            .failure("its root has no clone yet")
+            .hint(format!("`worker-ctl add {name}` makes it, and this worker")));
+    }
     // What the source has by now is no work of this name.
-    ctx.clone.fetched(&ctx.source())?;
+    ctx.repo.fetched(&ctx.source())?;
     let _lock = ctx.lock(name)?;
     // Its table may have been removed, or another process may have created the worker.
     let now = ctx.reload()?;

@@ -20,12 +20,13 @@ use crate::settings::{CopiedFile, CopyMode};
 /// leads out of the source or the worktree.
 pub fn copy_all(ctx: &Context<'_>, worktree: &Path) -> Result<()> {
     let copies = &ctx.root.config.copy;
-    if copies.is_empty() {
+    // The files of an adopted worktree are the person's own.
+    if copies.is_empty() || ctx.repo.is_own {
         return Ok(());
     }
     let source = Root::open(&ctx.source())?;
     let target = Root::open(worktree)?;
-    let private = ctx.clone.git_dir(worktree)?;
+    let private = ctx.repo.git_dir(worktree)?;
     let path = layout::private(&private)?.join("copies.json");
     let mut copied: CopiedFiles =
         fs::read_own(&path)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
@@ -35,7 +36,7 @@ pub fn copy_all(ctx: &Context<'_>, worktree: &Path) -> Result<()> {
     for copy in copies {
         let (from, to) = paths(copy)?;
         let name = to.as_path().to_string_lossy().into_owned();
-        let tracked = ctx.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", &name])?;
+        let tracked = ctx.repo.run(worktree, &["--literal-pathspecs", "ls-files", "--", &name])?;
         if !tracked.stdout.is_empty() {
             ctx.ui.warn(format!("{} is tracked, so it is not copied", printable(&name)));
             continue;

@@ -61,7 +61,8 @@ pub fn wire(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, continued: O
         }
         HookWiring::Project(project) => {
             let text = settings(program, &command, LIMIT * project.per_second)?;
-            ctx.warn_on_failure(&worker.name, || place(ctx, Path::new(&worker.worktree_path), &project, &text));
+            let place = || place(&ctx.of(worker)?, Path::new(&worker.worktree_path), &project, &text);
+            ctx.warn_on_failure(&worker.name, place);
             nothing()
         }
     }
@@ -72,8 +73,8 @@ fn place(ctx: &Context<'_>, worktree: &Path, project: &ProjectSettings, text: &s
     if !is_trusted(ctx.env, project, worktree) {
         return Ok(());
     }
-    let tracked = ctx.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", project.file])?;
-    let private = ctx.clone.git_dir(worktree)?;
+    let tracked = ctx.repo.run(worktree, &["--literal-pathspecs", "ls-files", "--", project.file])?;
+    let private = ctx.repo.git_dir(worktree)?;
     let path = rel(project.file)?;
     let root = Root::open(worktree)?;
     let placed = layout::private(&private)?.join("hooks");

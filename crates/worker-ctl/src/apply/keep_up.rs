@@ -25,6 +25,7 @@ use crate::notify_person::Bell;
 use crate::plan::machine::Input;
 use crate::store::State;
 use crate::tmux::{self, is_begun};
+use crate::work_repo::{common_dir, has_clone};
 use crate::worker::{Session, Worker};
 
 /// How often to check for new commits, new workers and signals. Each check costs a few `stat` calls.
@@ -170,6 +171,9 @@ impl Rounds {
     /// Records what happened and rebases reviews.
     fn patrol(&mut self, ctx: &Context<'_>, shared: &Shared) {
         let patrol = || {
+            // The root may have got its clone meanwhile.
+            let renewed = (ctx.clone.is_own && has_clone(&ctx.root.path)).then(|| ctx.reload()).transpose()?;
+            let ctx = renewed.as_ref().unwrap_or(ctx);
             let _tick = ctx.lock_root(RootLock::Patrol)?;
             recover::finish_all(ctx)?;
             patrol::tick(ctx, PatrolScope::All)?;
@@ -258,9 +262,15 @@ fn find_missing(ctx: &Context<'_>, is_first: bool) -> Result<(Vec<String>, Vec<S
 /// The modification times of the files that change when somebody commits, adds a worker or gives a task.
 fn read_mtimes(ctx: &Context<'_>) -> Vec<Option<jiff::Timestamp>> {
     let root = &ctx.root.path;
-    let git = root.join(".git/worktrees");
-    let names = fs::list(&git).unwrap_or_default();
-    let heads = names.iter().map(|name| fs::changed(&git.join(name).join("logs/HEAD")));
+    let has_adopted = ctx.root.config.workers.values().any(|table| table.adopted);
+    let source = has_adopted.then(|| common_dir(&ctx.source()));
+    let records = [Some(root.join(".git")), source].into_iter().flatten().flat_map(|common| {
+        let all = common.join("worktrees");
+        fs::list(&all).unwrap_or_default().into_iter().map(move |name| all.join(name))
+    });
+    // Where refs are stored in tables, HEAD has no log of its own.
+    let heads =
+        records.flat_map(|record| ["logs/HEAD", "reftable/tables.list"].map(|file| fs::changed(&record.join(file))));
     let own = [layout::config(root), layout::state(root)].map(|path| fs::changed(&path));
     own.into_iter().chain(heads).collect()
 }

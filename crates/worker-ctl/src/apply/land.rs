@@ -1,11 +1,10 @@
 //! Puts a worker's work onto the source's default branch, as planned.
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::apply::{lfs_and_submodules, publish, transition};
-use crate::clone::common_dir;
+use crate::apply::{deliver, lfs_and_submodules, publish, transition};
 use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::worker_state::Standing;
@@ -13,7 +12,9 @@ use crate::failure;
 use crate::layout::RootLock;
 use crate::plan::accept::{Accept, Landing, accept, require_review};
 use crate::plan::machine::Input;
-use crate::worker::Task;
+use crate::plan::prompt;
+use crate::work_repo::common_dir;
+use crate::worker::{Task, Worker};
 
 /// The result of an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +31,9 @@ pub enum Landed {
 /// has reviewed the work. Also returns the git-lfs objects that the source needs first.
 pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<(Accept, Vec<Digest>)> {
     let worker = ctx.worker(name)?;
+    let ctx = &ctx.of(&worker)?;
     require_review(&worker)?;
-    let plan = accept(&Standing::read(ctx, &worker)?, &ctx.clone.branch, is_forced)?;
+    let plan = accept(&Standing::read(ctx, &worker)?, &ctx.repo.branch, is_forced)?;
     let objects = match &plan.landing {
         Landing::Commit { tree } => lfs_and_submodules::read(ctx, worker.checkout(), &plan.base, tree)?,
         Landing::Nothing | Landing::Conflict => Vec::new(),
@@ -46,8 +48,10 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<(Accept, V
 /// the branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve
 /// it.
 pub fn land(ctx: &Context<'_>, name: &str, is_forced: bool, message: Option<&str>) -> Result<Landed> {
+    let worker = ctx.worker(name)?;
+    let ctx = &ctx.of(&worker)?;
     // A worker without work is refused at once, whoever is publishing.
-    require_review(ctx.state()?.require(name)?)?;
+    require_review(&worker)?;
     let _publishing = ctx.lock_root(RootLock::Publish)?;
     for _ in 0..2 {
         let (plan, objects) = plan(ctx, name, is_forced)?;
@@ -62,22 +66,22 @@ pub fn land(ctx: &Context<'_>, name: &str, is_forced: bool, message: Option<&str
             Landing::Nothing => return close_without_commit(ctx, plan),
             Landing::Conflict => return ask_to_resolve(ctx, &plan, is_forced),
         }
-        ctx.ui.detail(format!("{} of the source has moved", ctx.clone.branch));
+        ctx.ui.detail(format!("{} of the source has moved", ctx.repo.branch));
     }
     Err(failure::NOT_PUBLISHED
-        .failure(format!("the branch {} of the source changes all the time", ctx.clone.branch))
+        .failure(format!("the branch {} of the source changes all the time", ctx.repo.branch))
         .hint("run the same command again"))
 }
 
 /// Publishes the work as one commit. Returns the commit, or nothing if the branch has moved meanwhile.
 fn publish_commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<Option<String>> {
     let new = publish::commit(ctx, plan, tree, message)?;
-    if !publish::publish(&ctx.clone, &ctx.source(), plan, &new)? {
+    if !publish::publish(&ctx.repo, &ctx.source(), plan, &new)? {
         return Ok(None);
     }
     close_task(ctx, &plan.name, &plan.sha, &new)?;
-    publish::drop_journal(&ctx.clone, &plan.name)?;
-    let signs = ctx.clone.git.config(&common_dir(&ctx.source()), "commit.gpgSign", Some("--type=bool"));
+    publish::drop_journal(&ctx.repo, &plan.name)?;
+    let signs = ctx.repo.git.config(&common_dir(&ctx.source()), "commit.gpgSign", Some("--type=bool"));
     if signs.is_ok_and(|signs| signs.is_some_and(|is| is == "true")) {
         ctx.ui.note(format!("the source signs its commits, and {new} is not signed"));
     }
@@ -85,20 +89,36 @@ fn publish_commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<
 }
 
 fn close_without_commit(ctx: &Context<'_>, plan: Accept) -> Result<Landed> {
-    publish::write_journal(&ctx.clone, &plan, &plan.base)?;
+    publish::write_journal(&ctx.repo, &plan, &plan.base)?;
     close_task(ctx, &plan.name, &plan.sha, &plan.base)?;
-    publish::drop_journal(&ctx.clone, &plan.name)?;
+    publish::drop_journal(&ctx.repo, &plan.name)?;
     Ok(Landed::NothingToMerge(plan.base))
 }
 
 fn ask_to_resolve(ctx: &Context<'_>, plan: &Accept, is_forced: bool) -> Result<Landed> {
     let worker = ctx.worker(&plan.name)?;
+    if ctx.repo.is_shared(&worker.branch)? {
+        return Err(ask_to_merge(ctx, &worker, plan, is_forced)?);
+    }
     match rebase::ask_to_resolve(ctx, &worker, &plan.base, &plan.sha, is_forced)? {
         Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(ConflictedFile::describe).collect())),
         _ => Err(failure::MOVED
             .failure(format!("{} was rebased and merges now", plan.name))
             .hint("run the same command again")),
     }
+}
+
+/// Tells a worker whose branch is others' too to merge the branch that its work lands on, and not to rebase. Returns the
+/// failure to land.
+fn ask_to_merge(ctx: &Context<'_>, worker: &Worker, plan: &Accept, is_forced: bool) -> Result<Failure> {
+    let (repo, Accept { name, sha, base, .. }) = (&ctx.repo, plan);
+    let files = repo.conflicting_files(base, sha)?;
+    let input = Input::Reject { base: sha.clone(), patch: repo.work_digest(sha)?, force: is_forced };
+    deliver::deliver(ctx, worker, &input, &prompt::merge(&repo.branch, &files))?;
+    Ok(failure::CONFLICT
+        .failure(format!("{name} conflicts with {} and was asked to merge it", repo.branch))
+        .details(files.iter().map(|file| format!("  {file}")))
+        .hint(format!("`worker-ctl wait {name}` waits for the merge, which needs a review")))
 }
 
 /// Where the clone keeps the original commits of work that landed as another commit.
@@ -108,17 +128,20 @@ pub const ACCEPTED: &str = "refs/shopfloor/accepted/";
 /// If the worker has committed after `landed`, the worktree stays as it is.
 pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
     let worker = ctx.worker(name)?;
+    let ctx = &ctx.of(&worker)?;
     let has_landed = worker.task == Task::NeedsReview && worker.work.commit_sha.as_deref() == Some(landed);
     if !has_landed {
         return Ok(());
     }
-    ctx.clone.fetch(&ctx.source())?;
-    if !ctx.clone.has(at, landed)? {
+    ctx.repo.fetch(&ctx.source())?;
+    if !ctx.repo.has(at, landed)? {
         // Keep the original commits, with all their messages.
         let kept = format!("{ACCEPTED}{name}/{}", ctx.stamp());
-        ctx.clone.ask(&ctx.root.path, &["update-ref", &kept, landed])?;
+        ctx.repo.ask(&ctx.repo.top, &["update-ref", &kept, landed])?;
     }
-    if rebase::move_worktree(ctx, worker.checkout(), landed, at)? {
+    // A branch that is others' too stays where its worker has put it.
+    let is_shared = ctx.repo.is_shared(&worker.branch)?;
+    if is_shared || rebase::move_worktree(ctx, worker.checkout(), landed, at)? {
         transition::record(ctx, name, &Input::Accepted)?;
     } else {
         let why = format!("{name} has changed its worktree since the commit that landed");
@@ -126,6 +149,8 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
     }
     ctx.update(|state| {
         state.last_reviewed.take_if(|last| last == name);
+        let adopted = state.workers.get_mut(name).and_then(|worker| worker.adopted.as_mut());
+        adopted.into_iter().for_each(|adopted| if is_shared { landed } else { at }.clone_into(&mut adopted.began));
         Ok(())
     })
 }

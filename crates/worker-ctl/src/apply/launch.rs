@@ -5,6 +5,7 @@ use shopfloor_core::error::Result;
 use crate::apply::hooks::{self, Launch, Variables};
 use crate::context::Context;
 use crate::program_config::AgentTable;
+use crate::work_repo::PUSH_URL;
 use crate::worker::Worker;
 
 /// Wires the program's hooks, and returns the argv and the variables to start it with. `resume` are the words that make
@@ -12,12 +13,15 @@ use crate::worker::Worker;
 pub fn launch(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, resume: Vec<String>) -> Result<Launch> {
     let continued = worker.work.conversation.as_deref().filter(|_| !resume.is_empty());
     let (words, wired) = hooks::wire(ctx, worker, agent, continued)?;
-    let mut argv = ctx.root.command(worker, agent, &words);
+    let mut argv = ctx.root.command(worker, agent, &words, &ctx.of(worker)?.repo.common);
     let after_program = argv.len().min(1);
     argv.splice(after_program..after_program, resume);
     let mut variables: Variables = agent.env.clone().into_iter().collect();
     variables.extend(of_worker(ctx, worker).map(|(name, value)| (name.to_owned(), value)));
     variables.extend(wired);
+    if worker.adopted.is_some() {
+        variables.extend(without_push(ctx, worker)?);
+    }
     Ok((argv, variables))
 }
 
@@ -28,4 +32,26 @@ pub fn of_worker(ctx: &Context<'_>, worker: &Worker) -> [(&'static str, String);
         ("WORKER_CTL_ROOT", ctx.root.path.to_string_lossy().into_owned()),
         ("WORKER_CTL_WORKTREE", worker.worktree_path.clone()),
     ]
+}
+
+/// The variables by which git pushes nowhere from an adopted worktree, whose remotes are the person's. The empty value takes
+/// back those of their configuration, from git 2.46 on.
+fn without_push(ctx: &Context<'_>, worker: &Worker) -> Result<Variables> {
+    let repo = ctx.of(worker)?.repo;
+    let remotes = repo.ask(&repo.top, &["remote"])?;
+    let settings =
+        remotes.lines().flat_map(|remote| ["", PUSH_URL].map(|url| (format!("remote.{remote}.pushurl"), url)));
+    // The person's own variables of this kind stay.
+    let first = ctx.env.var("GIT_CONFIG_COUNT").and_then(|count| count.to_str()?.parse().ok()).unwrap_or(0_usize);
+    let mut variables = Variables::new();
+    let mut count = first;
+    for (key, url) in settings {
+        variables.push((format!("GIT_CONFIG_KEY_{count}"), key));
+        variables.push((format!("GIT_CONFIG_VALUE_{count}"), url.to_owned()));
+        count += 1;
+    }
+    if count > first {
+        variables.push(("GIT_CONFIG_COUNT".to_owned(), count.to_string()));
+    }
+    Ok(variables)
 }

@@ -11,11 +11,11 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::clone::common_dir;
 use crate::context::Context;
 use crate::facts::losses::admin_dir;
 use crate::failure;
 use crate::work_identity::PLAIN;
+use crate::work_repo::common_dir;
 use crate::worker::Checkout;
 
 /// The git-lfs objects that `tree` names, `base` does not and the source lacks. Exit 1 when the clone lacks one too, or
@@ -23,7 +23,7 @@ use crate::worker::Checkout;
 pub fn read(ctx: &Context<'_>, place: Checkout<'_>, base: &str, tree: &str) -> Result<Vec<Digest>> {
     let settings = ["-c", "core.quotePath=false", "-c", "core.attributesFile=/dev/null", "diff"];
     let only = ["-G^(oid sha256:|Subproject commit )", base, tree];
-    let diff = ctx.clone.ask(&ctx.root.path, &[&settings[..], &PLAIN, &only].concat())?;
+    let diff = ctx.repo.ask(&ctx.repo.top, &[&settings[..], &PLAIN, &only].concat())?;
     if diff.is_empty() {
         return Ok(Vec::new());
     }
@@ -53,7 +53,7 @@ pub fn read(ctx: &Context<'_>, place: Checkout<'_>, base: &str, tree: &str) -> R
 /// Exit 1 when git-lfs handles the file. Another file may look like a pointer and be none.
 fn refuse_lost(ctx: &Context<'_>, place: Checkout<'_>, path: &str) -> Result<()> {
     let asked = ["check-attr", "-z", "filter", "--", path];
-    if !ctx.clone.ask(place.tree, &asked)?.ends_with("\0lfs\0") {
+    if !ctx.repo.ask(place.tree, &asked)?.ends_with("\0lfs\0") {
         return Ok(());
     }
     let why = format!("neither the clone nor the source has the git-lfs object of {}", printable(path));
@@ -63,18 +63,18 @@ fn refuse_lost(ctx: &Context<'_>, place: Checkout<'_>, path: &str) -> Result<()>
 
 /// Exit 1 when the worker has a commit of a submodule that none of its remotes and not the source has.
 fn refuse_lone(ctx: &Context<'_>, place: Checkout<'_>, path: &str, sha: &str) -> Result<()> {
-    let (clone, tree) = (&ctx.clone, place.tree);
-    clone.path_in(tree, path.as_bytes())?;
+    let (repo, tree) = (&ctx.repo, place.tree);
+    repo.path_in(tree, path.as_bytes())?;
     // A submodule that was taken out of the worktree again leaves its repository.
-    let left = admin_dir(clone, tree)?.map(|dir| dir.join("modules").join(path)).filter(|dir| dir.is_dir());
+    let left = admin_dir(repo, tree)?.map(|dir| dir.join("modules").join(path)).filter(|dir| dir.is_dir());
     let Some(own) = private_dir(&tree.join(path)).or(left) else { return Ok(()) };
     // An agent writes its submodules' configuration. So git reads only objects there, and refs as a fetch does.
     let finds = |git_dir: &Path, revisions: &[&str]| -> Result<bool> {
-        let cmd = clone.cmd(&clone.root)?.var("GIT_OBJECT_DIRECTORY", git_dir.join("objects"));
+        let cmd = repo.cmd(&repo.top)?.var("GIT_OBJECT_DIRECTORY", git_dir.join("objects"));
         let output = cmd.args(["rev-list", "-n1"]).args(revisions.iter().copied()).capture()?;
         Ok(output.status.success() && !output.stdout.is_empty())
     };
-    let asked = clone.git.fetching(&clone.root).args(["ls-remote", "--quiet"]).arg(&own).arg("refs/remotes/*");
+    let asked = repo.git.fetching(&repo.top).args(["ls-remote", "--quiet"]).arg(&own).arg("refs/remotes/*");
     let listed = answer("ls-remote", &asked.capture()?)?;
     let tips: Vec<&str> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.0)).collect();
     let there = ctx.source().join(path);
@@ -98,10 +98,10 @@ fn refuse_lone(ctx: &Context<'_>, place: Checkout<'_>, path: &str, sha: &str) ->
 
 /// The stores of git-lfs: the clone's, which agents write to, and the source's, which a person may have put elsewhere.
 fn stores(ctx: &Context<'_>) -> Result<(PathBuf, PathBuf)> {
-    let (own, source) = (ctx.root.path.join(".git/lfs"), ctx.source());
+    let (own, source) = (ctx.repo.common.join("lfs"), ctx.source());
     fs::refuse_link(&own)?;
     let storage = ["config", "--type=path", "--default", "lfs", "--get", "lfs.storage"];
-    Ok((own, common_dir(&source).join(ctx.clone.ask(&source, &storage)?)))
+    Ok((own, common_dir(&source).join(ctx.repo.ask(&source, &storage)?)))
 }
 
 /// The path of an object in a store.

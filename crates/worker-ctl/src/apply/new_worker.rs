@@ -20,6 +20,8 @@ pub struct WorkerOptions {
     pub agent: Option<String>,
     pub model: Option<String>,
     pub role_prompt: Option<String>,
+    /// Whether it is a worktree of the person's own repository.
+    pub is_adopted: bool,
 }
 
 /// A worker that can be created.
@@ -105,6 +107,20 @@ pub fn make(ctx: &Context<'_>, new: NewWorker) -> Result<Worker> {
     Ok(worker)
 }
 
+/// Makes a worker of a worktree that is there. The caller holds the worker's lock.
+pub fn adopt(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    ctx.update(|state| {
+        let is_same = |other: &&Worker| other.name == worker.name || other.worktree_path == worker.worktree_path;
+        if let Some(other) = state.workers.values().find(is_same) {
+            return Err(failure::EXISTS
+                .failure(format!("{} is the worker {} already", other.worktree_path, other.name))
+                .hint("see `worker-ctl status`"));
+        }
+        state.workers.insert(worker.name.clone(), worker.clone());
+        Ok(())
+    })
+}
+
 /// Takes back a worktree that was made just now, and its branch.
 fn undo(ctx: &Context<'_>, worktree: &Path, branch: &str, base: &str) -> Result<()> {
     if worktree.symlink_metadata().is_ok() {
@@ -128,6 +144,9 @@ pub fn configure(ctx: &Context<'_>, name: &str, options: &WorkerOptions) -> Resu
         let given = [("agent", &options.agent), ("model", &options.model), ("role_prompt", &options.role_prompt)];
         for (key, value) in given.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
             worker[key] = toml_edit::value(value);
+        }
+        if options.is_adopted {
+            worker["adopted"] = toml_edit::value(true);
         }
     })
 }

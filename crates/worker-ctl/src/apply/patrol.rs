@@ -1,12 +1,13 @@
 //! The patrol: looks for workers that committed and for programs that ended.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::git::ListedWorktree;
 
 use crate::apply::{rebase, session, transition};
-use crate::clone::{ListedWorktrees, is_rebasing, left_markers, new_commit};
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::conflicts::read_conflicts;
@@ -17,6 +18,7 @@ use crate::note::{Fault, Note};
 use crate::plan::machine::Input;
 use crate::plan::rebase::is_behind;
 use crate::tmux::{self, Pane};
+use crate::work_repo::{ListedWorktrees, WorkRepo, is_rebasing, left_markers};
 use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
 /// The number of seconds after which crashes are forgotten.
@@ -44,7 +46,7 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
     // Read again under the locks: now no other process changes these workers.
     let state = ctx.state()?;
     let panes = ctx.tmux()?.panes()?;
-    let trees = ctx.clone.trees()?;
+    let trees = ctx.trees(&state)?;
     for (news, _lock) in locks {
         ctx.check_ending()?;
         let Some(worker) = state.workers.get(&news.worker.name) else { continue };
@@ -83,7 +85,7 @@ pub struct News {
 pub fn look(ctx: &Context<'_>, scope: PatrolScope) -> Result<Vec<News>> {
     let state = ctx.state()?;
     let panes = ctx.tmux()?.panes()?;
-    let trees = ctx.clone.trees()?;
+    let trees = ctx.trees(&state)?;
     let mut inputs = Vec::new();
     for worker in state.workers.into_values() {
         let pane = tmux::find(&panes, &worker);
@@ -117,6 +119,7 @@ fn next_input(
     trees: &ListedWorktrees,
     scope: PatrolScope,
 ) -> Result<Option<Input>> {
+    let ctx = &ctx.of(worker)?;
     if let Some(input) = find_end(ctx, worker, pane)? {
         return Ok(Some(input));
     }
@@ -127,7 +130,7 @@ fn next_input(
     let is_missing = worker.program.fault == Some(Fault::WorktreeMissing);
     if path.is_dir() && !trees.contains_key(path) {
         // Fails if the worktree is there and only git cannot read it.
-        ctx.clone.cmd(path)?;
+        ctx.repo.cmd(path)?;
     }
     let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
         return Ok((!is_missing).then(|| Input::Fault { reason: Fault::WorktreeMissing }));
@@ -153,7 +156,7 @@ fn find_strayed(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWo
     }
     let note = match is_at_home {
         true => None,
-        false if ctx.clone.commit(path, &format!("refs/heads/{}", worker.branch))?.is_none() => {
+        false if ctx.repo.commit(path, &format!("refs/heads/{}", worker.branch))?.is_none() => {
             Some(Note::BranchGone(worker.branch.clone()))
         }
         false => Some(Note::OnBranch(tree.branch.clone())),
@@ -164,25 +167,25 @@ fn find_strayed(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWo
 /// Whether the worker has committed, or has finished a rebase.
 fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
     // Where the work branches off is recorded now, because the default branch may be moved back later.
-    let commit = |sha: String| Some(Input::Commit { onto: ctx.clone.fork(worker, &sha).ok(), sha });
+    let commit = |sha: String| Some(Input::Commit { onto: ctx.repo.fork(worker, &sha).ok(), sha });
     match &worker.task {
         Task::Idle => Ok(None),
         Task::Working | Task::Rejected => {
-            let Some(sha) = new_commit(&ctx.clone, worker, tree)? else { return Ok(None) };
+            let Some(sha) = new_commit(&ctx.repo, worker, tree)? else { return Ok(None) };
             let is_same = match &worker.work.baseline_patch {
-                Some(baseline) => *baseline == ctx.clone.work_digest(&sha)?,
+                Some(baseline) => *baseline == ctx.repo.work_digest(&sha)?,
                 None => false,
             };
             Ok(if is_same { None } else { commit(sha) })
         }
         Task::NeedsReview => {
-            let Some(sha) = new_commit(&ctx.clone, worker, tree)? else { return Ok(None) };
+            let Some(sha) = new_commit(&ctx.repo, worker, tree)? else { return Ok(None) };
             let before = worker.work.commit_sha.clone().unwrap_or_default();
-            let base = ctx.clone.merge_base(&ctx.clone.base(), &sha)?.unwrap_or_else(|| sha.clone());
+            let base = ctx.repo.merge_base(&ctx.repo.base(), &sha)?.unwrap_or_else(|| sha.clone());
             // The same work on another commit was rebased.
             match rebase::is_same_work(ctx, worker, &before, &sha, &base)? {
                 true => {
-                    let (patch, onto) = (ctx.clone.work_digest(&sha)?, ctx.clone.fork(worker, &sha).ok());
+                    let (patch, onto) = (ctx.repo.work_digest(&sha)?, ctx.repo.fork(worker, &sha).ok());
                     Ok(Some(Input::Rebased { patch, onto, sha }))
                 }
                 false => Ok(commit(sha)),
@@ -190,35 +193,46 @@ fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorkt
         }
         // On another branch the worker is doing something else.
         Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
-        Task::Rebasing { .. } if !read_conflicts(&ctx.clone, path)?.is_empty() => Ok(None),
+        Task::Rebasing { .. } if !read_conflicts(&ctx.repo, path)?.is_empty() => Ok(None),
         Task::Rebasing { pre_sha, .. } => {
             let sha = tree.head.clone();
-            if sha != *pre_sha && ctx.clone.ahead(&sha)? == 0 {
+            if sha != *pre_sha && ctx.repo.ahead(&sha)? == 0 {
                 return Ok(Some(Input::WorkGone));
             }
-            let markers = left_markers(&ctx.clone, &sha, &worker.work.conflicted)?;
+            let markers = left_markers(&ctx.repo, &sha, &worker.work.conflicted)?;
             Ok(Some(Input::RebaseDone { sha, markers }))
         }
     }
 }
 
-/// Rebases work that waits for review and is behind the default branch. Of those with conflicts, one is asked to resolve
-/// them: the first in the line for review whose conflicts are not with work before it as well. Fetches only if the
-/// source has moved on. Returns a message for each text that waits for a person to stop typing.
+/// Rebases work that waits for review and is behind the branch that it lands on. Returns a message for each text that
+/// waits for a person to stop typing.
 pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
-    let base = ctx.clone.fetched(&ctx.source())?;
     let state = ctx.state()?;
-    let mut line: Vec<&Worker> = state.workers.values().filter(|worker| waits_for_review(worker)).collect();
-    line.sort_by_key(|worker| worker.place_in_line());
+    let mut lines: BTreeMap<Option<&str>, Vec<&Worker>> = BTreeMap::new();
+    for worker in state.workers.values().filter(|worker| waits_for_review(worker)) {
+        lines.entry(worker.target()).or_default().push(worker);
+    }
     let mut waiting = Vec::new();
+    for mut line in lines.into_values() {
+        line.sort_by_key(|worker| worker.place_in_line());
+        refresh_line(&ctx.of(line[0])?, &line, &mut waiting)?;
+    }
+    Ok(waiting)
+}
+
+/// The same for those whose work lands on one branch. Of those with conflicts, one is asked to resolve them: the first in
+/// the line for review whose conflicts are not with work before it as well. Fetches only if the source has moved on.
+fn refresh_line(ctx: &Context<'_>, line: &[&Worker], waiting: &mut Vec<String>) -> Result<()> {
+    let base = ctx.repo.fetched(&ctx.source())?;
     // Who was asked and is up resolves its conflicts first.
-    let is_asked = |worker: &&&Worker| {
+    let is_asked = |worker: &&Worker| {
         matches!(worker.task, Task::Rebasing { .. })
             && worker.program.session == Session::Up
             && worker.program.fault.is_none()
     };
-    let mut lands_before = if line.iter().any(|worker| is_asked(&worker)) { None } else { Some(Vec::new()) };
-    for seen in line {
+    let mut lands_before = if line.iter().any(is_asked) { None } else { Some(Vec::new()) };
+    for seen in line.iter().copied() {
         let name = &seen.name;
         if ctx.check_ending().is_err() {
             break;
@@ -246,7 +260,7 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
             Ok(())
         });
     }
-    Ok(waiting)
+    Ok(())
 }
 
 /// Whether the worker is in the line for review, also while it resolves the conflicts of its work.
@@ -268,11 +282,17 @@ pub fn catch_up(ctx: &Context<'_>) -> Result<()> {
     if line.peek().is_none() || daemon::is_running(&ctx.root.path)? {
         return Ok(());
     }
-    let base = ctx.clone.require_base()?;
-    match line.any(|worker| is_behind(worker, &base) || worker.has_known_conflict()) {
-        true => refresh(ctx).map(|waiting| waiting.iter().for_each(|line| ctx.ui.note(line))),
-        false => Ok(()),
+    let mut bases: BTreeMap<Option<&str>, String> = BTreeMap::new();
+    for worker in line {
+        let base = match bases.entry(worker.target()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(ctx.of(worker)?.repo.require_base()?),
+        };
+        if is_behind(worker, base) || worker.has_known_conflict() {
+            return refresh(ctx).map(|waiting| waiting.iter().for_each(|line| ctx.ui.note(line)));
+        }
     }
+    Ok(())
 }
 
 /// Whether a session has ended, including one whose program never got ready for input.
@@ -289,4 +309,21 @@ fn find_end(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<O
         None | Some(Session::Down) => Ok(None),
         Some(end) => Ok(Some(session::exited(&ctx.root.agent_of(worker)?, &pane.id, end))),
     }
+}
+
+/// A commit that may be new: the worker's branch is checked out, no rebase is under way, and the commit is ahead of the
+/// default branch and not one that the record already has. The caller checks whether the work itself is new.
+fn new_commit(repo: &WorkRepo, worker: &Worker, tree: &ListedWorktree) -> Result<Option<String>> {
+    let sha = &tree.head;
+    let is_at = |recorded: &Option<String>| recorded.as_ref() == Some(sha);
+    if tree.branch.as_ref() != Some(&worker.branch)
+        || is_at(&worker.work.baseline_sha)
+        || is_at(&worker.work.commit_sha)
+    {
+        return Ok(None);
+    }
+    if is_rebasing(Path::new(&worker.worktree_path)) || repo.ahead(sha)? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(sha.clone()))
 }

@@ -2,20 +2,23 @@
 //! is ever checked out, reset or stashed.
 
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{ListedWorktree, answer, failed, private_dir, require_plain_ref};
+use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
 
 use crate::apply::changed_files::ChangedFiles;
-use crate::clone::{SourceClone, common_dir, require_source};
 use crate::context::Context;
 use crate::facts::description::{Authored, authored};
 use crate::failure;
 use crate::layout;
 use crate::plan::accept::Accept;
+use crate::work_repo::{WorkRepo, common_dir, require_source};
 
 /// The record of an accept that is under way. After a kill, the accept is finished if the source has `new`, else
 /// undone.
@@ -36,11 +39,11 @@ fn pin(worker: &str) -> String {
 /// Creates the commit that lands, with the author, date and message of the work. Lines that the agent signs with are
 /// removed from the message.
 pub fn commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
-    let (clone, Accept { name, base, sha, .. }) = (&ctx.clone, plan);
+    let (repo, Accept { name, base, sha, .. }) = (&ctx.repo, plan);
     let Authored { author, message: own } = authored(ctx, &ctx.worker(name)?, base, sha)?;
     let text = message.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(&own);
     let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(&author);
-    let cmd = variables.fold(clone.git.cmd(&clone.root), |cmd, (name, value)| cmd.var(name, value));
+    let cmd = variables.fold(repo.git.cmd(&repo.top), |cmd, (name, value)| cmd.var(name, value));
     // The message is in UTF-8, whatever the encoding of a person's commits is.
     let cmd = cmd
         .args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, "-p", base, "-F", "-"])
@@ -49,53 +52,58 @@ pub fn commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str
 }
 
 /// Writes the journal and pins the commit, so that the accept can be finished after a kill.
-pub fn write_journal(clone: &SourceClone, plan: &Accept, new: &str) -> Result<()> {
+pub fn write_journal(repo: &WorkRepo, plan: &Accept, new: &str) -> Result<()> {
     let Accept { name, sha, base, .. } = plan.clone();
-    clone.ask(&clone.root, &["update-ref", &pin(&name), new])?;
-    let path = layout::journal(&clone.root, &name);
+    repo.ask(&repo.top, &["update-ref", &pin(&name), new])?;
+    let path = layout::journal(&repo.root, &name);
     let journal = Journal { v: 1, worker: name, old: base, new: new.to_owned(), work: sha };
     let text = serde_json::to_string(&journal).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
-    fs::create_private_dir(&layout::journals(&clone.root))?;
+    fs::create_private_dir(&layout::journals(&repo.root))?;
     fs::replace(&path, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
 }
 
 /// Publishes `new` on top of the planned base. Returns `false` when the branch has moved, so that the accept must be
 /// planned again. Exit 1 when a person's changes are in the way. Both leave everything as it was.
-pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> Result<bool> {
-    require_plain_refs(clone, source, &plan.name)?;
-    write_journal(clone, plan, new)?;
+pub fn publish(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Result<bool> {
+    require_plain_refs(repo, source, &plan.name)?;
+    write_journal(repo, plan, new)?;
     let name = pin(&plan.name);
     let refspec = format!("+{name}:{name}");
-    let root = clone.root.to_string_lossy().into_owned();
+    let root = repo.top.to_string_lossy().into_owned();
     let options = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
-    let fetch = clone.git_in_source(source, source, false)?.fetching(source).arg("fetch");
-    let fetched = answer("fetch", &fetch.args(options).args([&root, &refspec]).capture()?);
-    let checked = fetched.and_then(|_| require_reviewed(clone, source, plan, new));
-    let published = checked.and_then(|()| advance(clone, source, &plan.base, new));
+    let fetched = match repo.is_own {
+        true => Ok(String::new()),
+        false => {
+            let fetch = repo.git_in_source(source, source, false)?.fetching(source).arg("fetch");
+            answer("fetch", &fetch.args(options).args([&root, &refspec]).capture()?)
+        }
+    };
+    let checked = fetched.and_then(|_| require_reviewed(repo, source, plan, new));
+    let published = checked.and_then(|()| advance(repo, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
-    clone.run(source, &["update-ref", "-d", &name])?;
+    repo.run(source, &["update-ref", "-d", &name])?;
     if !matches!(published, Ok(true)) {
-        drop_journal(clone, &plan.name)?;
+        drop_journal(repo, &plan.name)?;
     }
     published
 }
 
 /// Fails with the kind `tampered` if git would write what an accept writes in the source, or a log of that, elsewhere.
-fn require_plain_refs(clone: &SourceClone, source: &Path, worker: &str) -> Result<()> {
-    let written = [pin(worker), format!("refs/heads/{}", clone.branch), "HEAD".to_owned()];
+fn require_plain_refs(repo: &WorkRepo, source: &Path, worker: &str) -> Result<()> {
+    let written = [pin(worker), format!("refs/heads/{}", repo.branch), "HEAD".to_owned()];
     written.iter().try_for_each(|name| require_plain_ref(&common_dir(source), name))
 }
 
 /// Exit 1 unless what lands is what was reviewed, also by the source's own objects: the clone's may be forged.
-fn require_reviewed(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> Result<()> {
+fn require_reviewed(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Result<()> {
     let Accept { name, base, sha, patch, .. } = plan;
-    if patch.is_none() || *patch == Some(clone.landed_digest(base, new, sha)?) {
+    if patch.is_none() || *patch == Some(repo.landed_digest(base, new, sha)?) {
         return Ok(());
     }
     let why = format!(
         "what would land is not what was reviewed: {} has changed around {name}'s work, or its objects were \
          tampered with",
-        clone.branch
+        repo.branch
     );
     let see = format!("see it: `git -C {} diff {base} {new}`", shell_word(source));
     Err(failure::CHANGED.failure(why).hint(format!(
@@ -104,24 +112,24 @@ fn require_reviewed(clone: &SourceClone, source: &Path, plan: &Accept, new: &str
 }
 
 /// The worktree of the source that has the default branch checked out, if any, and whether it is a linked one.
-fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<(PathBuf, bool)>> {
+fn find_checkout(repo: &WorkRepo, source: &Path, branch: &str) -> Result<Option<(PathBuf, bool)>> {
     let refuse = |why: String, hint: &str| Err(failure::NOT_PUBLISHED.failure(why).hint(hint));
     let mut checkout: Option<(PathBuf, bool)> = None;
-    for (n, ListedWorktree { path: at, branch: on, .. }) in clone.git.list_worktrees(source)?.into_iter().enumerate() {
-        if private_dir(&at).is_some_and(|dir| holds_branch(&dir, clone, branch)) {
-            let why = format!("{} is being rebased or bisected at {}", clone.branch, at.display());
+    for (n, ListedWorktree { path: at, branch: on, .. }) in repo.git.list_worktrees(source)?.into_iter().enumerate() {
+        if private_dir(&at).is_some_and(|dir| holds_branch(&dir, repo, branch)) {
+            let why = format!("{} is being rebased or bisected at {}", repo.branch, at.display());
             return refuse(why, "finish the rebase or bisection, then run the same command again");
         }
-        if on.as_ref() == Some(&clone.branch)
+        if on.as_ref() == Some(&repo.branch)
             && let Some((other, _)) = checkout.replace((at.clone(), n > 0))
         {
-            let why = format!("{} is checked out at {} and at {}", clone.branch, other.display(), at.display());
+            let why = format!("{} is checked out at {} and at {}", repo.branch, other.display(), at.display());
             return refuse(why, "keep it checked out in one worktree only");
         }
     }
     let Some((at, is_linked)) = checkout else { return Ok(None) };
     let is_there = |at: &Path| -> Result<bool> {
-        let cmd = clone.git_in_source(source, at, is_linked).map(|git| git.cmd_alone(at));
+        let cmd = repo.git_in_source(source, at, is_linked).map(|git| git.cmd_alone(at));
         Ok(private_dir(at).is_some()
             && cmd?.args(["symbolic-ref", "--quiet", "HEAD"]).capture()?.stdout.trim_ascii_end() == branch.as_bytes())
     };
@@ -130,26 +138,51 @@ fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Opt
     }
     // With a separate git directory, git lists that directory instead of the checkout.
     if is_linked || !is_there(source)? {
-        let why = format!("{} is checked out at {}, which cannot be reached", clone.branch, at.display());
+        let why = format!("{} is checked out at {}, which cannot be reached", repo.branch, at.display());
         return refuse(why, "restore that worktree, or run `git worktree prune` in the source");
     }
     Ok(Some((source.to_owned(), false)))
 }
 
 /// Whether a rebase or bisection of this branch is under way in a worktree.
-fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
+fn holds_branch(git_dir: &Path, repo: &WorkRepo, branch: &str) -> bool {
     let read = |file: &str| {
         let text = fs::read(&git_dir.join(file)).ok().flatten().unwrap_or_default();
         String::from_utf8_lossy(&text).trim().to_owned()
     };
     ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| read(file) == branch)
-        || read("BISECT_START") == clone.branch
+        || read("BISECT_START") == repo.branch
+}
+
+/// How often an index that another git has locked is tried again, and how long after.
+const LOCK_TRIES: usize = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+
+/// The output of a command that writes the index of a checkout, once no other git does so. Kind `busy` if one always does,
+/// or was killed; then nothing has happened.
+fn when_unlocked(cmd: &Cmd, at: &Path) -> Result<Output> {
+    let mut tries = 0;
+    loop {
+        let output = cmd.clone().capture()?;
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        if output.status.success() || !said.contains("index.lock") {
+            return Ok(output);
+        }
+        if tries == LOCK_TRIES {
+            return Err(failure::BUSY
+                .failure(format!("another git works in {}", at.display()))
+                .because(std::io::Error::other(said))
+                .hint("wait for it, then run the same command again; a git that was killed leaves that file behind"));
+        }
+        tries += 1;
+        thread::sleep(LOCK_PAUSE);
+    }
 }
 
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
-fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<bool> {
-    let branch = format!("refs/heads/{}", clone.branch);
-    let now = || clone.commit(source, &branch);
+fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool> {
+    let branch = format!("refs/heads/{}", repo.branch);
+    let now = || repo.commit(source, &branch);
     if now()?.as_deref() != Some(old) {
         return Ok(false);
     }
@@ -165,7 +198,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
         let hint = "commit or stash those changes, then run the same command again";
         Err(failure::NOT_PUBLISHED.failure(why).because(std::io::Error::other(said)).hint(hint))
     };
-    let (output, checkout) = match find_checkout(clone, source, &branch)? {
+    let (output, checkout) = match find_checkout(repo, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
         Some((at, is_linked)) => {
             let options = [
@@ -177,19 +210,19 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
                 "--no-verify-signatures",
                 "--no-verify",
             ];
-            let git = clone.git_in_source(source, &at, is_linked)?;
+            let git = repo.git_in_source(source, &at, is_linked)?;
             let files = ChangedFiles::between(&git, &at, old, new)?;
             let changed = ChangedFiles::others(&git, &at, &files.before)?;
             if !changed.is_empty() {
                 return in_the_way(&at, &changed.into_iter().collect::<Vec<_>>().join(&b' '));
             }
             files.require_no_emptied(&at, failure::NOT_PUBLISHED)?;
-            let typed = || clone.cmd_in_source(source, &at, is_linked);
+            let typed = || repo.cmd_in_source(source, &at, is_linked);
             let (root, cmd) = (Root::open(&at)?, typed()?);
             let present = files.present(&root)?;
             // Patterns that an agent wrote would take away files that the step leaves alone.
             let merge = cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(options).arg(new);
-            let output = merge.capture()?;
+            let output = when_unlocked(&merge, &at)?;
             if !output.status.success() && now()?.as_deref() == Some(old) {
                 files.put_back(&git, (&at, &root), &present, (typed()?, old))?;
             }
@@ -197,13 +230,13 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
         }
         None => {
             let args = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];
-            (clone.cmd_in_source(source, source, false)?.args(args).capture()?, None)
+            (repo.cmd_in_source(source, source, false)?.args(args).capture()?, None)
         }
     };
     // A hook of the source may have moved the branch further.
     let now = now()?;
     let has_it = now.as_deref() == Some(new)
-        || now.is_some() && clone.run(source, &["merge-base", "--is-ancestor", new, &branch])?.status.success();
+        || now.is_some() && repo.run(source, &["merge-base", "--is-ancestor", new, &branch])?.status.success();
     match checkout {
         _ if has_it => Ok(true),
         _ if now.as_deref() != Some(old) => Ok(false),
@@ -213,10 +246,10 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<b
 }
 
 /// Deletes the journal and the pin of an accept.
-pub fn drop_journal(clone: &SourceClone, worker: &str) -> Result<()> {
-    clone.ask(&clone.root, &["update-ref", "-d", &pin(worker)])?;
+pub fn drop_journal(repo: &WorkRepo, worker: &str) -> Result<()> {
+    repo.ask(&repo.top, &["update-ref", "-d", &pin(worker)])?;
     // The journal goes last, because as long as it exists the rest is repeated.
-    fs::remove(&layout::journal(&clone.root, worker))
+    fs::remove(&layout::journal(&repo.root, worker))
 }
 
 /// The workers that have a journal, whose accept is under way or was killed.
@@ -227,21 +260,21 @@ pub fn list_journals(root: &Path) -> Result<Vec<String>> {
 
 /// Reads the journal of an accept that was killed. If the source has the commit, returns the work and the commit that
 /// it became, so that the caller can finish the accept. Otherwise drops the journal.
-pub fn find_landed(clone: &SourceClone, source: &Path, worker: &str) -> Result<Option<(String, String)>> {
-    let Some(bytes) = fs::read_no_follow(&layout::journal(&clone.root, worker))? else { return Ok(None) };
+pub fn find_landed(repo: &WorkRepo, source: &Path, worker: &str) -> Result<Option<(String, String)>> {
+    let Some(bytes) = fs::read_no_follow(&layout::journal(&repo.root, worker))? else { return Ok(None) };
     let journal: Journal = serde_json::from_slice(&bytes).map_err(|e| {
-        Failure::failed(format!("{} cannot be read", layout::journal(&clone.root, worker).display()))
+        Failure::failed(format!("{} cannot be read", layout::journal(&repo.root, worker).display()))
             .because(e)
             .hint("move it away, and see in the source's log whether the work was accepted")
     })?;
-    let branch = format!("refs/heads/{}", clone.branch);
+    let branch = format!("refs/heads/{}", repo.branch);
     require_source(source)?;
-    require_plain_refs(clone, source, worker)?;
-    clone.run(source, &["update-ref", "-d", &pin(worker)])?;
-    let has_it = clone.commit(source, &journal.new)?.is_some()
-        && clone.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();
+    require_plain_refs(repo, source, worker)?;
+    repo.run(source, &["update-ref", "-d", &pin(worker)])?;
+    let has_it = repo.commit(source, &journal.new)?.is_some()
+        && repo.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();
     if !has_it {
-        drop_journal(clone, worker)?;
+        drop_journal(repo, worker)?;
     }
     Ok(has_it.then_some((journal.work, journal.new)))
 }

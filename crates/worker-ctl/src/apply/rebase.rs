@@ -11,7 +11,6 @@ use shopfloor_core::proc::Output;
 
 use crate::apply::changed_files::ChangedFiles;
 use crate::apply::{deliver, transition, trash};
-use crate::clone::{MergeResult, is_rebasing, require_own_rebase};
 use crate::context::Context;
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
 use crate::facts::losses::Losses;
@@ -25,6 +24,7 @@ use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
 use crate::plan::start::permit;
 use crate::plan::{require_at, require_clean};
 use crate::tmux::typing;
+use crate::work_repo::{MergeResult, is_rebasing, require_own_rebase};
 use crate::worker::{Checkout, Task, Worker};
 
 /// The result of a rebase.
@@ -101,13 +101,13 @@ pub fn refresh(ctx: &Context<'_>, worker: &Worker, base: &str, before: Option<&[
     let mut is_next = before.is_some();
     for other in before.unwrap_or_default() {
         // What cannot be merged, as with a missing object, lands before nobody.
-        is_next = is_next && !ctx.clone.merge(other, sha).is_ok_and(|merge| merge == MergeResult::Conflict);
+        is_next = is_next && !ctx.repo.merge(other, sha).is_ok_and(|merge| merge == MergeResult::Conflict);
     }
     if has_conflict && !is_next && !is_behind(worker, base) {
         return Ok(());
     }
     // Most work sits on the branch as it is, which one question tells.
-    if worker.work.onto_sha.as_deref() == Some(base) && ctx.clone.has(sha, base)? {
+    if worker.work.onto_sha.as_deref() == Some(base) && ctx.repo.has(sha, base)? {
         return remember_tried(ctx, worker, Some(base));
     }
     let standing = match Standing::read_on(ctx, worker, base) {
@@ -117,11 +117,11 @@ pub fn refresh(ctx: &Context<'_>, worker: &Worker, base: &str, before: Option<&[
         }
         standing => standing?,
     };
-    let branch = &ctx.clone.branch;
+    let branch = &ctx.repo.branch;
     let plan = match plan::refresh(&standing, branch, is_next) {
         Refresh::Wait => return Ok(()),
         Refresh::NoteConflicts => {
-            let files = ctx.clone.conflicting_files(base, sha)?;
+            let files = ctx.repo.conflicting_files(base, sha)?;
             let input = Input::ConflictSeen { branch: branch.clone(), base: base.to_owned(), files };
             return transition::observe(ctx, worker, &input).map(drop);
         }
@@ -164,8 +164,8 @@ fn remember_tried(ctx: &Context<'_>, worker: &Worker, base: Option<&str>) -> Res
 fn record_done(ctx: &Context<'_>, worker: &Worker, base: &str, before: &str) -> Result<Rebased> {
     let tree = Path::new(&worker.worktree_path);
     fs::remove(&mark_file(ctx, tree)?)?;
-    let sha = ctx.clone.ask(tree, &["rev-parse", "HEAD"])?;
-    let patch = ctx.clone.work_digest(&sha)?;
+    let sha = ctx.repo.ask(tree, &["rev-parse", "HEAD"])?;
+    let patch = ctx.repo.work_digest(&sha)?;
     let is_same = worker.task != Task::NeedsReview || is_same_work(ctx, worker, before, &sha, base)?;
     let onto = Some(base.to_owned());
     let input = if is_same { Input::Rebased { sha, patch, onto } } else { Input::Commit { sha, onto } };
@@ -176,10 +176,10 @@ fn record_done(ctx: &Context<'_>, worker: &Worker, base: &str, before: &str) -> 
 /// Whether `after` is the work of `before` on another commit. If `before` was reviewed, it must still be what was: an
 /// agent can write in the clone's objects.
 pub fn is_same_work(ctx: &Context<'_>, worker: &Worker, before: &str, after: &str, base: &str) -> Result<bool> {
-    let (work, clone) = (&worker.work, &ctx.clone);
+    let (work, repo) = (&worker.work, &ctx.repo);
     let reviewed = work.reviewed_patch.as_ref().filter(|_| work.reviewed_sha.as_deref() == Some(before));
-    let is_sound = reviewed.map_or(Ok(true), |patch| Ok(*patch == clone.work_digest(before)?))?;
-    Ok(is_sound && clone.is_same_work(before, after, base)?)
+    let is_sound = reviewed.map_or(Ok(true), |patch| Ok(*patch == repo.work_digest(before)?))?;
+    Ok(is_sound && repo.is_same_work(before, after, base)?)
 }
 
 /// Leaves the conflicting rebase in the worktree, and asks the worker to resolve it.
@@ -193,13 +193,13 @@ pub fn ask_to_resolve(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str,
     if rebased.status.success() {
         return record_done(ctx, worker, base, sha);
     }
-    let files = read_conflicts(&ctx.clone, tree)?;
+    let files = read_conflicts(&ctx.repo, tree)?;
     if !is_rebasing(tree) || files.is_empty() {
         undo(ctx, worker)?;
         return Err(failed("rebase", &rebased));
     }
     let paths = files.iter().map(|file| file.path.clone()).collect();
-    let text = prompt::conflicts(&ctx.clone.branch, ctx.root.config.given("validate"), &files);
+    let text = prompt::conflicts(&ctx.repo.branch, ctx.root.config.given("validate"), &files);
     match deliver::deliver(ctx, worker, &input(paths), &text) {
         Ok(_) => fs::remove(&mark_file(ctx, tree)?).map(|()| Rebased::Conflicts(files)),
         Err(failure) if typing::is_nothing_typed(&failure) => {
@@ -215,21 +215,21 @@ pub fn ask_to_resolve(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str,
 /// kept under a ref first, and the rebase is marked as ours until it is over or the worker was asked to resolve it.
 fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output> {
     let tree = Path::new(&worker.worktree_path);
-    let fork = ctx.clone.fork(worker, sha)?;
+    let fork = ctx.repo.fork(worker, sha)?;
     // Once more, just before: an agent may have gone on since the plan was made.
-    require_at(ctx.clone.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
-    require_clean(worker, &ctx.clone.dirty(tree)?, &[])?;
+    require_at(ctx.repo.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
+    require_clean(worker, &ctx.repo.dirty(tree)?, &[])?;
     require_no_emptied(ctx, tree, sha, base)?;
-    ctx.clone.ask(&ctx.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
+    ctx.repo.ask(&ctx.repo.top, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
     let mark = mark_file(ctx, tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;
     fs::replace(&mark, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
-    ctx.clone.run(tree, &isolated(&["--quiet", "--onto", base, &fork]))
+    ctx.repo.run(tree, &isolated(&["--quiet", "--onto", base, &fork]))
 }
 
 /// Exit 1 if git would empty the directory of a submodule on the way from one commit to another.
 pub fn require_no_emptied(ctx: &Context<'_>, tree: &Path, from: &str, to: &str) -> Result<()> {
-    ChangedFiles::between(&ctx.clone.git_for(tree)?, tree, from, to)?.require_no_emptied(tree, failure::DIRTY)
+    ChangedFiles::between(&ctx.repo.git_for(tree)?, tree, from, to)?.require_no_emptied(tree, failure::DIRTY)
 }
 
 /// Aborts the rebase in a worktree, if one of the worker's own branch is under way. Returns where its work is kept.
@@ -238,16 +238,16 @@ pub fn undo(ctx: &Context<'_>, worker: &Worker) -> Result<Vec<String>> {
     let mut kept = Vec::new();
     if is_rebasing(tree) {
         require_own_rebase(worker.checkout())?;
-        kept = trash::keep(ctx, worker, &Losses::read(&ctx.clone, worker)?)?;
+        kept = trash::keep(ctx, worker, &Losses::read(&ctx.repo, worker)?)?;
         kept.iter().for_each(|place| ctx.ui.detail(format!("kept {place}")));
-        ctx.clone.ask(tree, &isolated(&["--abort"]))?;
+        ctx.repo.ask(tree, &isolated(&["--abort"]))?;
     }
     fs::remove(&mark_file(ctx, tree)?).map(|()| kept)
 }
 
 /// The file that marks a rebase as ours, until it is over or the worker was asked to resolve it.
 fn mark_file(ctx: &Context<'_>, tree: &Path) -> Result<PathBuf> {
-    Ok(layout::private(&ctx.clone.git_dir(tree)?)?.join("rebasing"))
+    Ok(layout::private(&ctx.repo.git_dir(tree)?)?.join("rebasing"))
 }
 
 /// Undoes a rebase that a killed command left. The caller holds the worker's lock.
@@ -283,7 +283,7 @@ pub fn is_open(ctx: &Context<'_>, worker: &Worker) -> bool {
 /// somewhere else or something is in the way.
 pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &str) -> Result<bool> {
     let tree = place.tree;
-    let (branch, head) = if tree.is_dir() { ctx.clone.head(tree).unwrap_or_default() } else { (None, None) };
+    let (branch, head) = if tree.is_dir() { ctx.repo.head(tree).unwrap_or_default() } else { (None, None) };
     let is_at = |sha: &str| head.as_deref() == Some(sha);
     let is_at_home = !is_rebasing(tree) && branch.as_deref() == Some(place.branch);
     // A killed command may have moved it already.
@@ -294,14 +294,14 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
         return Ok(false);
     }
     // `--keep` refuses when a change is in the way.
-    let cmd = ctx.clone.reading_source(ctx.clone.cmd(tree)?, &[landed, at])?;
+    let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?;
     if !cmd.args(["reset", "--quiet", "--keep", at]).capture()?.status.success() {
         return Ok(false);
     }
     // The agent may have committed in between. Then the branch goes back to that commit.
-    let before = ctx.clone.ask(tree, &["rev-parse", "HEAD@{1}"])?;
+    let before = ctx.repo.ask(tree, &["rev-parse", "HEAD@{1}"])?;
     if before != landed {
-        ctx.clone.ask(tree, &["reset", "--quiet", "--keep", &before])?;
+        ctx.repo.ask(tree, &["reset", "--quiet", "--keep", &before])?;
     }
     Ok(before == landed)
 }

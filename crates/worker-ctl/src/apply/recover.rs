@@ -16,8 +16,10 @@ pub type FinishedAccepts = BTreeMap<String, String>;
 /// Finishes or undoes whatever is open. Every command that writes begins with this.
 pub fn finish_all(ctx: &Context<'_>) -> Result<FinishedAccepts> {
     let mut open: BTreeSet<String> = publish::list_journals(&ctx.root.path)?.into_iter().collect();
-    let is_open =
-        |worker: &&Worker| worker.pending_send.is_some() || has_pins(ctx, worker) || rebase::is_open(ctx, worker);
+    let is_open = |worker: &&Worker| {
+        let is_left = |ctx: Context<'_>| has_pins(&ctx, worker) || rebase::is_open(&ctx, worker);
+        worker.pending_send.is_some() || ctx.of(worker).is_ok_and(is_left)
+    };
     open.extend(ctx.state()?.workers.values().filter(is_open).map(|worker| worker.name.clone()));
     let mut finished = FinishedAccepts::new();
     for name in open {
@@ -33,13 +35,15 @@ pub fn finish_all(ctx: &Context<'_>) -> Result<FinishedAccepts> {
 
 /// Finishes an accept that has a journal. Returns the commit that landed.
 fn finish_accept(ctx: &Context<'_>, name: &str) -> Result<Option<String>> {
-    let Some((landed, new)) = publish::find_landed(&ctx.clone, &ctx.source(), name)? else { return Ok(None) };
-    let is_known = ctx.state()?.workers.contains_key(name);
+    let worker = ctx.state()?.workers.remove(name);
+    let ctx = &worker.as_ref().map_or_else(|| Ok(ctx.clone()), |worker| ctx.of(worker))?;
+    let Some((landed, new)) = publish::find_landed(&ctx.repo, &ctx.source(), name)? else { return Ok(None) };
+    let is_known = worker.is_some();
     if is_known {
         land::close_task(ctx, name, &landed, &new)?;
         ctx.ui.note(format!("finished an `accept` of {name} that had been killed"));
     }
-    publish::drop_journal(&ctx.clone, name)?;
+    publish::drop_journal(&ctx.repo, name)?;
     Ok(is_known.then_some(new))
 }
 
@@ -47,6 +51,7 @@ fn finish_accept(ctx: &Context<'_>, name: &str) -> Result<Option<String>> {
 /// asked to resolve.
 fn finish_rest(ctx: &Context<'_>, name: &str) -> Result<()> {
     let Some(worker) = ctx.state()?.workers.remove(name) else { return Ok(()) };
+    let ctx = &ctx.of(&worker)?;
     if worker.pending_send.is_some()
         && let Some(worker) = transition::observe(ctx, &worker, &Input::Doubt)?
     {
@@ -58,8 +63,13 @@ fn finish_rest(ctx: &Context<'_>, name: &str) -> Result<()> {
     if rebase::is_open(ctx, &worker) { rebase::finish_open(ctx, &worker) } else { Ok(()) }
 }
 
-/// Whether an idle worker still has the refs of a task.
+/// Whether an idle worker still has the refs of a task. In the clone they are files, because `init` made it so.
 fn has_pins(ctx: &Context<'_>, worker: &Worker) -> bool {
-    let refs = ctx.root.path.join(".git/refs/shopfloor");
-    worker.task == Task::Idle && ["review", "pre"].iter().any(|kind| refs.join(kind).join(&worker.name).exists())
+    let names = ["review", "pre"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
+    let repo = &ctx.repo;
+    match worker.task {
+        Task::Idle if repo.is_own => repo.commits(&names).is_ok_and(|found| found.iter().any(Option::is_some)),
+        Task::Idle => names.iter().any(|name| repo.common.join(name).exists()),
+        _ => false,
+    }
 }

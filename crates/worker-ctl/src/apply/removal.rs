@@ -8,20 +8,19 @@ use shopfloor_core::git::failed;
 use shopfloor_core::pre_remove;
 
 use crate::apply::{new_worker, publish, session, transition, trash};
-use crate::clone::{is_rebasing, require_own_rebase};
 use crate::context::Context;
 use crate::facts::losses::Losses;
 use crate::plan::machine::Input;
 use crate::plan::removal::refuse_loss;
-use crate::store;
 use crate::tmux::typing;
+use crate::work_repo::{is_rebasing, require_own_rebase};
 use crate::worker::{Session, Worker};
 
 /// Removes workers one by one, each under its lock, unless `refuse` finds a reason in its record as it is then.
 pub fn nuke_each(
     ctx: &Context<'_>,
     workers: &[Worker],
-    is_forced: bool,
+    (is_forced, with_worktree): (bool, bool),
     refuse: &dyn Fn(&Worker) -> Result<()>,
     when_done: &dyn Fn(&Worker, &[String]),
 ) -> Result<()> {
@@ -29,9 +28,44 @@ pub fn nuke_each(
         let _lock = ctx.lock(name)?;
         let Some(worker) = ctx.state()?.workers.remove(name) else { continue };
         refuse(&worker)?;
-        when_done(&worker, &nuke(ctx, &worker, is_forced)?);
+        let ctx = &ctx.of(&worker)?;
+        let kept = if stays(&worker, with_worktree) {
+            forget(ctx, &worker, is_forced)?
+        } else {
+            nuke(ctx, &worker, is_forced)?
+        };
+        when_done(&worker, &kept);
     }
     Ok(())
+}
+
+/// Whether a worker's worktree and branch are the person's own and stay.
+pub fn stays(worker: &Worker, with_worktree: bool) -> bool {
+    worker.adopted.is_some() && !with_worktree
+}
+
+/// Forgets a worker under its lock, whose worktree and branch stay as they are.
+fn forget(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
+    if ctx.tmux()?.is_running() {
+        session::end(ctx, std::slice::from_ref(worker), is_forced)?;
+    }
+    remove_record(ctx, worker).map(|()| Vec::new())
+}
+
+/// Removes what we keep of a worker. The state is written last.
+fn remove_record(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    publish::drop_journal(&ctx.repo, &worker.name)?;
+    transition::unpin(ctx, &worker.name)?;
+    typing::remove_text_files(&ctx.root.path, &worker.name)?;
+    new_worker::edit_config(ctx, |document| {
+        let workers = document.get_mut("workers").and_then(|workers| workers.as_table_like_mut());
+        workers.into_iter().for_each(|workers| drop(workers.remove(&worker.name)));
+    })?;
+    ctx.update(|state| {
+        state.workers.remove(&worker.name);
+        state.last_reviewed.take_if(|last| *last == worker.name);
+        Ok(())
+    })
 }
 
 /// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written
@@ -49,28 +83,17 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
     saved.require(tree, is_forced)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
     let losses = check_losses(ctx, worker, is_forced)?;
-    let dir = &ctx.root.path;
+    let dir = &ctx.repo.top;
     let branch = format!("refs/heads/{}", worker.branch);
-    let tip = ctx.clone.commit(dir, &branch)?;
+    let tip = ctx.repo.commit(dir, &branch)?;
     let mut kept = trash::keep(ctx, worker, &losses)?;
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if let Some(tip) = tip {
             // Delete the branch only if it is still at the commit that was kept.
-            ctx.clone.ask(dir, &["update-ref", "-d", &branch, &tip])?;
+            ctx.repo.ask(dir, &["update-ref", "-d", &branch, &tip])?;
         }
-        publish::drop_journal(&ctx.clone, &worker.name)?;
-        transition::unpin(ctx, &worker.name)?;
-        typing::remove_text_files(dir, &worker.name)?;
-        new_worker::edit_config(ctx, |document| {
-            let workers = document.get_mut("workers").and_then(|workers| workers.as_table_like_mut());
-            workers.into_iter().for_each(|workers| drop(workers.remove(&worker.name)));
-        })?;
-        store::update(dir, |state| {
-            state.workers.remove(&worker.name);
-            state.last_reviewed.take_if(|last| *last == worker.name);
-            Ok(())
-        })?;
+        remove_record(ctx, worker)?;
         Ok(aside)
     };
     let aside = with_kept(&kept, removed())?;
@@ -108,7 +131,7 @@ pub fn reset(ctx: &Context<'_>, worker: &Worker, base: &str, is_forced: bool) ->
 
 /// Reads the losses, and refuses them unless they are to be kept.
 pub fn check_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
-    let losses = Losses::read(&ctx.clone, worker)?;
+    let losses = Losses::read(&ctx.of(worker)?.repo, worker)?;
     refuse_loss(worker, &losses, is_forced)?;
     Ok(losses)
 }
@@ -125,15 +148,15 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<
     if is_rebasing(tree) {
         // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
         require_own_rebase(worker.checkout())?;
-        let record = ctx.clone.git_dir(tree)?;
+        let record = ctx.repo.git_dir(tree)?;
         ["rebase-merge", "rebase-apply"].iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
     }
     let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];
-    let switched = ctx.clone.reading_source(ctx.clone.cmd(tree)?, &[base])?.args(switch).capture()?;
+    let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[base])?.args(switch).capture()?;
     if !switched.status.success() {
         return Err(failed("checkout", &switched));
     }
     kept.extend(trash::move_nested(ctx, worker, base)?);
-    ctx.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
+    ctx.repo.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
     Ok(kept)
 }

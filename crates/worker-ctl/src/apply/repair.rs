@@ -7,7 +7,6 @@ use shopfloor_core::error::Result;
 use shopfloor_core::ui::printable;
 
 use crate::apply::{copied_files, rebase, session, source_hooks, transition, trash};
-use crate::clone::is_rebasing;
 use crate::context::Context;
 use crate::facts::losses::Losses;
 use crate::failure;
@@ -15,6 +14,7 @@ use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::store;
+use crate::work_repo::is_rebasing;
 use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
 /// Records that a worker's session is gone.
@@ -53,15 +53,15 @@ pub fn restore_worktree(ctx: &Context<'_>, name: &str) -> Result<()> {
         session::end(ctx, std::slice::from_ref(&worker), false)?;
     }
     trash::refuse_locked(ctx, &worker)?;
-    let mut kept = trash::keep(ctx, &worker, &Losses::read(&ctx.clone, &worker)?)?;
+    let mut kept = trash::keep(ctx, &worker, &Losses::read(&ctx.repo, &worker)?)?;
     kept.extend(trash::remove_worktree(ctx, &worker, true)?);
     kept.iter().for_each(|place| ctx.ui.note(format!("kept {}", printable(place))));
     let branch = format!("refs/heads/{}", worker.branch);
-    if ctx.clone.commit(&ctx.root.path, &branch)?.is_none() {
-        let at = worker.work.commit_sha.clone().unwrap_or(ctx.clone.require_base()?);
-        ctx.clone.ask(&ctx.root.path, &["update-ref", &branch, &at])?;
+    if ctx.repo.commit(&ctx.repo.top, &branch)?.is_none() {
+        let at = worker.work.commit_sha.clone().unwrap_or(ctx.repo.require_base()?);
+        ctx.repo.ask(&ctx.repo.top, &["update-ref", &branch, &at])?;
     }
-    ctx.clone.add_worktree(tree, &worker.branch, None)?;
+    ctx.repo.add_worktree(tree, &worker.branch, None)?;
     source_hooks::fill_worktree(ctx, tree)?;
     copied_files::copy_all(ctx, tree)?;
     transition::record(ctx, name, &Input::SessionGone)?;
@@ -73,6 +73,7 @@ pub fn abort_rebase(ctx: &Context<'_>, name: &str) -> Result<()> {
     let _lock = ctx.lock(name)?;
     let worker = ctx.worker(name)?;
     let tree = Path::new(&worker.worktree_path);
+    let ctx = &ctx.of(&worker)?;
     if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) || worker.program.session == Session::Up {
         return Ok(());
     }
@@ -90,7 +91,7 @@ pub fn derive(
     earlier: Option<&Worker>,
     later: Option<&Value>,
 ) -> Result<Worker> {
-    let branch = match (ctx.clone.head(path)?.0, earlier) {
+    let branch = match (ctx.repo.head(path)?.0, earlier) {
         (_, Some(earlier)) => earlier.branch.clone(),
         (Some(branch), None) => branch,
         (None, None) => ctx.root.config.branch_of(name),
@@ -98,12 +99,12 @@ pub fn derive(
     let agent = ctx.root.worker(name).agent.or(earlier.map(|earlier| earlier.agent.clone()));
     let agent = agent.unwrap_or_else(|| ctx.root.config.text("agent").to_owned());
     let mut worker = Worker::new(name, &agent, &path.to_string_lossy(), &branch, ctx.now());
-    let tip = ctx.clone.commit(&ctx.root.path, &format!("refs/heads/{branch}"))?;
+    let tip = ctx.repo.commit(&ctx.repo.top, &format!("refs/heads/{branch}"))?;
     let tip = match tip {
         Some(tip) => tip,
-        None => ctx.clone.ask(path, &["rev-parse", "HEAD"])?,
+        None => ctx.repo.ask(path, &["rev-parse", "HEAD"])?,
     };
-    let is_ahead = ctx.clone.ahead(&tip)? > 0;
+    let is_ahead = ctx.repo.ahead(&tip)? > 0;
     // Keep the earlier record unless git contradicts it. The next patrol finds what has happened since.
     if let Some(earlier) = earlier.filter(|earlier| later.is_none() && earlier.check().is_ok()) {
         let was_rebasing = matches!(earlier.task, Task::Rebasing { .. });

@@ -110,6 +110,7 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
             (pane, is_ready)
         }
         ended => {
+            refuse_others(ctx, worker)?;
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
             let (argv, variables) = launch(ctx, worker, &agent, words)?;
@@ -148,6 +149,18 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     }
     transition::record(ctx, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
+}
+
+/// Exit 1 while another agent program runs in an adopted worktree: a person may have started it.
+fn refuse_others(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    let tree = Path::new(&worker.worktree_path);
+    let others = || processes::others_in(tree, &ctx.root.path, &worker.name);
+    match worker.adopted.as_ref().and_then(|_| others().into_iter().next()) {
+        None => Ok(()),
+        Some(program) => Err(failure::OCCUPIED
+            .failure(format!("{program} runs in {} and was not started here", tree.display()))
+            .hint(format!("end it, then `worker-ctl up {}` goes on there", worker.name))),
+    }
 }
 
 /// Fails if the program is not installed. tmux would only show that it ended.
@@ -229,7 +242,8 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
 /// worktree if that is another one now.
 fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option<String>> {
     let Some(program) = Pid::from_raw(pane.pid).filter(|_| pane.end.is_none()) else { return Ok(None) };
-    let head = || Ok::<_, Failure>(ctx.clone.head(Path::new(&worker.worktree_path))?.1);
+    let ctx = &ctx.of(worker)?;
+    let head = || Ok::<_, Failure>(ctx.repo.head(Path::new(&worker.worktree_path))?.1);
     let find = || processes::find(ctx.env, &ctx.root.path, &[&worker.name], &[pane.pid], Some(pane.server));
     let (before, running) = (head()?, find());
     let _ = kill_process(program, Signal::HUP);

@@ -51,15 +51,16 @@ fn step(state: &mut State, before: Worker, input: &Input, now: i64) -> Result<(S
 
 fn follow_up(ctx: &Context<'_>, step: &Step, input: &Input, revision: u64) -> Result<()> {
     let Step { before, after, effects } = step;
-    let root = &ctx.root.path;
+    let ctx = &ctx.of(after)?;
+    let (root, top) = (&ctx.root.path, &ctx.repo.top);
     let pin = format!("refs/shopfloor/review/{}", after.name);
     let kept = format!("refs/shopfloor/pre/{}", after.name);
     let mut dropped = Vec::new();
     for effect in effects {
         match effect {
-            SideEffect::Pin(sha) => drop(ctx.clone.ask(root, &["update-ref", &pin, sha])?),
+            SideEffect::Pin(sha) => drop(ctx.repo.ask(top, &["update-ref", &pin, sha])?),
             SideEffect::Unpin if before.work.reviewed_sha.is_some() => dropped.push(pin.clone()),
-            SideEffect::Keep(sha) => drop(ctx.clone.ask(root, &["update-ref", &kept, sha])?),
+            SideEffect::Keep(sha) => drop(ctx.repo.ask(top, &["update-ref", &kept, sha])?),
             SideEffect::Unpin | SideEffect::Deliver => {}
         }
     }
@@ -67,7 +68,7 @@ fn follow_up(ctx: &Context<'_>, step: &Step, input: &Input, revision: u64) -> Re
         dropped.push(kept);
         ctx.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
-    ctx.clone.drop_refs(&dropped)?;
+    ctx.repo.drop_refs(&dropped)?;
     if matches!(input, Input::Typing { .. } | Input::Restarting { .. }) || before == after && *input != Input::Sent {
         return Ok(());
     }
@@ -105,5 +106,5 @@ fn publish_event(ctx: &Context<'_>, record: &Value) -> Result<()> {
 /// Deletes the refs that keep a worker's reviewed commit and its commit from before a rebase.
 pub fn unpin(ctx: &Context<'_>, name: &str) -> Result<()> {
     let mut refs = ["review", "pre"].map(|kind| format!("refs/shopfloor/{kind}/{name}")).into_iter();
-    refs.try_for_each(|name| ctx.clone.drop_refs(&[name]))
+    refs.try_for_each(|name| ctx.repo.drop_refs(&[name]))
 }

@@ -22,9 +22,9 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
     }
     let (commit, files) = snapshot(ctx, worker, losses)?;
     let name = format!("refs/shopfloor/trash/{}/{}", worker.name, ctx.stamp());
-    ctx.clone.ask(&ctx.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
+    ctx.repo.ask(&ctx.repo.top, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
     // The stashes are kept now, and stay in git's list.
-    let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&ctx.clone, worker)? };
+    let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&ctx.repo, worker)? };
     if again != *losses || write_tree(ctx, worker, losses)? != files {
         return Err(failure::MOVED
             .failure(format!("the worktree of {} is still changing", worker.name))
@@ -45,33 +45,33 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
     let tree = Path::new(&worker.worktree_path);
     let stashes = losses.stashes.iter().map(|(sha, _)| sha);
     let mut parents: Vec<String> = losses.tips.iter().chain(stashes).cloned().collect();
-    let root = &ctx.root.path;
+    let root = &ctx.repo.top;
     let make = |snapshot: &str, parents: &[String], message: &str| -> Result<String> {
         let identity = ["-c", "user.name=worker-ctl", "-c", "user.email=worker-ctl@localhost"];
         let parents = parents.iter().flat_map(|parent| ["-p", parent]).collect::<Vec<_>>();
-        ctx.clone.ask(root, &[&identity[..], &["commit-tree", snapshot], &parents, &["-m", message]].concat())
+        ctx.repo.ask(root, &[&identity[..], &["commit-tree", snapshot], &parents, &["-m", message]].concat())
     };
     let message = format!("work of {}", worker.name);
     if !tree.is_dir() {
         let first = parents.first().cloned().unwrap_or_default();
-        let files = ctx.clone.ask(root, &["rev-parse", &format!("{first}^{{tree}}")])?;
+        let files = ctx.repo.ask(root, &["rev-parse", &format!("{first}^{{tree}}")])?;
         return Ok((make(&files, &parents, &message)?, write_tree(ctx, worker, losses)?));
     }
-    let head = ctx.clone.ask(tree, &["rev-parse", "HEAD"])?;
+    let head = ctx.repo.ask(tree, &["rev-parse", "HEAD"])?;
     if !parents.contains(&head) {
         parents.push(head.clone());
     }
     let files = write_tree(ctx, worker, losses)?;
-    let mut staged = ctx.clone.run(tree, &["write-tree"])?.text();
+    let mut staged = ctx.repo.run(tree, &["write-tree"])?.text();
     if staged.is_empty() {
         // An index with conflicts cannot be written as a tree. The files have everything of those.
-        let (git, entries) = ctx.clone.index_entries(tree)?;
+        let (git, entries) = ctx.repo.index_entries(tree)?;
         let is_merged = |entry: &&[u8]| entry.split(|b| *b == b'\t').next().is_some_and(|head| head.ends_with(b" 0"));
         let entries = entries.split_inclusive(|b| *b == 0).filter(is_merged).flatten().copied().collect();
         let written = FreshIndex::with(&git, tree, entries)?.ask(&["write-tree"], Vec::new())?;
         String::from_utf8_lossy(&written).trim().clone_into(&mut staged);
     }
-    let committed = ctx.clone.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
+    let committed = ctx.repo.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
     if staged != files && staged != committed {
         parents.push(make(&staged, &[head], &format!("staged work of {}", worker.name))?);
     }
@@ -82,14 +82,14 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
 /// is gone.
 fn write_tree(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<String> {
     let tree = Path::new(&worker.worktree_path);
-    if !tree.is_dir() || admin_dir(&ctx.clone, tree)?.is_none() {
+    if !tree.is_dir() || admin_dir(&ctx.repo, tree)?.is_none() {
         return Ok(String::new());
     }
     // git reads all files, whatever its own index says.
-    let (git, entries) = ctx.clone.index_entries(tree)?;
+    let (git, entries) = ctx.repo.index_entries(tree)?;
     let index = FreshIndex::with(&git, tree, entries)?;
     // git must not enter nested repositories. They are moved aside as a whole, or stay with the worktree.
-    let inner = ctx.clone.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
+    let inner = ctx.repo.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
     let excluded = losses.nested.iter().cloned().chain(inner);
     let excluded: Vec<String> = excluded.map(|path| format!(":(top,exclude,literal){path}")).collect();
     let add = ["add", "--all", "--sparse", "--", ":/"]
@@ -111,10 +111,10 @@ fn create_trash_dir(ctx: &Context<'_>, worker: &Worker) -> Result<PathBuf> {
 /// are no submodules there. Returns where to.
 pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let mut nested: Vec<String> = ctx.clone.dirty(tree)?.into_iter().filter(|path| path.ends_with('/')).collect();
-    let inner = ctx.clone.inner(tree)?;
+    let mut nested: Vec<String> = ctx.repo.dirty(tree)?.into_iter().filter(|path| path.ends_with('/')).collect();
+    let inner = ctx.repo.inner(tree)?;
     if !inner.is_empty() {
-        let listed = ctx.clone.ask(tree, &["ls-tree", "-r", "-z", base])?;
+        let listed = ctx.repo.ask(tree, &["ls-tree", "-r", "-z", base])?;
         let stay: Vec<&str> = listed
             .split('\0')
             .filter_map(|entry| entry.strip_prefix("160000 ")?.split_once('\t'))
@@ -139,7 +139,7 @@ pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec
         RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(e.0))
     });
     for path in &nested {
-        let path = ctx.clone.path_in(tree, path.as_bytes())?;
+        let path = ctx.repo.path_in(tree, path.as_bytes())?;
         let (from, to) = (at(tree.join(path.as_path()))?, at(dir.join(path.as_path()))?);
         let has_git = root.below(&from)?.is_some_and(|found| found.path().join(".git").symlink_metadata().is_ok());
         if !has_git || !root.move_new(&from, &to)? {
@@ -158,10 +158,10 @@ pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
         let hint = format!("unmount it first: `umount {}`", shopfloor_core::text::shell_word(mount));
         return Err(failure::MOUNTED.failure(why).hint(hint));
     }
-    match admin_dir(&ctx.clone, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
+    match admin_dir(&ctx.repo, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
         true => Err(failure::LOCKED
             .failure(format!("{} is locked", tree.display()))
-            .hint(format!("to remove it, run `git worktree unlock` in {} first", ctx.root.path.display()))),
+            .hint(format!("to remove it, run `git worktree unlock` in {} first", ctx.repo.top.display()))),
         false => Ok(()),
     }
 }
@@ -170,8 +170,8 @@ pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// nested repositories or submodules is moved to the trash instead. Returns where to.
 pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let losses = Losses::read(&ctx.clone, worker)?;
-    let Some(admin) = admin_dir(&ctx.clone, tree)? else { return Ok(Vec::new()) };
+    let losses = Losses::read(&ctx.repo, worker)?;
+    let Some(admin) = admin_dir(&ctx.repo, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
         if !is_kept && !losses.is_empty() {
             return Err(failure::MOVED
@@ -179,7 +179,7 @@ pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Res
                 .details(losses.lines())
                 .hint("run the same command again"));
         }
-        return ctx.clone.remove_worktree(tree).map(|()| Vec::new());
+        return ctx.repo.remove_worktree(tree).map(|()| Vec::new());
     }
     let mut kept = Vec::new();
     if tree.is_dir() || losses.has_modules {

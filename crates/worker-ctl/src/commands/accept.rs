@@ -42,6 +42,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let name = worker.name.clone();
     let _lock = ctx.lock(&name)?;
     let worker = ctx.worker(&name)?;
+    let ctx = &ctx.of(&worker)?;
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         // The worker was asked to resolve the conflicts earlier, when the default branch moved on.
         return Ok(print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(worker.work.conflicted.clone())));
@@ -51,7 +52,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     if ctx.is_dry {
         let (plan, _) = land::plan(ctx, &name, args.force)?;
-        let branch = ctx.clone.branch.as_str();
+        let branch = ctx.repo.branch.as_str();
         let would = plan.describe(branch, &ctx.source());
         let (worker, sha) = (WorkerKeys::of(&name), plan.sha.as_str());
         let answer = AcceptAnswer { worker, outcome: plan.landing.outcome(), sha, commit: sha, branch };
@@ -82,7 +83,7 @@ fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<Worker> {
 }
 
 fn print_answer(ctx: &Context<'_>, worker: &Worker, sha: &str, landed: &Landed) -> Exit {
-    let (name, branch) = (&worker.name, &ctx.clone.branch);
+    let (name, branch) = (&worker.name, &ctx.repo.branch);
     let (outcome, sha, exit) = match landed {
         Landed::Accepted(new) => ("accepted", new.as_str(), Exit::Done),
         Landed::NothingToMerge(base) => ("nothing_to_merge", base.as_str(), Exit::Done),

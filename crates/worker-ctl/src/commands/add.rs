@@ -1,12 +1,14 @@
 //! `add`: creates a worker.
 
+use std::path::PathBuf;
+
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::printable;
 
 use crate::apply::new_worker::{self, WorkerOptions};
-use crate::commands::{self, WorkerKeys};
+use crate::commands::{self, WorkerKeys, init};
 use crate::context::Context;
 use crate::layout;
 use crate::worker::new_name;
@@ -14,7 +16,18 @@ use crate::worker::new_name;
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The worker's name: 1 to 32 lower-case letters, digits, `_` and `-`; a name in another script becomes one of these
-    pub name: String,
+    /// [default with `--worktree`: the worktree's]
+    #[arg(required_unless_present = "worktree")]
+    pub name: Option<String>,
+    /// Make a worker of this worktree of your own repository; `-` reads one path a line from stdin
+    #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::DirPath)]
+    pub worktree: Option<PathBuf>,
+    /// Read the paths separated by NUL
+    #[arg(short = 'z', requires = "worktree")]
+    pub nul: bool,
+    /// Land the worktree's work on this branch [default: the one that its branch was made from, else the root's]
+    #[arg(long, value_name = "BRANCH", requires = "worktree")]
+    pub target: Option<String>,
     /// Add TEXT to each of the worker's tasks
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub role_prompt: Option<String>,
@@ -32,15 +45,21 @@ struct AddAnswer<'a> {
 
 /// `agent` and `model` are global flags, so they are not in `args`.
 pub fn run(ctx: &Context<'_>, args: &Args, agent: Option<String>, model: Option<String>) -> Result<Exit> {
-    let name = new_name(&args.name)?;
+    let typed = args.name.as_deref().unwrap_or_default();
+    let name = new_name(typed)?;
     let name = name.as_str();
-    let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone() };
-    if name != args.name {
-        ctx.ui.note(format!("`{}` is the worker {name}", printable(&args.name)));
+    let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone(), is_adopted: false };
+    if name != typed {
+        ctx.ui.note(format!("`{}` is the worker {name}", printable(typed)));
     }
     commands::recover(ctx)?;
     commands::catch_up(ctx);
     let _lock = ctx.lock(name)?;
+    let with_clone = match ctx.clone.is_own && !ctx.is_dry {
+        true => Some(init::add_clone(ctx).and_then(|()| ctx.reload())?),
+        false => None,
+    };
+    let ctx = with_clone.as_ref().unwrap_or(ctx);
     let new = new_worker::check(ctx, name, &options)?;
     if ctx.is_dry {
         let worktree = layout::worktree(&ctx.root.path, name).to_string_lossy().into_owned();

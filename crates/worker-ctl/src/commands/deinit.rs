@@ -12,7 +12,6 @@ use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::ACCEPTED;
 use crate::apply::{lfs_and_submodules, removal};
-use crate::clone::common_dir;
 use crate::commands::init::config;
 use crate::commands::{self, RootAnswer};
 use crate::context::Context;
@@ -22,6 +21,7 @@ use crate::layout::{self, RootLock};
 use crate::root::{read_record, record_file};
 use crate::roots;
 use crate::store;
+use crate::work_repo::common_dir;
 use crate::worker::{Activity, Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -32,7 +32,7 @@ pub struct Args {
 }
 
 /// What `init` and the other commands put into a root. Anything else is somebody's.
-const OURS: &str = ".git .worktrees accept agents config.toml git hooks locks logs prompts state.json \
+const OURS: &str = ".git .worktrees accept agents config.toml git hooks locks logs owner.json prompts state.json \
     state.json.next tmux.conf tmux.sock trash";
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -56,7 +56,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {
         refusal(ctx, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
     })?;
-    removal::nuke_each(ctx, &workers, false, &|worker| refuse_busy(ctx, worker), &|_, _| ())?;
+    removal::nuke_each(ctx, &workers, (false, false), &|worker| refuse_busy(ctx, worker), &|_, _| ())?;
     let tmux = ctx.tmux();
     let _state = ctx.lock_root(RootLock::State)?;
     let left: Vec<Worker> = store::load(root)?.workers.into_values().collect();
@@ -85,6 +85,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 /// Gives the source the git-lfs objects, and the original commits of work that landed as one commit. Of a single commit
 /// the landed one has everything.
 fn hand_over(ctx: &Context<'_>) -> Result<()> {
+    if ctx.clone.is_own {
+        return Ok(());
+    }
     lfs_and_submodules::copy_all(ctx)?;
     let (root, source) = (&ctx.root.path, ctx.source());
     let refs = ctx.clone.ask(root, &["for-each-ref", "--format=%(refname)", ACCEPTED])?;
@@ -137,6 +140,9 @@ fn refuse_busy(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
         let why = format!("{} has a task or works", worker.name);
         return Err(refusal(ctx, &why).hint(format!("see `worker-ctl status`; `worker-ctl reset {}`", worker.name)));
     }
+    if removal::stays(worker, false) {
+        return Ok(());
+    }
     removal::check_losses(ctx, worker, false).map(drop).map_err(|failure| {
         let name = &worker.name;
         refusal(ctx, &failure.message).details(failure.causes()).hint(format!(
@@ -175,7 +181,8 @@ fn refuse_loss(ctx: &Context<'_>, workers: &[Worker]) -> Result<()> {
             || name.starts_with("refs/shopfloor/") && name.ends_with(&format!("/{}", worker.name))
     };
     let is_elsewhere = |name: &str| name.starts_with("refs/remotes/origin/") || name.starts_with(ACCEPTED);
-    let refs = ctx.clone.ask(root, &["for-each-ref", "--format=%(refname)"])?;
+    let listed = ["for-each-ref", "--format=%(refname)"];
+    let refs = if ctx.clone.is_own { String::new() } else { ctx.clone.ask(root, &listed)? };
     let is_kept = |name: &&str| !is_elsewhere(name) && !workers.iter().any(|worker| is_of(name, worker));
     if let Some(name) = refs.lines().find(is_kept) {
         return refuse(format!("its clone keeps {}", printable(name)), by_hand());

@@ -11,7 +11,6 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 
 use crate::apply::{rebuild, repair, source_hooks, transition};
-use crate::clone::{PUSH_URL, is_rebasing};
 use crate::commands;
 use crate::context::Context;
 use crate::facts::version;
@@ -20,6 +19,7 @@ use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::store::{self, State};
 use crate::tmux::{self, Tmux};
+use crate::work_repo::{PUSH_URL, is_rebasing};
 use crate::worker::{Session, Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -174,18 +174,23 @@ fn check_worktrees<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'
 
 fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'a>> {
     let (name, path) = (worker.name.clone(), Path::new(&worker.worktree_path));
+    let is_cloned = worker.adopted.is_none();
     let bad = |detail: String, fix: String, repair| Finding::bad("worktrees", detail, fix, repair);
-    if !path.is_dir() && path.parent() != Some(&layout::worktrees(&ctx.root.path)) {
+    if is_cloned && !path.is_dir() && path.parent() != Some(&layout::worktrees(&ctx.root.path)) {
         let root = ctx.root.path.display();
         let detail = format!("the worktree of {name} is {}, but the root is {root} now", path.display());
         return bad(detail, layout::back(&ctx.root.path, path), None);
+    }
+    if !path.is_dir() && !is_cloned {
+        let fix = format!("bring it back; if you removed it: `worker-ctl nuke {name}`");
+        return bad(format!("the worktree of {name}, {}, is missing", path.display()), fix, None);
     }
     if !path.is_dir() {
         let detail = format!("the worktree of {name} is missing");
         let fix = format!("restore {} from {}", worker.worktree_path, worker.branch);
         return bad(detail, fix, Some(Box::new(move || repair::restore_worktree(ctx, &name))));
     }
-    let dirty = match ctx.clone.dirty(path) {
+    let dirty = match ctx.of(worker).and_then(|ctx| ctx.repo.dirty(path)) {
         Ok(dirty) => dirty.len(),
         Err(failure) => {
             let fix = failure.hints.first().cloned().unwrap_or_else(|| "look at the worktree with git".into());
@@ -205,6 +210,10 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
 }
 
 fn check_branches<'a>(ctx: &Context<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {
+    // In the person's own repository a branch may be anybody's.
+    if ctx.clone.is_own {
+        return Ok(Findings::new());
+    }
     let prefix = format!("refs/heads/{}", ctx.root.config.text("branch_prefix"));
     let listed = ctx.clone.ask(&ctx.root.path, &["for-each-ref", "--format=%(refname:short)", &prefix])?;
     let orphans =
@@ -218,7 +227,7 @@ fn check_branches<'a>(ctx: &Context<'_>, state: &State, is_loaded: bool) -> Resu
 
 /// The hooks of the source, which its clone needs as well.
 fn check_hooks<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
-    if !ctx.source().exists() {
+    if !ctx.source().exists() || ctx.clone.is_own {
         return Ok(Findings::new());
     }
     let missing = source_hooks::of(ctx)?;
@@ -242,7 +251,8 @@ fn check_hooks<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
 
 fn check_settings<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
     let mut findings = Findings::new();
-    for (key, value) in [("rerere.enabled", "true"), ("remote.origin.pushurl", PUSH_URL)] {
+    let expected = [("rerere.enabled", "true"), ("remote.origin.pushurl", PUSH_URL)];
+    for (key, value) in expected.into_iter().filter(|_| !ctx.clone.is_own) {
         if ctx.clone.run(&ctx.root.path, &["config", "--file", ".git/config", "--get", key])?.text() != value {
             let set = ["config", "--file", ".git/config", key, value];
             let set = move || ctx.clone.ask(&ctx.root.path, &set).map(drop);

@@ -14,14 +14,14 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::source_hooks;
-use crate::clone::PUSH_URL;
 use crate::commands;
-use crate::context::Flags;
+use crate::context::{Context, Flags};
 use crate::failure;
 use crate::layout;
-use crate::root::{DEFAULT, prove, read_record, record_file};
+use crate::root::{DEFAULT, RootOwner, prove, read_record, record_file};
 use crate::roots;
 use crate::store::{self, State};
+use crate::work_repo::{PUSH_URL, has_clone};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -78,6 +78,36 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
         ui.line(printable(&root.to_string_lossy()));
     }
     Ok(Exit::Done)
+}
+
+/// Creates a root without a clone, for a repository that has none. Returns it.
+pub fn run_without_clone(env: &Env, there: &Path, root: Option<&Path>, flags: &Flags) -> Result<PathBuf> {
+    let (_, mut new) = plan(&env.at(there)?, &Args { target: None }, (root, flags))?;
+    fs::create_private_dir(&new.root)?;
+    new.root = new.root.canonicalize().unwrap_or(new.root);
+    let common = new.repo.common_dir.canonicalize().unwrap_or(new.repo.common_dir.clone());
+    let owner = RootOwner { v: 1, common };
+    let text =
+        serde_json::to_string(&owner).map_err(|e| Failure::failed("cannot write the root's owner").because(e))?;
+    fs::replace(&layout::owner(&new.root), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))?;
+    record_root(env, &new)?;
+    Ok(new.root)
+}
+
+/// Makes the clone of a root that has none, for its first worker in a worktree of the clone.
+pub fn add_clone(ctx: &Context<'_>) -> Result<()> {
+    let (root, source, branch) = (ctx.root.path.clone(), ctx.source(), ctx.clone.branch.clone());
+    let mut git = Git::find(&ctx.env.at(&source)?)?;
+    let repo = git.discover()?;
+    refuse_partial(&git, &repo)?;
+    let new = NewRoot { root, repo, source, branch, recorded: None };
+    fs::create_private_dir(&layout::worktrees(&new.root))?;
+    make_clone(ctx.env, &git, &new)?;
+    source_hooks::compare(ctx.env, &new.source, &new.root, None)?
+        .bring(ctx.env)?
+        .iter()
+        .for_each(|warning| ctx.ui.warn(warning));
+    fs::remove(&layout::owner(&new.root))
 }
 
 /// Finds the repository, its branch, and a directory for the root. Nothing is written.
@@ -196,7 +226,9 @@ fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
     fs::create_private_dir(record.parent().unwrap_or(&repo.common_dir))?;
     fs::replace(&record, format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
     roots::record(env, root, Some(&repo.common_dir))?;
-    Git::find(env)?.in_clone(root, &layout::host_git(root), source)?;
+    if has_clone(root) {
+        Git::find(env)?.in_clone(root, &layout::host_git(root), source)?;
+    }
     fs::replace(&layout::config(root), config(source, branch).as_bytes(), None)
 }
 
@@ -227,7 +259,8 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
         };
     }
     let is_ours = |name: &str| {
-        [".git", ".worktrees", "git", "locks", "logs", "state.json"].contains(&name) || name.starts_with(fs::RESERVED)
+        [".git", ".worktrees", "git", "locks", "logs", "owner.json", "state.json"].contains(&name)
+            || name.starts_with(fs::RESERVED)
     };
     if fs::list(root)?.iter().any(|name| !name.to_str().is_some_and(is_ours)) {
         return refuse(format!("{} is not empty", root.display()), other);

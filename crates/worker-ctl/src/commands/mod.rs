@@ -2,6 +2,7 @@
 
 pub mod accept;
 pub mod add;
+pub mod adopt;
 pub mod answer;
 pub mod attach;
 pub mod board;
@@ -136,7 +137,7 @@ pub fn pane(ctx: &Context<'_>, name: &str) -> Result<Pane> {
 pub fn renew_base(ctx: &Context<'_>) {
     // A dry run judges by the commits that the root has.
     if !ctx.is_dry
-        && let Err(failure) = ctx.clone.fetched(&ctx.source())
+        && let Err(failure) = ctx.repo.fetched(&ctx.source())
     {
         ctx.ui.warn(failure);
     }
@@ -144,8 +145,8 @@ pub fn renew_base(ctx: &Context<'_>) {
 
 /// The commit at which the work on `sha` branched off.
 pub fn fork(ctx: &Context<'_>, sha: &str) -> Result<String> {
-    let base = ctx.clone.require_base()?;
-    Ok(ctx.clone.merge_base(&base, sha)?.unwrap_or(base))
+    let base = ctx.repo.require_base()?;
+    Ok(ctx.repo.merge_base(&base, sha)?.unwrap_or(base))
 }
 
 /// The option by which no configuration leaves a submodule out of a diff.
@@ -154,7 +155,7 @@ pub const WHOLE: &str = "--ignore-submodules=none";
 /// The diff of the work on `sha` against the commit at which it branched off.
 pub fn diff(ctx: &Context<'_>, sha: &str) -> Result<String> {
     let (options, from) = (["diff", "--no-ext-diff", "--no-textconv", "--no-color", WHOLE], fork(ctx, sha)?);
-    let diff = ctx.clone.bounded(ctx.clone.cmd(&ctx.root.path)?.args(options).args([&from, sha]), &[&from, sha])?;
+    let diff = ctx.repo.bounded(ctx.repo.cmd(&ctx.repo.top)?.args(options).args([&from, sha]), &[&from, sha])?;
     Ok(String::from_utf8_lossy(&diff.stdout).into_owned())
 }
 

@@ -19,6 +19,9 @@ pub struct Args {
     /// Remove a worker even if it has unmerged work, and keep that work under refs/shopfloor/trash/
     #[arg(long)]
     pub force: bool,
+    /// Remove the worktrees and branches of adopted workers, too; else they stay
+    #[arg(long)]
+    pub worktree: bool,
     /// Do not ask for confirmation
     #[arg(long)]
     pub yes: bool,
@@ -34,7 +37,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     commands::renew_base(ctx);
     // Check all workers before removing the first one.
-    let check = |worker: &Worker| Ok(describe_nuke(worker, &removal::check_losses(ctx, worker, args.force)?));
+    let check = |worker: &Worker| match removal::stays(worker, args.worktree) {
+        true => Ok(format!("forget {}; {} and {} stay", worker.name, worker.worktree_path, worker.branch)),
+        false => Ok(describe_nuke(worker, &removal::check_losses(ctx, worker, args.force)?)),
+    };
     let plan = workers.iter().map(check).collect::<Result<Vec<String>>>()?;
     if ctx.is_dry {
         for (worker, line) in workers.iter().zip(plan) {
@@ -43,9 +49,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let names = workers.iter().map(|worker| worker.name.as_str()).collect::<Vec<_>>().join(", ");
-    let question = format!("Remove {names}, with their sessions, worktrees and branches?");
+    let question = match workers.iter().all(|worker| removal::stays(worker, args.worktree)) {
+        true => format!("Forget {names}, and end their sessions? Their worktrees and branches stay."),
+        false => format!("Remove {names}, with their sessions, worktrees and branches?"),
+    };
     ctx.ui.require_yes(args.yes, &question, format!("nothing was removed: {names}"))?;
-    removal::nuke_each(ctx, &workers, args.force, &|_| Ok(()), &|worker, kept| {
+    removal::nuke_each(ctx, &workers, (args.force, args.worktree), &|_| Ok(()), &|worker, kept| {
         commands::print_kept(ctx, &worker.name, "removed", kept);
     })?;
     Ok(Exit::Done)

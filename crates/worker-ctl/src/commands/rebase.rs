@@ -34,9 +34,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     // A commit that was amended after a rejection is new work: it must be recorded before it moves.
     commands::look(ctx)?;
     let (worker, _lock) = commands::locked(ctx, name)?;
+    let ctx = &ctx.of(&worker)?;
     require_task(&worker)?;
     let standing = Standing::read(ctx, &worker)?;
-    let plan = rebase(&standing, &ctx.clone.branch)?;
+    let plan = rebase(&standing, &ctx.repo.branch)?;
     if ctx.is_dry {
         let answer = RebaseAnswer { worker: WorkerKeys::of(name), outcome: plan.outcome() };
         let would = match plan {

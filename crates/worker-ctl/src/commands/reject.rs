@@ -29,8 +29,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         failure::WRONG_STATE.failure("nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
     })?;
     let (worker, _lock) = commands::locked(ctx, &name)?;
+    let ctx = &ctx.of(&worker)?;
     let sha = worker.work.commit_sha.clone().unwrap_or_default();
-    let patch = if sha.is_empty() { String::new() } else { ctx.clone.work_digest(&sha)? };
+    let patch = if sha.is_empty() { String::new() } else { ctx.repo.work_digest(&sha)? };
     let input = Input::Reject { base: sha.clone(), patch, force: args.force };
     if let Err(refused) = permit(&worker, &input) {
         return commands::print_delivery(ctx, &name, Err(refused));

@@ -6,6 +6,8 @@ use shopfloor_core::error::{Exit, Result};
 use crate::apply::removal;
 use crate::commands::{self, KeptAnswer};
 use crate::context::Context;
+use crate::failure;
+use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -17,6 +19,9 @@ pub struct Args {
     /// Reset a worker even if it has unmerged work, and keep that work under refs/shopfloor/trash/
     #[arg(long)]
     pub force: bool,
+    /// Do not ask before adopted worktrees are cleaned
+    #[arg(long)]
+    pub yes: bool,
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -29,13 +34,26 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     // Check all workers before resetting the first one.
     commands::renew_base(ctx);
     workers.iter().try_for_each(|worker| removal::check_losses(ctx, worker, args.force).map(drop))?;
+    workers.iter().try_for_each(|worker| refuse_pushed(ctx, worker))?;
+    let adopted: Vec<&str> =
+        workers.iter().filter_map(|worker| worker.adopted.as_ref().map(|_| worker.name.as_str())).collect();
+    if !adopted.is_empty() && !ctx.is_dry {
+        let names = adopted.join(", ");
+        let question = format!("Put the worktrees of {names} back to where their tasks began, without other files?");
+        ctx.ui.require_yes(args.yes, &question, format!("nothing was reset: {names}"))?;
+    }
     workers.iter().try_for_each(|worker| reset(ctx, &worker.name, args.force))?;
     Ok(Exit::Done)
 }
 
 fn reset(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<()> {
     let (worker, _lock) = commands::locked(ctx, name)?;
-    let base = ctx.clone.require_base()?;
+    let ctx = &ctx.of(&worker)?;
+    // An adopted worktree goes back to where its task began, and not to where others are.
+    let base = match &worker.adopted {
+        Some(adopted) => adopted.began.clone(),
+        None => ctx.repo.require_base()?,
+    };
     if ctx.is_dry {
         let would = format!("put {} on {base}, and make {name} idle", worker.worktree_path);
         commands::show(ctx.ui, KeptAnswer::of(name, &[]), &[would]);
@@ -44,4 +62,19 @@ fn reset(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<()> {
     let kept = removal::reset(ctx, &worker, &base, is_forced)?;
     commands::print_kept(ctx, name, "reset", &kept);
     Ok(())
+}
+
+/// Exit 1 if a reset would take back commits of an adopted worktree that a remote has.
+fn refuse_pushed(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    let Some(adopted) = &worker.adopted else { return Ok(()) };
+    let repo = &ctx.of(worker)?.repo;
+    let range = format!("{}..refs/heads/{}", adopted.began, worker.branch);
+    let count = |more: &[&str]| repo.ask(&repo.top, &[&["rev-list", "--count", &range], more].concat());
+    if count(&[])? == count(&["--not", "--remotes"])? {
+        return Ok(());
+    }
+    Err(failure::PUSHED.failure(format!("commits of {} are on a remote", worker.name)).hint(format!(
+        "take them back there and in {} yourself, then run the same command again",
+        worker.worktree_path
+    )))
 }

@@ -56,12 +56,13 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
     look(ctx)?;
     let name = choose(ctx, args.worker.as_deref())?;
+    let ctx = &ctx.of(&ctx.worker(&name)?)?;
     let reviewed = {
         let _lock = ctx.lock(&name)?;
         if !ctx.is_dry {
             // If the source is missing, show the work as it is.
             ctx.warn_on_failure(&name, || {
-                let base = ctx.clone.fetched(&ctx.source())?;
+                let base = ctx.repo.fetched(&ctx.source())?;
                 // Only whom the person names is asked to resolve conflicts.
                 let before = args.worker.as_ref().map(|_| &[][..]);
                 rebase::refresh(ctx, &ctx.worker(&name)?, &base, before)
@@ -108,15 +109,15 @@ struct Reviewed {
 fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
     let worker = ctx.worker(name)?;
     let sha = require_review(&worker)?.to_owned();
-    if ctx.clone.has_several_bases(&ctx.clone.base(), &sha)? {
-        return Err(several_bases(name, &ctx.clone.branch));
+    if ctx.repo.has_several_bases(&ctx.repo.base(), &sha)? {
+        return Err(several_bases(name, &ctx.repo.branch));
     }
     let from = commands::fork(ctx, &sha)?;
     // It may be gone.
     let shown = worker.work.shown_sha.as_ref().and_then(|shown| Some((commands::fork(ctx, shown).ok()?, shown)));
     let shown = shown.as_ref().map(|(from, shown)| (from.as_str(), shown.as_str()));
     let summary = summary(ctx, &worker, &from, &sha, shown)?;
-    let patch = ctx.clone.work_digest(&sha)?;
+    let patch = ctx.repo.work_digest(&sha)?;
     if !ctx.is_dry {
         transition::record(ctx, name, &Input::Reviewed { sha: sha.clone(), patch })?;
         ctx.update(|state| {
@@ -159,7 +160,7 @@ fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) ->
         Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", WHOLE, from, sha],
     };
     // Run in the clone, not in the worktree, because the agent can write the worktree's attributes and configuration.
-    let cmd = ctx.clone.git.shown(&ctx.root.path);
+    let cmd = ctx.repo.git.shown(&ctx.repo.top);
     let failed =
         |status: Status| Failure::failed(format!("the diff viewer failed with {status}")).hint("try `--interface git`");
     if interface == Interface::Vscode {
@@ -173,7 +174,7 @@ fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) ->
         true if interface == Interface::Difftastic => cmd.var("GIT_PAGER_IN_USE", "true"),
         _ => cmd.args(["-c", "color.ui=false", "-c", "color.diff=false"]),
     };
-    let diff = ctx.clone.bounded(cmd.args(args), &[from, sha])?;
+    let diff = ctx.repo.bounded(cmd.args(args), &[from, sha])?;
     let text = printable_lines(&diff.stdout, is_paged && interface == Interface::Difftastic);
     if is_paged && !text.is_empty() {
         let text = if interface == Interface::Git { coloured(&text) } else { text };
@@ -227,7 +228,7 @@ fn coloured(diff: &[u8]) -> Vec<u8> {
 /// Shows a text in the person's pager for diffs, as their own configuration names it.
 fn page(ctx: &Context<'_>, text: &[u8]) -> Result<()> {
     let ask = |args: &[&str]| -> Result<String> {
-        Ok(ctx.clone.git.shown(&ctx.root.path).args(args.iter().copied()).capture()?.text())
+        Ok(ctx.repo.git.shown(&ctx.repo.top).args(args.iter().copied()).capture()?.text())
     };
     let named = ask(&["config", "--get", "pager.diff"])?;
     let pager = match named.as_str() {

@@ -58,6 +58,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let tentative = Input::Start { prompt: prompt.clone(), base: String::new(), force: args.force };
     // Refuse a worker in another state before reading its worktree.
     permit(&worker, &tentative)?;
+    let ctx = &ctx.of(&worker)?;
     let standing = Standing::read(ctx, &worker)?;
     let input = start(&standing, &prompt, args.force)?;
     commands::give(ctx, &worker, &input, format!("give the task to {}", worker.name), || {
@@ -115,13 +116,16 @@ fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
 /// Puts the worktree on the worker's branch, at the default branch's commit.
 fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
     let (worker, base) = (&standing.worker, &standing.base);
+    if standing.worktree.is_shared {
+        return require_branch(worker, standing);
+    }
     let tree = Path::new(&worker.worktree_path);
     // From the commit that the decision was about: a later one is somebody's work.
     let mut from = standing.worktree.head.as_deref().unwrap_or_default();
     if standing.worktree.branch.as_ref() != Some(&worker.branch) {
         rebase::require_no_emptied(ctx, tree, from, base)?;
         let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, base];
-        let switched = ctx.clone.reading_source(ctx.clone.cmd(tree)?, &[from, base])?.args(switch).capture()?;
+        let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[from, base])?.args(switch).capture()?;
         if !switched.status.success() {
             return Err(failed("checkout", &switched));
         }
@@ -133,4 +137,14 @@ fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
             .hint("run the same command again"));
     }
     copied_files::copy_all(ctx, tree)
+}
+
+/// Exit 1 unless the worktree is on the worker's branch, which we do not move.
+fn require_branch(worker: &Worker, standing: &Standing) -> Result<()> {
+    match standing.worktree.branch.as_ref() == Some(&worker.branch) {
+        true => Ok(()),
+        false => Err(failure::WRONG_STATE
+            .failure(format!("{} is not on {}", worker.worktree_path, worker.branch))
+            .hint("check that branch out there, then run the same command again")),
+    }
 }

@@ -54,7 +54,9 @@ struct WorkerRow<'a> {
     exit: Option<Session>,
     fault: Option<String>,
     agent: String,
+    repo: &'static str,
     branch: &'a str,
+    target: String,
     worktree_path: &'a str,
     worktree: &'a str,
     prompt: Option<&'a str>,
@@ -189,7 +191,7 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
 
 /// The notes of a worker, and one about its stashes.
 fn notes(ctx: &Context<'_>, worker: &Worker) -> Vec<String> {
-    let count = stashes(&ctx.clone, worker).len();
+    let count = ctx.of(worker).map_or(0, |ctx| stashes(&ctx.repo, worker).len());
     let stashed = (count > 0).then(|| format!("it has {count} in `git stash list`, which all workers share"));
     worker.notes.iter().map(Note::to_string).chain(stashed).collect()
 }
@@ -227,7 +229,9 @@ fn row<'a>(ctx: &Context<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow
         exit,
         fault: worker.program.fault.as_ref().map(Fault::to_string),
         agent: ctx.root.agent_name(worker),
+        repo: if worker.adopted.is_some() { "own" } else { "clone" },
         branch: &worker.branch,
+        target: worker.target().unwrap_or(&ctx.clone.branch).to_owned(),
         worktree_path: &worker.worktree_path,
         worktree: &worker.worktree_path,
         prompt: worker.work.prompt.as_deref(),

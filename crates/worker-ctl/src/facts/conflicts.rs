@@ -8,7 +8,7 @@ use shopfloor_core::fs::Root;
 use shopfloor_core::git::failed;
 use shopfloor_core::path::RelPath;
 
-use crate::clone::SourceClone;
+use crate::work_repo::WorkRepo;
 
 /// A file with conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ const CONTEXT: usize = 3;
 const MAX_LINES: usize = 80;
 
 /// The files with conflicts, sorted by path.
-pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<ConflictedFile>> {
-    let listed = clone.run(worktree, &["ls-files", "-u", "-z"])?;
+pub fn read_conflicts(repo: &WorkRepo, worktree: &Path) -> Result<Vec<ConflictedFile>> {
+    let listed = repo.run(worktree, &["ls-files", "-u", "-z"])?;
     if !listed.status.success() {
         return Err(failed("ls-files", &listed));
     }
@@ -44,13 +44,13 @@ pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Confli
     for entry in listed.stdout.split(|b| *b == 0) {
         let Some(tab) = entry.iter().position(|b| *b == b'\t') else { continue };
         let stage = (entry[..tab].last().map_or(0, |b| b.saturating_sub(b'0')), what(entry));
-        stages.entry(clone.path_in(worktree, &entry[tab + 1..])?).or_default().push(stage);
+        stages.entry(repo.path_in(worktree, &entry[tab + 1..])?).or_default().push(stage);
     }
     let root = Root::open(worktree)?;
     let conflict = |(path, own): (&RelPath, &Vec<Stage>)| {
         let (bytes, _) = root.read_whole(path).ok().flatten().unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let kind = match kind(path.as_path(), own, &stages, &clone.branch) {
+        let kind = match kind(path.as_path(), own, &stages, &repo.branch) {
             kind if kind == "content" && bytes.contains(&0) => "binary".to_owned(),
             kind => kind,
         };

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use shopfloor_core::error::Result;
 
-use crate::clone::{LOGGED, LOOK_LIMIT};
 use crate::context::Context;
 use crate::program_config::regex;
+use crate::work_repo::{LOGGED, LOOK_LIMIT};
 use crate::worker::Worker;
 
 /// Who wrote some work and when, and the message with which it lands.
@@ -19,10 +19,10 @@ pub struct Authored {
 
 /// Reads the messages of the work on `sha`, which begins at `base`.
 pub fn authored(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Authored> {
-    let Context { clone, root, .. } = ctx;
+    let Context { repo, root, .. } = ctx;
     let range = format!("{base}..{sha}");
     let log = ["log", "--reverse", "--format=%an%x00%ae%x00%aI%x00%B%x00"];
-    let listed = clone.ask(&clone.root, &[&log[..], &LOGGED, &[&range]].concat())?;
+    let listed = repo.ask(&repo.top, &[&log[..], &LOGGED, &[&range]].concat())?;
     // Four fields for each commit, the oldest first, and a line end between commits.
     let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
     let messages: Vec<(String, String)> =
@@ -117,14 +117,14 @@ pub fn summary(
     sha: &str,
     shown: Option<(&str, &str)>,
 ) -> Result<Summary> {
-    let stat = ctx.clone.ask(
-        &ctx.root.path,
+    let stat = ctx.repo.ask(
+        &ctx.repo.top,
         &["diff", "--no-color", "--no-textconv", "--no-ext-diff", "--ignore-submodules=none", "--stat=80", base, sha],
     )?;
     let since = |(before, shown): (&str, &str)| -> Result<Option<String>> {
         let ranges = [format!("{before}..{shown}"), format!("{base}..{sha}")];
         // It knows no option against a person's programs for attributes.
-        let cmd = ctx.clone.cmd(&ctx.root.path)?.args(["-c", "core.attributesFile=/dev/null", "range-diff"]);
+        let cmd = ctx.repo.cmd(&ctx.repo.top)?.args(["-c", "core.attributesFile=/dev/null", "range-diff"]);
         // Of many commits it compares each with each.
         let Ok(compared) =
             cmd.args(["--no-color", "--no-notes", "--creation-factor=999"]).args(ranges).within(LOOK_LIMIT).capture()

@@ -8,7 +8,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{OPERATION_HEADS, commits_to_pick, named_commits, recorded_dir};
 use shopfloor_core::text::shell_word;
 
-use crate::clone::{LOGGED, MergeResult, SourceClone};
+use crate::work_repo::{LOGGED, MergeResult, WorkRepo};
 use crate::worker::{Task, Worker};
 
 /// The work that would be lost. A removal reads the losses, keeps them, and reads them again to see that nothing was
@@ -40,24 +40,24 @@ const MOST_STASHES: usize = 100;
 pub type Stash = (String, String);
 
 impl Losses {
-    pub fn read(clone: &SourceClone, worker: &Worker) -> Result<Losses> {
+    pub fn read(repo: &WorkRepo, worker: &Worker) -> Result<Losses> {
         let tree = Path::new(&worker.worktree_path);
         let mut losses = Losses::default();
-        let (base, tips) = tips(clone, worker)?;
+        let (base, tips) = tips(repo, worker)?;
         for tip in tips {
             let range = match &base {
-                Some(base) if is_in(clone, base, &tip)? => continue,
+                Some(base) if is_in(repo, base, &tip)? => continue,
                 Some(base) => format!("{base}..{tip}"),
                 None => tip.clone(),
             };
             let log = [&["log", "--format=%h %s"], &LOGGED[..], &[&range]].concat();
-            losses.commits.extend(clone.ask(&clone.root, &log)?.lines().map(str::to_owned));
+            losses.commits.extend(repo.ask(&repo.top, &log)?.lines().map(str::to_owned));
             losses.tips.push(tip);
         }
         losses.commits.dedup();
-        let stashes = stashes(clone, worker);
+        let stashes = stashes(repo, worker);
         if stashes.len() > MOST_STASHES {
-            let path = clone.root.join(".git/logs/refs/stash");
+            let path = repo.common.join("logs/refs/stash");
             return Err(Failure::malformed(format!(
                 "{} lists {} stashes of {}",
                 path.display(),
@@ -68,19 +68,19 @@ impl Losses {
         }
         for stash in stashes {
             let kept = ["for-each-ref", "--contains", &stash.0, "refs/shopfloor/trash/"];
-            if clone.commit(&clone.root, &stash.0)?.is_some() && clone.ask(&clone.root, &kept)?.is_empty() {
+            if repo.commit(&repo.top, &stash.0)?.is_some() && repo.ask(&repo.top, &kept)?.is_empty() {
                 losses.stashes.push(stash);
             }
         }
         if tree.is_dir() {
-            let (nested, files) = clone.dirty(tree)?.into_iter().partition(|path| path.ends_with('/'));
+            let (nested, files) = repo.dirty(tree)?.into_iter().partition(|path| path.ends_with('/'));
             (losses.nested, losses.files) = (nested, files);
-            losses.hidden = clone.changed(tree)?;
+            losses.hidden = repo.changed(tree)?;
             losses.hidden.retain(|path| !losses.files.contains(path) && !losses.nested.contains(path));
-            losses.ignored = clone.git_for(tree)?.ignored_losses(&clone.root.join(".git"), tree)?;
-            losses.has_modules = !clone.inner(tree)?.is_empty() || losses.ignored.is_some();
+            losses.ignored = repo.git_for(tree)?.ignored_losses(&repo.common, tree)?;
+            losses.has_modules = !repo.inner(tree)?.is_empty() || losses.ignored.is_some();
         }
-        losses.has_modules |= admin_dir(clone, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
+        losses.has_modules |= admin_dir(repo, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
         Ok(losses)
     }
 
@@ -102,8 +102,8 @@ impl Losses {
 
 /// The stashes that were made on a worker's branch. All worktrees of a clone share one list of stashes, and agents write
 /// it, so it is read as a plain file. No removal deletes from it, so nothing is lost if it cannot be read.
-pub fn stashes(clone: &SourceClone, worker: &Worker) -> Vec<Stash> {
-    let log = fs::read_no_follow(&clone.root.join(".git/logs/refs/stash")).ok().flatten().unwrap_or_default();
+pub fn stashes(repo: &WorkRepo, worker: &Worker) -> Vec<Stash> {
+    let log = fs::read_no_follow(&repo.common.join("logs/refs/stash")).ok().flatten().unwrap_or_default();
     let begins = ["WIP on", "On"].map(|on| format!("{on} {}: ", worker.branch));
     let stash = |line: &str| {
         let (about, message) = line.split_once('\t')?;
@@ -116,45 +116,45 @@ pub fn stashes(clone: &SourceClone, worker: &Worker) -> Vec<Stash> {
 
 /// The default branch's commit, and every commit that may be reachable only through this worker: its branch, its
 /// worktree's HEAD, and where it was before an operation that is under way.
-fn tips(clone: &SourceClone, worker: &Worker) -> Result<(Option<String>, Vec<String>)> {
+fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Vec<String>)> {
     let tree = Path::new(&worker.worktree_path);
     let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
-    let mut names = vec![clone.base(), format!("refs/heads/{}", worker.branch)];
+    let mut names = vec![repo.base(), format!("refs/heads/{}", worker.branch)];
     names.extend(kept);
     names.extend(worker.work.commit_sha.clone());
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         names.push(pre_sha.clone());
     }
-    if let Some(dir) = admin_dir(clone, tree)? {
+    if let Some(dir) = admin_dir(repo, tree)? {
         names.extend(named_commits(&dir, &[&OPERATION_HEADS[..], &["HEAD"]].concat())?);
         names.extend(commits_to_pick(&dir)?);
         if tree.is_dir() {
-            names.extend(clone.git_for(tree)?.own_refs(tree, &dir)?);
+            names.extend(repo.git_for(tree)?.own_refs(tree, &dir)?);
         }
     }
-    let (mut commits, mut seen) = (clone.commits(&names)?.into_iter(), BTreeSet::new());
+    let (mut commits, mut seen) = (repo.commits(&names)?.into_iter(), BTreeSet::new());
     Ok((commits.next().flatten(), commits.flatten().filter(|sha| seen.insert(sha.clone())).collect()))
 }
 
 /// A worktree's directory in the clone, as the clone has recorded it. This works without the worktree, and does not
 /// trust its `.git` file.
-pub fn admin_dir(clone: &SourceClone, worktree: &Path) -> Result<Option<PathBuf>> {
-    recorded_dir(&clone.root.join(".git"), worktree)
+pub fn admin_dir(repo: &WorkRepo, worktree: &Path) -> Result<Option<PathBuf>> {
+    recorded_dir(&repo.common, worktree)
 }
 
 /// Whether the default branch has the commit, or at least all of its changes.
-fn is_in(clone: &SourceClone, base: &str, tip: &str) -> Result<bool> {
-    if clone.has(base, tip)? {
+fn is_in(repo: &WorkRepo, base: &str, tip: &str) -> Result<bool> {
+    if repo.has(base, tip)? {
         return Ok(true);
     }
-    let is_nothing = clone.merge(base, tip).is_ok_and(|merge| merge == MergeResult::Nothing);
-    Ok(is_nothing && !has_empty_commit(clone, base, tip)?)
+    let is_nothing = repo.merge(base, tip).is_ok_and(|merge| merge == MergeResult::Nothing);
+    Ok(is_nothing && !has_empty_commit(repo, base, tip)?)
 }
 
 /// Whether there is a commit without changes. Its message would be lost.
-fn has_empty_commit(clone: &SourceClone, base: &str, tip: &str) -> Result<bool> {
+fn has_empty_commit(repo: &WorkRepo, base: &str, tip: &str) -> Result<bool> {
     let range = format!("{base}..{tip}");
     let log = ["log", "--raw", "--no-merges", "--no-renames", "--format=%x00"];
-    let listed = clone.ask(&clone.root, &[&log[..], &LOGGED[..], &[&range]].concat())?;
+    let listed = repo.ask(&repo.top, &[&log[..], &LOGGED[..], &[&range]].concat())?;
     Ok(listed.split('\0').skip(1).any(|commit| !commit.lines().any(|line| line.starts_with(':'))))
 }

@@ -1,5 +1,6 @@
 //! Facts, read before anything is decided.
 
+pub mod adoption;
 pub mod conflicts;
 pub mod description;
 pub mod losses;

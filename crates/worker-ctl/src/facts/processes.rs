@@ -1,9 +1,12 @@
 //! The processes of a worker: the descendants of its pane, and those that have its mark in their initial environment.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, test_kill_process};
+use shopfloor_core::agents::PROGRAMS;
 use shopfloor_core::env::Env;
 use shopfloor_core::fs;
 use shopfloor_core::proc::{self, Cmd};
@@ -81,6 +84,23 @@ pub fn find(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Opt
         ancestor = all.get(&pid).map(|(parent, _)| *parent).filter(|parent| *parent > 1);
     }
     ours.into_iter().filter(|pid| Some(*pid) != server).filter_map(|pid| Some(all.get(&pid)?.1)).collect()
+}
+
+/// The known agent programs that run in a worktree and are not this worker's, by name. Needs `/proc`.
+pub fn others_in(worktree: &Path, root: &Path, worker: &str) -> Vec<String> {
+    let names = fs::list(Path::new("/proc")).unwrap_or_default();
+    let pids = names.iter().filter_map(|name| name.to_str()?.parse::<i32>().ok());
+    let program = |pid: i32| {
+        let dir = PathBuf::from(format!("/proc/{pid}"));
+        dir.join("cwd").read_link().ok().filter(|cwd| cwd.starts_with(worktree) && !is_marked(pid, root, &[worker]))?;
+        let words = fs::read(&dir.join("cmdline")).ok().flatten()?;
+        // A script comes after its interpreter.
+        let words =
+            words.split(|byte| *byte == 0).take(2).filter_map(|word| Path::new(OsStr::from_bytes(word)).file_name());
+        let words: Vec<&OsStr> = words.collect();
+        PROGRAMS.iter().map(|known| known.worker_command[0]).find(|known| words.contains(&OsStr::new(known)))
+    };
+    pids.filter_map(program).map(str::to_owned).collect()
 }
 
 /// The processes, out of `processes`, that are still alive.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use shopfloor_core::error::Result;
 
-use crate::clone::{LOOK_LIMIT, MergeResult, SourceClone, is_rebasing, left_markers};
 use crate::context::Context;
+use crate::work_repo::{LOOK_LIMIT, MergeResult, WorkRepo, is_rebasing, left_markers};
 use crate::worker::{Task, Worker};
 
 /// The standing of a worker: its record, its worktree and its work.
@@ -31,6 +31,8 @@ pub struct WorktreeFacts {
     pub dirty: Vec<String>,
     /// Those of them that are as they were committed.
     pub always_dirty: Vec<String>,
+    /// Whether the worker's branch is others' too, so that only the worker moves it.
+    pub is_shared: bool,
     /// Whether HEAD or the worker's own branch has commits that were never on the default branch.
     pub has_unmerged: bool,
 }
@@ -56,13 +58,13 @@ pub struct WorkFacts {
 impl Standing {
     /// Reads the standing under the worker's lock. Fetches the default branch if the source has moved on.
     pub fn read(ctx: &Context<'_>, worker: &Worker) -> Result<Standing> {
-        let base = ctx.clone.fetched(&ctx.source())?;
+        let base = ctx.repo.fetched(&ctx.source())?;
         Standing::read_on(ctx, worker, &base)
     }
 
     /// Like [`read`](Self::read), against a commit of the default branch that was fetched before.
     pub fn read_on(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Standing> {
-        let worktree = WorktreeFacts::read(&ctx.clone, &ctx.source(), worker)?;
+        let worktree = WorktreeFacts::read(&ctx.repo, &ctx.source(), worker)?;
         // In a worktree with changes, or in a rebase, every plan is refused before it looks at the work.
         let is_at_rest = worktree.dirty.is_empty() && !worktree.is_rebasing;
         let sha = match worker.task {
@@ -71,7 +73,7 @@ impl Standing {
             Task::Working | Task::Rejected => worktree.head.clone(),
             Task::Idle | Task::Rebasing { .. } => None,
         };
-        let work = sha.map(|sha| WorkFacts::read(&ctx.clone, worker, base, sha)).transpose()?;
+        let work = sha.map(|sha| WorkFacts::read(&ctx.repo, worker, base, sha)).transpose()?;
         Ok(Standing { worker: worker.clone(), base: base.to_owned(), worktree, work })
     }
 
@@ -83,31 +85,32 @@ impl Standing {
 }
 
 impl WorktreeFacts {
-    fn read(clone: &SourceClone, source: &Path, worker: &Worker) -> Result<WorktreeFacts> {
+    fn read(repo: &WorkRepo, source: &Path, worker: &Worker) -> Result<WorktreeFacts> {
         let tree = Path::new(&worker.worktree_path);
         // Changes first, commits last: what is committed in between shows in HEAD.
-        let dirty = clone.dirty(tree)?;
+        let dirty = repo.dirty(tree)?;
         let is_rebasing = is_rebasing(tree);
-        let (branch, head) = clone.head(tree)?;
+        let (branch, head) = repo.head(tree)?;
         let mut has_unmerged = false;
         if worker.task == Task::Idle {
             let (is_home, own) = (branch.as_ref() == Some(&worker.branch), format!("refs/heads/{}", worker.branch));
-            let own = if is_home { None } else { clone.commit(tree, &own)? };
+            let own = if is_home { None } else { repo.commit(tree, &own)? };
             for sha in head.iter().chain(&own) {
-                has_unmerged |= clone.ahead(sha)? > 0 && !clone.was_base(source, sha)?;
+                has_unmerged |= repo.ahead(sha)? > 0 && !repo.was_base(source, sha)? && !repo.has_content(sha)?;
             }
         }
-        let always_dirty = always_dirty(clone, tree, &dirty)?;
-        Ok(WorktreeFacts { branch, head, is_rebasing, dirty, always_dirty, has_unmerged })
+        let always_dirty = always_dirty(repo, tree, &dirty)?;
+        let is_shared = repo.is_shared(&worker.branch)?;
+        Ok(WorktreeFacts { branch, head, is_rebasing, dirty, always_dirty, is_shared, has_unmerged })
     }
 }
 
 /// The changed files, of the first few, that are as they were committed: git's attributes ask for other contents. No
 /// filter is run for this, because an agent can name one.
-fn always_dirty(clone: &SourceClone, tree: &Path, dirty: &[String]) -> Result<Vec<String>> {
+fn always_dirty(repo: &WorkRepo, tree: &Path, dirty: &[String]) -> Result<Vec<String>> {
     let is_as_committed = |path: &String| -> Result<bool> {
-        let committed = clone.run(tree, &["rev-parse", "--verify", "--quiet", &format!("HEAD:{path}")])?;
-        let hash = clone.cmd(tree)?.args(["hash-object", "--no-filters", "--", path]).within(LOOK_LIMIT).capture()?;
+        let committed = repo.run(tree, &["rev-parse", "--verify", "--quiet", &format!("HEAD:{path}")])?;
+        let hash = repo.cmd(tree)?.args(["hash-object", "--no-filters", "--", path]).within(LOOK_LIMIT).capture()?;
         Ok(committed.status.success() && hash.status.success() && committed.text() == hash.text())
     };
     let looked_at = dirty.iter().take(3).map(|path| Ok(is_as_committed(path)?.then(|| path.clone())));
@@ -115,18 +118,18 @@ fn always_dirty(clone: &SourceClone, tree: &Path, dirty: &[String]) -> Result<Ve
 }
 
 impl WorkFacts {
-    fn read(clone: &SourceClone, worker: &Worker, base: &str, sha: String) -> Result<WorkFacts> {
-        let merge_base = clone.merge_base(&sha, base)?;
+    fn read(repo: &WorkRepo, worker: &Worker, base: &str, sha: String) -> Result<WorkFacts> {
+        let merge_base = repo.merge_base(&sha, base)?;
         let has_base = merge_base.as_deref() == Some(base);
         // Most work sits on the branch as it is, which one question tells.
         let is_on_base = has_base && worker.work.onto_sha.as_deref() == Some(base);
         Ok(WorkFacts {
-            patch: clone.work_digest_from(merge_base.as_deref().unwrap_or(base), &sha)?,
-            markers: left_markers(clone, &sha, &worker.work.conflicted)?,
+            patch: repo.work_digest_from(merge_base.as_deref().unwrap_or(base), &sha)?,
+            markers: left_markers(repo, &sha, &worker.work.conflicted)?,
             has_base,
-            has_several_bases: !has_base && clone.has_several_bases(base, &sha)?,
-            was_moved_back: !is_on_base && clone.was_moved_back(worker, base, &sha)?,
-            merge: if has_base { clone.merge_ahead(base, &sha)? } else { clone.merge(base, &sha)? },
+            has_several_bases: !has_base && repo.has_several_bases(base, &sha)?,
+            was_moved_back: !is_on_base && repo.was_moved_back(worker, base, &sha)?,
+            merge: if has_base { repo.merge_ahead(base, &sha)? } else { repo.merge(base, &sha)? },
             sha,
         })
     }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use shopfloor_core::error::{Failure, Result};
 
-use crate::clone::MergeResult;
 use crate::facts::worker_state::{Standing, WorkFacts};
 use crate::failure;
 use crate::plan::{rebase, require_at, require_clean, wrong_state};
+use crate::work_repo::MergeResult;
 use crate::worker::{Task, Worker};
 
 /// The plan of an accept.

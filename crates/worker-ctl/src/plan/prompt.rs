@@ -35,6 +35,16 @@ pub fn rejection(message: &str, diff: &str) -> String {
     )
 }
 
+/// Asks a worker whose branch others have too to merge the branch that its work lands on, with which these files conflict.
+pub fn merge(branch: &str, files: &[String]) -> String {
+    let files: String = files.iter().map(|file| format!("  {}\n", printable(file))).collect();
+    format!(
+        "Your work conflicts with {branch} as it is now, in these files:\n\n{files}\nOthers have your branch too, so do \
+         not rebase it and do not amend its commits. Run `git merge {branch}`, decide on the content of each file, since \
+         both sides were intended, and commit the merge. Do not push."
+    )
+}
+
 /// Explains conflicts to a worker: the reason, the files, which side is which, and what to do.
 pub fn conflicts(branch: &str, validate: Option<&str>, files: &[ConflictedFile]) -> String {
     let count = match files.len() {

@@ -2,10 +2,10 @@
 
 use shopfloor_core::error::Result;
 
-use crate::clone::MergeResult;
 use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::{require_at, require_clean, wrong_state};
+use crate::work_repo::MergeResult;
 use crate::worker::{Session, Task, Worker};
 
 /// The plan of a rebase.
@@ -38,6 +38,12 @@ pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
         return Err(failure::WRONG_STATE
             .failure(format!("{} is in a rebase of its own", worker.name))
             .hint(format!("wait until {} has finished that rebase", worker.name)));
+    }
+    if standing.worktree.is_shared {
+        let name = &worker.name;
+        return Err(failure::WRONG_STATE
+            .failure(format!("the branch {} of {name} is others' too, and is not rebased", worker.branch))
+            .hint(format!("ask for a merge: `worker-ctl message {name} 'Merge {branch} into your branch'`")));
     }
     require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
     decide(standing, branch)
@@ -111,7 +117,10 @@ pub fn refresh(standing: &Standing, branch: &str, is_next: bool) -> Refresh {
     if !standing.worktree.dirty.is_empty() {
         return Refresh::Wait;
     }
-    if work.merge == MergeResult::Conflict && !(can_resolve && is_next) {
+    if standing.worktree.is_shared && work.merge != MergeResult::Conflict {
+        return Refresh::Settled;
+    }
+    if work.merge == MergeResult::Conflict && (standing.worktree.is_shared || !(can_resolve && is_next)) {
         return Refresh::NoteConflicts;
     }
     match decide(standing, branch) {

@@ -11,9 +11,14 @@ use crate::worker::Worker;
 /// Plans to give a task to a worker whose worktree is on the default branch's commit, or can be put there without loss.
 pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input> {
     let worker = &standing.worker;
-    let input = Input::Start { prompt: prompt.to_owned(), base: standing.base.clone(), force: is_forced };
+    let head = standing.worktree.head.clone().filter(|_| standing.worktree.is_shared);
+    let base = head.unwrap_or_else(|| standing.base.clone());
+    let input = Input::Start { prompt: prompt.to_owned(), base, force: is_forced };
     permit(worker, &input)?;
-    require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
+    // In a person's own worktree changes may be meant.
+    if !(is_forced && worker.adopted.is_some()) {
+        require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
+    }
     if standing.worktree.is_rebasing || standing.worktree.has_unmerged {
         return Err(failure::UNMERGED
             .failure(format!("{} has commits that are not merged", worker.name))
@@ -30,8 +35,8 @@ pub fn permit(worker: &Worker, input: &Input) -> Result<()> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::clone::MergeResult;
     use crate::facts::worker_state::{WorkFacts, WorktreeFacts};
+    use crate::work_repo::MergeResult;
     use crate::worker::{Session, Task};
 
     /// A worker that is up, with clean work at `sha` that merges cleanly.
@@ -49,6 +54,7 @@ pub mod tests {
             is_rebasing: false,
             dirty: vec![],
             always_dirty: vec![],
+            is_shared: false,
             has_unmerged: false,
         };
         let work = WorkFacts {

@@ -18,15 +18,40 @@ impl<'w> Floor<'w> {
         let root = w.at(w.home("my workers"));
         app.run("worker-ctl", &["init", "--source", ".", "--target", root.path.to_str().unwrap()]).succeeds();
         let floor = Floor { app, root };
+        floor.script();
+        floor
+    }
+
+    /// A root without a clone, with workers of these names in worktrees of the person's own repository beside it.
+    pub fn adopted(w: &'w World, names: &[&str]) -> Floor<'w> {
+        which("tmux");
+        let app = w.app();
+        app.commit("README.md", "app\n");
+        for name in names {
+            let path = format!("../{name}");
+            app.git(&["worktree", "add", "-q", "-b", &format!("feature/{name}"), &path]);
+            app.run("worker-ctl", &["add", name, "--worktree", &path]).succeeds().any_err();
+        }
+        Floor::of(app, w)
+    }
+
+    /// The root without a clone that this repository has got.
+    pub fn of(app: Repo<'w>, w: &'w World) -> Floor<'w> {
+        let floor = Floor { app, root: w.at(w.home("workers")) };
+        floor.script();
+        floor
+    }
+
+    /// Makes the scripted agent the one that workers run.
+    fn script(&self) {
         let agent = built("agent");
         let table = format!(
             "\n[agents.scripted]\ncommand = [\"env\", \"SCRIPTED_LOG={}\", {agent:?}]\nready = {{ pattern = \"^>\" }}\n\
              strip = [\"(?i)^co-authored-by: scripted.*$\"]\n",
-            w.home("prompts.jsonl").display()
+            self.root.world.home("prompts.jsonl").display()
         );
-        let config = floor.root.read("config.toml");
-        floor.root.write("config.toml", &(config.replace("agent = \"claude\"", "agent = \"scripted\"") + &table));
-        floor
+        let config = self.root.read("config.toml").replace("adopted = true", "adopted = true\nagent = \"scripted\"");
+        self.root.write("config.toml", &(config.replace("agent = \"claude\"", "agent = \"scripted\"") + &table));
     }
 
     #[track_caller]

@@ -30,7 +30,10 @@ pub fn up(floor: &Floor<'_>, names: &[&str]) {
 
 /// A worker's worktree.
 pub fn tree<'w>(floor: &Floor<'w>, name: &str) -> Repo<'w> {
-    floor.root.world.at(floor.root.path.join(".worktrees").join(name))
+    match floor.root.path.join(".worktrees").join(name) {
+        own if own.exists() || floor.root.has(".git") => floor.root.world.at(own),
+        _ => floor.root.world.at(text(&floor.status(name), "/worktree")),
+    }
 }
 
 pub fn head(at: &Repo<'_>) -> String {
@@ -75,10 +78,10 @@ pub fn assert_landed(floor: &Floor<'_>, name: &str, old: &str, when: &str) {
     let (worker, new) = (floor.status(name), tip(floor));
     assert_eq!((text(&worker, "/task"), worker["commit_sha"].is_null()), ("idle", true), "{when}");
     let at = tree(floor, name);
-    let branch = format!("refs/heads/worker/{name}");
+    let branch = format!("refs/heads/{}", text(&worker, "/branch"));
     assert_eq!(at.git(&["rev-parse", "--symbolic-full-name", "HEAD"]).trim_end(), branch, "{when}");
     assert_eq!((head(&at), at.git(&["status", "--porcelain"])), (new, String::new()), "{when}");
-    for repo in [&floor.app, &floor.root] {
+    for repo in [&floor.app, &floor.root].into_iter().filter(|repo| repo.has(".git")) {
         assert_eq!(repo.git(&["for-each-ref", "refs/shopfloor/accept"]), "", "{when}");
     }
 }
@@ -181,9 +184,19 @@ pub fn send_message(floor: &Floor<'_>, name: &str, text: &str) {
 /// A floor with adam, who gets tasks as an argument, because typing is slow.
 pub fn floor(w: &World) -> Floor<'_> {
     let floor = Floor::new(w);
-    let config = floor.root.read("config.toml");
-    floor.root.write("config.toml", &(config + "delivery = \"argv\"\n"));
     floor.ctl(&["add", "adam"]).succeeds();
+    up_quickly(floor)
+}
+
+/// The same in a worktree of the person's own repository.
+pub fn adopted_floor(w: &World) -> Floor<'_> {
+    up_quickly(Floor::adopted(w, &["adam"]))
+}
+
+fn up_quickly(floor: Floor<'_>) -> Floor<'_> {
+    let config = floor.root.read("config.toml");
+    let table = "[agents.scripted]\n";
+    floor.root.write("config.toml", &config.replace(table, &format!("{table}delivery = \"argv\"\n")));
     up(&floor, &["adam"]);
     floor
 }

@@ -286,6 +286,10 @@ fn work(day: &mut Day, floor: &Floor<'_>) {
     day.run(root, "worker-ctl wait adam --for needs_review");
     day.run(root, "worker-ctl wait adam --for you");
     day.run(root, "worker-ctl peek adam");
+    floor.app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    let feat = floor.app.path.with_file_name("feat");
+    day.run_with(root, "worker-ctl add --worktree", &[feat.to_str().unwrap()]);
+    floor.ctl(&["nuke", "feat", "--yes"]).exit(0).any_out();
     day.run(root, "worker-ctl review adam");
     day.run_with(root, "worker-ctl reject", &["COMMIT a.txt b Write a better"]);
     floor.until("adam", "needs_review");

@@ -1,6 +1,6 @@
 //! worker-ctl: an accept that is killed anywhere has happened or has not; the next command finishes it.
 
-use crate::support::worker::{deadly_git, floor};
+use crate::support::worker::{adopted_floor, deadly_git, floor};
 use std::cell::{Cell, RefCell};
 
 use crate::support::floor::Floor;
@@ -40,15 +40,24 @@ fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
 #[test]
 fn an_accept_killed_at_any_write_lands_once() {
     let w = World::new();
-    let floor = floor(&w);
+    kill_at_writes(&floor(&w));
+}
+
+#[test]
+fn an_accept_in_the_own_repository_killed_at_any_write_lands_once() {
+    let w = World::new();
+    kill_at_writes(&adopted_floor(&w));
+}
+
+fn kill_at_writes(floor: &Floor<'_>) {
     let (n, old) = (Cell::new(0), RefCell::new(String::new()));
     let prepare = |_: &str| {
         n.set(n.get() + 1);
-        *old.borrow_mut() = waiting(&floor, n.get());
+        *old.borrow_mut() = waiting(floor, n.get());
         floor.root.clone()
     };
     let kills = sweep_tool("worker-ctl", prepare, &["accept", "adam"], |_, when| {
-        assert_finished(&floor, &old.borrow(), n.get(), when);
+        assert_finished(floor, &old.borrow(), n.get(), when);
     });
     assert_often(kills, 15);
 }
@@ -56,16 +65,26 @@ fn an_accept_killed_at_any_write_lands_once() {
 #[test]
 fn an_accept_killed_around_any_git_command_lands_once() {
     let w = World::new();
-    let floor = floor(&w);
-    deadly_git(&w);
+    let kills = kill_around_git(&floor(&w));
+    assert!(kills >= 10, "only {kills} kills");
+}
+
+#[test]
+fn an_accept_in_the_own_repository_killed_around_any_git_command_lands_once() {
+    let w = World::new();
+    let kills = kill_around_git(&adopted_floor(&w));
+    assert!(kills >= 6, "only {kills} kills");
+}
+
+fn kill_around_git(floor: &Floor<'_>) -> usize {
+    deadly_git(floor.root.world);
     let (n, old) = (Cell::new(0), RefCell::new(String::new()));
     let prepare = || {
         n.set(n.get() + 1);
-        *old.borrow_mut() = waiting(&floor, n.get());
+        *old.borrow_mut() = waiting(floor, n.get());
     };
-    let verify = |when: &str| assert_finished(&floor, &old.borrow(), n.get(), when);
-    let kills = sweep_git(&floor, prepare, &["accept", "adam"], verify);
-    assert!(kills >= 10, "only {kills} kills");
+    let verify = |when: &str| assert_finished(floor, &old.borrow(), n.get(), when);
+    sweep_git(floor, prepare, &["accept", "adam"], verify)
 }
 
 #[test]

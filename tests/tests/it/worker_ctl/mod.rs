@@ -2,6 +2,7 @@
 
 mod accept;
 mod activity;
+mod adopted;
 mod answer;
 mod attached;
 mod conflicts;

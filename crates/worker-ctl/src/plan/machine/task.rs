@@ -22,6 +22,7 @@ pub(super) fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str) -> Res
     let at = || Some(base.to_owned());
     step.next.task = Task::Working;
     step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha: at(), ..Work::default() };
+    step.next.adopted.iter_mut().for_each(|adopted| base.clone_into(&mut adopted.began));
     step.next.pending_send = Some(PendingSend::new("start", step.now));
     step.effects.push(SideEffect::Deliver);
     Ok(())

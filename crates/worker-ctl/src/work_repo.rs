@@ -1,4 +1,5 @@
-//! git in the root's clone: questions about the clone, its worktrees and the source.
+//! git in the repository that a worker works in, which is the root's clone or, for an adopted worktree, the person's own:
+//! questions about that repository, its worktrees and the source.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -17,16 +18,23 @@ use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
 use crate::worker::{Checkout, Worker};
 
-/// git in the root's clone.
+/// git in a repository that workers work in.
 #[derive(Clone, Debug)]
-pub struct SourceClone {
+pub struct WorkRepo {
     pub git: Git,
     /// git that obeys the clone's own configuration.
     plain: Git,
+    /// Whether it is the person's own repository. Otherwise it is the root's clone of that.
+    pub is_own: bool,
+    /// Where git is asked about commits and refs: the top of the clone, or the common directory.
+    pub top: PathBuf,
+    /// Its common directory.
+    pub common: PathBuf,
+    /// The root, which has the locks and journals.
     pub root: PathBuf,
     /// Where the source's objects are.
     pub objects: PathBuf,
-    /// The default branch, without `refs/`.
+    /// The branch that work lands on, without `refs/`.
     pub branch: String,
     /// Whether nothing may be fetched.
     pub is_dry: bool,
@@ -41,22 +49,35 @@ const ASK_LIMIT: Duration = Duration::from_secs(60);
 /// The worktrees of a clone, by path.
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
 
-impl SourceClone {
-    /// `source` is the person's repository, whose configuration counts.
-    pub fn new(git: &Git, root: &WorkerRoot, source: &Path, is_dry: bool) -> Result<SourceClone> {
-        let branch = root.config.text("branch").to_owned();
+impl WorkRepo {
+    /// The clone of a root, or in a root without a clone the person's own repository. `source` is that, and its
+    /// configuration counts.
+    pub fn new(git: &Git, root: &WorkerRoot, source: &Path, is_dry: bool) -> Result<WorkRepo> {
+        let (top, branch) = (root.path.clone(), root.config.text("branch").to_owned());
+        if !has_clone(&root.path) {
+            return WorkRepo::own(git, &root.path, source, &branch, is_dry);
+        }
         let theirs = if source.is_dir() { source } else { Path::new("/") };
-        let (plain, git) = (git.clone(), git.in_clone(&root.path, &layout::host_git(&root.path), theirs)?);
-        let objects = common_dir(source).join("objects");
-        Ok(SourceClone { git, plain, root: root.path.clone(), objects, branch, is_dry })
+        let (plain, git) = (git.clone(), git.in_clone(&top, &layout::host_git(&top), theirs)?);
+        let (common, objects) = (top.join(".git"), common_dir(source).join("objects"));
+        Ok(WorkRepo { git, plain, is_own: false, root: top.clone(), top, common, objects, branch, is_dry })
     }
 
-    /// The ref of the default branch as of the last fetch.
+    /// The person's own repository, for a worker whose work lands on `branch`.
+    pub fn own(git: &Git, root: &Path, source: &Path, branch: &str, is_dry: bool) -> Result<WorkRepo> {
+        let common = common_dir(source);
+        let (plain, git) = (git.clone(), git.common(&common)?);
+        let (root, branch, objects) = (root.to_path_buf(), branch.to_owned(), common.join("objects"));
+        Ok(WorkRepo { git, plain, is_own: true, top: common.clone(), common, root, objects, branch, is_dry })
+    }
+
+    /// The ref of the branch that work lands on, in a clone as of the last fetch.
     pub fn base(&self) -> String {
-        format!("refs/remotes/origin/{}", self.branch)
+        let below = if self.is_own { "refs/heads" } else { "refs/remotes/origin" };
+        format!("{below}/{}", self.branch)
     }
 
-    /// git without hooks. An agent can write to its worktree, so there git uses what the clone has recorded about that
+    /// git without hooks. An agent can write to its worktree, so there git uses what the repository has recorded about that
     /// worktree; a worktree that differs from the record fails with the kind `tampered`.
     pub fn cmd(&self, dir: &Path) -> Result<Cmd> {
         Ok(self.git_for(dir)?.cmd_alone(dir))
@@ -64,7 +85,7 @@ impl SourceClone {
 
     /// The clone's own list of files to leave out, which agents write too.
     pub fn excludes(&self) -> Result<Vec<u8>> {
-        Ok(fs::read_no_follow(&self.root.join(".git/info/exclude"))?.unwrap_or_default())
+        Ok(fs::read_no_follow(&self.common.join("info/exclude"))?.unwrap_or_default())
     }
 
     /// The initialised submodules of a worktree.
@@ -77,17 +98,20 @@ impl SourceClone {
     /// The git directory that the clone has recorded for a worktree, for our own files in it. What the worktree's `.git`
     /// says does not count, because its agent can write that.
     pub fn git_dir(&self, worktree: &Path) -> Result<PathBuf> {
-        let dir = recorded_dir(&self.root.join(".git"), worktree)?;
+        let dir = recorded_dir(&self.common, worktree)?;
         let dir = dir.ok_or_else(|| Failure::failed(format!("{} is not a worktree", worktree.display())))?;
         fs::refuse_link(&dir).map(|()| dir)
     }
 
     pub fn git_for(&self, dir: &Path) -> Result<Git> {
-        match dir.starts_with(&self.root) {
+        match dir.starts_with(&self.top) {
             true if dir.starts_with(layout::worktrees(&self.root)) && dir.is_dir() => {
-                self.git.guarded(&self.root.join(".git"), dir)
+                self.git.guarded(&self.common, dir)
             }
             true => Ok(self.git.clone()),
+            false if self.is_own && private_dir(dir) != self.common.canonicalize().ok() => {
+                self.git.guarded(&self.common, dir)
+            }
             // An agent of the source may be able to write its `config.worktree`.
             false => self.git.guarded_main(&common_dir(dir), dir),
         }
@@ -111,8 +135,8 @@ impl SourceClone {
     /// Makes a worktree without files at `path` for a branch, which is made first if `new` names a commit for it. This
     /// git obeys the clone's own configuration, which names nothing that runs before a file is written.
     pub fn add_worktree(&self, path: &Path, branch: &str, new: Option<&str>) -> Result<()> {
-        self.plain.require_sound_records(&self.root.join(".git"))?;
-        let cmd = self.plain.cmd_alone(&self.root).args(["worktree", "add", "--quiet", "--no-checkout"]);
+        self.plain.require_sound_records(&self.common)?;
+        let cmd = self.plain.cmd_alone(&self.top).args(["worktree", "add", "--quiet", "--no-checkout"]);
         let cmd = match new {
             Some(at) => cmd.args(["--no-track", "-b", branch]).arg(path).arg(at),
             None => cmd.arg(path).arg(branch),
@@ -127,7 +151,7 @@ impl SourceClone {
         let sha = self.ask(path, &["rev-parse", "HEAD"])?;
         let cmd = self.reading_source(self.git_for(path)?.fetching(path), &[&sha])?;
         answer("reset", &cmd.args(["reset", "--quiet", "--hard"]).capture()?)?;
-        let own = self.root.join(".git/hooks");
+        let own = self.common.join("hooks");
         let hook = shared.map_or(own, |shared| path.join(shared)).join("post-checkout");
         if shared.is_none()
             && let Err(failure) = hook::refuse_foreign("post-checkout", &hook)
@@ -143,7 +167,7 @@ impl SourceClone {
             );
             return Ok(Some(why));
         }
-        let configured = self.git.configured_hooks(&self.root, "post-checkout")?;
+        let configured = self.git.configured_hooks(&self.top, "post-checkout")?;
         if !hook.is_file() && configured.is_empty() {
             return Ok(None);
         }
@@ -155,7 +179,7 @@ impl SourceClone {
 
     /// Removes a worktree whose content is kept elsewhere, and git's record of it. git itself would read all records.
     pub fn remove_worktree(&self, path: &Path) -> Result<()> {
-        let record = recorded_dir(&self.root.join(".git"), path)?;
+        let record = recorded_dir(&self.common, path)?;
         fs::remove_tree(path)?;
         record.map_or(Ok(()), |record| fs::remove_tree(&record))?;
         self.git.look_again()
@@ -166,19 +190,25 @@ impl SourceClone {
         answer(args[0], &self.run(dir, args)?)
     }
 
-    /// Fetches the source's branches, one process at a time.
+    /// Fetches the source's branches into the clone, one process at a time.
     pub fn fetch(&self, source: &Path) -> Result<()> {
+        if self.is_own {
+            return Ok(());
+        }
         let _lock = Lock::take(&layout::lock(&self.root, RootLock::Fetch))?;
         let options =
             ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
         // Where the source is, the root says, and not the clone, in which agents can write.
-        let cmd = self.git.fetching(&self.root).arg("fetch").args(options).arg("--no-auto-maintenance");
+        let cmd = self.git.fetching(&self.top).arg("fetch").args(options).arg("--no-auto-maintenance");
         answer("fetch", &cmd.arg(source).arg("+refs/heads/*:refs/remotes/origin/*").capture()?).map(drop)
     }
 
     /// The default branch's commit. Fetches only when the source has moved on, so an unchanged source is cheap.
     pub fn fetched(&self, source: &Path) -> Result<String> {
         require_source(source)?;
+        if self.is_own {
+            return self.require_base();
+        }
         let there = self.commit(source, &format!("refs/heads/{}", self.branch))?;
         let here = self.base_commit()?;
         // A dry run judges by the commits that the root has.
@@ -197,7 +227,7 @@ impl SourceClone {
     /// The commit that each of these names resolves to, if it does, from one process.
     pub fn commits(&self, names: &[String]) -> Result<Vec<Option<String>>> {
         let asked: String = names.iter().map(|name| format!("{name}^{{commit}}\n")).collect();
-        let cmd = self.cmd(&self.root)?.args(["cat-file", "--batch-check=%(objectname)"]);
+        let cmd = self.cmd(&self.top)?.args(["cat-file", "--batch-check=%(objectname)"]);
         let text = answer("cat-file", &cmd.input(asked.into_bytes()).capture()?)?;
         // A name that resolves to nothing is told with a reason.
         Ok(text.lines().map(|line| Some(line.to_owned()).filter(|line| !line.contains(' '))).collect())
@@ -208,17 +238,18 @@ impl SourceClone {
         let lines: String = names.iter().map(|name| format!("delete {name}\n")).collect();
         match names {
             [] => Ok(()),
-            _ => self.cmd(&self.root)?.args(["update-ref", "--stdin"]).input(lines.into()).capture().map(drop),
+            _ => self.cmd(&self.top)?.args(["update-ref", "--stdin"]).input(lines.into()).capture().map(drop),
         }
     }
 
-    /// The default branch's commit as of the last fetch, from the file that the fetch has written: `init` makes the clone
-    /// with files for refs.
+    /// That branch's commit, in a clone as of the last fetch, from the file that the fetch has written: `init` makes the
+    /// clone with files for refs.
     fn base_commit(&self) -> Result<Option<String>> {
-        let file = fs::read_no_follow(&self.root.join(".git").join(self.base()))?.unwrap_or_default();
+        let file = if self.is_own { None } else { fs::read_no_follow(&self.common.join(self.base()))? };
+        let file = file.unwrap_or_default();
         let text = String::from_utf8_lossy(&file).trim().to_owned();
         let is_sha = [40, 64].contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
-        if is_sha { Ok(Some(text)) } else { self.commit(&self.root, &self.base()) }
+        if is_sha { Ok(Some(text)) } else { self.commit(&self.top, &self.base()) }
     }
 
     pub fn require_base(&self) -> Result<String> {
@@ -232,13 +263,13 @@ impl SourceClone {
     /// out: [`cmd`](Self::cmd) there says so.
     pub fn trees(&self) -> Result<ListedWorktrees> {
         self.git.look_again()?;
-        let listed = self.git.list_worktrees(&self.root)?;
+        let listed = self.git.list_worktrees(&self.top)?;
         Ok(listed.into_iter().map(|listed| (listed.path.clone(), listed)).collect())
     }
 
     /// How many commits of `sha` are not on the default branch.
     pub fn ahead(&self, sha: &str) -> Result<usize> {
-        let count = self.ask(&self.root, &["rev-list", "--count", sha, &format!("^{}", self.base())])?;
+        let count = self.ask(&self.top, &["rev-list", "--count", sha, &format!("^{}", self.base())])?;
         Ok(count.parse().unwrap_or(0))
     }
 
@@ -265,7 +296,7 @@ impl SourceClone {
 
     /// The best common ancestor of two commits, if they have one.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>> {
-        let asked = self.run(&self.root, &["merge-base", one, other])?;
+        let asked = self.run(&self.top, &["merge-base", one, other])?;
         match asked.status.code() {
             0 => Ok(Some(asked.text())),
             1 => Ok(None),
@@ -288,7 +319,7 @@ impl SourceClone {
     /// The trees of two commits.
     pub fn tree_ids(&self, one: &str, other: &str) -> Result<(String, String)> {
         let names = [one, other].map(|name| format!("{name}^{{tree}}"));
-        let trees = self.ask(&self.root, &["rev-parse", &names[0], &names[1]])?;
+        let trees = self.ask(&self.top, &["rev-parse", &names[0], &names[1]])?;
         let (one, other) = trees.split_once('\n').unwrap_or_default();
         Ok((one.to_owned(), other.to_owned()))
     }
@@ -302,20 +333,39 @@ impl SourceClone {
     /// The result of merging a commit into the default branch.
     pub fn merge(&self, base: &str, sha: &str) -> Result<MergeResult> {
         // The clone has no checkout that could tell git which attributes files have.
-        let cmd = self.cmd(&self.root)?.var("GIT_ATTR_SOURCE", base);
+        let cmd = self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base);
         let merged = cmd.args(["merge-tree", "--write-tree", "--no-messages", base, sha]).capture()?;
         let tree = merged.text().lines().next().unwrap_or_default().to_owned();
         match merged.status.code() {
-            0 if tree == self.ask(&self.root, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),
+            0 if tree == self.ask(&self.top, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),
             0 => Ok(MergeResult::Tree(tree)),
             1 => Ok(MergeResult::Conflict),
             _ => Err(failed("merge-tree", &merged)),
         }
     }
 
+    /// Whether a branch of the person's own repository is others' too: a remote has it, or its upstream has its name. Nobody
+    /// but its worker moves it then.
+    pub fn is_shared(&self, branch: &str) -> Result<bool> {
+        if !self.is_own {
+            return Ok(false);
+        }
+        let remotes = self.ask(&self.top, &["for-each-ref", "--count=1", &format!("refs/remotes/*/{branch}")])?;
+        let ask = |key: &str| {
+            Ok::<_, Failure>(self.run(&self.top, &["config", "--get", &format!("branch.{branch}.{key}")])?.text())
+        };
+        let is_upstream = || Ok::<_, Failure>(ask("merge")? == format!("refs/heads/{branch}") && ask("remote")? != ".");
+        Ok(!remotes.is_empty() || is_upstream()?)
+    }
+
+    /// Whether the branch that an adopted worktree's work lands on has all of a commit, whatever its history is.
+    pub fn has_content(&self, sha: &str) -> Result<bool> {
+        Ok(self.is_own && self.merge(&self.require_base()?, sha)? == MergeResult::Nothing)
+    }
+
     /// The files in which a commit conflicts with the default branch, as git quotes them.
     pub fn conflicting_files(&self, base: &str, sha: &str) -> Result<Vec<String>> {
-        let cmd = self.cmd(&self.root)?.var("GIT_ATTR_SOURCE", base);
+        let cmd = self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base);
         let merged = cmd.args(["merge-tree", "--write-tree", "--name-only", "--no-messages", base, sha]).capture()?;
         match merged.status.code() {
             0 | 1 => Ok(merged.text().lines().skip(1).map(str::to_owned).collect()),
@@ -365,8 +415,13 @@ impl SourceClone {
 
     /// Whether one commit is in the history of another.
     pub fn has(&self, sha: &str, older: &str) -> Result<bool> {
-        Ok(sha == older || self.run(&self.root, &["merge-base", "--is-ancestor", older, sha])?.status.success())
+        Ok(sha == older || self.run(&self.top, &["merge-base", "--is-ancestor", older, sha])?.status.success())
     }
+}
+
+/// Whether a root has a clone. One that was made for an adopted worktree gets it with its first other worker.
+pub fn has_clone(root: &Path) -> bool {
+    root.join(".git").symlink_metadata().is_ok()
 }
 
 /// The common directory of a repository, which may be bare.
@@ -425,34 +480,17 @@ pub fn require_own_rebase(Checkout { worker, branch, tree }: Checkout<'_>) -> Re
 }
 
 /// The files, out of `files`, that still have conflict markers in a commit.
-pub fn left_markers(clone: &SourceClone, sha: &str, files: &[String]) -> Result<Vec<String>> {
+pub fn left_markers(repo: &WorkRepo, sha: &str, files: &[String]) -> Result<Vec<String>> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
     let mut args = vec!["--literal-pathspecs", "grep", "-l", "-z", "-E", "^(<<<<<<<|>>>>>>>) ", sha, "--"];
     args.extend(files.iter().map(String::as_str));
-    let grep = clone.run(&clone.root, &args)?;
+    let grep = repo.run(&repo.top, &args)?;
     // git grep exits with 1 when nothing matches.
     if grep.status.code() > 1 {
         return Err(failed("grep", &grep));
     }
     let (text, prefix) = (grep.text(), format!("{sha}:"));
     Ok(text.split('\0').filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect())
-}
-
-/// A commit that may be new: the worker's branch is checked out, no rebase is under way, and the commit is ahead of the
-/// default branch and not one that the record already has. The caller checks whether the work itself is new.
-pub fn new_commit(clone: &SourceClone, worker: &Worker, tree: &ListedWorktree) -> Result<Option<String>> {
-    let sha = &tree.head;
-    let is_at = |recorded: &Option<String>| recorded.as_ref() == Some(sha);
-    if tree.branch.as_ref() != Some(&worker.branch)
-        || is_at(&worker.work.baseline_sha)
-        || is_at(&worker.work.commit_sha)
-    {
-        return Ok(None);
-    }
-    if is_rebasing(Path::new(&worker.worktree_path)) || clone.ahead(sha)? == 0 {
-        return Ok(None);
-    }
-    Ok(Some(sha.clone()))
 }

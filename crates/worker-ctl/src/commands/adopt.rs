@@ -1,0 +1,203 @@
+//! `add --worktree`: makes workers of worktrees of the person's own repository.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use shopfloor_core::config::expand_home;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::shell_word;
+use shopfloor_core::ui::{Ui, printable};
+
+use crate::apply::new_worker::{self, WorkerOptions};
+use crate::commands::add::Args;
+use crate::commands::{self, WorkerKeys, init};
+use crate::context::{Context, Flags};
+use crate::facts::adoption::{self, Adoptable};
+use crate::facts::processes;
+use crate::failure;
+use crate::root::read_record;
+use crate::worker::{Adopted, Task, Worker, new_name};
+
+/// The answer with `--json`, one for each worktree.
+#[derive(Serialize)]
+struct AdoptAnswer<'a> {
+    #[serde(flatten)]
+    worker: WorkerKeys<'a>,
+    worktree_path: &'a str,
+    worktree: &'a str,
+    branch: &'a str,
+    target: Option<&'a str>,
+    task: &'static str,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flags)) -> Result<Exit> {
+    let named = args.worktree.as_deref().unwrap_or(Path::new("-"));
+    let is_list = named.as_os_str() == "-";
+    let paths = if is_list { listed(&ui.input()?, args.nul) } else { vec![env.cwd.join(named)] };
+    if is_list && args.name.is_some() {
+        return Err(Failure::usage("a name is for one worktree").hint("leave it out, or name one worktree"));
+    }
+    // All are looked at before the first is adopted.
+    let found = paths.iter().map(|path| adoption::look(env, &env.cwd.join(path))).collect::<Result<Vec<_>>>()?;
+    let Some(first) = found.first() else {
+        ui.nothing_to_do();
+        return Ok(Exit::Done);
+    };
+    if let Some(other) = found.iter().find(|other| other.repo.common_dir != first.repo.common_dir) {
+        let why = format!("{} and {} are of two repositories", first.path.display(), other.path.display());
+        return Err(Failure::usage(why).hint("run the command once for each repository"));
+    }
+    let ctx = match find_root(ui, env, first, root, flags)? {
+        Some(root) => Context::find(ui, env, Some(&root), flags.clone())?,
+        None => {
+            let would: Vec<String> =
+                found.iter().map(|found| format!("make a root, and a worker of {}", found.path.display())).collect();
+            return Ok(commands::show(ui, serde_json::json!({}), &would));
+        }
+    };
+    commands::recover(&ctx)?;
+    let plan = plan(&ctx, args, flags, &found, is_list)?;
+    for (worker, is_new) in plan {
+        if is_new && !ctx.is_dry {
+            adopt(&ctx, args, flags, &worker)?;
+        }
+        print(&ctx, &worker, is_new);
+    }
+    Ok(Exit::Done)
+}
+
+/// The paths in a list, one a line or up to each NUL.
+fn listed(text: &[u8], is_nul: bool) -> Vec<PathBuf> {
+    let end = if is_nul { b'\0' } else { b'\n' };
+    let paths = text.split(|byte| *byte == end).filter(|path| !path.is_empty());
+    paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect()
+}
+
+/// The root of the worktree's repository: the one that the repository records, else a new one without a clone. None in a
+/// dry run that would make it. Exit 2 if another one is named.
+fn find_root(ui: &Ui, env: &Env, found: &Adoptable, named: Option<&Path>, flags: &Flags) -> Result<Option<PathBuf>> {
+    let given = named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from));
+    let given = given.map(|dir| env.cwd.join(expand_home(env, &dir.to_string_lossy())));
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    match (read_record(&found.repo.common_dir)?, given) {
+        (Some(recorded), Some(given)) if real(&recorded) != real(&given) => {
+            let why =
+                format!("{} is not the root of this repository, which is {}", given.display(), recorded.display());
+            Err(Failure::usage(why).hint("leave `--root` and WORKER_CTL_ROOT out, or name that root"))
+        }
+        (Some(recorded), _) => {
+            // A record counts only for a root of this repository.
+            let listed = shopfloor_core::roots::load(env)?;
+            let is_its = listed.get(&real(&recorded)).is_none_or(|common| real(common) == real(&found.repo.common_dir));
+            match is_its {
+                true => Ok(Some(recorded)),
+                false => Err(failure::NOT_INITIALISED
+                    .failure(format!("{}, the root that the repository records, is another one's", recorded.display()))
+                    .hint("create a root for this repository with `worker-ctl init --target DIR`")),
+            }
+        }
+        (None, _) if ui.is_dry() => Ok(None),
+        (None, _) => init::run_without_clone(env, &found.repo.main_checkout, named, flags).map(Some),
+    }
+}
+
+/// The worker that each worktree becomes, and whether it is a new one.
+fn plan(
+    ctx: &Context<'_>,
+    args: &Args,
+    flags: &Flags,
+    found: &[Adoptable],
+    is_list: bool,
+) -> Result<Vec<(Worker, bool)>> {
+    let mut state = ctx.state()?;
+    let mut plan = Vec::new();
+    for found in found {
+        let path = found.path.to_string_lossy().into_owned();
+        if let Some(worker) = state.workers.values().find(|worker| worker.worktree_path == path) {
+            if !is_list {
+                return Err(failure::EXISTS
+                    .failure(format!("{path} is the worker {} already", worker.name))
+                    .hint(format!("see `worker-ctl status`; `worker-ctl nuke {}` forgets it", worker.name)));
+            }
+            plan.push((worker.clone(), false));
+            continue;
+        }
+        let name = match &args.name {
+            Some(typed) => new_name(typed)?,
+            None => found
+                .free_name(|name| state.workers.contains_key(name) || ctx.root.config.workers.contains_key(name))?,
+        };
+        if state.workers.contains_key(&name) {
+            return Err(failure::EXISTS
+                .failure(format!("the worker {name} exists already"))
+                .hint("choose another name"));
+        }
+        let worker = describe(ctx, flags, found, &name, args.target.as_deref())?;
+        state.workers.insert(name, worker.clone());
+        plan.push((worker, true));
+    }
+    Ok(plan)
+}
+
+/// The record of a worktree as a worker.
+fn describe(ctx: &Context<'_>, flags: &Flags, found: &Adoptable, name: &str, target: Option<&str>) -> Result<Worker> {
+    let agent = flags.text("agent").or_else(|| ctx.root.worker(name).agent);
+    let agent = agent.unwrap_or_else(|| ctx.root.config.text("agent").to_owned());
+    ctx.root.agent(&agent)?;
+    let target = found.target(ctx, target)?;
+    let mut worker = Worker::new(name, &agent, &found.path.to_string_lossy(), &found.branch, ctx.now());
+    let agent_id = found.record.as_ref().map(|record| record.id.clone());
+    worker.adopted = Some(Adopted { target, began: String::new(), agent_id });
+    let ctx = &ctx.of(&worker)?;
+    let (head, unlanded) = adoption::unlanded(ctx, &found.path)?;
+    if unlanded.is_some() {
+        worker.task = Task::NeedsReview;
+        worker.work.onto_sha = Some(ctx.repo.fork(&worker, &head)?);
+        worker.work.review_since_unix = Some(ctx.now());
+        worker.work.commit_sha = unlanded;
+    }
+    worker.adopted.iter_mut().for_each(|adopted| adopted.began.clone_from(&head));
+    Ok(worker)
+}
+
+fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Result<()> {
+    let name = &worker.name;
+    let _lock = ctx.lock(name)?;
+    let (agent, model) = (flags.text("agent"), flags.text("model"));
+    let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone(), is_adopted: true };
+    let (before, after) = new_worker::configure(ctx, name, &options)?;
+    if let Err(failure) = new_worker::adopt(ctx, worker) {
+        return new_worker::restore_config(ctx, &before, &after).and(Err(failure));
+    }
+    let path = Path::new(&worker.worktree_path);
+    for program in processes::others_in(path, &ctx.root.path, name) {
+        ctx.ui.note(format!(
+            "{program} runs in {} already and is not ours; once it has ended, `worker-ctl up {name}` goes on there",
+            shell_word(path)
+        ));
+    }
+    Ok(())
+}
+
+fn print(ctx: &Context<'_>, worker: &Worker, is_new: bool) {
+    let (path, branch, target) = (worker.worktree_path.as_str(), worker.branch.as_str(), worker.target());
+    let (keys, task) = (WorkerKeys::of(&worker.name), worker.task.word());
+    let answer = AdoptAnswer { worker: keys, worktree_path: path, worktree: path, branch, target, task };
+    let target = target.unwrap_or_default();
+    match ctx.is_dry {
+        true if is_new => {
+            let would = format!("make {path} the worker {}, whose work lands on {target}", worker.name);
+            commands::show(ctx.ui, answer, &[would]);
+        }
+        _ if ctx.ui.is_json() => ctx.ui.json(&answer),
+        _ => {
+            ctx.ui.line(printable(path));
+            if is_new {
+                ctx.ui.note(format!("it is the worker {}, and its work lands on {}", worker.name, printable(target)));
+            }
+        }
+    }
+}

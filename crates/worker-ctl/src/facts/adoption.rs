@@ -1,0 +1,132 @@
+//! A worktree of the person's own repository that is to become a worker's.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::slug::ascii_slug;
+use shopfloor_core::text::shell_word;
+
+use crate::context::Context;
+use crate::failure;
+use crate::work_repo::{MergeResult, is_rebasing};
+use crate::worker::LONGEST_NAME;
+
+/// A linked worktree on a branch.
+#[derive(Clone, Debug)]
+pub struct Adoptable {
+    pub path: PathBuf,
+    pub branch: String,
+    pub repo: Repo,
+    pub record: Option<SpawnRecord>,
+}
+
+/// What worktree-spawn has recorded of the worktree's agent, as far as it counts here.
+#[derive(Clone, Debug, Default)]
+pub struct SpawnRecord {
+    pub id: String,
+    slug: String,
+    /// The branch that the worktree's own was made from.
+    parent: Option<String>,
+}
+
+/// Looks at a worktree. Exit 2 unless it is a linked worktree of the person's own repository, by that repository's record,
+/// and on a branch; exit 1 while it is being rebased.
+pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
+    let refuse = |why: String, hint: String| Err(Failure::usage(why).hint(hint));
+    let list = || "name a linked worktree: `git worktree list` shows them".to_owned();
+    let Ok(path) = path.canonicalize() else {
+        return refuse(format!("there is no worktree {}", path.display()), list());
+    };
+    let shown = path.display();
+    if !path.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+        return refuse(format!("{shown} is not the top of a linked worktree"), list());
+    }
+    let mut git = Git::find(&env.at(&path)?)?;
+    let repo = git.discover()?;
+    if repo.worktree.as_ref() != Some(&path) || !repo.is_linked() {
+        return refuse(format!("{shown} is the main checkout, or no worktree of its own"), list());
+    }
+    if repo.home.common_dir != repo.common_dir {
+        return refuse(
+            format!("{shown} is a worktree of a root's clone"),
+            "it has a worker already: see `worker-ctl status`".into(),
+        );
+    }
+    git.guarded(&repo.common_dir, &path)?;
+    if is_rebasing(&path) {
+        return Err(failure::WRONG_STATE
+            .failure(format!("{shown} is being rebased"))
+            .hint("finish the rebase, then run the same command again"));
+    }
+    let Some(branch) = git.branch(&repo)? else {
+        return refuse(
+            format!("{shown} is on no branch"),
+            format!("give it one: `git -C {} switch -c NAME`", shell_word(&path)),
+        );
+    };
+    let record = read_record(&repo, &branch)?;
+    Ok(Adoptable { path, branch, repo, record })
+}
+
+/// Reads the record of worktree-spawn. An agent can write it, so it only proposes a name and a branch.
+fn read_record(repo: &Repo, branch: &str) -> Result<Option<SpawnRecord>> {
+    let file = repo.worktree_state("worktree-spawn").join("identity.json");
+    let text = fs::read_no_follow(&file)?.unwrap_or_default();
+    let Ok(record) = serde_json::from_slice::<serde_json::Value>(&text) else { return Ok(None) };
+    let field = |name: &str| record[name].as_str().map(str::to_owned).filter(|text| !text.contains(char::is_control));
+    let (Some(id), Some(slug)) = (field("id"), field("slug")) else { return Ok(None) };
+    // The branch of a subtree is its parent's with its own slug.
+    let parent = branch.rsplit_once('.').filter(|(_, last)| *last == slug).map(|(parent, _)| parent.to_owned());
+    Ok(Some(SpawnRecord { id, slug, parent }))
+}
+
+impl Adoptable {
+    /// A free name: the slug that it has, or else the last part of its path.
+    pub fn free_name(&self, is_taken: impl Fn(&str) -> bool) -> Result<String> {
+        let last = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let named = self.record.as_ref().map_or(last.as_ref(), |record| record.slug.as_str());
+        let slug = ascii_slug(named, LONGEST_NAME, "worker").unwrap_or_else(|| "worker".into());
+        let numbered = (2..1000).map(|n| {
+            let end = format!("-{n}");
+            format!("{}{end}", &slug[..slug.len().min(LONGEST_NAME - end.len())])
+        });
+        let free = std::iter::once(slug.clone()).chain(numbered).find(|name| name != "all" && !is_taken(name));
+        free.ok_or_else(|| {
+            Failure::usage("no name is free").hint("name the worker: `worker-ctl add NAME --worktree PATH`")
+        })
+    }
+
+    /// The branch that its work lands on: the named one, else the one that it was made from, else the root's. Exit 2 unless
+    /// that is another branch and exists here.
+    pub fn target(&self, ctx: &Context<'_>, named: Option<&str>) -> Result<String> {
+        let recorded = self.record.as_ref().and_then(|record| record.parent.clone());
+        let key = format!("branch.{}.workmux-base", self.branch);
+        let workmux = || ctx.clone.git.config(&self.repo.common_dir, &key, None);
+        let target = match (named.map(str::to_owned), recorded) {
+            (Some(target), _) | (None, Some(target)) => target,
+            (None, None) => workmux()?
+                .map_or_else(|| ctx.root.config.text("branch").to_owned(), |name| name.to_string_lossy().into_owned()),
+        };
+        let hint = "name another branch with `--target BRANCH`; `git branch` lists them";
+        if target == self.branch {
+            return Err(Failure::usage(format!("{} is the branch that its work would land on", self.branch)).hint(hint));
+        }
+        let found = ctx.clone.commit(&ctx.source(), &format!("refs/heads/{target}"))?;
+        found
+            .map(|_| target.clone())
+            .ok_or_else(|| Failure::usage(format!("there is no branch `{target}` here")).hint(hint))
+    }
+}
+
+/// The commit of a worker's branch, if the branch that it lands on lacks something of it.
+pub fn unlanded(ctx: &Context<'_>, worktree: &Path) -> Result<(String, Option<String>)> {
+    let Some(head) = ctx.repo.head(worktree)?.1 else {
+        return Err(Failure::usage(format!("{} has no commit", worktree.display())).hint("make a commit there first"));
+    };
+    let merged = ctx.repo.merge(&ctx.repo.require_base()?, &head)?;
+    let lacks = merged != MergeResult::Nothing;
+    Ok((head.clone(), lacks.then_some(head)))
+}

@@ -1,0 +1,272 @@
+//! worker-ctl: worktrees of the person's own repository as workers.
+
+use crate::support::floor::Floor;
+use crate::support::worker::{by_hand, commit, head, refused, tip, tree, up, work};
+use crate::support::world::{Repo, World, text, wait_for, which};
+
+/// A directory beside a repository.
+fn beside<'w>(app: &Repo<'w>, name: &str) -> Repo<'w> {
+    app.world.at(app.path.with_file_name(name))
+}
+
+#[test]
+fn a_worktree_of_a_spawned_agent_lives_the_life_of_a_worker() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let before = app.git(&["worktree", "list"]);
+    // The pipeline of both tools: paths go in, paths come out.
+    let path = app.sh("worktree-spawn subtree x | worker-ctl add --worktree -").exit(0).any_err().stdout.clone();
+    let floor = Floor::of(app.clone(), &w);
+    let at = w.at(path.trim_end());
+    assert!(at.has("README.md") && app.git(&["worktree", "list"]) != before);
+    let worker = floor.status("x");
+    let of = |key: &str| text(&worker, key).to_owned();
+    assert_eq!((of("/repo"), of("/branch"), of("/target")), ("own".into(), "main.x".into(), "main".into()));
+    assert!(!floor.root.has(".git") && floor.root.read("owner.json").contains(&*app.path.to_string_lossy()));
+    // Every verb in turn.
+    up(&floor, &["x"]);
+    work(&floor, "x", "COMMIT f one First");
+    floor.ctl(&["review", "x"]).exit(0).out_has("Worker: x (scripted)").out_has("+one");
+    floor.ctl(&["reject", "no\nCOMMIT f two Second"]).succeeds();
+    floor.until("x", "needs_review");
+    floor.ctl(&["message", "x", "go on"]).succeeds();
+    wait_for(|| floor.prompts().last().is_some_and(|last| last == "go on"));
+    app.commit("other", "theirs\n");
+    floor.ctl(&["rebase", "x"]).exit(0).any_out();
+    assert_eq!(at.git(&["merge-base", "HEAD", "main"]).trim_end(), tip(&floor));
+    let old = tip(&floor);
+    floor.ctl(&["review", "x"]).exit(0).any_err().any_out();
+    let landed = floor.ctl(&["accept", "x"]).exit(0).any_err().stdout.trim_end().to_owned();
+    assert_eq!((tip(&floor), app.git(&["rev-parse", "main~1"]).trim_end().to_owned()), (landed.clone(), old));
+    // The checkout of the target moved along, and the agent's worktree is on what landed.
+    assert_eq!(
+        (app.read("f"), app.git(&["status", "--porcelain"]), head(&at)),
+        ("two\n".into(), String::new(), landed)
+    );
+    assert_eq!(at.git(&["rev-parse", "--abbrev-ref", "HEAD"]), "main.x\n");
+    assert_eq!(text(&floor.status("x"), "/task"), "idle");
+    // A second task begins there.
+    work(&floor, "x", "COMMIT g three Third");
+    floor.ctl(&["accept", "x"]).exit(0).any_err().any_out();
+    assert_eq!(app.read("g"), "three\n");
+    floor.ctl(&["down"]).succeeds().any_err();
+    // It is forgotten, and the person's worktree and branch stay.
+    floor.ctl(&["nuke", "x"]).exit(3).err_has("--yes");
+    floor.ctl(&["nuke", "x", "--yes"]).exit(0).any_out();
+    assert!(at.has("g") && app.git(&["branch", "--list", "main.x"]).contains("main.x"));
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+    assert!(!floor.root.read("config.toml").contains("[workers.x]"));
+    assert_eq!(app.git(&["for-each-ref", "refs/shopfloor/review", "refs/shopfloor/accept", "refs/shopfloor/pre"]), "");
+    floor.ctl(&["deinit", "--yes"]).exit(0).any_out().any_err();
+    assert!(!floor.root.path.exists() && at.has("g"));
+    std::fs::create_dir(&floor.root.path).unwrap();
+}
+
+#[test]
+fn what_cannot_be_adopted_is_refused_and_nothing_changes() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    for (name, args) in [("feat", &["-b", "feat"][..]), ("loose", &["--detach"]), ("busy", &["-b", "busy"])] {
+        app.git(&[&["worktree", "add", "-q"], args, &[&format!("../{name}")]].concat());
+    }
+    let other = w.repo("eng/repos/other");
+    other.commit("o", "o\n");
+    other.git(&["worktree", "add", "-q", "-b", "o2", "../o2"]);
+    let busy = beside(&app, "busy");
+    busy.run_with("git", &["rebase", "-q", "-i", "--root"], &[("GIT_SEQUENCE_EDITOR", "sed -i 1ibreak")])
+        .exit(0)
+        .any_err();
+    let add = |args: &[&str], status: i32, says: &str| {
+        app.run("worker-ctl", &[&["add"], args].concat()).exit(status).err_has(says);
+        assert!(!w.home("workers").exists(), "{args:?}");
+    };
+    add(&["--worktree", "."], 2, "not the top of a linked worktree");
+    add(&["--worktree", "../nowhere"], 2, "there is no worktree");
+    add(&["--worktree", "../loose"], 2, "is on no branch");
+    add(&["--worktree", "../busy"], 1, "is being rebased");
+    add(&["--worktree", "../feat/.git"], 2, "not the top of a linked worktree");
+    let list = app.sh("printf '../feat\\n../loose\\n' | worker-ctl add --worktree -").exit(2);
+    list.err_has("is on no branch");
+    app.sh("printf '../feat\\n../o2\\n' | worker-ctl add --worktree -").exit(2).err_has("two repositories");
+    assert!(!w.home("workers").exists());
+    app.run("worker-ctl", &["add", "--worktree", "../feat", "-n"]).exit(0).out_has("would make a root");
+    assert!(!w.home("workers").exists());
+    // From here on there is a root.
+    app.run("worker-ctl", &["add", "--worktree", "../feat"]).succeeds().any_err();
+    let again = app.run("worker-ctl", &["add", "--worktree", "../feat"]).exit(1);
+    again.err_has("is the worker feat already");
+    app.sh("echo ../feat | worker-ctl add --worktree -").exit(0).out_has("/feat");
+    app.git(&["worktree", "add", "-q", "-b", "feat2", "../feat2"]);
+    for (args, status, says) in [
+        (&["feat", "--worktree", "../feat2"][..], 1, "the worker feat exists already"),
+        (&["a b", "--worktree", "../feat2"], 2, "cannot be a worker's name"),
+        (&["--worktree", "../feat2", "--target", "none"], 2, "there is no branch `none`"),
+        (&["--worktree", "../feat2", "--target", "feat2"], 2, "is the branch that its work would land on"),
+        (&["--worktree", "../feat2", "--agent", "none"], 2, "no command is configured"),
+        (&["--root", "../other", "--worktree", "../feat2"], 2, "is not the root of this repository"),
+    ] {
+        app.run("worker-ctl", &[&["add"], args].concat()).exit(status).err_has(says);
+    }
+    let status = app.run("worker-ctl", &["status", "--json"]).exit(0).json();
+    assert_eq!(status["workers"].as_array().unwrap().len(), 1);
+    // A root's clone has workers of its own.
+    other.run("worker-ctl", &["init"]).succeeds();
+    other.run("worker-ctl", &["add", "eve"]).succeeds();
+    let root = w.home("workers/other/.worktrees/eve");
+    let eve = root.to_str().unwrap();
+    app.run("worker-ctl", &["add", "--worktree", eve]).exit(2).err_has("is a worktree of a root's clone");
+    // A name in another script, or with blanks, becomes one that works everywhere.
+    app.git(&["worktree", "add", "-q", "-b", "feat3", "../feat three"]);
+    app.run("worker-ctl", &["add", "--worktree", "../feat three"]).succeeds().any_err();
+    assert!(app.run("worker-ctl", &["status"]).exit(0).stdout.contains("feat-three"));
+}
+
+#[test]
+fn work_that_is_there_waits_for_review_and_a_clone_comes_with_the_first_other_worker() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    let at = beside(&app, "feat");
+    commit(&at, "Mine", &["m"], "mine\n");
+    at.write("loose", "x\n");
+    app.run("worker-ctl", &["add", "--worktree", "../feat"]).succeeds().any_err();
+    let floor = Floor::of(app.clone(), &w);
+    assert_eq!(text(&floor.status("feat"), "/task"), "needs_review");
+    floor.ctl(&["accept", "feat"]).exit(1).err_has("uncommitted changes");
+    std::fs::remove_file(at.path.join("loose")).unwrap();
+    floor.ctl(&["add", "adam"]).succeeds();
+    assert!(floor.root.has(".git") && !floor.root.has("owner.json"));
+    up(&floor, &["adam"]);
+    by_hand(&floor, "adam", &[("a", "1\n")]);
+    for name in ["feat", "adam"] {
+        floor.ctl(&["review", name]).exit(0).any_out().any_err();
+        floor.ctl(&["accept", name]).exit(0).any_out().any_err();
+    }
+    assert_eq!((app.read("m"), app.read("a")), ("mine\n".into(), "1\n".into()));
+    floor.ctl(&["doctor"]).exit(0).any_out();
+    floor.ctl(&["nuke", "--all", "--yes"]).exit(0).any_out();
+    assert!(at.has("m") && !floor.root.has(".worktrees/adam"));
+}
+
+#[test]
+fn a_branch_that_others_have_too_is_never_moved() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    app.sh(
+        "git init -q --bare ../remote.git && git remote add origin ../remote.git && git push -q origin feature/adam",
+    )
+    .exit(0)
+    .any_err();
+    up(&floor, &["adam"]);
+    work(&floor, "adam", "COMMIT f one First");
+    let tip_of_adam = head(&adam);
+    // It does not push, by habit.
+    let pid = floor.status("adam")["pane_pid"].to_string();
+    let push = format!("env $(tr '\\0' '\\n' < /proc/{pid}/environ | grep ^GIT_CONFIG_) git push origin HEAD");
+    adam.sh(&push).exit(128).err_has("worker-ctl-agents-do-not-push");
+    app.commit("f", "theirs\n");
+    floor.ctl(&["rebase", "adam"]).exit(1).err_has("others' too");
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!(head(&adam), tip_of_adam);
+    floor.ctl(&["review", "adam"]).exit(0).any_out().any_err();
+    let asked = floor.ctl(&["accept", "adam"]).exit(1);
+    asked.err_has("was asked to merge it").err_has("  f");
+    assert_eq!(
+        (head(&adam), text(&floor.status("adam"), "/task").to_owned()),
+        (tip_of_adam.clone(), "rejected".into())
+    );
+    wait_for(|| floor.prompts().last().is_some_and(|last| last.contains("Run `git merge main`")));
+    adam.sh("git merge -q main; echo both > f && git commit -qam merged").exit(0).any_out().any_err();
+    let merged = head(&adam);
+    floor.until("adam", "needs_review");
+    floor.ctl(&["review", "adam"]).exit(0).any_out().any_err();
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!((app.read("f"), head(&adam)), ("both\n".into(), merged));
+    floor.ctl(&["reset", "adam", "--yes", "--force"]).exit(0).any_out();
+    // What a remote has is not taken back.
+    work(&floor, "adam", "COMMIT g two Second");
+    app.git(&["push", "-q", "origin", "feature/adam"]);
+    assert_eq!(refused(&floor, &["reset", "adam", "--yes", "--force"], 1), "pushed");
+}
+
+#[test]
+fn a_reset_of_an_adopted_worktree_asks_and_goes_back_to_where_the_task_began() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    let began = head(&adam);
+    up(&floor, &["adam"]);
+    work(&floor, "adam", "COMMIT f one First");
+    floor.app.commit("other", "theirs\n");
+    assert_eq!(refused(&floor, &["reset", "adam"], 1), "unmerged");
+    floor.ctl(&["reset", "adam", "--force"]).exit(3).err_has("nothing was reset");
+    let kept = floor.ctl(&["reset", "adam", "--force", "--yes"]).exit(0).any_err().stdout.clone();
+    assert_eq!((head(&adam), floor.app.git(&["show", &format!("{}:f", kept.trim())])), (began, "one\n".into()));
+    // A task on changes of the person's own only if that is meant.
+    adam.write("README.md", "mine\n");
+    floor.ctl(&["start", "adam", "--task", "x"]).exit(1).err_has("uncommitted changes");
+    floor.ctl(&["start", "adam", "--task", "x", "--force"]).succeeds();
+    assert_eq!(adam.read("README.md"), "mine\n");
+}
+
+#[test]
+fn the_checkout_of_the_target_moves_only_where_nothing_is_in_the_way() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    up(&floor, &["adam"]);
+    let unrelated: (&str, &str) =
+        ("echo x > loose && echo y >> other && git add other", "rm loose; git checkout -q HEAD -- other");
+    app.commit("other", "o\n");
+    for (n, (dirt, clean, status, says)) in [
+        ("true", "true", 0, ""),
+        (unrelated.0, unrelated.1, 0, ""),
+        ("echo mine > README.md", "git checkout -q README.md", 1, "changes in the way"),
+        ("echo mine > README.md && git add README.md", "git reset -q --hard", 1, "changes in the way"),
+        ("touch .git/index.lock", "rm .git/index.lock", 75, "another git works in"),
+        ("GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i HEAD~1", "git rebase --abort", 1, "is being rebased"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        work(&floor, "adam", &format!("COMMIT README.md {n} Work"));
+        app.sh(dirt).exit(0).any_out().any_err();
+        let old = tip(&floor);
+        floor.ctl(&["accept", "adam"]).exit(status).any_out().err_has(says);
+        if status != 0 {
+            assert_eq!(tip(&floor), old, "{dirt}");
+            app.sh(clean).exit(0).any_out().any_err();
+            floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+        }
+        assert_eq!(app.read("README.md"), format!("{n}\n"), "{dirt}");
+        if status == 0 {
+            app.sh(clean).exit(0).any_out().any_err();
+        }
+    }
+}
+
+#[test]
+fn a_program_that_already_runs_there_is_left_alone() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    let at = beside(&app, "feat");
+    // A program called claude, which waits.
+    std::fs::copy(which("sleep"), w.home("claude")).unwrap();
+    let mut running = w.command(w.home("claude")).arg("600").current_dir(&at.path).spawn().unwrap();
+    app.run("worker-ctl", &["add", "--worktree", "../feat"]).exit(0).any_out().err_has("claude runs in");
+    let floor = Floor::of(app.clone(), &w);
+    floor.ctl(&["up", "feat"]).exit(1).err_has("was not started here");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    floor.ctl(&["up", "feat"]).succeeds().any_err();
+}
