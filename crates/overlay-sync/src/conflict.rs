@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::sync_rule::SyncRule;
-use crate::workspace::{HeldText, StalePart, Workspace};
+use crate::workspace::{HeldText, ID, StalePart, Workspace};
 
 /// A conflict and how it was decided. The texts are named by their digests; all of them are in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl ConflictRecord {
         let id = Digest::of(format!("{of}\0{path}\0{spelled_base}\0{overlay}\0{here}").as_bytes()).to_string();
         ConflictRecord {
             v: 1,
-            id: id[..12].to_owned(),
+            id: id[..ID].to_owned(),
             time: time.to_owned(),
             path: path.clone(),
             workspace: root.to_string_lossy().into_owned(),

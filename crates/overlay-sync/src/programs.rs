@@ -24,7 +24,12 @@ const RUN: &str = ".flaskenv .vscode/tasks.json .vscode/launch.json *.code-works
     .jvmopts ansible.cfg .ghci phpunit.xml* phpstan* wp-cli.* *.csproj *.csproj.user *.vcxproj *.vcxproj.user *.fsproj *.fsproj.user profiles.clj .renviron \
     .gitpod.yml .lando* .theia/* dockerfile* containerfile* user.bazelrc gemfile* .vimspector.json tox.ini pytest.ini \
     setup.cfg deno.json* .kube/config .aws/config conductor.* .conductor/* .superset/* wt.toml .gtrconfig brewfile* \
-    snakefile*";
+    snakefile* config/database.yml *_override.tf.json override.tf.json terragrunt.hcl pnpm-workspace.yaml build.rs \
+    rust-toolchain* .rubocop.yml pylintrc mypy.ini .ocamlinit .user.ini tauri.conf.json nx.json project.json .moon/* \
+    cliff.toml cog.toml release.toml trunk.toml go.work directory.build.* cmakelists.txt meson.build build.bazel guardfile \
+    fastfile podfile capfile sconstruct jenkinsfile dvc.yaml nextflow.config pixi.toml bacon.toml skaffold.yaml \
+    helmfile.yaml serverless.yml build.xml build.sc build.mill build.zig magefile.go guix.scm session.vim .hg/* .jj/* \
+    launchsettings.json .externaltoolbuilders/* .lsp.json .github/hooks/*";
 
 /// The directories of agent programs.
 const AGENTS: &str = ".claude .codex .gemini .opencode .cursor .agents .amp .qwen .copilot .kiro .roo .kilocode \
@@ -47,9 +52,9 @@ const HARMLESS: &str = "$schema permissions.allow permissions.ask permissions.de
     cleanupPeriodDays prefersReducedMotion terminalProgressBarEnabled respectGitignore autoMemoryEnabled editorMode \
     model_reasoning_* model_verbosity personality hide* web_search file_opener check_for_update_on_startup tui.* \
     history.* notice.* ui.* output.format privacy.* general.vimMode general.previewFeatures general.checkpointing.* \
-    context.file* tools.shell.showColor vimMode weak-model editor-model edit-format dark-mode light-mode pretty \
+    tools.shell.showColor vimMode weak-model editor-model edit-format dark-mode light-mode pretty \
     stream code-theme vim *-color map-tokens editor.* diffEditor.* explorer.* breadcrumbs.* zenMode.* workbench.* \
-    window.* files.* search.* telemetry.* cSpell.words peacock.* tab_size hard_tabs soft_wrap preferred_line_length \
+    window.* files.* search.* cSpell.words peacock.* tab_size hard_tabs soft_wrap preferred_line_length \
     buffer_font_* ui_font_* vim_mode icon_theme";
 
 /// Among those of editors, the ones that start something.

@@ -121,10 +121,14 @@ pub struct HeldText {
     pub overlay: Option<Digest>,
 }
 
+/// How many digits an id has that a person's word is given to.
+pub const ID: usize = 32;
+
 impl HeldText {
-    /// The id that `accept` and `reject` take. The same text in two files has two ids.
+    /// The id that `accept` and `reject` take. The same text in two files has two ids. It is so long that nobody finds two
+    /// texts with one.
     pub fn id(&self, path: &RelPath) -> String {
-        Digest::of(format!("{path}\0{}", self.text).as_bytes()).to_string()[..12].to_owned()
+        Digest::of(format!("{path}\0{}", self.text).as_bytes()).to_string()[..ID].to_owned()
     }
 }
 
@@ -145,7 +149,7 @@ pub struct StalePart {
 impl StalePart {
     /// The id that `accept` and `reject` take. The same difference has one id, whatever else the text says.
     pub fn id(&self, path: &RelPath) -> String {
-        Digest::of(format!("{path}\0{}", self.content).as_bytes()).to_string()[..12].to_owned()
+        Digest::of(format!("{path}\0{}", self.content).as_bytes()).to_string()[..ID].to_owned()
     }
 }
 

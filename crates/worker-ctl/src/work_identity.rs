@@ -34,7 +34,7 @@ pub const PLAIN: [&str; 14] = [
 ];
 
 impl WorkRepo {
-    /// A digest of the work on `sha`: its patch, byte for byte, and its messages. It does not depend on the base.
+    /// A digest of the work on `sha`: its patch, byte for byte, its messages and their authors. It does not depend on the base.
     pub fn work_digest(&self, sha: &str) -> Result<String> {
         self.work_digest_from(&self.begin(sha)?, sha)
     }
@@ -71,8 +71,8 @@ impl WorkRepo {
                 work.extend_from_slice(line);
             }
         }
-        let messages =
-            self.ask(&self.top, &[&["log", "--reverse", "--format=%B%x00"], &LOGGED[..], &[range]].concat())?;
+        let messages = self
+            .ask(&self.top, &[&["log", "--reverse", "--format=%an <%ae>%n%B%x00"], &LOGGED[..], &[range]].concat())?;
         work.extend(messages.into_bytes());
         Ok(Digest::of(&work).to_string())
     }

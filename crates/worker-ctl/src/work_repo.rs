@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, ListedWorktree, answer, common_dir_of, failed, private_dir, recorded_dir};
+use shopfloor_core::git::{Git, LOOK_LIMIT, ListedWorktree, answer, common_dir_of, failed, private_dir, recorded_dir};
 use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
@@ -39,9 +39,6 @@ pub struct WorkRepo {
     /// Whether nothing may be fetched.
     pub is_dry: bool,
 }
-
-/// How long a look at an agent's files may take: git waits at a pipe in the place of `.gitignore` or `.gitattributes`.
-pub const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
 /// How long a question about commits may take: an agent may have put a pipe in the place of an object.
 const ASK_LIMIT: Duration = Duration::from_secs(60);
@@ -141,7 +138,7 @@ impl WorkRepo {
             Some(at) => cmd.args(["--no-track", "-b", branch]).arg(path).arg(at),
             None => cmd.arg(path).arg(branch),
         };
-        answer("worktree add", &cmd.capture()?)?;
+        answer("worktree add", &cmd.within(ASK_LIMIT).capture()?)?;
         self.git.look_again()
     }
 
@@ -196,6 +193,11 @@ impl WorkRepo {
             return Ok(());
         }
         let _lock = Lock::take(&layout::lock(&self.root, RootLock::Fetch))?;
+        // git fetches nothing over a ref that it cannot read. This one it writes anew.
+        let file = self.common.join(self.base());
+        if fs::read_no_follow(&file)?.is_some_and(|text| sha_in(&text).is_none()) {
+            fs::remove(&file)?;
+        }
         let options =
             ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
         // Where the source is, the root says, and not the clone, in which agents can write.
@@ -246,10 +248,10 @@ impl WorkRepo {
     /// clone with files for refs.
     fn base_commit(&self) -> Result<Option<String>> {
         let file = if self.is_own { None } else { fs::read_no_follow(&self.common.join(self.base()))? };
-        let file = file.unwrap_or_default();
-        let text = String::from_utf8_lossy(&file).trim().to_owned();
-        let is_sha = [40, 64].contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
-        if is_sha { Ok(Some(text)) } else { self.commit(&self.top, &self.base()) }
+        match file.and_then(|text| sha_in(&text)) {
+            Some(sha) => Ok(Some(sha)),
+            None => self.commit(&self.top, &self.base()),
+        }
     }
 
     pub fn require_base(&self) -> Result<String> {
@@ -377,17 +379,12 @@ impl WorkRepo {
     /// take for one, of which it would keep the files alone.
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
         // git must not enter nested repositories, whose configuration an agent can write. They are kept as a whole.
-        let options = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
-        let asked = self.cmd(worktree)?.arg("status").args(options).within(LOOK_LIMIT).capture()?;
-        if !asked.status.success() {
-            return Err(failed("status", &asked));
-        }
+        let (git, entries) = self.index_entries(worktree)?;
         let mut paths = Vec::new();
-        for line in asked.stdout.split(|b| *b == 0).filter(|line| line.len() > 3) {
-            let (code, path) = line.split_at(3);
+        for (code, path) in &git.status_of(worktree, &entries, LOOK_LIMIT)? {
             self.path_in(worktree, path)?;
             let path = String::from_utf8_lossy(path).into_owned();
-            let outermost = Git::repository_above(worktree, Path::new(&path)).filter(|_| code == b"?? ");
+            let outermost = Git::repository_above(worktree, Path::new(&path)).filter(|_| code == b"??");
             let path = outermost.map_or(path, |dir| format!("{}/", dir.display()));
             if paths.last() != Some(&path) {
                 paths.push(path);
@@ -417,6 +414,13 @@ impl WorkRepo {
     pub fn has(&self, sha: &str, older: &str) -> Result<bool> {
         Ok(sha == older || self.run(&self.top, &["merge-base", "--is-ancestor", older, sha])?.status.success())
     }
+}
+
+/// The commit in the file of a ref.
+fn sha_in(text: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(text.strip_suffix(b"\n").unwrap_or(text)).into_owned();
+    let is_sha = [40, 64].contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
+    is_sha.then_some(text)
 }
 
 /// Whether a root has a clone. One that was made for an adopted worktree gets it with its first other worker.
@@ -484,7 +488,8 @@ pub fn left_markers(repo: &WorkRepo, sha: &str, files: &[String]) -> Result<Vec<
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let mut args = vec!["--literal-pathspecs", "grep", "-l", "-z", "-E", "^(<<<<<<<|>>>>>>>) ", sha, "--"];
+    let mut args =
+        vec!["--literal-pathspecs", "grep", "--no-color", "-l", "-z", "-E", "^(<<<<<<<|>>>>>>>) ", sha, "--"];
     args.extend(files.iter().map(String::as_str));
     let grep = repo.run(&repo.top, &args)?;
     // git grep exits with 1 when nothing matches.

@@ -7,7 +7,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::plain_files::{clean, refuse_linked_state, require_plain, require_plain_common, tampered};
+use super::plain_files::{
+    clean, refuse_linked_state, refuse_other_objects, require_plain, require_plain_common, tampered,
+};
 use super::proven_worktree::WorktreeDir;
 use super::stand_in::{Owner, require_no_way_out};
 use super::{Git, LOCAL_VARS, failed, nul_fields, private_dir};
@@ -192,6 +194,7 @@ impl Git {
         // A directory that git would make is made in its place first. A file is made through its link. Agents' own git
         // needs `rr-cache`; ours does not use it.
         require_no_way_out(&git_dir)?;
+        refuse_other_objects(&git_dir)?;
         ["info", "lfs", "logs", "rr-cache"].iter().try_for_each(|name| fs::create_dir(&git_dir.join(name)))?;
         let common_dir = self.stand_in(&git_dir, &owner)?;
         // The clone's top has no checkout: an index there would only lend its attributes and submodules.
@@ -207,6 +210,11 @@ impl Git {
     /// A git command for a person: in the foreground, with their pager, where there is no deadline.
     pub fn shown(&self, dir: &Path) -> Cmd {
         self.pin(Cmd::new(&self.program, &self.env).dir(dir).without_vars(LOCAL_VARS).args(NO_PROGRAMS), dir)
+    }
+
+    /// The stand-in for the common directory of a clone in which agents work, where they cannot write.
+    pub(super) fn clones_stand_in(&self) -> Option<&Path> {
+        self.pinned.as_ref().filter(|pinned| !pinned.vars.is_empty())?.common_dir.as_deref()
     }
 
     /// Names the git directory to use in a pinned work tree.
@@ -309,38 +317,6 @@ impl Git {
             }
         }
         Ok(None)
-    }
-
-    /// The files of a worktree with changes that `git status` does not show, because the index says not to look
-    /// (`skip-worktree`, `assume-unchanged`).
-    pub fn hidden_changes(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
-        let listed = self.cmd(worktree).args(["ls-files", "-v", "-z"]).capture()?;
-        if !listed.status.success() {
-            return Err(failed("ls-files", &listed));
-        }
-        let hidden = hidden_files(worktree, &listed.stdout);
-        let index = private_dir(worktree).filter(|_| !hidden.is_empty()).map(|dir| dir.join("index"));
-        let Some(bytes) = index.map_or(Ok(None), |index| fs::read_own(&index))? else { return Ok(Vec::new()) };
-        let index = self.own_index()?;
-        fs::replace(index.path(), &bytes, Some(fs::PRIVATE))?;
-        self.unhidden(worktree, index.path(), &hidden)
-    }
-
-    /// The same by a copy of the index, in which these files are shown.
-    fn unhidden(&self, worktree: &Path, index: &Path, hidden: &[&[u8]]) -> Result<Vec<PathBuf>> {
-        let ask = |args: &[&str], input: Vec<u8>| {
-            let output = self.cmd_alone(worktree).var("GIT_INDEX_FILE", index).args(args.iter().copied()).input(input);
-            let output = output.capture()?;
-            if output.status.success() { Ok(output.stdout) } else { Err(failed(args[0], &output)) }
-        };
-        let names: Vec<u8> = hidden.iter().flat_map(|path| [path, &b"\0"[..]].concat()).collect();
-        for flag in ["--no-skip-worktree", "--no-assume-unchanged"] {
-            ask(&["update-index", flag, "-z", "--stdin"], names.clone())?;
-        }
-        let how = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
-        let status = ask(&how, Vec::new())?;
-        let changed = nul_fields(&status).filter_map(|entry| entry.get(3..)).filter(|path| hidden.contains(path));
-        Ok(changed.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
 
     /// Where the repositories inside a worktree are: below it, or in its record.

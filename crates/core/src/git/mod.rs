@@ -27,7 +27,7 @@ pub use self::guard::{leads_back, recorded_dir, recorded_path};
 pub use self::hooks::ConfiguredHook;
 pub use self::in_common_dir::{refuse_other_repository, require_plain_ref};
 pub use self::main_checkout::bare_by_mistake;
-pub use self::own_index::OwnIndex;
+pub use self::own_index::{FreshIndex, IndexEntries, OwnIndex, filled_links};
 pub use self::plain_files::{clean, refuse_linked_state, require_sound};
 pub use self::proven_worktree::WorktreeDir;
 pub use self::stand_in::{LFS, Setting, trust_excludes, written};
@@ -57,6 +57,9 @@ pub const LOCAL_VARS: &[&str] = &[
 /// them, as a shell's do, and our own git obeys them, but for what each of our commands sets itself. Only where git works
 /// for agents, in their clones, are they dropped.
 pub const SETTING_VARS: [&str; 2] = ["GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"];
+
+/// How long a look at an agent's files may take: git waits at a pipe in the place of `.gitignore` or `.gitattributes`.
+pub const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
 /// How long a command may take: an agent may have put a pipe where git reads a file.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -320,7 +323,8 @@ impl Git {
             cmd = cmd.arg("-c").arg(setting);
         }
         let ask = |paths: &[PathBuf]| {
-            let output = cmd.clone().args(["check-ignore", "-z", "--stdin"]).input(nul_list(paths)).capture()?;
+            let asked = cmd.clone().args(["check-ignore", "-z", "--stdin"]).input(nul_list(paths));
+            let output = asked.within(LOOK_LIMIT).capture()?;
             match output.status.code() {
                 0 | 1 => Ok(nul_paths(&output.stdout)),
                 _ => Err(failed("check-ignore", &output)),
@@ -343,30 +347,36 @@ impl Git {
             return Ok(Vec::new());
         }
         let cmd = self.cmd(worktree).args(["check-ignore", "-v", "-z", "--no-index", "--stdin"]);
-        let output = cmd.input(nul_list(paths)).capture()?;
+        let output = cmd.input(nul_list(paths)).within(LOOK_LIMIT).capture()?;
         // Four fields each: source, line, pattern, path.
         let fields: Vec<&[u8]> = output.stdout.split(|b| *b == 0).collect();
         Ok(fields.chunks(4).filter_map(|f| f.get(2)).map(|p| String::from_utf8_lossy(p).into_owned()).collect())
     }
 
-    /// A file at the top of a main checkout that is not there only because the checkout is sparse, as it is in the index.
+    /// A file at the top of a main checkout that is not there only because the checkout is sparse, as it was committed.
     /// Starts a process only in a checkout that was sparse at some time.
     pub fn sparse_file(&self, home: &Home, name: &str) -> Result<Option<Vec<u8>>> {
-        if !home.common_dir.join("info/sparse-checkout").exists() || home.checkout.join(name).symlink_metadata().is_ok()
-        {
+        // Only a person can have written what makes a checkout sparse: the file with the patterns is an agent's to write.
+        let config = fs::read_text(&home.common_dir.join("config"))?.unwrap_or_default().to_ascii_lowercase();
+        let says = |key: &[u8]| config.windows(key.len()).any(|part| part == key);
+        let may_be_sparse = says(b"sparsecheckout") || says(b"worktreeconfig");
+        let patterns = home.common_dir.join("info/sparse-checkout");
+        if !may_be_sparse || !patterns.exists() || home.checkout.join(name).symlink_metadata().is_ok() {
             return Ok(None);
         }
         let listed = self.cmd(&home.checkout).args(["ls-files", "-t", "-z", "--", name]).capture()?;
         if listed.stdout != format!("S {name}\0").as_bytes() {
             return Ok(None);
         }
-        let blob = self.cmd(&home.checkout).args(["cat-file", "blob"]).arg(format!(":{name}")).capture()?;
+        // As it was committed, whatever the index says.
+        let blob = self.cmd(&home.checkout).args(["cat-file", "blob"]).arg(format!("HEAD:{name}")).capture()?;
         if blob.status.success() { Ok(Some(blob.stdout)) } else { Err(failed("cat-file", &blob)) }
     }
 
     /// The paths that `git ls-files -z ARGS` lists.
     pub fn ls_files(&self, worktree: &Path, args: &[OsString]) -> Result<Vec<PathBuf>> {
-        let output = self.cmd(worktree).args(["ls-files", "-z"]).args(args.iter().cloned()).capture()?;
+        let cmd = self.cmd(worktree).args(["ls-files", "-z"]).args(args.iter().cloned());
+        let output = cmd.within(LOOK_LIMIT).capture()?;
         if !output.status.success() {
             return Err(failed("ls-files", &output));
         }

@@ -1,8 +1,13 @@
-//! Indexes of our own, for questions that git's own index must not answer.
+//! Indexes of our own, for questions that git's own index must not answer: an agent can write that. It can say that a
+//! changed file is none, that a directory need not be looked at, and name files elsewhere.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::Git;
+use super::{Git, failed, nul_fields};
 use crate::error::Result;
 use crate::fs;
 
@@ -12,8 +17,11 @@ use crate::fs;
 pub struct OwnIndex(PathBuf);
 
 impl Git {
-    /// A path that nothing has yet.
+    /// A path that nothing has yet: for a clone of ours beside its stand-in.
     pub fn own_index(&self) -> Result<OwnIndex> {
+        if let Some(dir) = self.clones_stand_in() {
+            return Ok(OwnIndex(dir.join(fs::unique_name())));
+        }
         let temporary = self.env().var("TMPDIR").map_or(PathBuf::from("/tmp"), PathBuf::from);
         let own = self.env().state_home().map(|state| state.join("git"));
         let own = own.filter(|dir| fs::create_private_dir(dir).is_ok() && fs::can_write(dir));
@@ -34,5 +42,106 @@ impl Drop for OwnIndex {
             // What stays has a random name and is read by nobody.
             let _ = fs::remove(&file);
         }
+    }
+}
+
+/// The entries of an index, without all else that stands in one.
+#[derive(Clone, Debug, Default)]
+pub struct IndexEntries {
+    /// As `git update-index --index-info` takes them.
+    pub text: Vec<u8>,
+    /// The paths that are not to be in the worktree.
+    sparse: HashSet<Vec<u8>>,
+}
+
+impl IndexEntries {
+    /// Each entry's path, with what stands before it.
+    pub fn each(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        nul_fields(&self.text).filter_map(|entry| {
+            let tab = entry.iter().position(|byte| *byte == b'\t')?;
+            Some((&entry[..tab], &entry[tab + 1..]))
+        })
+    }
+}
+
+/// The directories of submodules in which there are files and no repository. git never looks into them.
+pub fn filled_links(worktree: &Path, entries: &IndexEntries) -> Result<Vec<PathBuf>> {
+    let links = entries.each().filter(|(about, _)| about.starts_with(b"160000 "));
+    let is_filled = |link: &PathBuf| -> Result<bool> {
+        let dir = worktree.join(link);
+        let is_dir = dir.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        Ok(is_dir && dir.join(".git").symlink_metadata().is_err() && !fs::list(&dir)?.is_empty())
+    };
+    let links = links.map(|(_, path)| PathBuf::from(OsStr::from_bytes(path)));
+    links.map(|link| Ok(is_filled(&link)?.then_some(link))).filter_map(Result::transpose).collect()
+}
+
+/// An index that knows the names and contents of files, and nothing of the files that are there.
+pub struct FreshIndex<'a> {
+    git: &'a Git,
+    at: &'a Path,
+    index: OwnIndex,
+}
+
+impl<'a> FreshIndex<'a> {
+    /// With these entries. git refuses a name that leads out of the worktree.
+    pub fn with(git: &'a Git, at: &'a Path, entries: Vec<u8>) -> Result<FreshIndex<'a>> {
+        let fresh = FreshIndex { git, at, index: git.own_index()? };
+        fresh.ask(&["update-index", "-z", "--index-info"], entries).map(|_| fresh)
+    }
+
+    /// The output of a git command that uses it.
+    pub fn ask(&self, args: &[&str], input: Vec<u8>) -> Result<Vec<u8>> {
+        self.ask_within(args, input, super::DEADLINE)
+    }
+
+    fn ask_within(&self, args: &[&str], input: Vec<u8>, limit: Duration) -> Result<Vec<u8>> {
+        let cmd = self.git.cmd_alone(self.at).var("GIT_INDEX_FILE", self.index.path()).within(limit);
+        let output = cmd.args(args.iter().copied()).input(input).capture()?;
+        if output.status.success() { Ok(output.stdout) } else { Err(failed(args[0], &output)) }
+    }
+
+    /// The files that are there with another content, separated by NUL. Contents are hashed, because an object that an
+    /// agent wrote may not be what its name says.
+    pub fn changed(&self) -> Result<Vec<u8>> {
+        self.ask(&["update-index", "-q", "--unmerged", "--refresh"], Vec::new())?;
+        self.ask(&["diff-files", "--name-only", "-z", "--diff-filter=d", "--ignore-submodules=dirty"], Vec::new())
+    }
+}
+
+impl Git {
+    /// The entries of a worktree's index.
+    pub fn index_entries(&self, worktree: &Path, limit: Duration) -> Result<IndexEntries> {
+        let listed = self.cmd_alone(worktree).args(["ls-files", "-t", "--stage", "-z"]).within(limit).capture()?;
+        if !listed.status.success() {
+            return Err(failed("ls-files", &listed));
+        }
+        let mut entries = IndexEntries::default();
+        // A letter and a blank before each say what is to be in the worktree.
+        for entry in nul_fields(&listed.stdout).filter(|entry| entry.len() > 2) {
+            entries.text.extend_from_slice(&entry[2..]);
+            entries.text.push(0);
+            if entry[0] == b'S' {
+                entries.sparse.extend(entry.splitn(2, |byte| *byte == b'\t').nth(1).map(<[u8]>::to_vec));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// What `git status` shows of a worktree with these entries in its index, two letters and a path each, if nothing else
+    /// in the index counts: all contents are hashed.
+    pub fn status_of(
+        &self,
+        worktree: &Path,
+        entries: &IndexEntries,
+        limit: Duration,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let index = FreshIndex::with(self, worktree, entries.text.clone())?;
+        let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
+        let status = index.ask_within(&how, Vec::new(), limit)?;
+        let listed =
+            nul_fields(&status).filter(|line| line.len() > 3).map(|line| (line[..2].to_vec(), line[3..].to_vec()));
+        let is_left_out = |(code, path): &(Vec<u8>, Vec<u8>)| code == b" D" && entries.sparse.contains(path);
+        Ok(listed.filter(|line| !is_left_out(line)).collect())
     }
 }

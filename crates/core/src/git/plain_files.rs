@@ -10,7 +10,10 @@ use crate::error::{Exit, Failure, Result};
 use crate::fs;
 
 /// The files of a worktree's record that git reads before anything else, and the most bytes they have.
-const READ_FIRST: ([&str; 6], u64) = (["HEAD", "gitdir", "commondir", "config.worktree", "logs", "refs"], 1 << 20);
+const READ_FIRST: ([&str; 5], u64) = (["HEAD", "gitdir", "commondir", "config.worktree", "locked"], 1 << 20);
+
+/// The directories there that git reads as it starts.
+const READ_DIRS: [&str; 2] = ["logs", "refs"];
 
 /// What people and programs have links for in a git directory. git would write through any other, and git-lfs empties
 /// the `tmp` of its directory.
@@ -20,6 +23,17 @@ const KNOWN_LINKS: [&str; 9] =
 /// Files further down that git reads as it starts.
 const READ_BELOW: [&str; 5] =
     ["info/attributes", "info/exclude", "info/grafts", "objects/info/alternates", "objects/info/commit-graph"];
+
+/// The most bytes that files have which git reads whole: any can be made to seem endless.
+const LARGEST: [(&str, u64); 4] = [
+    ("packed-refs", 1 << 30),
+    ("info/exclude", 64 << 20),
+    ("info/attributes", 64 << 20),
+    ("objects/info/alternates", 1 << 20),
+];
+
+/// A loose ref is a name.
+const LARGEST_REF: u64 = 64 << 10;
 
 fn odd<T>(path: &Path, why: &str) -> Result<T> {
     Err(tampered(format!("{} {why}", path.display()))
@@ -46,11 +60,20 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
         let is_read = entry.depth() == 1 && READ_FIRST.0.iter().any(|name| entry.file_name() == *name);
         // git empties a directory of a rebase and writes an index through a link.
         let is_odd = is_special(kind) || (kind.is_symlink() && !is_others(git_dir, &entry));
-        if is_odd || (is_read && !kind.is_file() && !kind.is_dir()) {
-            return odd(entry.path(), "is not a file");
+        let is_dir = entry.depth() == 1 && READ_DIRS.iter().any(|name| entry.file_name() == *name);
+        if is_odd || is_read && !kind.is_file() || is_dir && !kind.is_dir() {
+            return odd(entry.path(), if is_dir { "is not a directory" } else { "is not a file" });
         }
         if is_read && kind.is_file() && entry.metadata().is_ok_and(|meta| meta.len() > READ_FIRST.1) {
             return odd(entry.path(), "is too large");
+        }
+    }
+    // `git worktree list` follows it, wherever git was told that the common directory is.
+    let (names, all) = (git_dir.join("commondir"), git_dir.parent().filter(|all| all.ends_with("worktrees")));
+    if let (Some(common), Some(text)) = (all.and_then(Path::parent), fs::read_no_follow(&names)?) {
+        let named = git_dir.join(OsStr::from_bytes(text.trim_ascii_end()));
+        if named.canonicalize().ok() != common.canonicalize().ok() {
+            return odd(&names, "leads elsewhere");
         }
     }
     Ok(())
@@ -82,6 +105,21 @@ pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
     if let Some(path) = special_objects(common_dir).next() {
         return odd(&path, "is not a file");
     }
+    for (file, most) in LARGEST {
+        let path = common_dir.join(file);
+        if path.metadata().is_ok_and(|meta| meta.len() > most) {
+            return odd(&path, "is too large");
+        }
+    }
+    for entry in walkdir::WalkDir::new(common_dir.join("refs")).into_iter().filter_map(Result::ok) {
+        let kind = entry.file_type();
+        if is_special(kind) {
+            return odd(entry.path(), "is not a file");
+        }
+        if kind.is_file() && entry.metadata().is_ok_and(|meta| meta.len() > LARGEST_REF) {
+            return odd(entry.path(), "is too large");
+        }
+    }
     require_plain_lfs(common_dir)
 }
 
@@ -90,6 +128,17 @@ pub(super) fn special_objects(common_dir: &Path) -> impl Iterator<Item = PathBuf
     let dirs = ["objects/pack", "objects/info"].map(|dir| std::fs::read_dir(common_dir.join(dir)));
     let entries = dirs.into_iter().flatten().flatten().filter_map(Result::ok);
     entries.filter(|entry| entry.file_type().is_ok_and(is_special)).map(|entry| entry.path())
+}
+
+/// Fails with the kind `tampered` if a clone of ours takes objects from elsewhere, where a pipe may lie: it is made
+/// without.
+pub(super) fn refuse_other_objects(common_dir: &Path) -> Result<()> {
+    let path = common_dir.join("objects/info/alternates");
+    if path.symlink_metadata().is_ok() {
+        odd(&path, "names objects elsewhere, which this clone does not")
+    } else {
+        Ok(())
+    }
 }
 
 /// Fails with the kind `tampered` if a link is among what git-lfs keeps: it deletes old files in its `tmp`, and takes the

@@ -53,6 +53,13 @@ pub(super) enum Owner {
     Agents { dir: PathBuf, theirs: PathBuf },
 }
 
+impl Owner {
+    /// Whether it is the clone of a root, which `worker-ctl init` has made.
+    fn is_clone(&self) -> bool {
+        matches!(self, Owner::Agents { theirs, .. } if theirs != Path::new("/"))
+    }
+}
+
 /// A setting as git lists it; without a value it is true.
 pub type Setting = (String, Option<OsString>);
 
@@ -77,7 +84,11 @@ impl Git {
         } else {
             fs::point(&dir.join("info"), &real.join("info"))?;
         }
-        for name in LINKED.iter().filter(|name| FILES.contains(name) || real.join(name).exists()) {
+        // A clone of ours has files for refs, whatever its configuration says.
+        let is_linked = |name: &&&str| {
+            (FILES.contains(*name) || real.join(name).exists()) && !(owner.is_clone() && **name == "reftable")
+        };
+        for name in LINKED.iter().filter(is_linked) {
             let link = dir.join(name);
             // What a program has made here before the directory was there stays.
             if link.is_symlink() || !link.is_dir() {
@@ -103,6 +114,9 @@ impl Git {
                 }
                 let mut settings = self.parsed(own, &real.join("config"))?;
                 settings.retain(|setting| is_harmless(setting) || known.contains(setting));
+                // Also where the person's own repository has it: then git would read what an agent writes.
+                settings.retain(|(key, _)| key != "extensions.worktreeconfig");
+                settings.retain(|(key, _)| !(owner.is_clone() && key == "extensions.refstorage"));
                 // git-lfs obeys the file `.lfsconfig` of a commit where git's own settings are silent.
                 settings.push(("lfs.url".into(), Some(file_url(theirs).into())));
                 written(&settings)

@@ -153,9 +153,15 @@ impl<'a> Disk<'a> {
     }
 }
 
+/// The most bytes of a file that is synced. A few bytes on the disk can make one of any length, which nobody can merge.
+const LARGEST: u64 = 512 << 20;
+
 /// Reads a file below `root`, or says why it is left alone.
 fn read_at(root: &Root, path: &RelPath, overlay: &Path) -> Result<Lookup> {
     use shopfloor_core::fs::Found as Is;
+    if root.open_regular(path).ok().flatten().is_some_and(|(_, meta)| meta.len() > LARGEST) {
+        return Ok(Err(LeftAlone::Unreadable(format!("it has more than {} MB", LARGEST >> 20))));
+    }
     let read = match root.read_whole(path) {
         Ok(Some((bytes, mode))) => return Ok(Ok(Some(ReadFile::new(bytes, mode)))),
         read => read,

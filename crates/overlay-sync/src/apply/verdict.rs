@@ -35,19 +35,21 @@ pub enum Verdict {
 pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Result<(SyncOutcome, Version)> {
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
-    let Version { id, path, .. } = find_waiting(&workspaces, id)?;
+    let seen = find_waiting(&workspaces, id)?;
+    let Version { id, path, .. } = &seen;
     // The text may have changed since a person looked at it, so it is looked at again first.
     disk.sync_workspaces(&mut workspaces)?.print(ui);
-    let version = find_waiting(&workspaces, &id).map_err(|_| changed(&path))?;
-    let Origin::Waiting(workspace, waiting, _) = &version.origin else { return Err(changed(&path)) };
+    let version =
+        find_waiting(&workspaces, id).ok().filter(|now| now.is_text_of(&seen)).ok_or_else(|| changed(path))?;
+    let Origin::Waiting(workspace, waiting, _) = &version.origin else { return Err(changed(path)) };
     match (verdict, waiting) {
-        (Verdict::Accept, Waiting::Held(held)) => accept_in_all(&disk, &mut workspaces, &path, held.text)?,
-        (Verdict::Accept, Waiting::Stale(part)) => stale::accept(&disk, &mut workspaces, &path, part)?,
-        (Verdict::Reject, Waiting::Held(held)) => reject(&disk, &mut workspaces, workspace, &path, held)?,
-        (Verdict::Reject, Waiting::Stale(_)) => stale::close(&disk, &mut workspaces, &path, &id)?,
+        (Verdict::Accept, Waiting::Held(held)) => accept_in_all(&disk, &mut workspaces, path, held.text)?,
+        (Verdict::Accept, Waiting::Stale(part)) => stale::accept(&disk, &mut workspaces, path, part)?,
+        (Verdict::Reject, Waiting::Held(held)) => reject(&disk, &mut workspaces, workspace, path, held)?,
+        (Verdict::Reject, Waiting::Stale(_)) => stale::close(&disk, &mut workspaces, path, id)?,
     }
     let outcome = disk.sync_workspaces(&mut workspaces)?;
-    forget_accepted(&disk, &path)?;
+    forget_accepted(&disk, path)?;
     Ok((outcome, version))
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::DisplacedFile;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
@@ -134,6 +134,7 @@ pub fn for_each_file(
             main.display()
         ));
     }
+    let mut unreadable = 0;
     for workspace in workspaces.into_iter().filter(|workspace| !workspace.is_gone()) {
         if !workspace.is_present()? {
             for (path, base) in &workspace.files {
@@ -144,17 +145,29 @@ pub fn for_each_file(
             continue;
         }
         let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
-        for file in plan_files(&disk, &overlay.settings, &context, &workspace, Scope::All)? {
+        let planned = plan_files(&disk, &overlay.settings, &context, &workspace, Scope::All);
+        let (files, declared) = match planned.and_then(|files| Ok((files, disk.declared_files(&workspace)?))) {
+            Ok(read) => read,
+            Err(failure) => {
+                ui.warn(format!("{}: {failure}", workspace.root.display()));
+                unreadable += 1;
+                continue;
+            }
+        };
+        for file in files {
             each(&answer(&workspace, &file, &polled, &late));
         }
-        for path in disk.declared_files(&workspace)?.large.iter().filter(|path| !managed.contains_key(*path)) {
+        for path in declared.large.iter().filter(|path| !managed.contains_key(*path)) {
             let max = overlay.settings.paths_max;
             let why =
                 format!("it has more than {max} bytes (`paths_max_bytes`); `overlay-sync add` takes it all the same");
             each(&StatusAnswer::of(&workspace, path, FileState::TooLarge, why));
         }
     }
-    Ok(())
+    match unreadable {
+        0 => Ok(()),
+        n => Err(Failure::failed(format!("{n} workspaces cannot be read")).hint("look at what the warnings name")),
+    }
 }
 
 fn answer<'a>(

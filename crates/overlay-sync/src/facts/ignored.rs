@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Found;
 use shopfloor_core::git::require_sound;
 use shopfloor_core::hash::Digest;
@@ -25,11 +25,19 @@ pub struct GitAnswers<'a> {
     /// The workspaces that this run is about. git is asked about all of them at once.
     workspaces: Vec<Workspace>,
     answers: RefCell<HashMap<Digest, BTreeMap<RelPath, LeftAlone>>>,
+    /// The workspaces in which git did not answer in time. It would not the next time either.
+    silent: RefCell<HashMap<Digest, String>>,
 }
 
 impl<'a> GitAnswers<'a> {
     pub fn new(overlay: &'a Overlay) -> GitAnswers<'a> {
-        GitAnswers { overlay, excludes: OnceCell::new(), workspaces: Vec::new(), answers: RefCell::default() }
+        GitAnswers {
+            overlay,
+            excludes: OnceCell::new(),
+            workspaces: Vec::new(),
+            answers: RefCell::default(),
+            silent: RefCell::default(),
+        }
     }
 
     /// The run is about these workspaces.
@@ -51,6 +59,10 @@ impl<'a> GitAnswers<'a> {
         paths: &BTreeSet<RelPath>,
         files: &BTreeSet<RelPath>,
     ) -> Result<BTreeMap<RelPath, LeftAlone>> {
+        if let Some(why) = self.silent.borrow().get(&workspace.id) {
+            return Err(Failure::failed(why.clone())
+                .hint("look for pipes in the place of `.gitignore` and `.gitattributes` there"));
+        }
         if !paths.is_subset(files) {
             return ask(self.overlay, workspace, paths);
         }
@@ -82,7 +94,7 @@ impl<'a> GitAnswers<'a> {
             proc::map_parallel(&asked, |workspace| {
                 let before = fingerprint.git(workspace, excludes, files);
                 if fingerprint.knows_git(workspace, before) {
-                    return Ok((BTreeMap::new(), before));
+                    return Ok::<_, Failure>((BTreeMap::new(), before));
                 }
                 let left_alone = ask(overlay, workspace, files)?;
                 // Computed again after git looked: a change in between must not count as known.
@@ -96,8 +108,14 @@ impl<'a> GitAnswers<'a> {
                     fingerprint.borrow_mut().set_git(workspace, before);
                     self.answers.borrow_mut().insert(workspace.id, left_alone);
                 }
-                Err(failure) if workspace.id == first.id => return Err(failure),
-                Err(_) => {}
+                Err(failure) => {
+                    if failure.kind == "deadline" {
+                        self.silent.borrow_mut().insert(workspace.id, failure.to_string());
+                    }
+                    if workspace.id == first.id {
+                        return Err(failure);
+                    }
+                }
             }
         }
         Ok(())

@@ -67,6 +67,16 @@ impl Version {
         self.conflict().map(|conflict| conflict.places.join(", ")).unwrap_or_default()
     }
 
+    /// Whether both are one text, whatever their ids are.
+    pub fn is_text_of(&self, other: &Version) -> bool {
+        let waiting = |version: &Version| match &version.origin {
+            Origin::Waiting(_, Waiting::Held(held), _) => Some(held.text),
+            Origin::Waiting(_, Waiting::Stale(part), _) => Some(part.content),
+            Origin::Decided(_) | Origin::Change(_) => None,
+        };
+        self.path == other.path && waiting(self) == waiting(other)
+    }
+
     fn is_named(&self, id: &str) -> bool {
         !id.is_empty() && self.id.starts_with(id)
     }

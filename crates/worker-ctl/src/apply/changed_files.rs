@@ -8,12 +8,10 @@ use std::path::Path;
 
 use shopfloor_core::error::{Failure, FailureKind, Result};
 use shopfloor_core::fs::{self, Found, Root, Staging};
-use shopfloor_core::git::{Git, answer, failed, private_dir};
+use shopfloor_core::git::{FreshIndex, Git, answer, failed, private_dir};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::{printable, shell_word};
-
-use crate::fresh_index::FreshIndex;
 
 /// The files that a step from one commit to another changes, as entries of an index before and after it.
 #[derive(Default)]
@@ -48,9 +46,39 @@ impl ChangedFiles {
         Ok(files)
     }
 
+    /// Exit 1 if a file comes in the place of a directory in which somebody else has one, or in an agent's worktree in the
+    /// place of a file that git ignores: git takes both away. What its index says of them does not count.
+    pub fn require_nothing_lost(&self, at: &Path, kind: FailureKind, is_agents: bool) -> Result<()> {
+        self.require_no_emptied(at, kind)?;
+        for path in self.after.keys() {
+            let there = at.join(OsStr::from_bytes(path));
+            let Ok(meta) = there.symlink_metadata() else { continue };
+            let is_known = |below: &Path| {
+                let below = below.strip_prefix(at).unwrap_or(below).as_os_str().as_bytes();
+                self.before.contains_key(below)
+            };
+            let lost = match meta.is_dir() {
+                true => {
+                    let all = walkdir::WalkDir::new(&there).into_iter().filter_map(std::result::Result::ok);
+                    let files = all.filter(|entry| !entry.file_type().is_dir()).map(walkdir::DirEntry::into_path);
+                    files.into_iter().find(|file| !is_known(file))
+                }
+                false => Some(there).filter(|there| is_agents && !is_known(there)),
+            };
+            if let Some(lost) = lost {
+                let shown = printable(&lost.to_string_lossy());
+                return Err(kind.failure(format!("{shown} would be lost: a file comes in its place")).hint(format!(
+                    "move it away, then run the same command again: `mv {0} {0}.kept`",
+                    shell_word(&lost)
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Exit 1 if a file comes in the place of a submodule, or of a directory above, and something is in the directory. git
     /// empties it without a look: any gitlink counts as a submodule, and what is there may be a person's.
-    pub fn require_no_emptied(&self, at: &Path, kind: FailureKind) -> Result<()> {
+    fn require_no_emptied(&self, at: &Path, kind: FailureKind) -> Result<()> {
         let is_replaced = |module: &&Vec<u8>| {
             let is_at_or_above = |path: &Vec<u8>| {
                 module.strip_prefix(path.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')

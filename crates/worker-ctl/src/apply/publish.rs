@@ -75,7 +75,8 @@ pub fn publish(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Resu
         true => Ok(String::new()),
         false => {
             let fetch = repo.git_in_source(source, source, false)?.fetching(source).arg("fetch");
-            answer("fetch", &fetch.args(options).args([&root, &refspec]).capture()?)
+            // The clone's own configuration may include a pipe.
+            answer("fetch", &fetch.args(options).args([&root, &refspec]).within(FETCH_LIMIT).capture()?)
         }
     };
     let checked = fetched.and_then(|_| require_reviewed(repo, source, plan, new));
@@ -154,6 +155,9 @@ fn holds_branch(git_dir: &Path, repo: &WorkRepo, branch: &str) -> bool {
         || read("BISECT_START") == repo.branch
 }
 
+/// How long a fetch of a few commits on one machine may take.
+const FETCH_LIMIT: Duration = Duration::from_secs(120);
+
 /// How often an index that another git has locked is tried again, and how long after.
 const LOCK_TRIES: usize = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
@@ -216,7 +220,7 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
             if !changed.is_empty() {
                 return in_the_way(&at, &changed.into_iter().collect::<Vec<_>>().join(&b' '));
             }
-            files.require_no_emptied(&at, failure::NOT_PUBLISHED)?;
+            files.require_nothing_lost(&at, failure::NOT_PUBLISHED, false)?;
             let typed = || repo.cmd_in_source(source, &at, is_linked);
             let (root, cmd) = (Root::open(&at)?, typed()?);
             let present = files.present(&root)?;

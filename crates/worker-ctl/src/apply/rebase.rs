@@ -219,7 +219,7 @@ fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Outp
     // Once more, just before: an agent may have gone on since the plan was made.
     require_at(ctx.repo.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
     require_clean(worker, &ctx.repo.dirty(tree)?, &[])?;
-    require_no_emptied(ctx, tree, sha, base)?;
+    require_nothing_lost(ctx, tree, sha, base)?;
     ctx.repo.ask(&ctx.repo.top, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
     let mark = mark_file(ctx, tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;
@@ -227,9 +227,9 @@ fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Outp
     ctx.repo.run(tree, &isolated(&["--quiet", "--onto", base, &fork]))
 }
 
-/// Exit 1 if git would empty the directory of a submodule on the way from one commit to another.
-pub fn require_no_emptied(ctx: &Context<'_>, tree: &Path, from: &str, to: &str) -> Result<()> {
-    ChangedFiles::between(&ctx.repo.git_for(tree)?, tree, from, to)?.require_no_emptied(tree, failure::DIRTY)
+/// Exit 1 if git would take something away in a worktree on the way from one commit to another.
+pub fn require_nothing_lost(ctx: &Context<'_>, tree: &Path, from: &str, to: &str) -> Result<()> {
+    ChangedFiles::between(&ctx.repo.git_for(tree)?, tree, from, to)?.require_nothing_lost(tree, failure::DIRTY, true)
 }
 
 /// Aborts the rebase in a worktree, if one of the worker's own branch is under way. Returns where its work is kept.
@@ -290,7 +290,7 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     if !is_at_home || !is_at(landed) || landed == at {
         return Ok(is_at_home && is_at(at));
     }
-    if require_no_emptied(ctx, tree, landed, at).is_err() {
+    if require_nothing_lost(ctx, tree, landed, at).is_err() {
         return Ok(false);
     }
     // `--keep` refuses when a change is in the way.

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
+use shopfloor_core::git::FreshIndex;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::pre_remove::{self, PreRemoveReport};
 
 use crate::context::Context;
 use crate::facts::losses::{Losses, admin_dir};
 use crate::failure;
-use crate::fresh_index::FreshIndex;
 use crate::layout;
 use crate::worker::Worker;
 
@@ -66,8 +66,8 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
     if staged.is_empty() {
         // An index with conflicts cannot be written as a tree. The files have everything of those.
         let (git, entries) = ctx.repo.index_entries(tree)?;
-        let is_merged = |entry: &&[u8]| entry.split(|b| *b == b'\t').next().is_some_and(|head| head.ends_with(b" 0"));
-        let entries = entries.split_inclusive(|b| *b == 0).filter(is_merged).flatten().copied().collect();
+        let merged = entries.each().filter(|(about, _)| about.ends_with(b" 0"));
+        let entries = merged.flat_map(|(about, path)| [about, b"\t", path, b"\0"].concat()).collect();
         let written = FreshIndex::with(&git, tree, entries)?.ask(&["write-tree"], Vec::new())?;
         String::from_utf8_lossy(&written).trim().clone_into(&mut staged);
     }
@@ -87,7 +87,7 @@ fn write_tree(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Str
     }
     // git reads all files, whatever its own index says.
     let (git, entries) = ctx.repo.index_entries(tree)?;
-    let index = FreshIndex::with(&git, tree, entries)?;
+    let index = FreshIndex::with(&git, tree, entries.text)?;
     // git must not enter nested repositories. They are moved aside as a whole, or stay with the worktree.
     let inner = ctx.repo.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
     let excluded = losses.nested.iter().cloned().chain(inner);
@@ -111,7 +111,7 @@ fn create_trash_dir(ctx: &Context<'_>, worker: &Worker) -> Result<PathBuf> {
 /// are no submodules there. Returns where to.
 pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let mut nested: Vec<String> = ctx.repo.dirty(tree)?.into_iter().filter(|path| path.ends_with('/')).collect();
+    let mut nested = ctx.repo.nested(tree, &ctx.repo.dirty(tree)?)?;
     let inner = ctx.repo.inner(tree)?;
     if !inner.is_empty() {
         let listed = ctx.repo.ask(tree, &["ls-tree", "-r", "-z", base])?;
@@ -141,9 +141,8 @@ pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec
     for path in &nested {
         let path = ctx.repo.path_in(tree, path.as_bytes())?;
         let (from, to) = (at(tree.join(path.as_path()))?, at(dir.join(path.as_path()))?);
-        let has_git = root.below(&from)?.is_some_and(|found| found.path().join(".git").symlink_metadata().is_ok());
-        if !has_git || !root.move_new(&from, &to)? {
-            let why = format!("{path} in {} is no repository that could be moved aside", tree.display());
+        if root.below(&from)?.is_none() || !root.move_new(&from, &to)? {
+            let why = format!("{path} in {} is no directory that could be moved aside", tree.display());
             return Err(failure::TAMPERED.failure(why).hint("look at it, then run the same command again"));
         }
     }

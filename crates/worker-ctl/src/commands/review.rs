@@ -46,6 +46,7 @@ struct ReviewAnswer<'a> {
     sha: &'a str,
     commit: &'a str,
     prompt: Option<&'a str>,
+    author: &'a str,
     message: &'a str,
     stat: &'a str,
     range_diff: Option<&'a str>,
@@ -131,7 +132,7 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
 /// Runs git or the program that was chosen, and shows its diff without what a terminal would obey: on a terminal, in the
 /// person's pager.
 fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> Result<()> {
-    let Reviewed { worker, from, sha, summary: Summary { message, stat, since } } = reviewed;
+    let Reviewed { worker, from, sha, summary: Summary { author, message, stat, since } } = reviewed;
     if ctx.ui.is_json() {
         let diff = commands::diff(ctx, sha)?;
         ctx.ui.json(&ReviewAnswer {
@@ -139,6 +140,7 @@ fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) ->
             sha,
             commit: sha,
             prompt: worker.work.prompt.as_deref(),
+            author,
             message,
             stat,
             range_diff: since.as_deref(),
@@ -187,7 +189,7 @@ fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) ->
 /// What stands above the diff: what has changed since the last review comes first.
 fn head(
     ctx: &Context<'_>,
-    Reviewed { worker, sha, summary: Summary { message, stat, since }, .. }: &Reviewed,
+    Reviewed { worker, sha, summary: Summary { author, message, stat, since }, .. }: &Reviewed,
 ) -> String {
     let mut text = String::new();
     if let Some(since) = since {
@@ -198,6 +200,7 @@ fn head(
     let first = prompt.next().unwrap_or_default();
     text += &format!("Task:   {first}{}\n", if prompt.next().is_some() { " ..." } else { "" });
     text += &format!("Commit: {sha}\n");
+    text += &format!("Author: {author}\n");
     worker.notes.iter().for_each(|note| text += &format!("Note:   {note}\n"));
     text + &format!("\n{}\n{stat}\n\n", indented(message))
 }

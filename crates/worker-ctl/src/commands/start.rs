@@ -123,7 +123,7 @@ fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
     // From the commit that the decision was about: a later one is somebody's work.
     let mut from = standing.worktree.head.as_deref().unwrap_or_default();
     if standing.worktree.branch.as_ref() != Some(&worker.branch) {
-        rebase::require_no_emptied(ctx, tree, from, base)?;
+        rebase::require_nothing_lost(ctx, tree, from, base)?;
         let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, base];
         let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[from, base])?.args(switch).capture()?;
         if !switched.status.success() {

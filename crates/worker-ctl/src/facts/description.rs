@@ -4,10 +4,11 @@
 use std::collections::HashSet;
 
 use shopfloor_core::error::Result;
+use shopfloor_core::git::LOOK_LIMIT;
 
 use crate::context::Context;
 use crate::program_config::regex;
-use crate::work_repo::{LOGGED, LOOK_LIMIT};
+use crate::work_repo::LOGGED;
 use crate::worker::Worker;
 
 /// Who wrote some work and when, and the message with which it lands.
@@ -102,6 +103,8 @@ fn are_trailers(paragraph: &str) -> bool {
 
 /// What a person reads above the diff.
 pub struct Summary {
+    /// Name and address of whoever wrote the first commit.
+    pub author: String,
     pub message: String,
     /// The files and how many lines changed in each.
     pub stat: String,
@@ -135,7 +138,12 @@ pub fn summary(
         Ok(Some(text).filter(|text| compared.status.success() && !text.is_empty()))
     };
     let since = shown.filter(|(_, shown)| *shown != sha).map(since).transpose()?.flatten();
-    Ok(Summary { message: authored(ctx, worker, base, sha)?.message, stat, since })
+    let Authored { author, message } = authored(ctx, worker, base, sha)?;
+    let author = match &author[..] {
+        [name, address, ..] => format!("{name} <{address}>"),
+        _ => String::new(),
+    };
+    Ok(Summary { author, message, stat, since })
 }
 
 #[cfg(test)]

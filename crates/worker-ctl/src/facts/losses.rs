@@ -23,8 +23,6 @@ pub struct Losses {
     pub stashes: Vec<Stash>,
     /// Files with changes, and untracked files.
     pub files: Vec<String>,
-    /// Files with changes that git was told not to look at, or that its index says are none.
-    pub hidden: Vec<String>,
     /// Repositories nested in the worktree, whose commits may be nowhere else.
     pub nested: Vec<String>,
     /// What would be lost with a repository that git ignores, in words.
@@ -73,10 +71,9 @@ impl Losses {
             }
         }
         if tree.is_dir() {
-            let (nested, files) = repo.dirty(tree)?.into_iter().partition(|path| path.ends_with('/'));
-            (losses.nested, losses.files) = (nested, files);
-            losses.hidden = repo.changed(tree)?;
-            losses.hidden.retain(|path| !losses.files.contains(path) && !losses.nested.contains(path));
+            losses.files = repo.dirty(tree)?;
+            losses.nested = repo.nested(tree, &losses.files)?;
+            losses.files.retain(|path| !path.ends_with('/'));
             losses.ignored = repo.git_for(tree)?.ignored_losses(&repo.common, tree)?;
             losses.has_modules = !repo.inner(tree)?.is_empty() || losses.ignored.is_some();
         }
@@ -94,7 +91,7 @@ impl Losses {
         let stashes = self.stashes.iter().map(|(_, message)| format!("  stash {message}"));
         commits
             .chain(stashes)
-            .chain(self.nested.iter().chain(&self.files).chain(&self.hidden).map(|path| format!("  {path}")))
+            .chain(self.nested.iter().chain(&self.files).map(|path| format!("  {path}")))
             .chain(self.ignored.iter().map(|why| format!("  {why}")))
             .collect()
     }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use shopfloor_core::error::Result;
+use shopfloor_core::git::LOOK_LIMIT;
 
 use crate::context::Context;
-use crate::work_repo::{LOOK_LIMIT, MergeResult, WorkRepo, is_rebasing, left_markers};
+use crate::work_repo::{MergeResult, WorkRepo, is_rebasing, left_markers};
 use crate::worker::{Task, Worker};
 
 /// The standing of a worker: its record, its worktree and its work.

@@ -8,7 +8,7 @@ use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links};
 
 use super::history::{contained, loose_commits};
 use super::moved::moved;
@@ -188,21 +188,20 @@ pub struct Changes {
 
 /// Asks git what would be lost of the files in a worktree. The `git` is the worktree's own.
 pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes> {
-    let how = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty"];
-    let status = run_git("status", git.cmd_alone(&worktree.path).args(how))?;
+    let entries = git.index_entries(&worktree.path, LOOK_LIMIT)?;
     let mut found = Changes::default();
-    for line in status.split(|b| *b == 0).filter(|line| !line.is_empty()) {
-        let (code, path) = line.split_at(line.len().min(3));
+    for (code, path) in &git.status_of(&worktree.path, &entries, LOOK_LIMIT)? {
         let inside = Git::repository_above(&worktree.path, Path::new(OsStr::from_bytes(path)));
         let path = inside.map_or(String::from_utf8_lossy(path).into_owned(), |dir| format!("{}/", dir.display()));
         // Of a repository inside, git would only keep the commit, or the files.
-        if code == b"?? " && path.ends_with('/') {
+        if code == b"??" && path.ends_with('/') {
             found.submodule = Some(format!("{path} is a repository of its own"));
         }
         found.paths.push(path);
     }
-    let hidden = git.hidden_changes(&worktree.path)?;
-    found.paths.extend(hidden.into_iter().map(|path| format!("{} (git was told not to look at it)", path.display())));
+    for link in filled_links(&worktree.path, &entries)? {
+        found.submodule = Some(format!("{}/ has files in the place of a submodule", link.display()));
+    }
     found.paths.extend(unfinished(worktree));
     if found.submodule.is_none() {
         found.submodule = match git.inner_losses(&worktree.path)? {

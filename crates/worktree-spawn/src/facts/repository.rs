@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, Home, ListedWorktree, Repo, private_dir, recorded_path, refuse_linked_state};
+use shopfloor_core::git::{
+    self, Git, Home, LOOK_LIMIT, ListedWorktree, Repo, private_dir, recorded_path, refuse_linked_state,
+};
 use shopfloor_core::proc::{self, Cmd};
 
 use crate::failure;
@@ -180,7 +182,7 @@ pub fn head(git: &Git, worktree: &Worktree) -> Result<Option<String>> {
 /// Whether a worktree has uncommitted changes, by git. The `git` is the worktree's own.
 pub fn is_dirty(git: &Git, worktree: &Worktree) -> Result<bool> {
     let how = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
-    Ok(!run_git("status", git.cmd_alone(&worktree.path).args(how))?.is_empty())
+    Ok(!run_git("status", git.cmd_alone(&worktree.path).args(how).within(LOOK_LIMIT))?.is_empty())
 }
 
 /// Runs a command of git that must succeed, and returns what it prints. `command` is its name.

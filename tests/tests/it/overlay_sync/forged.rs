@@ -149,3 +149,23 @@ fn a_pipe_in_the_record_of_one_worktree_holds_up_no_other() {
     out.err_has("index is not a file");
     assert_eq!(std::fs::read_to_string(s.overlay(".env")).unwrap(), "A=1\nB=2\n");
 }
+
+#[test]
+fn one_worktree_that_cannot_be_read_hides_no_other() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.sh(": > ../app/.git/worktrees/a/index").exit(0);
+    let shown = s.app.overlay(&["status"]).exit(4);
+    shown.err_has("/a: ").err_has("1 workspaces cannot be read").out_has("/b");
+    s.app.git(&["worktree", "repair"]);
+    // git waits at a pipe, and is asked once.
+    s.a.sh("git reset -q && mkfifo .gitignore.new && mv .gitignore.new .gitignore").exit(0).any_out();
+    s.app.commit(".gitignore", ".env*\n*.log\n");
+    s.b.write(".env", "A=1\nB=1\n");
+    let start = std::time::Instant::now();
+    s.app.overlay(&["sync"]).exit(4).any_out().err_has("git took longer than 20 s");
+    assert!(start.elapsed() < std::time::Duration::from_secs(90), "{:?}", start.elapsed());
+    assert_eq!(s.text(".env"), "A=1\nB=1\n");
+}

@@ -439,3 +439,33 @@ fn a_new_file_that_starts_something_does_not_enter() {
     s.sync(1).any_err();
     assert_eq!((s.text(".envrc").as_str(), s.b.read(".envrc").as_str()), ("mine\n", "mine\n"));
 }
+
+#[test]
+fn what_else_programs_read_waits_too() {
+    let w = World::new();
+    let s = ignoring(&w, &[(".env", "A=1\n"), (".gemini/settings.json", "{}")]);
+    for name in ["PROTOC", "OPENAI_API_BASE", "SSLKEYLOGFILE", "VSCODE_GIT_ASKPASS_NODE", "CC_x86_64", "R_LIBS_USER"] {
+        s.a.write(".env", &format!("A=1\n{name}=/x\n"));
+        s.sync(1).err_has(&format!("a part of .env is held: it adds to `{name}` (the environment)"));
+        s.all_but(&s.a, ".env", "A=1\n");
+    }
+    s.a.write(".env", "A=1\n");
+    // Where all prompts go, and a file to append to.
+    s.a.write(".gemini/settings.json", r#"{"telemetry": {"otlpEndpoint": "http://x", "outfile": "/x"}}"#);
+    s.sync(1).any_err();
+    s.all_but(&s.a, ".gemini/settings.json", "{}");
+}
+
+#[test]
+fn a_verdict_is_on_the_text_that_was_shown() {
+    let w = World::new();
+    let s = ignoring(&w, &[(".envrc", "a\n")]);
+    s.a.write(".envrc", "a\nb\n");
+    s.sync(1).any_err();
+    let held = id(&s.held()[0]).to_owned();
+    // Nobody finds two texts with one id.
+    assert_eq!(held.len(), 32);
+    s.a.write(".envrc", "a\nc\n");
+    s.app.overlay(&["accept", &held]).exit(1).any_out().err_has(".envrc");
+    s.all_but(&s.a, ".envrc", "a\n");
+}

@@ -26,6 +26,23 @@ fn a_forged_main_checkout_lends_no_files_to_a_new_worktree() {
     }
 }
 
+/// Whether a checkout is sparse, only its person says, and what a sparse one leaves out is what was committed.
+#[test]
+fn a_list_of_files_that_only_the_index_has_lends_nothing() {
+    let w = World::new();
+    let app = w.app();
+    app.commit(".gitignore", "secret/\n");
+    app.write("secret/key", "mine\n");
+    app.sh("mkdir -p .git/info && echo '/*' > .git/info/sparse-checkout").exit(0);
+    app.sh("id=$(printf '*\\n' | git hash-object -w --stdin) && git update-index --add --cacheinfo 100644,$id,.worktreeinclude && git update-index --skip-worktree .worktreeinclude").exit(0);
+    let new = app.worktree("new");
+    new.apply(&[]).succeeds().any_err();
+    assert!(!new.has("secret"));
+    app.git(&["config", "core.sparseCheckout", "true"]);
+    new.apply(&[]).any_status().any_out().any_err();
+    assert!(!new.has("secret"));
+}
+
 /// A worktree that leads to the git directory of the main checkout counts as no main checkout.
 #[test]
 fn a_worktree_that_leads_to_the_main_git_directory_is_refused() {

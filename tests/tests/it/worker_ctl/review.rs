@@ -39,7 +39,7 @@ fn above_the_diff_stands_what_lands_and_what_has_changed() {
     let lands = "Add a parser\n\nIt parses.\n\nSigned-off-by: A <a@x>";
     let shown = floor.ctl(&["review", "adam", "--interface", "git"]).exit(0).stdout.clone();
     let head = format!(
-        "Worker: adam (scripted)\nTask:   Write a parser ...\nCommit: {}\n\n    {}\n\n a.txt | 1 +\n",
+        "Worker: adam (scripted)\nTask:   Write a parser ...\nCommit: {}\nAuthor: Ada <ada@example.org>\n\n    {}\n\n a.txt | 1 +\n",
         head(&adam),
         lands.replace('\n', "\n    ").replace("    \n", "\n"),
     );
