@@ -346,25 +346,6 @@ impl WorkRepo {
         }
     }
 
-    /// Whether a branch of the person's own repository is others' too: a remote has it, or its upstream has its name. Nobody
-    /// but its worker moves it then.
-    pub fn is_shared(&self, branch: &str) -> Result<bool> {
-        if !self.is_own {
-            return Ok(false);
-        }
-        let remotes = self.ask(&self.top, &["for-each-ref", "--count=1", &format!("refs/remotes/*/{branch}")])?;
-        let ask = |key: &str| {
-            Ok::<_, Failure>(self.run(&self.top, &["config", "--get", &format!("branch.{branch}.{key}")])?.text())
-        };
-        let is_upstream = || Ok::<_, Failure>(ask("merge")? == format!("refs/heads/{branch}") && ask("remote")? != ".");
-        Ok(!remotes.is_empty() || is_upstream()?)
-    }
-
-    /// Whether the branch that an adopted worktree's work lands on has all of a commit, whatever its history is.
-    pub fn has_content(&self, sha: &str) -> Result<bool> {
-        Ok(self.is_own && self.merge(&self.require_base()?, sha)? == MergeResult::Nothing)
-    }
-
     /// The files in which a commit conflicts with the default branch, as git quotes them.
     pub fn conflicting_files(&self, base: &str, sha: &str) -> Result<Vec<String>> {
         let cmd = self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base);

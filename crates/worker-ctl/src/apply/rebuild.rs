@@ -33,7 +33,10 @@ pub fn read(ctx: &Context<'_>) -> Result<Rebuilt> {
     let newest = logged.values().filter_map(|record| record["revision"].as_u64()).max();
     state.revision = earlier.as_ref().map(|earlier| earlier.revision).max(newest).map_or(0, |revision| revision + 1);
     state.last_reviewed = earlier.as_ref().and_then(|earlier| earlier.last_reviewed.clone());
-    for (name, path) in worktrees(ctx)? {
+    // Which worktrees of the person's own repository are workers' only an earlier state knows.
+    let adopted = earlier.iter().flat_map(|state| state.workers.values()).filter(|worker| worker.adopted.is_some());
+    let adopted: Vec<_> = adopted.map(|worker| (worker.name.clone(), PathBuf::from(&worker.worktree_path))).collect();
+    for (name, path) in worktrees(ctx)?.into_iter().chain(adopted) {
         let before = earlier.as_ref().and_then(|state| state.workers.get(&name));
         // Use the log only if its record is of a later revision than the backup.
         let revision = earlier.as_ref().map(|earlier| earlier.revision);
@@ -44,7 +47,12 @@ pub fn read(ctx: &Context<'_>) -> Result<Rebuilt> {
         }
     }
     let earlier_names = earlier.iter().flat_map(|state| state.workers.keys());
-    for name in earlier_names.filter(|name| !state.workers.contains_key(*name)) {
+    let is_missing = |name: &&String| {
+        let is_adopted =
+            earlier.iter().any(|state| state.workers.get(*name).is_some_and(|worker| worker.adopted.is_some()));
+        !state.workers.contains_key(*name) && !is_adopted
+    };
+    for name in earlier_names.filter(is_missing) {
         let tree = layout::worktree(root, name);
         ctx.ui.warn(format!(
             "{name} is left out, because git lists no worktree {}; if the root was moved, move it back first",

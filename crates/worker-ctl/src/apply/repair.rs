@@ -91,6 +91,7 @@ pub fn derive(
     earlier: Option<&Worker>,
     later: Option<&Value>,
 ) -> Result<Worker> {
+    let ctx = &earlier.map_or_else(|| Ok(ctx.clone()), |worker| ctx.of(worker))?;
     let branch = match (ctx.repo.head(path)?.0, earlier) {
         (_, Some(earlier)) => earlier.branch.clone(),
         (Some(branch), None) => branch,
@@ -99,6 +100,7 @@ pub fn derive(
     let agent = ctx.root.worker(name).agent.or(earlier.map(|earlier| earlier.agent.clone()));
     let agent = agent.unwrap_or_else(|| ctx.root.config.text("agent").to_owned());
     let mut worker = Worker::new(name, &agent, &path.to_string_lossy(), &branch, ctx.now());
+    worker.adopted = earlier.and_then(|earlier| earlier.adopted.clone());
     let tip = ctx.repo.commit(&ctx.repo.top, &format!("refs/heads/{branch}"))?;
     let tip = match tip {
         Some(tip) => tip,

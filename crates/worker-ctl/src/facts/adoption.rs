@@ -11,7 +11,7 @@ use shopfloor_core::text::shell_word;
 
 use crate::context::Context;
 use crate::failure;
-use crate::work_repo::{MergeResult, is_rebasing};
+use crate::work_repo::{MergeResult, WorkRepo, is_rebasing};
 use crate::worker::LONGEST_NAME;
 
 /// A linked worktree on a branch.
@@ -129,4 +129,25 @@ pub fn unlanded(ctx: &Context<'_>, worktree: &Path) -> Result<(String, Option<St
     let merged = ctx.repo.merge(&ctx.repo.require_base()?, &head)?;
     let lacks = merged != MergeResult::Nothing;
     Ok((head.clone(), lacks.then_some(head)))
+}
+
+impl WorkRepo {
+    /// Whether a branch of the person's own repository is others' too: a remote has it, or its upstream has its name. Nobody
+    /// but its worker moves it then.
+    pub fn is_shared(&self, branch: &str) -> Result<bool> {
+        if !self.is_own {
+            return Ok(false);
+        }
+        let remotes = self.ask(&self.top, &["for-each-ref", "--count=1", &format!("refs/remotes/*/{branch}")])?;
+        let ask = |key: &str| {
+            Ok::<_, Failure>(self.run(&self.top, &["config", "--get", &format!("branch.{branch}.{key}")])?.text())
+        };
+        let is_upstream = || Ok::<_, Failure>(ask("merge")? == format!("refs/heads/{branch}") && ask("remote")? != ".");
+        Ok(!remotes.is_empty() || is_upstream()?)
+    }
+
+    /// Whether the branch that an adopted worktree's work lands on has all of a commit, whatever its history is.
+    pub fn has_content(&self, sha: &str) -> Result<bool> {
+        Ok(self.is_own && self.merge(&self.require_base()?, sha)? == MergeResult::Nothing)
+    }
 }

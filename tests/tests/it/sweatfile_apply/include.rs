@@ -124,12 +124,15 @@ fn what_a_sparse_main_checkout_leaves_out_counts() {
     wt.apply(&[]).succeeds();
     assert_eq!((wt.read(".sweatshop-env"), wt.read(".env")), ("X=1\n".into(), "A=1\n".into()));
     app.apply(&["show"]).exit(0).out_has("X = ");
-    // Other bytes need an approval, and a file that a person deleted counts for nothing.
+    // What only the index has counts for nothing. Other bytes need an approval, and a file that a person deleted counts for
+    // nothing.
     app.sh(
         "printf '[env]\\nX = \"2\"\\n' > new; git update-index --cacheinfo 100644,$(git hash-object -w new),sweatfile; \
             git update-index --skip-worktree sweatfile; rm new",
     )
     .exit(0);
+    wt.apply(&[]).succeeds();
+    app.git(&["commit", "-q", "-m", "other"]);
     wt.apply(&[]).exit(3).any_out().err_has("sweatfile is not approved");
     app.git(&["sparse-checkout", "disable"]);
     app.sh("rm sweatfile").exit(0);

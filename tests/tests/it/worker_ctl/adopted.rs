@@ -52,6 +52,10 @@ fn a_worktree_of_a_spawned_agent_lives_the_life_of_a_worker() {
     floor.ctl(&["accept", "x"]).exit(0).any_err().any_out();
     assert_eq!(app.read("g"), "three\n");
     floor.ctl(&["down"]).succeeds().any_err();
+    // A state that is lost comes back, and the worktree is not made anew.
+    std::fs::remove_file(floor.root.path.join("state.json")).unwrap();
+    floor.ctl(&["doctor", "--rebuild", "--yes"]).any_status().any_out().any_err();
+    assert_eq!((text(&floor.status("x"), "/repo"), text(&floor.status("x"), "/task")), ("own", "idle"));
     // It is forgotten, and the person's worktree and branch stay.
     floor.ctl(&["nuke", "x"]).exit(3).err_has("--yes");
     floor.ctl(&["nuke", "x", "--yes"]).exit(0).any_out();
