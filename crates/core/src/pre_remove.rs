@@ -17,6 +17,9 @@ pub const PRE_REMOVE: &str = "pre-remove";
 /// The tools that have this hook.
 pub const TOOLS: &[&str] = &["overlay-sync", "sweatfile-apply"];
 
+/// The tool that is asked last, because it only refuses: a worker may work there.
+pub const LAST: &str = "worker-ctl";
+
 /// How long one tool may take, and how many bytes it may print.
 const PRE_REMOVE_LIMIT: (Duration, usize) = (Duration::from_secs(30), 1 << 20);
 

@@ -162,10 +162,12 @@ pub enum Command {
         after_help = "Example:\n  worker-ctl events --follow --json | jq -r 'select(.to==\"needs_review\").worker'"
     )]
     Events(events::Args),
-    /// Record what an agent's own hook tells; always exits 0 with an empty stdout
+    /// Record what an agent's own hook tells; always exits 0 with an empty stdout, except before a removal
     ///
     /// The programs of the presets call this in a worker's session: that is how `status` knows what they do, and how a
     /// text that was sent is known to have arrived. Outside of a worker's session it does nothing.
+    ///
+    /// `hook run pre-remove PATH` exits with 1 if a worker works in the worktree PATH.
     #[command(
         after_help = "Example (in settings of Claude Code):\n  \"UserPromptSubmit\": [\n    {\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}\n  ]"
     )]
@@ -209,9 +211,10 @@ impl CommandLine for Cli {
         SettingFlags::<RootSettings>::uses()
     }
 
-    // An agent's hook must not stop the agent.
+    // An agent's hook must not stop the agent. What is asked before a removal may.
     fn must_not_fail(args: &[OsString]) -> bool {
-        args.iter().skip(1).find(|arg| !arg.as_encoded_bytes().starts_with(b"-")).is_some_and(|arg| arg == "hook")
+        let mut words = args.iter().skip(1).filter(|arg| !arg.as_encoded_bytes().starts_with(b"-"));
+        words.next().is_some_and(|arg| arg == "hook") && words.next().is_none_or(|arg| arg != "run")
     }
 }
 

@@ -7,10 +7,11 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::ListedWorktree;
 
-use crate::apply::{rebase, session, transition};
+use crate::apply::{rebase, removal, session, transition};
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::conflicts::read_conflicts;
+use crate::facts::losses::admin_dir;
 use crate::failure;
 use crate::layout;
 use crate::log;
@@ -35,6 +36,9 @@ pub enum PatrolScope {
 
 /// Records what has happened since the last patrol. If nothing has happened, this has no effect.
 pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
+    if scope == PatrolScope::All {
+        forget_removed(ctx)?;
+    }
     let mut locks = Vec::new();
     for News { worker, input, tree } in look(ctx, scope)? {
         // A process that holds a worker's lock is working on it, and records what happens itself.
@@ -65,6 +69,28 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
                     _ => break,
                 }
                 next = again(&now)?;
+            }
+            Ok(())
+        });
+    }
+    Ok(())
+}
+
+/// Forgets workers whose worktree in the person's own repository is gone, and git's record of it with it, unless they have
+/// something open.
+fn forget_removed(ctx: &Context<'_>) -> Result<()> {
+    let is_removed = |worker: &Worker| {
+        let tree = Path::new(&worker.worktree_path);
+        let is_gone = worker.adopted.is_some() && worker.task == Task::Idle && tree.symlink_metadata().is_err();
+        is_gone && ctx.of(worker).and_then(|ctx| admin_dir(&ctx.repo, tree)).is_ok_and(|record| record.is_none())
+    };
+    for name in ctx.state()?.workers.into_values().filter(is_removed).map(|worker| worker.name) {
+        ctx.warn_on_failure(&name, || {
+            let Some(_lock) = ctx.try_lock(&name)? else { return Ok(()) };
+            let worker = ctx.worker(&name)?;
+            if is_removed(&worker) {
+                removal::forget(&ctx.of(&worker)?, &worker, false)?;
+                ctx.ui.note(format!("{name} is forgotten: its worktree was removed"));
             }
             Ok(())
         });

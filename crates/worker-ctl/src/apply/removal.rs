@@ -45,7 +45,7 @@ pub fn stays(worker: &Worker, with_worktree: bool) -> bool {
 }
 
 /// Forgets a worker under its lock, whose worktree and branch stay as they are.
-fn forget(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
+pub fn forget(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
     if ctx.tmux()?.is_running() {
         session::end(ctx, std::slice::from_ref(worker), is_forced)?;
     }

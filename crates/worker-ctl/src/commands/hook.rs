@@ -1,19 +1,25 @@
-//! `hook`: called by an agent's own hooks, records what they tell.
+//! `hook`: called by an agent's own hooks, records what they tell. Also asked before a worktree is removed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
 use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::common_dir_of;
+use shopfloor_core::pre_remove;
+use shopfloor_core::roots;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::transition;
 use crate::context::{Context, Flags};
+use crate::failure;
 use crate::hook_report::Payload;
 use crate::plan::machine::Input;
-use crate::worker::checked_name;
+use crate::root::read_record;
+use crate::store;
+use crate::worker::{Session, Task, checked_name};
 
 /// How many bytes a payload may have. A hook about a tool gets the tool's whole input and output.
 const LONGEST: u64 = 64 << 20;
@@ -21,10 +27,13 @@ const LONGEST: u64 = 64 << 20;
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The agent whose hook calls this
-    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(supported().map(|program| program.name)))]
+    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(supported().map(|program| program.name).chain(["run"])))]
     pub program: String,
-    /// What the hook tells, as JSON [default: stdin]
+    /// What the hook tells, as JSON [default: stdin]; behind `run` the event `pre-remove`
     pub payload: Option<String>,
+    /// The worktree that is about to be removed
+    #[arg(hide_short_help = true)]
+    pub worktree: Option<PathBuf>,
 }
 
 /// The programs that have hooks.
@@ -34,6 +43,13 @@ fn supported() -> impl Iterator<Item = &'static AgentProgram> {
 
 /// Records what the hook tells. Outside of a worker's session this does nothing.
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    if args.program == "run" {
+        return match (args.payload.as_deref(), &args.worktree) {
+            (Some(pre_remove::PRE_REMOVE), Some(path)) => before_removal(env, &env.cwd.join(path)),
+            _ => Err(Failure::usage("`hook run` is for `pre-remove`")
+                .hint("name the worktree: `worker-ctl hook run pre-remove PATH`")),
+        };
+    }
     let bytes = match &args.payload {
         Some(payload) => payload.clone().into_bytes(),
         None => ui.input_up_to(LONGEST)?,
@@ -54,4 +70,28 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let Some(report) = payload.report(hooks) else { return Ok(Exit::Done) };
     transition::record(&ctx, name, &Input::Reported(report))?;
     Ok(Exit::Done)
+}
+
+/// Exit 1 if a worker works in the worktree. Changes nothing.
+fn before_removal(env: &Env, path: &Path) -> Result<Exit> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let Some(common) = common_dir_of(&path) else { return Ok(Exit::Done) };
+    let root = read_record(&common)?.map(|root| root.canonicalize().unwrap_or(root));
+    let Some(root) = root.filter(|root| roots::load(env).is_ok_and(|all| all.get(root) == Some(&common))) else {
+        return Ok(Exit::Done);
+    };
+    let workers = store::load(&root)?.workers;
+    let Some(worker) = workers.values().find(|worker| Path::new(&worker.worktree_path) == path) else {
+        return Ok(Exit::Done);
+    };
+    let why = match worker.task {
+        Task::NeedsReview => "its work waits for a review",
+        _ if worker.has_open_task() => "it has a task",
+        _ if worker.program.session == Session::Up => "its session is up",
+        _ => return Ok(Exit::Done),
+    };
+    let name = &worker.name;
+    Err(failure::WRONG_STATE
+        .failure(format!("the worker {name} works in {}: {why}", path.display()))
+        .hint(format!("`worker-ctl nuke {name}` ends its session and forgets it")))
 }

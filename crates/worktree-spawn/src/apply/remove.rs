@@ -45,7 +45,8 @@ pub fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Resul
         return Ok(Vec::new());
     }
     let scratch = layout::temporary_dir(&place.shared());
-    let reports = pre_remove::run(env, &known.worktree.path, pre_remove::TOOLS, &scratch)?;
+    let tools = [pre_remove::TOOLS, &[pre_remove::LAST]].concat();
+    let reports = pre_remove::run(env, &known.worktree.path, &tools, &scratch)?;
     reports.require(&known.worktree.path, removal.is_forced)?;
     Ok([reports.notes, reports.refused].concat())
 }

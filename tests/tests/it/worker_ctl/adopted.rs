@@ -274,3 +274,24 @@ fn a_program_that_already_runs_there_is_left_alone() {
     running.wait().unwrap();
     floor.ctl(&["up", "feat"]).succeeds().any_err();
 }
+
+#[test]
+fn a_worktree_is_removed_once_nobody_works_there_and_its_worker_is_forgotten() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.sh("worktree-spawn subtree x | worker-ctl add --worktree -").exit(0).any_out().any_err();
+    let floor = Floor::of(app.clone(), &w);
+    up(&floor, &["x"]);
+    app.spawn(&["remove", "x"]).exit(1).err_has("its session is up").err_has("worker-ctl nuke x");
+    work(&floor, "x", "COMMIT f one First");
+    floor.ctl(&["down"]).succeeds().any_err();
+    app.spawn(&["remove", "x"]).exit(1).err_has("its work waits for a review");
+    floor.ctl(&["hook", "run", "pre-remove", app.path.to_str().unwrap()]).succeeds();
+    floor.ctl(&["hook", "run"]).exit(2).err_has("`hook run` is for `pre-remove`");
+    floor.ctl(&["accept", "x"]).exit(0).any_out().any_err();
+    app.spawn(&["remove", "x"]).succeeds().any_err();
+    floor.ctl(&["patrol"]).exit(0).any_out().err_has("x is forgotten");
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+}
