@@ -71,7 +71,11 @@ impl<'a> Context<'a> {
     pub fn trees(&self, state: &State) -> Result<ListedWorktrees> {
         let mut all = self.clone.trees()?;
         if let Some(worker) = state.workers.values().find(|worker| worker.adopted.is_some() && !self.clone.is_own) {
-            all.extend(self.of(worker)?.repo.trees()?);
+            // Where the source is gone, the others go on.
+            match self.of(worker).and_then(|ctx| ctx.repo.trees()) {
+                Ok(own) => all.extend(own),
+                Err(failure) => self.ui.warn(failure),
+            }
         }
         Ok(all)
     }

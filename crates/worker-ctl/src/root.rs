@@ -66,6 +66,11 @@ impl WorkerRoot {
         Ok(agent)
     }
 
+    /// The programs of the agents in `config.toml`.
+    pub fn commands(&self) -> Vec<String> {
+        self.config.agents.values().filter_map(|agent| agent.command.first().cloned()).collect()
+    }
+
     /// The name of a worker's agent: as `config.toml` says now, else as it was when the worker was created.
     pub fn agent_name(&self, worker: &Worker) -> String {
         self.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone())
@@ -140,9 +145,7 @@ pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     if !config.is_file() {
         return none("it has no config.toml");
     }
-    if git_dir.symlink_metadata().is_err()
-        && let Some(text) = fs::read_no_follow(&owner)?
-    {
+    if let Some(text) = fs::read_no_follow(&owner)? {
         if let Some(why) = [dir, &owner, &config].into_iter().find_map(|path| fs::open_to_others(path, env.home())) {
             return none(&why);
         }

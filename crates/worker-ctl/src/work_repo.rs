@@ -101,7 +101,8 @@ impl WorkRepo {
     }
 
     pub fn git_for(&self, dir: &Path) -> Result<Git> {
-        match dir.starts_with(&self.top) {
+        // Worktrees may lie in a common directory, too.
+        match if self.is_own { dir == self.top } else { dir.starts_with(&self.top) } {
             true if dir.starts_with(layout::worktrees(&self.root)) && dir.is_dir() => {
                 self.git.guarded(&self.common, dir)
             }
@@ -256,8 +257,14 @@ impl WorkRepo {
 
     pub fn require_base(&self) -> Result<String> {
         self.base_commit()?.ok_or_else(|| {
-            Failure::failed(format!("the source has no branch {}", self.branch))
-                .hint("set `branch` in `[repo]` of config.toml to the branch that work goes to")
+            let failure = Failure::failed(format!("the source has no branch {}", self.branch));
+            match self.is_own {
+                true => failure.hint(format!(
+                    "bring it back, or `worker-ctl nuke` the worker and add its worktree with another `--target`: `git branch {} COMMIT`",
+                    self.branch
+                )),
+                false => failure.hint("set `branch` in `[repo]` of config.toml to the branch that work goes to"),
+            }
         })
     }
 
@@ -406,7 +413,8 @@ fn sha_in(text: &[u8]) -> Option<String> {
 
 /// Whether a root has a clone. One that was made for an adopted worktree gets it with its first other worker.
 pub fn has_clone(root: &Path) -> bool {
-    root.join(".git").symlink_metadata().is_ok()
+    // While the clone is made, the record of the root without one stays.
+    root.join(".git").symlink_metadata().is_ok() && layout::owner(root).symlink_metadata().is_err()
 }
 
 /// The common directory of a repository, which may be bare.

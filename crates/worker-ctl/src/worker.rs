@@ -158,9 +158,24 @@ pub struct Adopted {
     pub target: String,
     /// The commit that its branch was at when its task began, or when it was adopted. A reset goes there.
     pub began: String,
-    /// Its agent, where worktree-spawn has recorded one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent_id: Option<String>,
+    /// How its work lands.
+    #[serde(default)]
+    pub land: LandAs,
+    /// Whether work of a branch that others have too has landed. The branch stays where it is, so what comes on top could
+    /// not be told from it.
+    #[serde(default)]
+    pub has_landed: bool,
+}
+
+/// How the work of an adopted worktree lands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LandAs {
+    /// As one commit.
+    #[default]
+    Squash,
+    /// As its own commits, on the branch that it lands on.
+    Commits,
 }
 
 /// What belongs to a task, from its start to its end.
@@ -263,6 +278,22 @@ impl Worker {
     /// The branch that the work of an adopted worktree lands on.
     pub fn target(&self) -> Option<&str> {
         self.adopted.as_ref().map(|adopted| adopted.target.as_str())
+    }
+
+    /// What to do where its worktree is missing.
+    pub fn missing_hint(&self) -> String {
+        match self.adopted {
+            None => "`worker-ctl doctor --repair` restores the worktree from its branch".into(),
+            Some(_) => format!(
+                "bring it back; `worker-ctl patrol` finds one that git moved, and `worker-ctl nuke {}` forgets the worker",
+                self.name
+            ),
+        }
+    }
+
+    /// How its work lands.
+    pub fn land(&self) -> LandAs {
+        self.adopted.as_ref().map(|adopted| adopted.land).unwrap_or_default()
     }
 
     /// Its place in the line of those who wait for a review, the first that has waited longest.

@@ -138,7 +138,9 @@ impl Git {
     ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
         let index = FreshIndex::with(self, worktree, entries.text.clone())?;
         let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
-        let status = index.ask_within(&how, Vec::new(), limit)?;
+        // It hashes each file.
+        let files = u64::try_from(entries.each().count()).unwrap_or_default();
+        let status = index.ask_within(&how, Vec::new(), limit + Duration::from_millis(2 * files))?;
         let listed =
             nul_fields(&status).filter(|line| line.len() > 3).map(|line| (line[..2].to_vec(), line[3..].to_vec()));
         let is_left_out = |(code, path): &(Vec<u8>, Vec<u8>)| code == b" D" && entries.sparse.contains(path);

@@ -103,8 +103,9 @@ fn bring_one_up(ctx: &Context<'_>, name: &str) -> Result<bool> {
     let Some(worker) = ctx.state()?.workers.get(name).cloned() else { return Ok(false) };
     if !Path::new(&worker.worktree_path).is_dir() {
         transition::record(ctx, name, &Input::Fault { reason: Fault::WorktreeMissing })?;
-        return Err(Failure::failed(format!("its worktree {} is missing", worker.worktree_path))
-            .hint("`worker-ctl doctor --repair` restores the worktree from its branch"));
+        return Err(
+            Failure::failed(format!("its worktree {} is missing", worker.worktree_path)).hint(worker.missing_hint())
+        );
     }
     session::start(ctx, &worker).map(|_| true)
 }

@@ -13,8 +13,9 @@ use crate::layout::RootLock;
 use crate::plan::accept::{Accept, Landing, accept, require_review};
 use crate::plan::machine::Input;
 use crate::plan::prompt;
+use crate::plan::rebase::Rebase;
 use crate::work_repo::common_dir;
-use crate::worker::{Task, Worker};
+use crate::worker::{LandAs, Task, Worker};
 
 /// The result of an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,14 +30,17 @@ pub enum Landed {
 
 /// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this. Says so when nobody
 /// has reviewed the work. Also returns the git-lfs objects that the source needs first.
-pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<(Accept, Vec<Digest>)> {
-    let worker = ctx.worker(name)?;
+pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>) -> Result<(Accept, Vec<Digest>)> {
+    let mut worker = ctx.worker(name)?;
     let ctx = &ctx.of(&worker)?;
+    worker.adopted.iter_mut().for_each(|adopted| adopted.land = land.unwrap_or(adopted.land));
     require_review(&worker)?;
     let plan = accept(&Standing::read(ctx, &worker)?, &ctx.repo.branch, is_forced)?;
     let objects = match &plan.landing {
-        Landing::Commit { tree } => lfs_and_submodules::read(ctx, worker.checkout(), &plan.base, tree)?,
-        Landing::Nothing | Landing::Conflict => Vec::new(),
+        Landing::Commit { tree } | Landing::Commits { tree } => {
+            lfs_and_submodules::read(ctx, worker.checkout(), &plan.base, tree)?
+        }
+        Landing::Nothing | Landing::Conflict | Landing::Behind => Vec::new(),
     };
     if !plan.is_reviewed {
         ctx.ui.note(format!("{name} was not reviewed"));
@@ -47,14 +51,20 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<(Accept, V
 /// Puts the work on the default branch as one commit and makes the worker idle. The caller holds the worker's lock. If
 /// the branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve
 /// it.
-pub fn land(ctx: &Context<'_>, name: &str, is_forced: bool, message: Option<&str>) -> Result<Landed> {
+pub fn land(
+    ctx: &Context<'_>,
+    name: &str,
+    is_forced: bool,
+    (message, as_what): (Option<&str>, Option<LandAs>),
+) -> Result<Landed> {
     let worker = ctx.worker(name)?;
     let ctx = &ctx.of(&worker)?;
     // A worker without work is refused at once, whoever is publishing.
     require_review(&worker)?;
     let _publishing = ctx.lock_root(RootLock::Publish)?;
-    for _ in 0..2 {
-        let (plan, objects) = plan(ctx, name, is_forced)?;
+    // Once more if the branch moves, and once more if the commits have to be put on it.
+    for _ in 0..3 {
+        let (plan, objects) = plan(ctx, name, is_forced, as_what)?;
         match &plan.landing {
             Landing::Commit { tree } => {
                 // A checkout of the branch needs the objects as soon as the branch moves.
@@ -63,6 +73,14 @@ pub fn land(ctx: &Context<'_>, name: &str, is_forced: bool, message: Option<&str
                     return Ok(Landed::Accepted(new));
                 }
             }
+            Landing::Commits { .. } => {
+                lfs_and_submodules::copy(ctx, &objects)?;
+                if let Some(new) = publish_own(ctx, &plan)? {
+                    return Ok(Landed::Accepted(new));
+                }
+            }
+            // Then it is planned again.
+            Landing::Behind => put_on_branch(ctx, name)?,
             Landing::Nothing => return close_without_commit(ctx, plan),
             Landing::Conflict => return ask_to_resolve(ctx, &plan, is_forced),
         }
@@ -76,16 +94,39 @@ pub fn land(ctx: &Context<'_>, name: &str, is_forced: bool, message: Option<&str
 /// Publishes the work as one commit. Returns the commit, or nothing if the branch has moved meanwhile.
 fn publish_commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<Option<String>> {
     let new = publish::commit(ctx, plan, tree, message)?;
-    if !publish::publish(&ctx.repo, &ctx.source(), plan, &new)? {
+    if !publish_as(ctx, plan, &new)? {
         return Ok(None);
     }
-    close_task(ctx, &plan.name, &plan.sha, &new)?;
-    publish::drop_journal(&ctx.repo, &plan.name)?;
     let signs = ctx.repo.git.config(&common_dir(&ctx.source()), "commit.gpgSign", Some("--type=bool"));
     if signs.is_ok_and(|signs| signs.is_some_and(|is| is == "true")) {
         ctx.ui.note(format!("the source signs its commits, and {new} is not signed"));
     }
     Ok(Some(new))
+}
+
+/// Publishes the work's own commits, the last of which it returns.
+fn publish_own(ctx: &Context<'_>, plan: &Accept) -> Result<Option<String>> {
+    Ok(publish_as(ctx, plan, &plan.sha)?.then(|| plan.sha.clone()))
+}
+
+/// Publishes a commit and closes the task. Returns `false` if the branch has moved meanwhile.
+fn publish_as(ctx: &Context<'_>, plan: &Accept, new: &str) -> Result<bool> {
+    if !publish::publish(&ctx.repo, &ctx.source(), plan, new)? {
+        return Ok(false);
+    }
+    close_task(ctx, &plan.name, &plan.sha, new)?;
+    publish::drop_journal(&ctx.repo, &plan.name).map(|()| true)
+}
+
+/// Puts the work's own commits on the branch as it is now.
+fn put_on_branch(ctx: &Context<'_>, name: &str) -> Result<()> {
+    let standing = Standing::read(ctx, &ctx.worker(name)?)?;
+    match rebase::carry_out(ctx, &standing, Rebase::Replay, false)? {
+        Rebased::Done | Rebased::UpToDate => Ok(()),
+        Rebased::Conflicts(_) | Rebased::LeftAsItIs => Err(failure::CONFLICT
+            .failure(format!("one of the commits of {name} conflicts with {}", ctx.repo.branch))
+            .hint(format!("land one commit: `worker-ctl accept {name} --land squash`"))),
+    }
 }
 
 fn close_without_commit(ctx: &Context<'_>, plan: Accept) -> Result<Landed> {
@@ -124,6 +165,12 @@ fn ask_to_merge(ctx: &Context<'_>, worker: &Worker, plan: &Accept, is_forced: bo
 /// Where the clone keeps the original commits of work that landed as another commit.
 pub const ACCEPTED: &str = "refs/shopfloor/accepted/";
 
+/// Keeps the original commits of work that landed as another commit, with all their messages.
+pub fn keep_original(ctx: &Context<'_>, name: &str, landed: &str) -> Result<()> {
+    let kept = format!("{ACCEPTED}{name}/{}", ctx.stamp());
+    ctx.repo.ask(&ctx.repo.top, &["update-ref", &kept, landed]).map(drop)
+}
+
 /// Moves the worktree to the commit `at` in place, so that the agent keeps its directory, and makes the worker idle.
 /// If the worker has committed after `landed`, the worktree stays as it is.
 pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
@@ -135,9 +182,7 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
     }
     ctx.repo.fetch(&ctx.source())?;
     if !ctx.repo.has(at, landed)? {
-        // Keep the original commits, with all their messages.
-        let kept = format!("{ACCEPTED}{name}/{}", ctx.stamp());
-        ctx.repo.ask(&ctx.repo.top, &["update-ref", &kept, landed])?;
+        keep_original(ctx, name, landed)?;
     }
     // A branch that is others' too stays where its worker has put it.
     let is_shared = ctx.repo.is_shared(&worker.branch)?;
@@ -150,7 +195,10 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
     ctx.update(|state| {
         state.last_reviewed.take_if(|last| last == name);
         let adopted = state.workers.get_mut(name).and_then(|worker| worker.adopted.as_mut());
-        adopted.into_iter().for_each(|adopted| if is_shared { landed } else { at }.clone_into(&mut adopted.began));
+        if let Some(adopted) = adopted {
+            if is_shared { landed } else { at }.clone_into(&mut adopted.began);
+            adopted.has_landed |= is_shared;
+        }
         Ok(())
     })
 }

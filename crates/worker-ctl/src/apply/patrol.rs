@@ -88,6 +88,15 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
         ctx.warn_on_failure(&name, || {
             let Some(_lock) = ctx.try_lock(&name)? else { return Ok(()) };
             let worker = ctx.worker(&name)?;
+            let mut trees = ctx.of(&worker)?.repo.trees()?.into_values();
+            if let Some(moved) = trees.find(|tree| tree.branch.as_ref() == Some(&worker.branch)) {
+                // `git worktree move`
+                return ctx.update(|state| {
+                    let worker = state.workers.get_mut(&name).into_iter();
+                    worker.for_each(|worker| worker.worktree_path = moved.path.to_string_lossy().into_owned());
+                    Ok(())
+                });
+            }
             if is_removed(&worker) {
                 removal::forget(&ctx.of(&worker)?, &worker, false)?;
                 ctx.ui.note(format!("{name} is forgotten: its worktree was removed"));
@@ -242,7 +251,11 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
     let mut waiting = Vec::new();
     for mut line in lines.into_values() {
         line.sort_by_key(|worker| worker.place_in_line());
-        refresh_line(&ctx.of(line[0])?, &line, &mut waiting)?;
+        // Without its branch, one line stops no other. Without the source nothing lands.
+        match refresh_line(&ctx.of(line[0])?, &line, &mut waiting) {
+            Err(failure) if line[0].adopted.is_some() => ctx.ui.warn(format!("{}: {failure}", line[0].name)),
+            done => done?,
+        }
     }
     Ok(waiting)
 }
@@ -312,7 +325,13 @@ pub fn catch_up(ctx: &Context<'_>) -> Result<()> {
     for worker in line {
         let base = match bases.entry(worker.target()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(ctx.of(worker)?.repo.require_base()?),
+            Entry::Vacant(unknown) => match ctx.of(worker)?.repo.require_base() {
+                Ok(base) => unknown.insert(base),
+                Err(failure) => {
+                    ctx.ui.warn(format!("{}: {failure}", worker.name));
+                    continue;
+                }
+            },
         };
         if is_behind(worker, base) || worker.has_known_conflict() {
             return refresh(ctx).map(|waiting| waiting.iter().for_each(|line| ctx.ui.note(line)));

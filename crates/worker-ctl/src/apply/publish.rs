@@ -164,12 +164,12 @@ const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// The output of a command that writes the index of a checkout, once no other git does so. Kind `busy` if one always does,
 /// or was killed; then nothing has happened.
-fn when_unlocked(cmd: &Cmd, at: &Path) -> Result<Output> {
+pub fn when_unlocked(cmd: &Cmd, at: &Path) -> Result<Output> {
     let mut tries = 0;
     loop {
         let output = cmd.clone().capture()?;
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        if output.status.success() || !said.contains("index.lock") {
+        if output.status.success() || !said.contains(".lock': File exists") {
             return Ok(output);
         }
         if tries == LOCK_TRIES {

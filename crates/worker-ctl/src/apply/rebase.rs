@@ -10,7 +10,7 @@ use shopfloor_core::git::{failed, private_dir};
 use shopfloor_core::proc::Output;
 
 use crate::apply::changed_files::ChangedFiles;
-use crate::apply::{deliver, transition, trash};
+use crate::apply::{deliver, publish, transition, trash};
 use crate::context::Context;
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
 use crate::facts::losses::Losses;
@@ -295,7 +295,7 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     }
     // `--keep` refuses when a change is in the way.
     let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?;
-    if !cmd.args(["reset", "--quiet", "--keep", at]).capture()?.status.success() {
+    if !publish::when_unlocked(&cmd.args(["reset", "--quiet", "--keep", at]), tree)?.status.success() {
         return Ok(false);
     }
     // The agent may have committed in between. Then the branch goes back to that commit.

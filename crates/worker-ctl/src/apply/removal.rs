@@ -54,8 +54,11 @@ pub fn forget(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec
 
 /// Removes what we keep of a worker. The state is written last.
 fn remove_record(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    publish::drop_journal(&ctx.repo, &worker.name)?;
-    transition::unpin(ctx, &worker.name)?;
+    // A repository that is gone has no refs of ours.
+    if ctx.repo.common.is_dir() {
+        publish::drop_journal(&ctx.repo, &worker.name)?;
+        transition::unpin(ctx, &worker.name)?;
+    }
     typing::remove_text_files(&ctx.root.path, &worker.name)?;
     new_worker::edit_config(ctx, |document| {
         let workers = document.get_mut("workers").and_then(|workers| workers.as_table_like_mut());
@@ -107,8 +110,7 @@ pub fn reset(ctx: &Context<'_>, worker: &Worker, base: &str, is_forced: bool) ->
     let name = &worker.name;
     let tree = Path::new(&worker.worktree_path);
     if !tree.is_dir() {
-        return Err(Failure::failed(format!("{} is missing", tree.display()))
-            .hint("`worker-ctl doctor --repair` restores the worktree from its branch"));
+        return Err(Failure::failed(format!("{} is missing", tree.display())).hint(worker.missing_hint()));
     }
     let is_up = worker.program.session == Session::Up;
     if is_up {

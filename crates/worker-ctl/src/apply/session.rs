@@ -154,7 +154,7 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
 /// Exit 1 while another agent program runs in an adopted worktree: a person may have started it.
 fn refuse_others(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
-    let others = || processes::others_in(tree, &ctx.root.path, &worker.name);
+    let others = || processes::others_in(tree, &ctx.root.path, &worker.name, &ctx.root.commands());
     match worker.adopted.as_ref().and_then(|_| others().into_iter().next()) {
         None => Ok(()),
         Some(program) => Err(failure::OCCUPIED

@@ -7,6 +7,7 @@ use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::FreshIndex;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::pre_remove::{self, PreRemoveReport};
+use shopfloor_core::text::shell_word;
 
 use crate::context::Context;
 use crate::facts::losses::{Losses, admin_dir};
@@ -158,9 +159,11 @@ pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
         return Err(failure::MOUNTED.failure(why).hint(hint));
     }
     match admin_dir(&ctx.repo, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
-        true => Err(failure::LOCKED
-            .failure(format!("{} is locked", tree.display()))
-            .hint(format!("to remove it, run `git worktree unlock` in {} first", ctx.repo.top.display()))),
+        true => Err(failure::LOCKED.failure(format!("{} is locked", tree.display())).hint(format!(
+            "to remove it, run `git -C {} worktree unlock {}` first",
+            shell_word(&ctx.repo.top),
+            shell_word(tree)
+        ))),
         false => Ok(()),
     }
 }

@@ -2,14 +2,14 @@
 
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::printable;
 
 use crate::apply::land::{self, Landed};
 use crate::commands::{self, WorkerKeys, look};
 use crate::context::Context;
 use crate::failure;
-use crate::worker::{Task, Worker};
+use crate::worker::{LandAs, Task, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -22,6 +22,9 @@ pub struct Args {
     /// Use TEXT as the commit message [default: the message of the work]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
+    /// Land the work of an adopted worktree as one commit, or as its own [default: as `add` was told]
+    #[arg(long, value_name = "HOW")]
+    pub land: Option<LandAs>,
 }
 
 /// The answer with `--json`.
@@ -43,6 +46,15 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let _lock = ctx.lock(&name)?;
     let worker = ctx.worker(&name)?;
     let ctx = &ctx.of(&worker)?;
+    let lands_commits = args.land.unwrap_or(worker.land()) == LandAs::Commits;
+    if worker.adopted.is_none() && lands_commits {
+        return Err(Failure::usage(format!("the work of {name}, in the root's clone, lands as one commit"))
+            .hint("leave `--land` out"));
+    }
+    if lands_commits && args.message.is_some() {
+        return Err(Failure::usage("commits that land as they are keep their messages")
+            .hint("leave `--message` out, or use `--land squash`"));
+    }
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         // The worker was asked to resolve the conflicts earlier, when the default branch moved on.
         return Ok(print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(worker.work.conflicted.clone())));
@@ -51,14 +63,14 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Ok(print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
     }
     if ctx.is_dry {
-        let (plan, _) = land::plan(ctx, &name, args.force)?;
+        let (plan, _) = land::plan(ctx, &name, args.force, args.land)?;
         let branch = ctx.repo.branch.as_str();
         let would = plan.describe(branch, &ctx.source());
         let (worker, sha) = (WorkerKeys::of(&name), plan.sha.as_str());
         let answer = AcceptAnswer { worker, outcome: plan.landing.outcome(), sha, commit: sha, branch };
         return Ok(commands::show(ctx.ui, answer, &[would]));
     }
-    let landed = land::land(ctx, &name, args.force, args.message.as_deref())?;
+    let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land))?;
     Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
 }
 

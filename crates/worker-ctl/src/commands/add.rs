@@ -11,7 +11,7 @@ use crate::apply::new_worker::{self, WorkerOptions};
 use crate::commands::{self, WorkerKeys, init};
 use crate::context::Context;
 use crate::layout;
-use crate::worker::new_name;
+use crate::worker::{LandAs, new_name};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -25,9 +25,12 @@ pub struct Args {
     /// Read the paths separated by NUL
     #[arg(short = 'z', requires = "worktree")]
     pub nul: bool,
-    /// Land the worktree's work on this branch [default: the one that its branch was made from, else the root's]
+    /// Land the worktree's work on this branch [default: its parent's branch, else the root's]
     #[arg(long, value_name = "BRANCH", requires = "worktree")]
     pub target: Option<String>,
+    /// Land the worktree's work as one commit, or as its own commits
+    #[arg(long, value_name = "HOW", requires = "worktree", default_value = "squash")]
+    pub land: LandAs,
     /// Add TEXT to each of the worker's tasks
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub role_prompt: Option<String>,
@@ -55,6 +58,10 @@ pub fn run(ctx: &Context<'_>, args: &Args, agent: Option<String>, model: Option<
     commands::recover(ctx)?;
     commands::catch_up(ctx);
     let _lock = ctx.lock(name)?;
+    if ctx.is_dry && ctx.clone.is_own {
+        let would = format!("make the clone, and create {}", layout::worktree(&ctx.root.path, name).display());
+        return Ok(commands::show(ctx.ui, WorkerKeys::of(name), &[would]));
+    }
     let with_clone = match ctx.clone.is_own && !ctx.is_dry {
         true => Some(init::add_clone(ctx).and_then(|()| ctx.reload())?),
         false => None,

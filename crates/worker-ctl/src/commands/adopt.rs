@@ -8,6 +8,7 @@ use serde::Serialize;
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::Git;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -18,8 +19,10 @@ use crate::context::{Context, Flags};
 use crate::facts::adoption::{self, Adoptable};
 use crate::facts::processes;
 use crate::failure;
+use crate::program_config::AgentTable;
 use crate::root::read_record;
-use crate::worker::{Adopted, Task, Worker, new_name};
+use crate::store;
+use crate::worker::{Adopted, LandAs, Task, Worker, new_name};
 
 /// The answer with `--json`, one for each worktree.
 #[derive(Serialize)]
@@ -50,7 +53,12 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
         let why = format!("{} and {} are of two repositories", first.path.display(), other.path.display());
         return Err(Failure::usage(why).hint("run the command once for each repository"));
     }
-    let ctx = match find_root(ui, env, first, root, flags)? {
+    let agent = flags.text("agent");
+    let git = Git::find(env)?;
+    for found in &found {
+        args.target.iter().try_for_each(|target| found.require_target(&git, target))?;
+    }
+    let ctx = match find_root(ui, env, (first, agent.as_deref()), root, flags)? {
         Some(root) => Context::find(ui, env, Some(&root), flags.clone())?,
         None => {
             let would: Vec<String> =
@@ -78,7 +86,13 @@ fn listed(text: &[u8], is_nul: bool) -> Vec<PathBuf> {
 
 /// The root of the worktree's repository: the one that the repository records, else a new one without a clone. None in a
 /// dry run that would make it. Exit 2 if another one is named.
-fn find_root(ui: &Ui, env: &Env, found: &Adoptable, named: Option<&Path>, flags: &Flags) -> Result<Option<PathBuf>> {
+fn find_root(
+    ui: &Ui,
+    env: &Env,
+    (found, agent): (&Adoptable, Option<&str>),
+    named: Option<&Path>,
+    flags: &Flags,
+) -> Result<Option<PathBuf>> {
     let given = named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from));
     let given = given.map(|dir| env.cwd.join(expand_home(env, &dir.to_string_lossy())));
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
@@ -100,7 +114,14 @@ fn find_root(ui: &Ui, env: &Env, found: &Adoptable, named: Option<&Path>, flags:
             }
         }
         (None, _) if ui.is_dry() => Ok(None),
-        (None, _) => init::run_without_clone(env, &found.repo.main_checkout, named, flags).map(Some),
+        // A new root has the presets only.
+        (None, _) if agent.is_some_and(|agent| AgentTable::preset(agent).is_none()) => {
+            Err(Failure::malformed(format!("no command is configured for the agent `{}`", agent.unwrap_or_default()))
+                .hint("make the root with `worker-ctl init`, and set `command` in `[agents.NAME]` of its config.toml"))
+        }
+        (None, _) => {
+            init::run_without_clone(env, (&found.repo.main_checkout, &found.repo.common_dir), named, flags).map(Some)
+        }
     }
 }
 
@@ -116,7 +137,16 @@ fn plan(
     let mut plan = Vec::new();
     for found in found {
         let path = found.path.to_string_lossy().into_owned();
-        if let Some(worker) = state.workers.values().find(|worker| worker.worktree_path == path) {
+        if let Some((root, name)) = in_another_root(ctx, found)? {
+            return Err(failure::EXISTS
+                .failure(format!("{path} is the worker {name} of another root, {}", root.display()))
+                .hint(format!("`worker-ctl --root {} nuke {name}` forgets it there", shell_word(&root))));
+        }
+        // git has a branch checked out in one worktree only, which may have been moved.
+        let is_its = |worker: &&Worker| {
+            worker.worktree_path == path || worker.adopted.is_some() && worker.branch == found.branch
+        };
+        if let Some(worker) = state.workers.values().find(is_its) {
             if !is_list {
                 return Err(failure::EXISTS
                     .failure(format!("{path} is the worker {} already", worker.name))
@@ -127,15 +157,17 @@ fn plan(
         }
         let name = match &args.name {
             Some(typed) => new_name(typed)?,
-            None => found
-                .free_name(|name| state.workers.contains_key(name) || ctx.root.config.workers.contains_key(name))?,
+            None => found.free_name(|name| {
+                state.workers.contains_key(name)
+                    || ctx.root.config.workers.get(name).is_some_and(|table| !table.adopted)
+            })?,
         };
         if state.workers.contains_key(&name) {
             return Err(failure::EXISTS
                 .failure(format!("the worker {name} exists already"))
                 .hint("choose another name"));
         }
-        let worker = describe(ctx, flags, found, &name, args.target.as_deref())?;
+        let worker = describe(ctx, flags, found, &name, (args.target.as_deref(), args.land))?;
         state.workers.insert(name, worker.clone());
         plan.push((worker, true));
     }
@@ -143,14 +175,19 @@ fn plan(
 }
 
 /// The record of a worktree as a worker.
-fn describe(ctx: &Context<'_>, flags: &Flags, found: &Adoptable, name: &str, target: Option<&str>) -> Result<Worker> {
+fn describe(
+    ctx: &Context<'_>,
+    flags: &Flags,
+    found: &Adoptable,
+    name: &str,
+    (target, land): (Option<&str>, LandAs),
+) -> Result<Worker> {
     let agent = flags.text("agent").or_else(|| ctx.root.worker(name).agent);
     let agent = agent.unwrap_or_else(|| ctx.root.config.text("agent").to_owned());
     ctx.root.agent(&agent)?;
     let target = found.target(ctx, target)?;
     let mut worker = Worker::new(name, &agent, &found.path.to_string_lossy(), &found.branch, ctx.now());
-    let agent_id = found.record.as_ref().map(|record| record.id.clone());
-    worker.adopted = Some(Adopted { target, began: String::new(), agent_id });
+    worker.adopted = Some(Adopted { target, began: String::new(), land, has_landed: false });
     let ctx = &ctx.of(&worker)?;
     let (head, unlanded) = adoption::unlanded(ctx, &found.path)?;
     if unlanded.is_some() {
@@ -173,7 +210,7 @@ fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Resu
         return new_worker::restore_config(ctx, &before, &after).and(Err(failure));
     }
     let path = Path::new(&worker.worktree_path);
-    for program in processes::others_in(path, &ctx.root.path, name) {
+    for program in processes::others_in(path, &ctx.root.path, name, &ctx.root.commands()) {
         ctx.ui.note(format!(
             "{program} runs in {} already and is not ours; once it has ended, `worker-ctl up {name}` goes on there",
             shell_word(path)
@@ -200,4 +237,17 @@ fn print(ctx: &Context<'_>, worker: &Worker, is_new: bool) {
             }
         }
     }
+}
+
+/// The worker of another root of this repository that works in this worktree.
+fn in_another_root(ctx: &Context<'_>, found: &Adoptable) -> Result<Option<(PathBuf, String)>> {
+    let others = shopfloor_core::roots::load(ctx.env)?.into_keys().filter(|root| *root != ctx.root.path);
+    for root in others {
+        let workers = store::load(&root).map(|state| state.workers).unwrap_or_default();
+        let is_its = |worker: &&Worker| Path::new(&worker.worktree_path) == found.path;
+        if let Some(worker) = workers.values().find(is_its) {
+            return Ok(Some((root, worker.name.clone())));
+        }
+    }
+    Ok(None)
 }

@@ -185,6 +185,9 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
         let fix = format!("bring it back; if you removed it: `worker-ctl nuke {name}`");
         return bad(format!("the worktree of {name}, {}, is missing", path.display()), fix, None);
     }
+    if !is_cloned && let Err(failure) = ctx.of(worker).and_then(|ctx| ctx.repo.require_base()) {
+        return bad(format!("{name}: {}", failure.message), failure.hints.join("; "), None);
+    }
     if !path.is_dir() {
         let detail = format!("the worktree of {name} is missing");
         let fix = format!("restore {} from {}", worker.worktree_path, worker.branch);
@@ -265,5 +268,9 @@ fn check_settings<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
         let detail = format!("the source {} is missing", source.display());
         findings.push(Finding::bad("git", detail, "set `source` in `[repo]` of config.toml", None));
     }
-    Ok(if findings.is_empty() { vec![Finding::good("git", "the clone is configured")] } else { findings })
+    Ok(if findings.is_empty() {
+        vec![Finding::good("git", if ctx.clone.is_own { "there is no clone" } else { "the clone is configured" })]
+    } else {
+        findings
+    })
 }

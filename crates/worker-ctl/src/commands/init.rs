@@ -10,6 +10,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LFS, Repo, Setting, answer, written};
+use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -17,7 +18,7 @@ use crate::apply::source_hooks;
 use crate::commands;
 use crate::context::{Context, Flags};
 use crate::failure;
-use crate::layout;
+use crate::layout::{self, RootLock};
 use crate::root::{DEFAULT, RootOwner, prove, read_record, record_file};
 use crate::roots;
 use crate::store::{self, State};
@@ -81,8 +82,29 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
 }
 
 /// Creates a root without a clone, for a repository that has none. Returns it.
-pub fn run_without_clone(env: &Env, there: &Path, root: Option<&Path>, flags: &Flags) -> Result<PathBuf> {
-    let (_, mut new) = plan(&env.at(there)?, &Args { target: None }, (root, flags))?;
+pub fn run_without_clone(
+    env: &Env,
+    (there, common): (&Path, &Path),
+    root: Option<&Path>,
+    flags: &Flags,
+) -> Result<PathBuf> {
+    let list = shopfloor_core::roots::file(env);
+    let _lock = list.map(|file| Lock::take(&file.with_extension("new.lock"))).transpose()?;
+    // Another command may have made it meanwhile.
+    if let Some(recorded) = read_record(common)? {
+        return Ok(recorded);
+    }
+    let (git, mut new) = plan(&env.at(there)?, &Args { target: None }, (root, flags))?;
+    let repo = &new.repo;
+    if repo.common_dir != common {
+        return Err(Failure::usage(format!("{} is another repository than the worktree's", new.source.display()))
+            .hint("leave `--source` and WORKER_CTL_SOURCE out"));
+    }
+    let is_bare = git.config(common, "core.bare", Some("--type=bool"))?.is_some_and(|bare| bare == "true");
+    if repo.worktree.is_none() && !is_bare {
+        return Err(Failure::usage(format!("nothing says where the main checkout of {} is", common.display()))
+            .hint("make the root there: `worker-ctl init`; then run the same command again"));
+    }
     fs::create_private_dir(&new.root)?;
     new.root = new.root.canonicalize().unwrap_or(new.root);
     let common = new.repo.common_dir.canonicalize().unwrap_or(new.repo.common_dir.clone());
@@ -96,6 +118,10 @@ pub fn run_without_clone(env: &Env, there: &Path, root: Option<&Path>, flags: &F
 
 /// Makes the clone of a root that has none, for its first worker in a worktree of the clone.
 pub fn add_clone(ctx: &Context<'_>) -> Result<()> {
+    let _lock = ctx.lock_root(RootLock::Fetch)?;
+    if has_clone(&ctx.root.path) {
+        return Ok(());
+    }
     let (root, source, branch) = (ctx.root.path.clone(), ctx.source(), ctx.clone.branch.clone());
     let mut git = Git::find(&ctx.env.at(&source)?)?;
     let repo = git.discover()?;

@@ -51,6 +51,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let names = workers.iter().map(|worker| worker.name.as_str()).collect::<Vec<_>>().join(", ");
     let question = match workers.iter().all(|worker| removal::stays(worker, args.worktree)) {
         true => format!("Forget {names}, and end their sessions? Their worktrees and branches stay."),
+        false if workers.iter().any(|worker| removal::stays(worker, args.worktree)) => {
+            format!("Remove {names}, with their sessions, and the worktrees and branches of those in the clone?")
+        }
         false => format!("Remove {names}, with their sessions, worktrees and branches?"),
     };
     ctx.ui.require_yes(args.yes, &question, format!("nothing was removed: {names}"))?;

@@ -69,8 +69,10 @@ fn refuse_pushed(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let Some(adopted) = &worker.adopted else { return Ok(()) };
     let repo = &ctx.of(worker)?.repo;
     let range = format!("{}..refs/heads/{}", adopted.began, worker.branch);
-    let count = |more: &[&str]| repo.ask(&repo.top, &[&["rev-list", "--count", &range], more].concat());
-    if count(&[])? == count(&["--not", "--remotes"])? {
+    // What came from the branch that work lands on is not taken back.
+    let base = repo.base();
+    let count = |more: &[&str]| repo.ask(&repo.top, &[&["rev-list", "--count", &range, "--not", &base], more].concat());
+    if count(&[])? == count(&["--remotes"])? {
         return Ok(());
     }
     Err(failure::PUSHED.failure(format!("commits of {} are on a remote", worker.name)).hint(format!(

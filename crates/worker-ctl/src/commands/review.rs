@@ -19,7 +19,7 @@ use crate::facts::description::{Summary, summary};
 use crate::failure;
 use crate::plan::accept::{require_review, several_bases};
 use crate::plan::machine::Input;
-use crate::worker::{Task, Worker};
+use crate::worker::{LandAs, Task, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -201,6 +201,10 @@ fn head(
     text += &format!("Task:   {first}{}\n", if prompt.next().is_some() { " ..." } else { "" });
     text += &format!("Commit: {sha}\n");
     text += &format!("Author: {author}\n");
+    if let Some(target) = worker.target() {
+        let how = if worker.land() == LandAs::Commits { ", as its own commits with their messages" } else { "" };
+        text += &format!("Lands:  on {target}{how}\n");
+    }
     worker.notes.iter().for_each(|note| text += &format!("Note:   {note}\n"));
     text + &format!("\n{}\n{stat}\n\n", indented(message))
 }

@@ -7,7 +7,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::failed;
 
 use crate::apply::resume::task_text;
-use crate::apply::{copied_files, rebase};
+use crate::apply::{copied_files, land, rebase};
 use crate::commands;
 use crate::context::{Context, WorkerLock};
 use crate::facts::worker_state::Standing;
@@ -55,7 +55,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         Some(name) => commands::locked(ctx, name)?,
         None => pick(ctx)?,
     };
-    let tentative = Input::Start { prompt: prompt.clone(), base: String::new(), force: args.force };
+    let tentative = Input::Start { prompt: prompt.clone(), base: String::new(), is_shared: false, force: args.force };
     // Refuse a worker in another state before reading its worktree.
     permit(&worker, &tentative)?;
     let ctx = &ctx.of(&worker)?;
@@ -116,8 +116,12 @@ fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
 /// Puts the worktree on the worker's branch, at the default branch's commit.
 fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
     let (worker, base) = (&standing.worker, &standing.base);
-    if standing.worktree.is_shared {
+    // What the decision leaves where it is.
+    if standing.worktree.is_shared || worker.adopted.is_some() && !standing.worktree.dirty.is_empty() {
         return require_branch(worker, standing);
+    }
+    if worker.adopted.is_some() {
+        require_branch(worker, standing)?;
     }
     let tree = Path::new(&worker.worktree_path);
     // From the commit that the decision was about: a later one is somebody's work.
@@ -130,6 +134,10 @@ fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
             return Err(failed("checkout", &switched));
         }
         from = base;
+    }
+    if worker.adopted.is_some() && !ctx.repo.has(base, from)? {
+        // Commits of a person's, whose content has landed as another commit.
+        land::keep_original(ctx, &worker.name, from)?;
     }
     if !rebase::move_worktree(ctx, worker.checkout(), from, base)? {
         return Err(failure::MOVED

@@ -26,7 +26,6 @@ pub struct Adoptable {
 /// What worktree-spawn has recorded of the worktree's agent, as far as it counts here.
 #[derive(Clone, Debug, Default)]
 pub struct SpawnRecord {
-    pub id: String,
     slug: String,
     /// The branch that the worktree's own was made from.
     parent: Option<String>,
@@ -77,10 +76,10 @@ fn read_record(repo: &Repo, branch: &str) -> Result<Option<SpawnRecord>> {
     let text = fs::read_no_follow(&file)?.unwrap_or_default();
     let Ok(record) = serde_json::from_slice::<serde_json::Value>(&text) else { return Ok(None) };
     let field = |name: &str| record[name].as_str().map(str::to_owned).filter(|text| !text.contains(char::is_control));
-    let (Some(id), Some(slug)) = (field("id"), field("slug")) else { return Ok(None) };
+    let Some(slug) = field("slug") else { return Ok(None) };
     // The branch of a subtree is its parent's with its own slug.
     let parent = branch.rsplit_once('.').filter(|(_, last)| *last == slug).map(|(parent, _)| parent.to_owned());
-    Ok(Some(SpawnRecord { id, slug, parent }))
+    Ok(Some(SpawnRecord { slug, parent }))
 }
 
 impl Adoptable {
@@ -110,14 +109,22 @@ impl Adoptable {
             (None, None) => workmux()?
                 .map_or_else(|| ctx.root.config.text("branch").to_owned(), |name| name.to_string_lossy().into_owned()),
         };
+        self.require_target(&Git::find(ctx.env)?, &target).map(|()| target)
+    }
+
+    /// Exit 2 unless this is another branch than the worktree's, and exists here.
+    pub fn require_target(&self, git: &Git, target: &str) -> Result<()> {
         let hint = "name another branch with `--target BRANCH`; `git branch` lists them";
         if target == self.branch {
             return Err(Failure::usage(format!("{} is the branch that its work would land on", self.branch)).hint(hint));
         }
-        let found = ctx.clone.commit(&ctx.source(), &format!("refs/heads/{target}"))?;
-        found
-            .map(|_| target.clone())
-            .ok_or_else(|| Failure::usage(format!("there is no branch `{target}` here")).hint(hint))
+        let common = &self.repo.common_dir;
+        let name = format!("refs/heads/{target}");
+        let asked = git.common(common)?.cmd(common).args(["rev-parse", "--verify", "--quiet", &name]).capture()?;
+        match asked.status.success() {
+            true => Ok(()),
+            false => Err(Failure::usage(format!("there is no branch `{target}` here")).hint(hint)),
+        }
     }
 }
 
@@ -132,18 +139,25 @@ pub fn unlanded(ctx: &Context<'_>, worktree: &Path) -> Result<(String, Option<St
 }
 
 impl WorkRepo {
-    /// Whether a branch of the person's own repository is others' too: a remote has it, or its upstream has its name. Nobody
-    /// but its worker moves it then.
+    /// Whether a merge is among the commits that the base lacks.
+    pub fn has_merges(&self, base: &str, sha: &str) -> Result<bool> {
+        Ok(self.ask(&self.top, &["rev-list", "--count", "--merges", &format!("{base}..{sha}")])? != "0")
+    }
+
+    /// Whether a branch of the person's own repository is others' too: a remote has one of that name, or commits of it that the
+    /// branch that its work lands on lacks. Nobody but its worker moves it then.
     pub fn is_shared(&self, branch: &str) -> Result<bool> {
         if !self.is_own {
             return Ok(false);
         }
-        let remotes = self.ask(&self.top, &["for-each-ref", "--count=1", &format!("refs/remotes/*/{branch}")])?;
-        let ask = |key: &str| {
-            Ok::<_, Failure>(self.run(&self.top, &["config", "--get", &format!("branch.{branch}.{key}")])?.text())
-        };
-        let is_upstream = || Ok::<_, Failure>(ask("merge")? == format!("refs/heads/{branch}") && ask("remote")? != ".");
-        Ok(!remotes.is_empty() || is_upstream()?)
+        let remote = self.ask(&self.top, &["for-each-ref", "--format=%(refname)", "refs/remotes"])?;
+        if remote.lines().any(|name| name.ends_with(&format!("/{branch}"))) {
+            return Ok(true);
+        }
+        let (own, base) = (format!("refs/heads/{branch}"), self.base());
+        let count =
+            |more: &[&str]| self.ask(&self.top, &[&["rev-list", "--count", &own, "--not", &base], more].concat());
+        Ok(!remote.is_empty() && count(&[])? != count(&["--remotes"])?)
     }
 
     /// Whether the branch that an adopted worktree's work lands on has all of a commit, whatever its history is.

@@ -86,8 +86,16 @@ pub fn find(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Opt
     ours.into_iter().filter(|pid| Some(*pid) != server).filter_map(|pid| Some(all.get(&pid)?.1)).collect()
 }
 
-/// The known agent programs that run in a worktree and are not this worker's, by name. Needs `/proc`.
-pub fn others_in(worktree: &Path, root: &Path, worker: &str) -> Vec<String> {
+/// Programs that start others, and are no agents themselves.
+const STARTERS: [&str; 9] = ["env", "sh", "bash", "zsh", "node", "npx", "python", "python3", "uvx"];
+
+/// The agent programs, known ones and those of these commands, that run in a worktree and are not this worker's, by name.
+/// Needs `/proc`.
+pub fn others_in(worktree: &Path, root: &Path, worker: &str, commands: &[String]) -> Vec<String> {
+    let known: Vec<&OsStr> = PROGRAMS.iter().map(|known| known.worker_command[0]).map(OsStr::new).collect();
+    let is_own = |name: &&OsStr| !STARTERS.iter().any(|starter| name == starter);
+    let configured = commands.iter().filter_map(|command| Path::new(command).file_name()).filter(is_own);
+    let known: Vec<&OsStr> = known.into_iter().chain(configured).collect();
     let names = fs::list(Path::new("/proc")).unwrap_or_default();
     let pids = names.iter().filter_map(|name| name.to_str()?.parse::<i32>().ok());
     let program = |pid: i32| {
@@ -98,9 +106,9 @@ pub fn others_in(worktree: &Path, root: &Path, worker: &str) -> Vec<String> {
         let words =
             words.split(|byte| *byte == 0).take(2).filter_map(|word| Path::new(OsStr::from_bytes(word)).file_name());
         let words: Vec<&OsStr> = words.collect();
-        PROGRAMS.iter().map(|known| known.worker_command[0]).find(|known| words.contains(&OsStr::new(known)))
+        known.iter().find(|known| words.contains(*known)).map(|known| known.to_string_lossy().into_owned())
     };
-    pids.filter_map(program).map(str::to_owned).collect()
+    pids.filter_map(program).collect()
 }
 
 /// The processes, out of `processes`, that are still alive.

@@ -7,7 +7,7 @@ use shopfloor_core::git::LOOK_LIMIT;
 
 use crate::context::Context;
 use crate::work_repo::{MergeResult, WorkRepo, is_rebasing, left_markers};
-use crate::worker::{Task, Worker};
+use crate::worker::{LandAs, Task, Worker};
 
 /// The standing of a worker: its record, its worktree and its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct WorkFacts {
     pub markers: Vec<String>,
     /// Whether the default branch's commit is in the work's history.
     pub has_base: bool,
+    /// Whether the work has merges; only looked for where its own commits land.
+    pub has_merges: bool,
     /// Whether the work begins at several commits of the default branch.
     pub has_several_bases: bool,
     /// Whether the default branch has dropped commits that the work sits on.
@@ -127,6 +129,7 @@ impl WorkFacts {
         Ok(WorkFacts {
             patch: repo.work_digest_from(merge_base.as_deref().unwrap_or(base), &sha)?,
             markers: left_markers(repo, &sha, &worker.work.conflicted)?,
+            has_merges: worker.land() == LandAs::Commits && repo.has_merges(base, &sha)?,
             has_base,
             has_several_bases: !has_base && repo.has_several_bases(base, &sha)?,
             was_moved_back: !is_on_base && repo.was_moved_back(worker, base, &sha)?,

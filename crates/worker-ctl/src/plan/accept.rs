@@ -8,7 +8,7 @@ use crate::facts::worker_state::{Standing, WorkFacts};
 use crate::failure;
 use crate::plan::{rebase, require_at, require_clean, wrong_state};
 use crate::work_repo::MergeResult;
-use crate::worker::{Task, Worker};
+use crate::worker::{LandAs, Task, Worker};
 
 /// The plan of an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,10 @@ pub struct Accept {
 pub enum Landing {
     /// The branch gets one commit with this tree.
     Commit { tree: String },
+    /// The branch gets the work's own commits, which this tree is the last of.
+    Commits { tree: String },
+    /// The work's own commits have to be put on the branch first.
+    Behind,
     /// The branch stays as it is, because it already has all of the work.
     Nothing,
     /// The branch stays as it is, and the worker is asked to resolve the conflicts.
@@ -40,7 +44,7 @@ impl Landing {
     /// The outcome that it leads to.
     pub fn outcome(&self) -> &'static str {
         match self {
-            Landing::Commit { .. } => "accepted",
+            Landing::Commit { .. } | Landing::Commits { .. } | Landing::Behind => "accepted",
             Landing::Nothing => "nothing_to_merge",
             Landing::Conflict => "rebasing",
         }
@@ -59,7 +63,10 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
     if work.has_several_bases && !is_forced {
         return Err(several_bases(name, branch));
     }
-    refuse_changed(standing, work, is_forced)?;
+    // What the branch has already is not landed again, reviewed or not.
+    if work.merge != MergeResult::Nothing {
+        refuse_changed(standing, work, is_forced)?;
+    }
     if work.was_moved_back {
         let why = format!("{branch} of the source has dropped commits that {name}'s work sits on");
         return Err(failure::MOVED_BACK
@@ -68,7 +75,10 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
     }
     let landing = match &work.merge {
         MergeResult::Nothing => Landing::Nothing,
-        MergeResult::Tree(tree) => Landing::Commit { tree: tree.clone() },
+        MergeResult::Tree(tree) => match worker.land() {
+            LandAs::Squash => Landing::Commit { tree: tree.clone() },
+            LandAs::Commits => commits(standing, work, branch, tree)?,
+        },
         MergeResult::Conflict => {
             rebase::require_session(worker, branch)?;
             Landing::Conflict
@@ -78,6 +88,24 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
     let patch = worker.work.reviewed_patch.clone().filter(|_| !is_forced);
     let (name, sha, base) = (name.clone(), work.sha.clone(), standing.base.clone());
     Ok(Accept { name, sha, base, is_reviewed, patch, landing })
+}
+
+/// How the work's own commits land. Exit 1 if they are not one line on top of the branch, and nobody may make them so.
+fn commits(standing: &Standing, work: &WorkFacts, branch: &str, tree: &str) -> Result<Landing> {
+    let name = &standing.worker.name;
+    let squash = format!("or land one commit: `worker-ctl accept {name} --land squash`");
+    if work.has_merges {
+        return Err(failure::WRONG_STATE
+            .failure(format!("the work of {name} has merges, and cannot land commit by commit"))
+            .hint(format!("ask for one line of commits, {squash}")));
+    }
+    match work.has_base {
+        true => Ok(Landing::Commits { tree: tree.to_owned() }),
+        false if standing.worktree.is_shared => Err(failure::WRONG_STATE
+            .failure(format!("the branch of {name} is others' too, and lacks commits of {branch}"))
+            .hint(format!("ask for a rebase there, {squash}"))),
+        false => Ok(Landing::Behind),
+    }
 }
 
 /// The commit that waits for review. Exit 1 when none does.
@@ -125,6 +153,9 @@ impl Accept {
         let Accept { name, sha, landing, .. } = self;
         match landing {
             Landing::Commit { .. } => format!("put {sha} of {name} on {branch} of {} as one commit", source.display()),
+            Landing::Commits { .. } | Landing::Behind => {
+                format!("put the commits of {name} up to {sha} on {branch} of {}", source.display())
+            }
             Landing::Nothing => format!("leave {branch} as it is, and make {name} idle"),
             Landing::Conflict => format!("ask {name} to resolve its conflicts with {branch}"),
         }

@@ -1,6 +1,9 @@
 //! Decides whether a worker can get a task, or any other input.
 
+use std::path::Path;
+
 use shopfloor_core::error::Result;
+use shopfloor_core::text::shell_word;
 
 use crate::facts::worker_state::Standing;
 use crate::failure;
@@ -11,13 +14,31 @@ use crate::worker::Worker;
 /// Plans to give a task to a worker whose worktree is on the default branch's commit, or can be put there without loss.
 pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input> {
     let worker = &standing.worker;
-    let head = standing.worktree.head.clone().filter(|_| standing.worktree.is_shared);
-    let base = head.unwrap_or_else(|| standing.base.clone());
-    let input = Input::Start { prompt: prompt.to_owned(), base, force: is_forced };
+    let facts = &standing.worktree;
+    // Neither a branch that others have too nor a person's changes are moved.
+    let stays = facts.is_shared || worker.adopted.is_some() && !facts.dirty.is_empty();
+    let base = facts.head.clone().filter(|_| stays).unwrap_or_else(|| standing.base.clone());
+    let input = Input::Start { prompt: prompt.to_owned(), base, is_shared: stays, force: is_forced };
     permit(worker, &input)?;
     // In a person's own worktree changes may be meant.
     if !(is_forced && worker.adopted.is_some()) {
-        require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
+        require_clean(worker, &facts.dirty, &facts.always_dirty).map_err(|failure| match worker.adopted {
+            Some(_) => failure.hint("if they are yours and the task is about them, use `--force`"),
+            None => failure,
+        })?;
+    }
+    if facts.is_shared && worker.adopted.as_ref().is_some_and(|adopted| adopted.has_landed) {
+        return Err(failure::WRONG_STATE
+            .failure(format!("what was on {} has landed, and others have that branch too", worker.branch))
+            .hint("begin the next task in a worktree of its own: `worktree-spawn subtree NAME | worker-ctl add --worktree -`"));
+    }
+    if facts.has_unmerged && !facts.is_rebasing && worker.adopted.is_some() {
+        let name = &worker.name;
+        return Err(failure::UNMERGED.failure(format!("{name} has commits that have not landed")).hint(format!(
+            "land them first: `worker-ctl nuke {name}` forgets it, and `worker-ctl add {name} --worktree {}` has them wait \
+             for a review",
+            shell_word(Path::new(&worker.worktree_path))
+        )));
     }
     if standing.worktree.is_rebasing || standing.worktree.has_unmerged {
         return Err(failure::UNMERGED
@@ -61,6 +82,7 @@ pub mod tests {
             sha: "sha".into(),
             patch: "patch".into(),
             markers: vec![],
+            has_merges: false,
             has_base: true,
             has_several_bases: false,
             was_moved_back: false,
@@ -71,7 +93,9 @@ pub mod tests {
 
     #[test]
     fn a_task_goes_only_to_an_idle_worker_with_nothing_to_lose() {
-        let Input::Start { prompt, base, force: false } = start(&standing(Task::Idle), "do", false).unwrap() else {
+        let Input::Start { prompt, base, force: false, is_shared: false } =
+            start(&standing(Task::Idle), "do", false).unwrap()
+        else {
             panic!("another input");
         };
         assert_eq!((prompt.as_str(), base.as_str()), ("do", "base"));

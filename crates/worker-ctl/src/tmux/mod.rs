@@ -271,8 +271,7 @@ impl Tmux {
         // Without this check tmux would silently start in the caller's directory.
         let dir = Path::new(&worker.worktree_path);
         if !dir.is_dir() {
-            return Err(Failure::failed(format!("{} is missing", dir.display()))
-                .hint("run `worker-ctl doctor --repair`, which restores the worktree from its branch"));
+            return Err(Failure::failed(format!("{} is missing", dir.display())).hint(worker.missing_hint()));
         }
         let target = existing.map_or_else(|| format!("={}:", worker.session_id), |pane| pane.id.clone());
         let (path, name, line) =

@@ -161,7 +161,9 @@ fn one_worktree_that_cannot_be_read_hides_no_other() {
     shown.err_has("/a: ").err_has("1 workspaces cannot be read").out_has("/b");
     s.app.git(&["worktree", "repair"]);
     // git waits at a pipe, and is asked once.
-    s.a.sh("git reset -q && mkfifo .gitignore.new && mv .gitignore.new .gitignore").exit(0).any_out();
+    s.a.sh("rm ../app/.git/worktrees/a/index && git reset -q && mkfifo .gitignore.new && mv .gitignore.new .gitignore")
+        .exit(0)
+        .any_out();
     s.app.commit(".gitignore", ".env*\n*.log\n");
     s.b.write(".env", "A=1\nB=1\n");
     let start = std::time::Instant::now();

@@ -98,7 +98,8 @@ fn what_cannot_be_adopted_is_refused_and_nothing_changes() {
     app.sh("printf '../feat\\n../o2\\n' | worker-ctl add --worktree -").exit(2).err_has("two repositories");
     assert!(!w.home("workers").exists());
     app.run("worker-ctl", &["add", "--worktree", "../feat", "-n"]).exit(0).out_has("would make a root");
-    assert!(!w.home("workers").exists());
+    add(&["--worktree", "../feat", "--target", "none"], 2, "there is no branch `none`");
+    add(&["--worktree", "../feat", "--agent", "none"], 2, "no command is configured");
     // From here on there is a root.
     app.run("worker-ctl", &["add", "--worktree", "../feat"]).succeeds().any_err();
     let again = app.run("worker-ctl", &["add", "--worktree", "../feat"]).exit(1);
@@ -193,11 +194,19 @@ fn a_branch_that_others_have_too_is_never_moved() {
     floor.ctl(&["review", "adam"]).exit(0).any_out().any_err();
     floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
     assert_eq!((app.read("f"), head(&adam)), ("both\n".into(), merged));
-    floor.ctl(&["reset", "adam", "--yes", "--force"]).exit(0).any_out();
-    // What a remote has is not taken back.
-    work(&floor, "adam", "COMMIT g two Second");
-    app.git(&["push", "-q", "origin", "feature/adam"]);
-    assert_eq!(refused(&floor, &["reset", "adam", "--yes", "--force"], 1), "pushed");
+    // Nor is one that was pushed under another name.
+    app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
+    let eve = beside(app, "eve");
+    commit(&eve, "Hers", &["h"], "h\n");
+    eve.git(&["push", "-q", "origin", "eve:other-name"]);
+    app.run("worker-ctl", &["add", "--worktree", "../eve", "--agent", "scripted"]).succeeds().any_err();
+    app.commit("later", "theirs\n");
+    let before = head(&eve);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
+    assert_eq!((head(&eve), app.read("h")), (before, "h\n".into()));
+    // What comes on top could not be told from what has landed.
+    floor.ctl(&["start", "adam", "--task", "x"]).exit(1).err_has("in a worktree of its own");
 }
 
 #[test]
@@ -213,11 +222,102 @@ fn a_reset_of_an_adopted_worktree_asks_and_goes_back_to_where_the_task_began() {
     floor.ctl(&["reset", "adam", "--force"]).exit(3).err_has("nothing was reset");
     let kept = floor.ctl(&["reset", "adam", "--force", "--yes"]).exit(0).any_err().stdout.clone();
     assert_eq!((head(&adam), floor.app.git(&["show", &format!("{}:f", kept.trim())])), (began, "one\n".into()));
-    // A task on changes of the person's own only if that is meant.
+    // What a remote has is not taken back. What came from the target is nothing of the worker's.
+    floor
+        .app
+        .sh("git init -q --bare ../remote.git && git remote add origin ../remote.git && git push -q origin main")
+        .exit(0)
+        .any_err();
+    work(&floor, "adam", "COMMIT g two Second");
+    floor.ctl(&["rebase", "adam"]).exit(0).any_out();
+    floor.ctl(&["reset", "adam", "--force", "--yes"]).exit(0).any_out();
+    work(&floor, "adam", "COMMIT h three Third");
+    floor.app.git(&["push", "-q", "origin", "feature/adam"]);
+    assert_eq!(refused(&floor, &["reset", "adam", "--yes", "--force"], 1), "pushed");
+    floor.app.git(&["push", "-q", "origin", ":feature/adam"]);
+    floor.ctl(&["reset", "adam", "--force", "--yes"]).exit(0).any_out();
+    // A task on changes of the person's own only if that is meant; also what is only staged stays.
+    adam.sh("echo staged > README.md && git add README.md").exit(0);
     adam.write("README.md", "mine\n");
     floor.ctl(&["start", "adam", "--task", "x"]).exit(1).err_has("uncommitted changes");
     floor.ctl(&["start", "adam", "--task", "x", "--force"]).succeeds();
-    assert_eq!(adam.read("README.md"), "mine\n");
+    assert_eq!((adam.read("README.md"), adam.git(&["show", ":README.md"])), ("mine\n".into(), "staged\n".into()));
+}
+
+#[test]
+fn a_worktree_in_a_bare_repository_is_guarded_like_any_other() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let bare = app.world.at(app.path.with_file_name("proj"));
+    app.sh("git clone -q --bare . ../proj && git -C ../proj worktree add -q -b feat x").exit(0).any_err();
+    let x = w.at(bare.path.join("x"));
+    x.run("worker-ctl", &["add", "--worktree", "."]).succeeds().any_err();
+    // The agent leads git into another repository.
+    let other = w.repo("eng/repos/other");
+    other.commit("o", "o\n");
+    let old = head(&other);
+    x.write(".git", &format!("gitdir: {}\n", other.path.join(".git").display()));
+    let ctl = |args: &[&str]| bare.run("worker-ctl", args);
+    ctl(&["doctor"]).exit(1).out_has("does not lead to");
+    ctl(&["reset", "x", "--yes", "--force"]).exit(4).err_has("does not lead to");
+    assert_eq!((head(&other), other.git(&["branch", "--list", "feat"])), (old, String::new()));
+}
+
+#[test]
+fn own_commits_land_as_they_are() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out();
+    app.run("worker-ctl", &["add", "adam", "--worktree", "../adam", "--land", "commits", "--agent", "scripted"])
+        .succeeds()
+        .any_err();
+    up(&floor, &["adam"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    for name in ["one", "two"] {
+        commit(&adam, name, &[name], "x\n");
+    }
+    floor.until("adam", "needs_review");
+    floor.ctl(&["review", "adam"]).exit(0).out_has("Lands:  on main, as its own commits");
+    floor.ctl(&["accept", "adam", "--message", "m"]).exit(2).err_has("keep their messages");
+    // The branch has moved on: they are put on it first.
+    app.commit("other", "theirs\n");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(app.git(&["log", "-3", "--format=%s"]), "two\none\nother\n");
+    assert_eq!((head(&adam), text(&floor.status("adam"), "/task").to_owned()), (tip(&floor), "idle".into()));
+    // A merge is no line of commits.
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    adam.sh("git checkout -q -b side && git commit -q --allow-empty -m side && git checkout -q - && echo z > z && git add z && git commit -q -m z && git merge -q side").exit(0).any_out().any_err();
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).exit(1).any_out().err_has("has merges").err_has("--land squash");
+    floor.ctl(&["accept", "adam", "--land", "squash"]).exit(0).any_out().any_err();
+    assert_eq!(app.read("z"), "z\n");
+}
+
+#[test]
+fn a_root_whose_clone_was_not_finished_goes_on() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    // As `add NAME` leaves it if it is killed.
+    floor.root.git(&["init", "-q", "."]);
+    assert_eq!(text(&floor.status("adam"), "/repo"), "own");
+    floor.ctl(&["add", "eve", "-n"]).exit(0).out_has("would make the clone");
+    floor.ctl(&["add", "eve"]).succeeds();
+    floor.ctl(&["status"]).exit(0).out_has("eve");
+    // A worktree that git moves takes its worker along.
+    floor.app.git(&["worktree", "move", "../adam", "../moved"]);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert!(text(&floor.status("adam"), "/worktree").ends_with("/moved"));
+    // A target that is gone stops nobody else.
+    floor.app.git(&["branch", "gone"]);
+    floor.app.git(&["worktree", "add", "-q", "-b", "noah", "../noah"]);
+    commit(&beside(&floor.app, "noah"), "Mine", &["n"], "n\n");
+    let noah = ["add", "--worktree", "../noah", "--target", "gone", "--agent", "scripted"];
+    floor.app.run("worker-ctl", &noah).succeeds().any_err();
+    floor.app.git(&["branch", "-q", "-D", "gone"]);
+    floor.ctl(&["patrol"]).exit(0).any_out().err_has("noah: ").err_has("no branch gone");
 }
 
 #[test]
@@ -294,4 +394,39 @@ fn a_worktree_is_removed_once_nobody_works_there_and_its_worker_is_forgotten() {
     app.spawn(&["remove", "x"]).succeeds().any_err();
     floor.ctl(&["patrol"]).exit(0).any_out().err_has("x is forgotten");
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+}
+
+#[test]
+fn a_persons_own_commits_and_branches_are_theirs() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    up(&floor, &["adam"]);
+    // What they commit while nobody has a task there waits for a review once it is adopted again.
+    commit(&adam, "Mine", &["m"], "m\n");
+    floor.ctl(&["start", "adam", "--task", "x"]).exit(1).err_has("have not landed").err_has("add adam --worktree");
+    // What has landed as another commit is kept.
+    let own = head(&adam);
+    app.git(&["merge", "-q", "--squash", "feature/adam"]);
+    app.git(&["commit", "-q", "-m", "Squashed"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    assert_eq!(app.git(&["for-each-ref", "--format=%(objectname)", "refs/shopfloor/accepted/"]).trim_end(), own);
+    floor.ctl(&["reset", "adam", "--yes"]).exit(0).any_out();
+    // A branch that they rename is not made again.
+    adam.git(&["branch", "-m", "renamed"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).exit(1).err_has("is not on feature/adam");
+    assert_eq!(app.git(&["branch", "--list", "feature/adam"]), "");
+    adam.git(&["branch", "-m", "feature/adam"]);
+    // One worktree has one worker, whichever root it is of.
+    let second = w.home("second");
+    app.run("worker-ctl", &["init", "--target", second.to_str().unwrap()]).succeeds().any_err();
+    let again = app.run("worker-ctl", &["add", "--worktree", "../adam"]).exit(1);
+    again.err_has("is the worker adam of another root");
+    // What is merged by hand needs no other review.
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    commit(&adam, "Work", &["n"], "n\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["review", "adam"]).exit(0).any_out();
+    app.git(&["merge", "-q", "feature/adam"]);
+    floor.ctl(&["accept"]).exit(0).err_has("there is nothing to merge");
 }

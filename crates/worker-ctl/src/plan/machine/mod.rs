@@ -26,8 +26,9 @@ use crate::worker::{Activity, ReportedActivity, Session, Task, Worker};
 /// Something that happened to a worker, or that a person wants from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A person gives the worker a task. The work starts at the commit `base`.
-    Start { prompt: String, base: String, force: bool },
+    /// A person gives the worker a task. The work starts at the commit `base`, which is one of the branch that it lands on
+    /// or, where `is_shared`, of a branch that others have too.
+    Start { prompt: String, base: String, is_shared: bool, force: bool },
     /// The tool begins to type the pending text, so the text may have arrived from now on.
     Typing { force: bool },
     /// The tool is about to start the program anew with the pending text. The program before it has ended, and if its
@@ -169,7 +170,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
     let mut step = MachineStep { before: worker, next, effects: Vec::new(), now };
     let s = &mut step;
     match input {
-        Input::Start { prompt, base, .. } => task::start(s, prompt, base)?,
+        Input::Start { prompt, base, is_shared, .. } => task::start(s, prompt, base, *is_shared)?,
         Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref()),
         Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
         Input::Reject { base, patch, .. } => task::reject(s, base, patch)?,

@@ -8,7 +8,7 @@ use crate::plan::machine::{MachineStep, SideEffect};
 use crate::plan::wrong_state;
 use crate::worker::{PendingSend, Task, Work, Worker};
 
-pub(super) fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str) -> Result<()> {
+pub(super) fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str, is_shared: bool) -> Result<()> {
     let Worker { task, program, .. } = step.before;
     match task {
         Task::Idle if program.fault == Some(Fault::NotReady) => return Err(step.refuse_unready()),
@@ -21,7 +21,8 @@ pub(super) fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str) -> Res
     }
     let at = || Some(base.to_owned());
     step.next.task = Task::Working;
-    step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha: at(), ..Work::default() };
+    let onto_sha = at().filter(|_| !is_shared);
+    step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha, ..Work::default() };
     step.next.adopted.iter_mut().for_each(|adopted| base.clone_into(&mut adopted.began));
     step.next.pending_send = Some(PendingSend::new("start", step.now));
     step.effects.push(SideEffect::Deliver);

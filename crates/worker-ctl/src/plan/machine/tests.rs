@@ -34,7 +34,7 @@ fn inputs() -> Vec<Input> {
     let back = Worker::new("adam", "claude", "/w", "worker/adam", 0);
     let text = |s: &str| s.to_owned();
     vec![
-        Input::Start { prompt: text("p"), base: text("base"), force: false },
+        Input::Start { prompt: text("p"), base: text("base"), is_shared: false, force: false },
         Input::Sent,
         Input::Typing { force: false },
         Input::NotSent { back: Box::new(back) },
@@ -210,7 +210,8 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
 fn a_task_runs_from_start_to_acceptance() {
     let idle = worker(&Task::Idle, Session::Up, false, false);
     let step = |worker: &Worker, input: Input| apply(worker, &input, 9).unwrap();
-    let (working, actions) = step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), force: false });
+    let (working, actions) =
+        step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), is_shared: false, force: false });
     assert_eq!((working.status(), actions), ("working", vec![SideEffect::Deliver]));
     let (working, _) = step(&working, Input::Sent);
     let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
