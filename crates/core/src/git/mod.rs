@@ -333,6 +333,9 @@ impl Git {
         // If git refuses one path (in a submodule, for example), it does not answer for the others, so each is asked
         // about alone.
         ask(paths).or_else(|failure| {
+            if failure.kind == "deadline" {
+                return Err(failure);
+            }
             let one_by_one: Vec<_> = paths.iter().map(|p| ask(std::slice::from_ref(p))).collect();
             if one_by_one.iter().all(Result::is_err) {
                 return Err(failure);

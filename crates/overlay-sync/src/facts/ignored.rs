@@ -64,7 +64,7 @@ impl<'a> GitAnswers<'a> {
                 .hint("look for pipes in the place of `.gitignore` and `.gitattributes` there"));
         }
         if !paths.is_subset(files) {
-            return ask(self.overlay, workspace, paths);
+            return ask(self.overlay, workspace, paths).inspect_err(|failure| self.remember(workspace, failure));
         }
         if !self.answers.borrow().contains_key(&workspace.id) {
             self.ask_all(fingerprint, workspace, files)?;
@@ -72,6 +72,12 @@ impl<'a> GitAnswers<'a> {
         let answers = self.answers.borrow();
         let left_alone = answers.get(&workspace.id).into_iter().flatten().filter(|(path, _)| paths.contains(*path));
         Ok(left_alone.map(|(path, why)| (path.clone(), why.clone())).collect())
+    }
+
+    fn remember(&self, workspace: &Workspace, failure: &Failure) {
+        if failure.kind == "deadline" {
+            self.silent.borrow_mut().insert(workspace.id, failure.to_string());
+        }
     }
 
     /// Asks git about the overlay's files in a workspace, and in all others of the run: what is synced in one is mostly
@@ -109,9 +115,7 @@ impl<'a> GitAnswers<'a> {
                     self.answers.borrow_mut().insert(workspace.id, left_alone);
                 }
                 Err(failure) => {
-                    if failure.kind == "deadline" {
-                        self.silent.borrow_mut().insert(workspace.id, failure.to_string());
-                    }
+                    self.remember(workspace, &failure);
                     if workspace.id == first.id {
                         return Err(failure);
                     }
