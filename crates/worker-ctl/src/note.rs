@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Note {
     /// The worker committed again while its work waited for review.
     CommittedAgain,
+    /// Another worker's work has landed on its branch.
+    ChildLanded,
     /// Conflict markers are left in this file.
     MarkersLeft(String),
     /// Since this commit of the default branch the work conflicts with it in these files. Somebody else is asked first.
@@ -49,6 +51,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::CommittedAgain => f.write_str("it committed again after it was done"),
+            Note::ChildLanded => f.write_str("other workers' work has landed on its branch and waits with it"),
             Note::MarkersLeft(file) => write!(f, "conflict markers are left in {file}"),
             Note::Conflicts { branch, since, files } => {
                 let since = since.get(..7).unwrap_or(since);

@@ -1,7 +1,7 @@
 //! worker-ctl: worktrees of the person's own repository as workers.
 
 use crate::support::floor::Floor;
-use crate::support::worker::{by_hand, commit, head, refused, tip, tree, up, work};
+use crate::support::worker::{by_hand, commit, event, head, hook, refused, tip, tree, up, work};
 use crate::support::world::{Repo, World, text, wait_for, which};
 
 /// A directory beside a repository.
@@ -429,4 +429,38 @@ fn a_persons_own_commits_and_branches_are_theirs() {
     floor.ctl(&["review", "adam"]).exit(0).any_out();
     app.git(&["merge", "-q", "feature/adam"]);
     floor.ctl(&["accept"]).exit(0).err_has("there is nothing to merge");
+}
+
+#[test]
+fn what_a_child_lands_on_its_parents_branch_is_not_the_parents_work() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    for child in ["eve", "noah"] {
+        let path = format!("../{child}");
+        app.git(&["worktree", "add", "-q", "-b", child, &path, "feature/adam"]);
+        let add = ["add", "--worktree", path.as_str(), "--target", "feature/adam", "--agent", "scripted"];
+        app.run("worker-ctl", &add).succeeds().any_err();
+    }
+    up(&floor, &["adam", "eve", "noah"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    work(&floor, "eve", "COMMIT e one Hers");
+    work(&floor, "noah", "COMMIT n two His");
+    // Nothing is put under the hands of a parent that is at work.
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    assert_eq!(refused(&floor, &["accept", "eve"], 1), "busy");
+    hook(&floor, "adam", &event("Stop"));
+    floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!((adam.read("e"), text(&floor.status("adam"), "/task").to_owned()), ("one\n".into(), "working".into()));
+    // Its own commit is its work.
+    commit(&adam, "Mine", &["a"], "a\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["review", "adam"]).exit(0).any_out();
+    // What lands then is not what was reviewed.
+    floor.ctl(&["accept", "noah"]).exit(0).any_out().any_err();
+    assert_eq!(refused(&floor, &["accept", "adam"], 1), "changed");
+    floor.ctl(&["review", "adam"]).exit(0).out_has("waits with it");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!((app.read("e"), app.read("n"), app.read("a")), ("one\n".into(), "two\n".into(), "a\n".into()));
 }

@@ -57,6 +57,8 @@ pub enum Input {
     RebaseDone { sha: String, markers: Vec<String> },
     /// The rebase is over, and the branch has none of the worker's commits.
     WorkGone,
+    /// Work of another worker has landed on the worker's branch, which is at this commit now.
+    ChildLanded { sha: String, patch: String },
     /// The default branch has all of the work.
     Accepted,
     /// A person wants the task to be sent again, or its program, which knows it, to be told to continue.
@@ -122,6 +124,7 @@ impl Input {
             Input::ConflictSeen { files, .. } => ("conflict_seen", files.join(", ")),
             Input::RebaseDone { sha, .. } => ("rebase_done", sha.clone()),
             Input::WorkGone => ("work_gone", String::new()),
+            Input::ChildLanded { sha, .. } => ("child_landed", sha.clone()),
             Input::Accepted => ("accepted", String::new()),
             Input::Resume { .. } => ("resume", String::new()),
             Input::Reset => ("reset", String::new()),
@@ -174,6 +177,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref()),
         Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
         Input::Reject { base, patch, .. } => task::reject(s, base, patch)?,
+        Input::ChildLanded { sha, patch } => task::child_landed(s, sha, patch),
         Input::Accepted => task::accepted(s),
         Input::Reset => task::reset(s),
         Input::Rebased { sha, patch, onto } => rebase::moved(s, sha, patch, onto.as_ref()),

@@ -50,6 +50,27 @@ pub(super) fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String
     step.effects.push(SideEffect::Unpin);
 }
 
+/// Another's work on the branch is not the worker's own. It waits for a review with the worker's.
+pub(super) fn child_landed(step: &mut MachineStep<'_>, sha: &str, patch: &str) {
+    let work = &mut step.next.work;
+    match step.before.task {
+        Task::Working | Task::Rejected => {
+            work.baseline_sha = Some(sha.to_owned());
+            work.baseline_patch = Some(patch.to_owned());
+        }
+        Task::NeedsReview | Task::Idle => {
+            work.commit_sha = Some(sha.to_owned());
+            // What was reviewed has more now.
+            work.reviewed_sha = None;
+            step.next.task = Task::NeedsReview;
+            step.effects.push(SideEffect::Unpin);
+            step.note(Note::ChildLanded);
+        }
+        // Nothing lands on a branch that is being rebased.
+        Task::Rebasing { .. } => {}
+    }
+}
+
 pub(super) fn reviewed(step: &mut MachineStep<'_>, sha: &str, patch: &str) -> Result<()> {
     match step.before.task {
         Task::NeedsReview => {

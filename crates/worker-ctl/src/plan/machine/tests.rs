@@ -47,6 +47,7 @@ fn inputs() -> Vec<Input> {
         Input::RebaseDone { sha: text("pre"), markers: vec![] },
         Input::RebaseDone { sha: text("c4"), markers: vec![text("f")] },
         Input::WorkGone,
+        Input::ChildLanded { sha: text("c5"), patch: text("q") },
         Input::Accepted,
         Input::Reset,
         Input::SessionBegun { pane: text("%1"), pid: 7, is_continued: false },
@@ -134,7 +135,7 @@ fn table() -> Vec<String> {
 }
 
 /// The columns are idle, working, needs_review, rejected, and rebasing from each of the last three.
-const TABLE: [&str; 35] = [
+const TABLE: [&str; 36] = [
     "start          working+deliver refused refused refused refused refused refused",
     "sent           - - - - - - -",
     "typing         - - - - - - -",
@@ -148,6 +149,7 @@ const TABLE: [&str; 35] = [
     "rebase_done    - - - - working needs_review rejected",
     "rebase_done    - - - - working needs_review+unpin needs_review+unpin",
     "work_gone      - - - - working needs_review rejected",
+    "child_landed   needs_review+unpin - -+unpin - - - -",
     "accepted       - - idle+unpin - - - -",
     "reset          -+unpin idle+unpin idle+unpin idle+unpin idle+unpin idle+unpin idle+unpin",
     "session_begun  - - - - - - -",
@@ -203,7 +205,7 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
             }
         }
     }
-    assert_eq!(walked, 7 * 4 * 4 * 35);
+    assert_eq!(walked, 7 * 4 * 4 * 36);
 }
 
 #[test]
