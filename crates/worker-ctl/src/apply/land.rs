@@ -194,7 +194,7 @@ fn ask_to_merge(ctx: &Context<'_>, worker: &Worker, plan: &Accept, is_forced: bo
     Ok(failure::CONFLICT
         .failure(format!("{name} conflicts with {} and was asked to merge it", repo.branch))
         .details(files.iter().map(|file| format!("  {file}")))
-        .hint(format!("`worker-ctl wait {name}` waits for the merge, which needs a review")))
+        .hint(format!("`worker-ctl wait {name}` waits for the merge")))
 }
 
 /// Where the clone keeps the original commits of work that landed as another commit.

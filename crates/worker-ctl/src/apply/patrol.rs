@@ -10,6 +10,7 @@ use shopfloor_core::git::ListedWorktree;
 use crate::apply::{rebase, removal, session, transition};
 use crate::context::Context;
 use crate::daemon;
+use crate::facts::adoption;
 use crate::facts::conflicts::read_conflicts;
 use crate::facts::losses::admin_dir;
 use crate::failure;
@@ -76,32 +77,38 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
     Ok(())
 }
 
-/// Forgets workers whose worktree in the person's own repository is gone, and git's record of it with it, unless they have
-/// something open.
+/// Looks after workers whose worktree in the person's own repository is gone, and git's record of it with it: finds the one
+/// that git has moved, else forgets the worker unless it has something open.
 fn forget_removed(ctx: &Context<'_>) -> Result<()> {
-    let is_removed = |worker: &Worker| {
+    let is_gone = |worker: &Worker| {
         let tree = Path::new(&worker.worktree_path);
-        let is_gone = worker.adopted.is_some() && worker.task == Task::Idle && tree.symlink_metadata().is_err();
-        is_gone && ctx.of(worker).and_then(|ctx| admin_dir(&ctx.repo, tree)).is_ok_and(|record| record.is_none())
+        let is_missing = worker.adopted.is_some() && tree.symlink_metadata().is_err();
+        is_missing && ctx.of(worker).and_then(|ctx| admin_dir(&ctx.repo, tree)).is_ok_and(|record| record.is_none())
     };
-    for name in ctx.state()?.workers.into_values().filter(is_removed).map(|worker| worker.name) {
+    for name in ctx.state()?.workers.into_values().filter(is_gone).map(|worker| worker.name) {
         ctx.warn_on_failure(&name, || {
             let Some(_lock) = ctx.try_lock(&name)? else { return Ok(()) };
             let worker = ctx.worker(&name)?;
-            let mut trees = ctx.of(&worker)?.repo.trees()?.into_values();
-            if let Some(moved) = trees.find(|tree| tree.branch.as_ref() == Some(&worker.branch)) {
-                // `git worktree move`
-                return ctx.update(|state| {
+            if !is_gone(&worker) {
+                return Ok(());
+            }
+            let ctx = &ctx.of(&worker)?;
+            let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch);
+            let found = ctx.repo.trees()?.into_values().find(is_its);
+            // It must be what could be adopted, and no main checkout.
+            match found.map(|tree| adoption::look(ctx.env, &tree.path)) {
+                Some(Ok(moved)) => ctx.update(|state| {
                     let worker = state.workers.get_mut(&name).into_iter();
                     worker.for_each(|worker| worker.worktree_path = moved.path.to_string_lossy().into_owned());
                     Ok(())
-                });
+                }),
+                None if worker.task == Task::Idle => {
+                    removal::forget(ctx, &worker, false)?;
+                    ctx.ui.note(format!("{name} is forgotten: its worktree was removed"));
+                    Ok(())
+                }
+                None | Some(Err(_)) => Ok(()),
             }
-            if is_removed(&worker) {
-                removal::forget(&ctx.of(&worker)?, &worker, false)?;
-                ctx.ui.note(format!("{name} is forgotten: its worktree was removed"));
-            }
-            Ok(())
         });
     }
     Ok(())

@@ -150,14 +150,17 @@ impl WorkRepo {
         if !self.is_own {
             return Ok(false);
         }
-        let remote = self.ask(&self.top, &["for-each-ref", "--format=%(refname)", "refs/remotes"])?;
-        if remote.lines().any(|name| name.ends_with(&format!("/{branch}"))) {
-            return Ok(true);
+        // The name of a remote may have slashes.
+        for remote in self.ask(&self.top, &["remote"])?.lines() {
+            if self.commit(&self.top, &format!("refs/remotes/{remote}/{branch}"))?.is_some() {
+                return Ok(true);
+            }
         }
         let (own, base) = (format!("refs/heads/{branch}"), self.base());
+        // Without one of the two branches there is nothing to tell.
         let count =
-            |more: &[&str]| self.ask(&self.top, &[&["rev-list", "--count", &own, "--not", &base], more].concat());
-        Ok(!remote.is_empty() && count(&[])? != count(&["--remotes"])?)
+            |more: &[&str]| self.run(&self.top, &[&["rev-list", "--count", &own, "--not", &base], more].concat());
+        Ok(count(&[])?.text() != count(&["--remotes"])?.text())
     }
 
     /// Whether the branch that an adopted worktree's work lands on has all of a commit, whatever its history is.
