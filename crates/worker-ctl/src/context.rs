@@ -19,7 +19,7 @@ use crate::settings::{RootConfig, RootSettings};
 use crate::store::{self, State};
 use crate::tmux::Tmux;
 use crate::work_repo::{ListedWorktrees, WorkRepo};
-use crate::worker::{Adopted, Worker};
+use crate::worker::Worker;
 
 /// The settings given on the command line.
 pub type Flags = SettingFlags<RootSettings>;
@@ -60,8 +60,9 @@ impl<'a> Context<'a> {
     pub fn of(&self, worker: &Worker) -> Result<Context<'a>> {
         let repo = match &worker.adopted {
             None => self.clone.clone(),
-            Some(Adopted { target, .. }) => {
-                WorkRepo::own(&Git::find(self.env)?, &self.root.path, &self.source(), target, self.is_dry)?
+            Some(adopted) => {
+                let git = Git::find(self.env)?;
+                WorkRepo::own(&git, &self.root.path, &self.source(), &adopted.target, self.is_dry)?.after(adopted)?
             }
         };
         Ok(Context { repo, ..self.clone() })

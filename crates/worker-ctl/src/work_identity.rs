@@ -1,4 +1,5 @@
-//! What makes two pieces of work the same: digests of their patches and messages.
+//! Where a piece of work begins, what it gives on another commit, and what makes two of them the same: digests of their
+//! patches and messages.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
 
 use crate::failure;
-use crate::work_repo::{LOGGED, MergeResult, WorkRepo};
+use crate::work_repo::{MergeResult, WorkRepo};
+use crate::worker::{Adopted, LandAs, LandedTip};
 
 /// How long a diff may take, and how many bytes it may have.
 const DIFF_LIMIT: (Duration, usize) = (Duration::from_secs(60), 256 << 20);
@@ -33,7 +35,86 @@ pub const PLAIN: [&str; 14] = [
     "--dst-prefix=b/",
 ];
 
+/// Options for a log in topological order that no setting changes.
+const LOGGED: [&str; 3] = ["--topo-order", "--no-show-signature", "--encoding=UTF-8"];
+
 impl WorkRepo {
+    /// The same for one adopted worker, of whose branch something may have landed while it stayed where it was.
+    pub fn after(mut self, Adopted { landed, land, .. }: &Adopted) -> Result<WorkRepo> {
+        self.lands_each = *land == LandAs::Commits;
+        let Some(landed) = landed else { return Ok(self) };
+        let is_there = self.commits(&[landed.tip.clone(), landed.commit.clone()])?.iter().all(Option::is_some);
+        self.landed = is_there.then(|| landed.clone());
+        Ok(self)
+    }
+
+    /// Where the work on a commit begins, as seen from a commit of the branch that it lands on, if they have a history in
+    /// common.
+    pub fn work_base(&self, base: &str, sha: &str) -> Result<Option<String>> {
+        let shared = self.merge_base(base, sha)?;
+        let Some(LandedTip { tip, commit }) = &self.landed else { return Ok(shared) };
+        // Once the worker has merged what landed, that is the later one.
+        let is_merged = shared.as_ref().map(|shared| self.has(shared, commit)).transpose()?.unwrap_or_default();
+        let is_on_top = !is_merged && self.has(base, commit)? && self.has(sha, tip)?;
+        Ok(if is_on_top { Some(tip.clone()) } else { shared })
+    }
+
+    /// The commits of the work on `sha`, which begins at `from`, for `git log`: without those that have landed as another.
+    pub fn range(&self, from: &str, sha: &str) -> Vec<String> {
+        let landed = self.landed.iter().map(|landed| format!("^{}", landed.tip));
+        std::iter::once(format!("{from}..{sha}")).chain(landed).collect()
+    }
+
+    /// What `git log` says of these commits.
+    pub fn log(&self, options: &[&str], range: &[String]) -> Result<String> {
+        let range = range.iter().map(String::as_str);
+        let args = ["log"].into_iter().chain(options.iter().copied()).chain(LOGGED).chain(range);
+        self.ask(&self.top, &args.collect::<Vec<_>>())
+    }
+
+    /// The trees of two commits.
+    pub fn tree_ids(&self, one: &str, other: &str) -> Result<(String, String)> {
+        let names = [one, other].map(|name| format!("{name}^{{tree}}"));
+        let trees = self.ask(&self.top, &["rev-parse", &names[0], &names[1]])?;
+        let (one, other) = trees.split_once('\n').unwrap_or_default();
+        Ok((one.to_owned(), other.to_owned()))
+    }
+
+    /// The result of merging a commit into the default branch, which it has in its history.
+    pub fn merge_ahead(&self, base: &str, sha: &str) -> Result<MergeResult> {
+        let (before, after) = self.tree_ids(base, sha)?;
+        Ok(if before == after { MergeResult::Nothing } else { MergeResult::Tree(after) })
+    }
+
+    fn merge_tree(&self, base: &str, sha: &str, options: &[&str]) -> Result<Cmd> {
+        // The clone has no checkout that could tell git which attributes files have.
+        let cmd =
+            self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base).args(["merge-tree", "--write-tree", "--no-messages"]);
+        let from = if self.landed.is_some() { self.work_base(base, sha)? } else { None };
+        Ok(cmd.args(options).args(from.map(|from| format!("--merge-base={from}"))).args([base, sha]))
+    }
+
+    /// The result of merging a commit into the default branch.
+    pub fn merge(&self, base: &str, sha: &str) -> Result<MergeResult> {
+        let merged = self.merge_tree(base, sha, &[])?.capture()?;
+        let tree = merged.text().lines().next().unwrap_or_default().to_owned();
+        match merged.status.code() {
+            0 if tree == self.ask(&self.top, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),
+            0 => Ok(MergeResult::Tree(tree)),
+            1 => Ok(MergeResult::Conflict),
+            _ => Err(failed("merge-tree", &merged)),
+        }
+    }
+
+    /// The files in which a commit conflicts with the default branch, as git quotes them.
+    pub fn conflicting_files(&self, base: &str, sha: &str) -> Result<Vec<String>> {
+        let merged = self.merge_tree(base, sha, &["--name-only"])?.capture()?;
+        match merged.status.code() {
+            0 | 1 => Ok(merged.text().lines().skip(1).map(str::to_owned).collect()),
+            _ => Err(failed("merge-tree", &merged)),
+        }
+    }
+
     /// A digest of the work on `sha`: its patch, byte for byte, its messages and their authors. It does not depend on the base.
     pub fn work_digest(&self, sha: &str) -> Result<String> {
         self.work_digest_from(&self.begin(sha)?, sha)
@@ -41,38 +122,31 @@ impl WorkRepo {
 
     /// Like [`work_digest`](Self::work_digest), of work that is known to branch off at `from`.
     pub fn work_digest_from(&self, from: &str, sha: &str) -> Result<String> {
-        self.digest(self.cmd(&self.top)?, &[from, sha], &format!("{from}..{sha}"))
+        self.digest(self.cmd(&self.top)?, &[from, sha], &self.range(from, sha))
     }
 
     /// The commit of the default branch that the work on `sha` is compared with.
     pub fn begin(&self, sha: &str) -> Result<String> {
         let base = self.base();
-        Ok(self.merge_base(sha, &base)?.unwrap_or(base))
+        Ok(self.work_base(&base, sha)?.unwrap_or(base))
     }
 
     /// The digest of a diff that `cmd` makes, with the messages of a range.
-    pub fn digest(&self, cmd: Cmd, commits: &[&str], range: &str) -> Result<String> {
+    pub fn digest(&self, cmd: Cmd, commits: &[&str], range: &[String]) -> Result<String> {
         self.digest_of(cmd, commits, range, false)
     }
 
     /// The same, on request without the names of the files.
-    fn digest_of(&self, cmd: Cmd, commits: &[&str], range: &str, is_nameless: bool) -> Result<String> {
-        let diff = self.bounded(cmd.arg("diff").args(PLAIN).args(commits), commits)?;
-        // Line numbers and blob ids depend on the base, so they are left out. A diff prefixes every line of a file, so
-        // no content begins like these lines. Of a binary file there is only the blob's id.
-        let mut work = Vec::with_capacity(diff.stdout.len());
-        let mut lines = diff.stdout.split_inclusive(|b| *b == b'\n').peekable();
-        let mut is_head = false;
-        while let Some(line) = lines.next() {
-            is_head = (is_head || line.starts_with(b"diff --git ")) && !line.starts_with(b"@@ ");
-            let is_binary = lines.peek().is_some_and(|next| next.starts_with(b"Binary files "));
-            let is_name = is_nameless && is_head && !line.starts_with(b"index ") && !line.starts_with(b"Binary ");
-            if !(is_name || line.starts_with(b"@@ ") || line.starts_with(b"index ") && !is_binary) {
-                work.extend_from_slice(line);
-            }
+    fn digest_of(&self, cmd: Cmd, commits: &[&str], range: &[String], is_nameless: bool) -> Result<String> {
+        let mut work =
+            without_places(&self.bounded(cmd.arg("diff").args(PLAIN).args(commits), commits)?.stdout, is_nameless);
+        if self.lands_each {
+            let (options, ends) = commits.split_at(commits.len().saturating_sub(2));
+            let log = self.cmd(&self.top)?.args(["log", "--reverse", "--format=%x00", "--patch"]).args(LOGGED);
+            let each = self.bounded(log.args(PLAIN).args(options).args(range), ends)?;
+            work.extend(without_places(&each.stdout, is_nameless));
         }
-        let messages = self
-            .ask(&self.top, &[&["log", "--reverse", "--format=%an <%ae>%n%B%x00"], &LOGGED[..], &[range]].concat())?;
+        let messages = self.log(&["--reverse", "--format=%an <%ae>%n%B%x00"], range)?;
         work.extend(messages.into_bytes());
         Ok(Digest::of(&work).to_string())
     }
@@ -96,7 +170,7 @@ impl WorkRepo {
         let change = |sha: &str| {
             let from = self.begin(sha)?;
             let options = ["--unified=0", "--find-renames", &from, sha];
-            self.digest_of(self.cmd(&self.top)?, &options, &format!("{from}..{sha}"), true)
+            self.digest_of(self.cmd(&self.top)?, &options, &self.range(&from, sha), true)
         };
         if change(before)? != change(after)? {
             return Ok(false);
@@ -111,6 +185,24 @@ impl WorkRepo {
 
     /// The digest of the work on `sha` as the commit `new` lands it on `base`, once that has arrived in the source.
     pub fn landed_digest(&self, base: &str, new: &str, sha: &str) -> Result<String> {
-        self.digest(self.by_source()?, &[base, new], &format!("{}..{sha}", self.begin(sha)?))
+        self.digest(self.by_source()?, &[base, new], &self.range(&self.begin(sha)?, sha))
     }
+}
+
+/// A diff without what depends on where the changes are, and on request without the names of the files.
+fn without_places(diff: &[u8], is_nameless: bool) -> Vec<u8> {
+    // Line numbers and blob ids depend on the base, so they are left out. A diff prefixes every line of a file, so
+    // no content begins like these lines. Of a binary file there is only the blob's id.
+    let mut work = Vec::with_capacity(diff.len());
+    let mut lines = diff.split_inclusive(|b| *b == b'\n').peekable();
+    let mut is_head = false;
+    while let Some(line) = lines.next() {
+        is_head = (is_head || line.starts_with(b"diff --git ")) && !line.starts_with(b"@@ ");
+        let is_binary = lines.peek().is_some_and(|next| next.starts_with(b"Binary files "));
+        let is_name = is_nameless && is_head && !line.starts_with(b"index ") && !line.starts_with(b"Binary ");
+        if !(is_name || line.starts_with(b"@@ ") || line.starts_with(b"index ") && !is_binary) {
+            work.extend_from_slice(line);
+        }
+    }
+    work
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LOOK_LIMIT, ListedWorktree, answer, common_dir_of, failed, private_dir, recorded_dir};
+use shopfloor_core::git::{
+    Git, LOOK_LIMIT, ListedWorktree, answer, common_dir_of, failed, private_dir, recorded_dir, require_plain_ref,
+};
 use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
@@ -16,7 +18,7 @@ use shopfloor_core::proc::{Cmd, Output};
 use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::root::WorkerRoot;
-use crate::worker::{Checkout, Worker};
+use crate::worker::{Checkout, LandedTip, Worker};
 
 /// git in a repository that workers work in.
 #[derive(Clone, Debug)]
@@ -36,6 +38,10 @@ pub struct WorkRepo {
     pub objects: PathBuf,
     /// The branch that work lands on, without `refs/`.
     pub branch: String,
+    /// What of the worker's branch has landed as another commit.
+    pub landed: Option<LandedTip>,
+    /// Whether the worker's own commits land, each of which a person reviews.
+    pub lands_each: bool,
     /// Whether nothing may be fetched.
     pub is_dry: bool,
 }
@@ -57,7 +63,19 @@ impl WorkRepo {
         let theirs = if source.is_dir() { source } else { Path::new("/") };
         let (plain, git) = (git.clone(), git.in_clone(&top, &layout::host_git(&top), theirs)?);
         let (common, objects) = (top.join(".git"), common_dir(source).join("objects"));
-        Ok(WorkRepo { git, plain, is_own: false, root: top.clone(), top, common, objects, branch, is_dry })
+        Ok(WorkRepo {
+            git,
+            plain,
+            is_own: false,
+            root: top.clone(),
+            top,
+            common,
+            objects,
+            branch,
+            landed: None,
+            lands_each: false,
+            is_dry,
+        })
     }
 
     /// The person's own repository, for a worker whose work lands on `branch`.
@@ -65,7 +83,19 @@ impl WorkRepo {
         let common = common_dir(source);
         let (plain, git) = (git.clone(), git.common(&common)?);
         let (root, branch, objects) = (root.to_path_buf(), branch.to_owned(), common.join("objects"));
-        Ok(WorkRepo { git, plain, is_own: true, top: common.clone(), common, root, objects, branch, is_dry })
+        Ok(WorkRepo {
+            git,
+            plain,
+            is_own: true,
+            top: common.clone(),
+            common,
+            root,
+            objects,
+            branch,
+            landed: None,
+            lands_each: false,
+            is_dry,
+        })
     }
 
     /// The ref of the branch that work lands on, in a clone as of the last fetch.
@@ -100,6 +130,14 @@ impl WorkRepo {
         fs::refuse_link(&dir).map(|()| dir)
     }
 
+    /// Whether a directory can be the main checkout. The `.git` of any worktree may lead to the common directory.
+    fn is_main(&self, dir: &Path) -> Result<bool> {
+        let common = self.common.canonicalize().ok();
+        let is_elsewhere = common.as_ref().is_some_and(|own| own.ends_with(".git") && own.parent() != Some(dir));
+        Ok(private_dir(dir) == common && !is_elsewhere && recorded_dir(&self.common, dir)?.is_none())
+    }
+
+    /// git for a worktree, a checkout of the source or the top.
     pub fn git_for(&self, dir: &Path) -> Result<Git> {
         // Worktrees may lie in a common directory, too.
         match if self.is_own { dir == self.top } else { dir.starts_with(&self.top) } {
@@ -107,9 +145,7 @@ impl WorkRepo {
                 self.git.guarded(&self.common, dir)
             }
             true => Ok(self.git.clone()),
-            false if self.is_own && private_dir(dir) != self.common.canonicalize().ok() => {
-                self.git.guarded(&self.common, dir)
-            }
+            false if self.is_own && !self.is_main(dir)? => self.git.guarded(&self.common, dir),
             // An agent of the source may be able to write its `config.worktree`.
             false => self.git.guarded_main(&common_dir(dir), dir),
         }
@@ -236,12 +272,25 @@ impl WorkRepo {
         Ok(text.lines().map(|line| Some(line.to_owned()).filter(|line| !line.contains(' '))).collect())
     }
 
+    /// `git update-ref` with these arguments, which begin with the name of the ref, or with `-d` and its name. Fails with
+    /// the kind `tampered` if that would write somewhere else. Another ref that this one names stays as it is.
+    pub fn update_ref(&self, args: &[&str]) -> Result<()> {
+        args.iter().find(|arg| **arg != "-d").map_or(Ok(()), |name| require_plain_ref(&self.common, name))?;
+        self.ask(&self.top, &[&["update-ref", "--no-deref"], args].concat()).map(drop)
+    }
+
     /// Deletes refs of ours, in one process. One that stays only keeps a commit alive, so that is no failure.
     pub fn drop_refs(&self, names: &[String]) -> Result<()> {
+        names.iter().try_for_each(|name| require_plain_ref(&self.common, name))?;
         let lines: String = names.iter().map(|name| format!("delete {name}\n")).collect();
         match names {
             [] => Ok(()),
-            _ => self.cmd(&self.top)?.args(["update-ref", "--stdin"]).input(lines.into()).capture().map(drop),
+            _ => self
+                .cmd(&self.top)?
+                .args(["update-ref", "--no-deref", "--stdin"])
+                .input(lines.into())
+                .capture()
+                .map(drop),
         }
     }
 
@@ -278,7 +327,9 @@ impl WorkRepo {
 
     /// How many commits of `sha` are not on the default branch.
     pub fn ahead(&self, sha: &str) -> Result<usize> {
-        let count = self.ask(&self.top, &["rev-list", "--count", sha, &format!("^{}", self.base())])?;
+        let range = self.range(&self.base(), sha);
+        let args: Vec<&str> = ["rev-list", "--count"].into_iter().chain(range.iter().map(String::as_str)).collect();
+        let count = self.ask(&self.top, &args)?;
         Ok(count.parse().unwrap_or(0))
     }
 
@@ -323,44 +374,6 @@ impl WorkRepo {
     pub fn was_base(&self, source: &Path, sha: &str) -> Result<bool> {
         let past = self.run(source, &["reflog", "show", "--format=%H", &format!("refs/heads/{}", self.branch)])?;
         Ok(past.text().lines().any(|was| was == sha))
-    }
-
-    /// The trees of two commits.
-    pub fn tree_ids(&self, one: &str, other: &str) -> Result<(String, String)> {
-        let names = [one, other].map(|name| format!("{name}^{{tree}}"));
-        let trees = self.ask(&self.top, &["rev-parse", &names[0], &names[1]])?;
-        let (one, other) = trees.split_once('\n').unwrap_or_default();
-        Ok((one.to_owned(), other.to_owned()))
-    }
-
-    /// The result of merging a commit into the default branch, which it has in its history.
-    pub fn merge_ahead(&self, base: &str, sha: &str) -> Result<MergeResult> {
-        let (before, after) = self.tree_ids(base, sha)?;
-        Ok(if before == after { MergeResult::Nothing } else { MergeResult::Tree(after) })
-    }
-
-    /// The result of merging a commit into the default branch.
-    pub fn merge(&self, base: &str, sha: &str) -> Result<MergeResult> {
-        // The clone has no checkout that could tell git which attributes files have.
-        let cmd = self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base);
-        let merged = cmd.args(["merge-tree", "--write-tree", "--no-messages", base, sha]).capture()?;
-        let tree = merged.text().lines().next().unwrap_or_default().to_owned();
-        match merged.status.code() {
-            0 if tree == self.ask(&self.top, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),
-            0 => Ok(MergeResult::Tree(tree)),
-            1 => Ok(MergeResult::Conflict),
-            _ => Err(failed("merge-tree", &merged)),
-        }
-    }
-
-    /// The files in which a commit conflicts with the default branch, as git quotes them.
-    pub fn conflicting_files(&self, base: &str, sha: &str) -> Result<Vec<String>> {
-        let cmd = self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base);
-        let merged = cmd.args(["merge-tree", "--write-tree", "--name-only", "--no-messages", base, sha]).capture()?;
-        match merged.status.code() {
-            0 | 1 => Ok(merged.text().lines().skip(1).map(str::to_owned).collect()),
-            _ => Err(failed("merge-tree", &merged)),
-        }
     }
 
     /// Paths with uncommitted changes, and untracked files. A nested repository ends in `/`, also one that git does not
@@ -425,9 +438,6 @@ pub fn common_dir(source: &Path) -> PathBuf {
 
 /// The push URL of the clone: it leads nowhere, so that no agent can push.
 pub const PUSH_URL: &str = "/dev/null/worker-ctl-agents-do-not-push";
-
-/// Options for a log in topological order that no setting changes.
-pub const LOGGED: [&str; 3] = ["--topo-order", "--no-show-signature", "--encoding=UTF-8"];
 
 /// Exit 4 when the source is missing.
 pub fn require_source(source: &Path) -> Result<()> {

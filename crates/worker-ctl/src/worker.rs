@@ -156,15 +156,26 @@ pub struct Worker {
 pub struct Adopted {
     /// The branch that its work lands on.
     pub target: String,
+    /// The name of git's record of the worktree. It leads back to the worktree, also when that is moved.
+    #[serde(default)]
+    pub record: String,
     /// The commit that its branch was at when its task began, or when it was adopted. A reset goes there.
     pub began: String,
     /// How its work lands.
     #[serde(default)]
     pub land: LandAs,
-    /// Whether work of a branch that others have too has landed. The branch stays where it is, so what comes on top could
-    /// not be told from it.
+    /// What of a branch that others have too has landed last. The branch stays where it is, so the work on top begins there.
     #[serde(default)]
-    pub has_landed: bool,
+    pub landed: Option<LandedTip>,
+}
+
+/// Work that landed as another commit, while its branch stayed where it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LandedTip {
+    /// The branch's own commit.
+    pub tip: String,
+    /// The commit of the other branch that has it.
+    pub commit: String,
 }
 
 /// How the work of an adopted worktree lands.

@@ -68,11 +68,20 @@ pub(super) struct Pinned {
 /// In a clone of ours, nothing that an agent wrote beside its commits replaces an object or makes git fetch one.
 const AS_COMMITTED: &[(&str, &str)] = &[("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_NO_LAZY_FETCH", "1")];
 
+/// Nothing that an agent wrote replaces an object.
+pub(super) const NO_REPLACED: &[(&str, &str)] = &[("GIT_NO_REPLACE_OBJECTS", "1")];
+
 impl Pinned {
     pub(super) fn new(worktree: &Path, git_dir: PathBuf, common_dir: Option<PathBuf>) -> Pinned {
         let (worktree, settings) = (worktree.to_path_buf(), Vec::new());
         Pinned { worktree, git_dir, common_dir, settings, vars: &[], index: None }
     }
+}
+
+/// Whether a person's common directory has something that agents may write and git would obey: settings of one worktree,
+/// or attributes, by which a change can look like none.
+pub(super) fn needs_stand_in(common_dir: &Path) -> Result<bool> {
+    Ok(common_dir.join("info/attributes").symlink_metadata().is_ok() || reads_own_settings(common_dir)?)
 }
 
 /// Whether git reads the `config.worktree` of each worktree: only if the shared configuration says so.
@@ -123,8 +132,8 @@ impl Git {
         let reads_own = reads_own_settings(common_dir)?;
         let (stand_in, vars) = match &self.pinned {
             Some(clone) if clone.git_dir == common_dir => (clone.common_dir.clone(), clone.vars),
-            _ if reads_own => (self.stand_in_of(common_dir, &git_dir)?, &[][..]),
-            _ => (None, &[][..]),
+            _ if needs_stand_in(common_dir)? => (self.stand_in_of(common_dir, &git_dir)?, NO_REPLACED),
+            _ => (None, NO_REPLACED),
         };
         let settings = if reads_own { self.own_settings(&git_dir)? } else { Vec::new() };
         let common_dir = stand_in.unwrap_or_else(|| common_dir.to_path_buf());
@@ -135,9 +144,12 @@ impl Git {
     /// The same for the main checkout of a repository, whose `config.worktree` an agent may be able to write, too.
     pub fn guarded_main(&self, common_dir: &Path, checkout: &Path) -> Result<Git> {
         require_plain_common(common_dir)?;
-        let mut pinned = Pinned::new(checkout, common_dir.to_path_buf(), Some(common_dir.to_path_buf()));
-        if reads_own_settings(common_dir)? {
+        let own = Pinned::new(checkout, common_dir.to_path_buf(), Some(common_dir.to_path_buf()));
+        let mut pinned = Pinned { vars: NO_REPLACED, ..own };
+        if needs_stand_in(common_dir)? {
             pinned.common_dir = self.stand_in_of(common_dir, common_dir)?.or(pinned.common_dir);
+        }
+        if reads_own_settings(common_dir)? {
             pinned.settings = self.own_settings(common_dir)?;
         }
         Ok(Git { pinned: Some(pinned), ..self.clone() })

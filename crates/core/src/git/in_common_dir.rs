@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::guard::{Pinned, no_hooks, reads_own_settings};
+use super::guard::{NO_REPLACED, Pinned, needs_stand_in, no_hooks, reads_own_settings};
 use super::plain_files::{require_plain_common, require_sound, tampered};
 use super::stand_in::{Owner, runs_nothing, written};
 use super::{Git, Repo, common_dir_of, private_dir, recorded_dir};
@@ -17,13 +17,14 @@ impl Git {
     /// git makes it.
     pub fn common(&self, common_dir: &Path) -> Result<Git> {
         require_plain_common(common_dir)?;
-        let stand_in = match reads_own_settings(common_dir)? {
+        let stand_in = match needs_stand_in(common_dir)? {
             true => self.stand_in_of(common_dir, common_dir)?,
             false => None,
         };
         let common = stand_in.unwrap_or_else(|| common_dir.to_path_buf());
         let settings = no_hooks().map(Into::into).collect();
-        let pinned = Pinned { settings, ..Pinned::new(common_dir, common_dir.to_path_buf(), Some(common)) };
+        let vars = NO_REPLACED;
+        let pinned = Pinned { settings, vars, ..Pinned::new(common_dir, common_dir.to_path_buf(), Some(common)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
@@ -68,7 +69,7 @@ impl Git {
 }
 
 /// Fails with the kind `tampered` if the way to a ref or to its log leads through a link, or ends at something that is
-/// no file: git would write there.
+/// no file, or at the name of another ref: git would write there.
 pub fn require_plain_ref(common_dir: &Path, name: &str) -> Result<()> {
     for way in [name.to_owned(), format!("logs/{name}")] {
         let mut at = common_dir.to_path_buf();
@@ -84,7 +85,14 @@ pub fn require_plain_ref(common_dir: &Path, name: &str) -> Result<()> {
             }
         }
     }
-    Ok(())
+    let file = common_dir.join(name);
+    match fs::read_no_follow(&file)? {
+        Some(text) if name.starts_with("refs/") && text.starts_with(b"ref:") => {
+            Err(tampered(format!("{} names another ref", file.display()))
+                .hint(format!("look at it and move it away: `cat {}`", shell_word(&file))))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a work tree that a repository further up has recorded as its own worktree, and whose `.git` leads to another

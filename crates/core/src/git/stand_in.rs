@@ -73,8 +73,12 @@ impl Git {
         };
         fs::create_private_dir(&dir)?;
         // Attributes there could hide a change from a review.
+        let info = dir.join("info");
+        if info.is_symlink() {
+            fs::remove(&info)?;
+        }
+        fs::create_private_dir(&info)?;
         if matches!(owner, Owner::Agents { .. }) {
-            fs::create_private_dir(&dir.join("info"))?;
             // From then on only what we add ourselves hides a file: see [`trust_excludes`].
             let own = excludes(&dir);
             if !own.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
@@ -82,7 +86,7 @@ impl Git {
                 fs::replace(&own, &text, Some(fs::PRIVATE))?;
             }
         } else {
-            fs::point(&dir.join("info"), &real.join("info"))?;
+            fs::point(&info.join("exclude"), &real.join("info/exclude"))?;
         }
         // A clone of ours has files for refs, whatever its configuration says.
         let is_linked = |name: &&&str| {

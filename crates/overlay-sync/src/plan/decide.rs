@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use shopfloor_core::hash::Digest;
 
 use super::decision::{Decision, FileView, Question, QuestionId, StaleText, Step, WaitingPart, WriteStep};
-use super::view::{INSEPARABLE, SharedView, SideText, side_text, why_new};
+use super::view::{INSEPARABLE, SharedView, SideText, runs_merged, side_text, why_new};
 use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeConflict, MergeInput, Rule, is_binary};
 use crate::settings::{OnConflict, Policy};
 use crate::sync_rule::SyncRule;
@@ -160,6 +160,11 @@ fn merge_both(file: &FileView<'_>, overlay: &[u8], here: &[u8]) -> Step {
     // Two reasonable edits can leave nothing when they are merged.
     if let (false, Some(why)) = (is_accepted, gate(file, &bytes)) {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
+    }
+    if !is_accepted && runs_merged(file, &bytes, &[overlay, &side]) {
+        let why =
+            "merged with the overlay, a line of it is outside of its quotes, and a shell would run it (a program)";
+        return Step::Hold(why.into(), Digest::of(here));
     }
     let stale = stale.filter(|_| bytes != here);
     let is_push = rule == SyncRule::Merge && grown == 0 && bytes == here && base.is_some_and(|base| base == overlay);

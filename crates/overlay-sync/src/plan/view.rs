@@ -249,6 +249,16 @@ fn started(file: &FileView<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> 
     Ok(found)
 }
 
+/// Whether a merge of two texts starts a program that neither of them starts: the quotes of one may close those of the
+/// other.
+pub fn runs_merged(file: &FileView<'_>, merged: &[u8], sides: &[&[u8]]) -> bool {
+    let is_looked_at = file.kind == FileType::Env && file.policy.reviewed.is_some();
+    is_looked_at && sides.iter().all(|side| *side != merged) && {
+        let starting = programs::starting(merged, sides);
+        starting.has_command || !starting.names.is_empty()
+    }
+}
+
 /// Each entry is looked for in each line of each text.
 const MOST_ENTRIES: usize = 200;
 

@@ -97,6 +97,9 @@ impl FileStep {
     }
 }
 
+/// What can end a quoted text in a script, or run something within one.
+const OBEYED: &[char] = &['$', '`', '"', '\'', ';', '&', '|', '<', '>', '(', ')', '{', '}', '#', '!'];
+
 /// The file that an entry describes.
 struct DesiredFile {
     make: FileToPlace,
@@ -125,6 +128,11 @@ fn desired(path: &RelPath, entry: &MergedFile, facts: &Facts) -> Result<DesiredF
             DesiredFile { content, make: FileToPlace::Copy(from), made_by }
         }
         Body::Content { text, template } => {
+            // Agents name branches, and set-up may run the file.
+            let branch = &facts.placeholders.branch;
+            if *template && text.contains("{branch}") && branch.contains(OBEYED) {
+                return Err(format!("the branch `{branch}` has a character that shells obey"));
+            }
             let text = if *template { template::expand(text, &facts.placeholders) } else { text.clone() };
             let content = Content::File(Digest::of(text.as_bytes()));
             DesiredFile { content, make: FileToPlace::Write(text.into_bytes()), made_by: "written".into() }

@@ -15,7 +15,7 @@ use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::rebase::Rebase;
 use crate::work_repo::common_dir;
-use crate::worker::{Activity, LandAs, Session, Task, Worker};
+use crate::worker::{Activity, LandAs, LandedTip, Session, Task, Worker};
 
 /// The result of an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,7 +203,7 @@ pub const ACCEPTED: &str = "refs/shopfloor/accepted/";
 /// Keeps the original commits of work that landed as another commit, with all their messages.
 pub fn keep_original(ctx: &Context<'_>, name: &str, landed: &str) -> Result<()> {
     let kept = format!("{ACCEPTED}{name}/{}", ctx.stamp());
-    ctx.repo.ask(&ctx.repo.top, &["update-ref", &kept, landed]).map(drop)
+    ctx.repo.update_ref(&[&kept, landed])
 }
 
 /// Moves the worktree to the commit `at` in place, so that the agent keeps its directory, and makes the worker idle.
@@ -232,7 +232,7 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
         let adopted = state.workers.get_mut(name).and_then(|worker| worker.adopted.as_mut());
         if let Some(adopted) = adopted {
             if is_shared { landed } else { at }.clone_into(&mut adopted.began);
-            adopted.has_landed |= is_shared;
+            adopted.landed = is_shared.then(|| LandedTip { tip: landed.to_owned(), commit: at.to_owned() });
         }
         Ok(())
     })

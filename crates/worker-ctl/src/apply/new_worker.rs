@@ -83,7 +83,7 @@ pub fn make(ctx: &Context<'_>, new: NewWorker) -> Result<Worker> {
             if let Some(tip) = &tip {
                 // Delete the branch only if it is still at this commit.
                 let branch = format!("refs/heads/{branch}");
-                ctx.clone.ask(&ctx.root.path, &["update-ref", "-d", &branch, tip])?;
+                ctx.clone.update_ref(&["-d", &branch, tip])?;
             }
             ctx.clone.add_worktree(&worktree, &branch, Some(&base))?;
         }
@@ -126,7 +126,7 @@ fn undo(ctx: &Context<'_>, worktree: &Path, branch: &str, base: &str) -> Result<
     if worktree.symlink_metadata().is_ok() {
         ctx.clone.remove_worktree(worktree)?;
     }
-    ctx.clone.run(&ctx.root.path, &["update-ref", "-d", &format!("refs/heads/{branch}"), base]).map(drop)
+    ctx.clone.update_ref(&["-d", &format!("refs/heads/{branch}"), base])
 }
 
 /// Writes the worker's table in `config.toml`. Returns the file's text before and after.

@@ -95,8 +95,9 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
             let ctx = &ctx.of(&worker)?;
             let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch);
             let found = ctx.repo.trees()?.into_values().find(is_its);
-            // It must be what could be adopted, and no main checkout.
+            // It must be what could be adopted, with the same record: the file that leads to that is out of reach of others.
             match found.map(|tree| adoption::look(ctx.env, &tree.path)) {
+                Some(Ok(moved)) if !moved.is_of(&worker) => Ok(()),
                 Some(Ok(moved)) => ctx.update(|state| {
                     let worker = state.workers.get_mut(&name).into_iter();
                     worker.for_each(|worker| worker.worktree_path = moved.path.to_string_lossy().into_owned());
@@ -223,7 +224,7 @@ fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorkt
         Task::NeedsReview => {
             let Some(sha) = new_commit(&ctx.repo, worker, tree)? else { return Ok(None) };
             let before = worker.work.commit_sha.clone().unwrap_or_default();
-            let base = ctx.repo.merge_base(&ctx.repo.base(), &sha)?.unwrap_or_else(|| sha.clone());
+            let base = ctx.repo.work_base(&ctx.repo.base(), &sha)?.unwrap_or_else(|| sha.clone());
             // The same work on another commit was rebased.
             match rebase::is_same_work(ctx, worker, &before, &sha, &base)? {
                 true => {

@@ -18,7 +18,9 @@ use crate::facts::description::{Authored, authored};
 use crate::failure;
 use crate::layout;
 use crate::plan::accept::Accept;
+use crate::store;
 use crate::work_repo::{WorkRepo, common_dir, require_source};
+use crate::worker::Worker;
 
 /// The record of an accept that is under way. After a kill, the accept is finished if the source has `new`, else
 /// undone.
@@ -54,7 +56,7 @@ pub fn commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str
 /// Writes the journal and pins the commit, so that the accept can be finished after a kill.
 pub fn write_journal(repo: &WorkRepo, plan: &Accept, new: &str) -> Result<()> {
     let Accept { name, sha, base, .. } = plan.clone();
-    repo.ask(&repo.top, &["update-ref", &pin(&name), new])?;
+    repo.update_ref(&[&pin(&name), new])?;
     let path = layout::journal(&repo.root, &name);
     let journal = Journal { v: 1, worker: name, old: base, new: new.to_owned(), work: sha };
     let text = serde_json::to_string(&journal).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
@@ -82,7 +84,7 @@ pub fn publish(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Resu
     let checked = fetched.and_then(|_| require_reviewed(repo, source, plan, new));
     let published = checked.and_then(|()| advance(repo, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
-    repo.run(source, &["update-ref", "-d", &name])?;
+    repo.run(source, &["update-ref", "--no-deref", "-d", &name])?;
     if !matches!(published, Ok(true)) {
         drop_journal(repo, &plan.name)?;
     }
@@ -205,15 +207,6 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
     let (output, checkout) = match find_checkout(repo, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
         Some((at, is_linked)) => {
-            let options = [
-                "--no-overwrite-ignore",
-                "--ff-only",
-                "--no-squash",
-                "--commit",
-                "--no-autostash",
-                "--no-verify-signatures",
-                "--no-verify",
-            ];
             let git = repo.git_in_source(source, &at, is_linked)?;
             let files = ChangedFiles::between(&git, &at, old, new)?;
             let changed = ChangedFiles::others(&git, &at, &files.before)?;
@@ -221,11 +214,16 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
                 return in_the_way(&at, &changed.into_iter().collect::<Vec<_>>().join(&b' '));
             }
             files.require_nothing_lost(&at, failure::NOT_PUBLISHED, false)?;
-            let typed = || repo.cmd_in_source(source, &at, is_linked);
+            // Usual hooks run files of the checkout, which an agent writes there.
+            let is_agents = is_linked && has_agent(repo, &at)?;
+            let typed = || match is_agents {
+                true => Ok(git.cmd_alone(&at)),
+                false => repo.cmd_in_source(source, &at, is_linked),
+            };
             let (root, cmd) = (Root::open(&at)?, typed()?);
             let present = files.present(&root)?;
             // Patterns that an agent wrote would take away files that the step leaves alone.
-            let merge = cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(options).arg(new);
+            let merge = cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(ONLY_FORWARD).arg(new);
             let output = when_unlocked(&merge, &at)?;
             if !output.status.success() && now()?.as_deref() == Some(old) {
                 files.put_back(&git, (&at, &root), &present, (typed()?, old))?;
@@ -233,7 +231,7 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
             (output, Some(at))
         }
         None => {
-            let args = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];
+            let args = ["update-ref", "--no-deref", "-m", "worker-ctl: accept", &branch, new, old];
             (repo.cmd_in_source(source, source, false)?.args(args).capture()?, None)
         }
     };
@@ -249,9 +247,27 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
     }
 }
 
+/// Options for a merge that only moves a branch forward.
+const ONLY_FORWARD: [&str; 7] = [
+    "--no-overwrite-ignore",
+    "--ff-only",
+    "--no-squash",
+    "--commit",
+    "--no-autostash",
+    "--no-verify-signatures",
+    "--no-verify",
+];
+
+/// Whether a linked worktree is a worker's, or worktree-spawn has made it for an agent.
+fn has_agent(repo: &WorkRepo, at: &Path) -> Result<bool> {
+    let is_its = |worker: &Worker| Path::new(&worker.worktree_path) == at;
+    let is_spawned = private_dir(at).is_some_and(|dir| dir.join("shopfloor/worktree-spawn").is_dir());
+    Ok(is_spawned || store::load(&repo.root)?.workers.values().any(is_its))
+}
+
 /// Deletes the journal and the pin of an accept.
 pub fn drop_journal(repo: &WorkRepo, worker: &str) -> Result<()> {
-    repo.ask(&repo.top, &["update-ref", "-d", &pin(worker)])?;
+    repo.update_ref(&["-d", &pin(worker)])?;
     // The journal goes last, because as long as it exists the rest is repeated.
     fs::remove(&layout::journal(&repo.root, worker))
 }
@@ -274,7 +290,7 @@ pub fn find_landed(repo: &WorkRepo, source: &Path, worker: &str) -> Result<Optio
     let branch = format!("refs/heads/{}", repo.branch);
     require_source(source)?;
     require_plain_refs(repo, source, worker)?;
-    repo.run(source, &["update-ref", "-d", &pin(worker)])?;
+    repo.run(source, &["update-ref", "--no-deref", "-d", &pin(worker)])?;
     let has_it = repo.commit(source, &journal.new)?.is_some()
         && repo.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();
     if !has_it {

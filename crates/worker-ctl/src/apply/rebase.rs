@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{failed, private_dir};
+use shopfloor_core::git::{failed, private_dir, require_plain_ref};
 use shopfloor_core::proc::Output;
 
 use crate::apply::changed_files::ChangedFiles;
@@ -220,7 +220,8 @@ fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Outp
     require_at(ctx.repo.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
     require_clean(worker, &ctx.repo.dirty(tree)?, &[])?;
     require_nothing_lost(ctx, tree, sha, base)?;
-    ctx.repo.ask(&ctx.repo.top, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
+    ctx.repo.update_ref(&[&format!("refs/shopfloor/pre/{}", worker.name), sha])?;
+    require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", worker.branch))?;
     let mark = mark_file(ctx, tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;
     fs::replace(&mark, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
@@ -293,6 +294,7 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     if require_nothing_lost(ctx, tree, landed, at).is_err() {
         return Ok(false);
     }
+    require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", place.branch))?;
     // `--keep` refuses when a change is in the way.
     let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?;
     if !publish::when_unlocked(&cmd.args(["reset", "--quiet", "--keep", at]), tree)?.status.success() {

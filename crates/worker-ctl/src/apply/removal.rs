@@ -4,7 +4,7 @@ use std::path::Path;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::failed;
+use shopfloor_core::git::{failed, require_plain_ref};
 use shopfloor_core::pre_remove;
 
 use crate::apply::{new_worker, publish, session, transition, trash};
@@ -94,7 +94,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if let Some(tip) = tip {
             // Delete the branch only if it is still at the commit that was kept.
-            ctx.repo.ask(dir, &["update-ref", "-d", &branch, &tip])?;
+            ctx.repo.update_ref(&["-d", &branch, &tip])?;
         }
         remove_record(ctx, worker)?;
         Ok(aside)
@@ -153,6 +153,7 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<
         let record = ctx.repo.git_dir(tree)?;
         ["rebase-merge", "rebase-apply"].iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
     }
+    require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", worker.branch))?;
     let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];
     let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[base])?.args(switch).capture()?;
     if !switched.status.success() {

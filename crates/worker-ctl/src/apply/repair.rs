@@ -59,7 +59,7 @@ pub fn restore_worktree(ctx: &Context<'_>, name: &str) -> Result<()> {
     let branch = format!("refs/heads/{}", worker.branch);
     if ctx.repo.commit(&ctx.repo.top, &branch)?.is_none() {
         let at = worker.work.commit_sha.clone().unwrap_or(ctx.repo.require_base()?);
-        ctx.repo.ask(&ctx.repo.top, &["update-ref", &branch, &at])?;
+        ctx.repo.update_ref(&[&branch, &at])?;
     }
     ctx.repo.add_worktree(tree, &worker.branch, None)?;
     source_hooks::fill_worktree(ctx, tree)?;

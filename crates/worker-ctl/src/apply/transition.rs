@@ -52,15 +52,15 @@ fn step(state: &mut State, before: Worker, input: &Input, now: i64) -> Result<(S
 fn follow_up(ctx: &Context<'_>, step: &Step, input: &Input, revision: u64) -> Result<()> {
     let Step { before, after, effects } = step;
     let ctx = &ctx.of(after)?;
-    let (root, top) = (&ctx.root.path, &ctx.repo.top);
+    let root = &ctx.root.path;
     let pin = format!("refs/shopfloor/review/{}", after.name);
     let kept = format!("refs/shopfloor/pre/{}", after.name);
     let mut dropped = Vec::new();
     for effect in effects {
         match effect {
-            SideEffect::Pin(sha) => drop(ctx.repo.ask(top, &["update-ref", &pin, sha])?),
+            SideEffect::Pin(sha) => ctx.repo.update_ref(&[&pin, sha])?,
             SideEffect::Unpin if before.work.reviewed_sha.is_some() => dropped.push(pin.clone()),
-            SideEffect::Keep(sha) => drop(ctx.repo.ask(top, &["update-ref", &kept, sha])?),
+            SideEffect::Keep(sha) => ctx.repo.update_ref(&[&kept, sha])?,
             SideEffect::Unpin | SideEffect::Deliver => {}
         }
     }

@@ -23,7 +23,7 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
     }
     let (commit, files) = snapshot(ctx, worker, losses)?;
     let name = format!("refs/shopfloor/trash/{}/{}", worker.name, ctx.stamp());
-    ctx.repo.ask(&ctx.repo.top, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
+    ctx.repo.update_ref(&[&name, &commit, &"0".repeat(commit.len())])?;
     // The stashes are kept now, and stay in git's list.
     let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&ctx.repo, worker)? };
     if again != *losses || write_tree(ctx, worker, losses)? != files {

@@ -1,8 +1,11 @@
 //! `accept`: lands a worker's work on the source's default branch.
 
+use std::path::Path;
+
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
 use crate::apply::land::{self, Landed};
@@ -50,6 +53,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if worker.adopted.is_none() && lands_commits {
         return Err(Failure::usage(format!("the work of {name}, in the root's clone, lands as one commit"))
             .hint("leave `--land` out"));
+    }
+    if lands_commits && worker.land() == LandAs::Squash && worker.work.reviewed_sha.is_some() {
+        let path = shell_word(Path::new(&worker.worktree_path));
+        return Err(Failure::usage(format!("the work of {name} was reviewed as one commit")).hint(format!(
+            "to review each commit: `worker-ctl nuke {name}`, then `worker-ctl add {name} --worktree {path} --land commits`"
+        )));
     }
     if lands_commits && args.message.is_some() {
         return Err(Failure::usage("commits that land as they are keep their messages")

@@ -187,7 +187,8 @@ fn describe(
     ctx.root.agent(&agent)?;
     let target = found.target(ctx, target)?;
     let mut worker = Worker::new(name, &agent, &found.path.to_string_lossy(), &found.branch, ctx.now());
-    worker.adopted = Some(Adopted { target, began: String::new(), land, has_landed: false });
+    let record = found.repo.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    worker.adopted = Some(Adopted { target, record, began: String::new(), land, landed: None });
     let ctx = &ctx.of(&worker)?;
     let (head, unlanded) = adoption::unlanded(ctx, &found.path)?;
     if unlanded.is_some() {

@@ -146,7 +146,7 @@ pub fn renew_base(ctx: &Context<'_>) {
 /// The commit at which the work on `sha` branched off.
 pub fn fork(ctx: &Context<'_>, sha: &str) -> Result<String> {
     let base = ctx.repo.require_base()?;
-    Ok(ctx.repo.merge_base(&base, sha)?.unwrap_or(base))
+    Ok(ctx.repo.work_base(&base, sha)?.unwrap_or(base))
 }
 
 /// The option by which no configuration leaves a submodule out of a diff.
@@ -154,9 +154,23 @@ pub const WHOLE: &str = "--ignore-submodules=none";
 
 /// The diff of the work on `sha` against the commit at which it branched off.
 pub fn diff(ctx: &Context<'_>, sha: &str) -> Result<String> {
-    let (options, from) = (["diff", "--no-ext-diff", "--no-textconv", "--no-color", WHOLE], fork(ctx, sha)?);
-    let diff = ctx.repo.bounded(ctx.repo.cmd(&ctx.repo.top)?.args(options).args([&from, sha]), &[&from, sha])?;
+    let from = fork(ctx, sha)?;
+    let cmd =
+        ctx.repo.cmd(&ctx.repo.top)?.args(shown(ctx, &from, sha, &["--no-ext-diff", "--no-textconv", "--no-color"]));
+    let diff = ctx.repo.bounded(cmd, &[&from, sha])?;
     Ok(String::from_utf8_lossy(&diff.stdout).into_owned())
+}
+
+/// The arguments of git that show the work from `from` to `sha` as it lands: as one diff, or each of its commits.
+pub fn shown(ctx: &Context<'_>, from: &str, sha: &str, options: &[&str]) -> Vec<String> {
+    let (command, commits) = match ctx.repo.lands_each {
+        true => {
+            (&["log", "--reverse", "--topo-order", "--no-show-signature", "--patch"][..], ctx.repo.range(from, sha))
+        }
+        false => (&["diff"][..], vec![from.to_owned(), sha.to_owned()]),
+    };
+    let options = command.iter().chain(options).chain(&[WHOLE]).map(ToString::to_string);
+    options.chain(commits).collect()
 }
 
 /// A text argument, or stdin for `-`. Exit 2 for a text that cannot be typed.

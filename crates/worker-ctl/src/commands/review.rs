@@ -154,12 +154,22 @@ fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) ->
     let missing = |program: &str| {
         Failure::failed(format!("{program} is not on the PATH")).hint("install it, or use `--interface git`")
     };
-    let args: Vec<&str> = match interface {
-        Interface::Git => vec!["diff", "--no-ext-diff", "--no-textconv", WHOLE, from, sha],
+    let own = |text: &str| text.to_owned();
+    let args: Vec<String> = match interface {
+        Interface::Git => commands::shown(ctx, from, sha, &["--no-ext-diff", "--no-textconv"]),
         Interface::Difftastic if !has("difft") => return Err(missing("difft")),
-        Interface::Difftastic => vec!["-c", "diff.external=difft", "diff", "--ext-diff", WHOLE, from, sha],
+        Interface::Difftastic => {
+            let shown = commands::shown(ctx, from, sha, &["--ext-diff"]);
+            ["-c", "diff.external=difft"].map(own).into_iter().chain(shown).collect()
+        }
         Interface::Vscode if !has("code") => return Err(missing("code")),
-        Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", WHOLE, from, sha],
+        Interface::Vscode if ctx.repo.lands_each => {
+            return Err(Failure::usage("a difftool shows one diff, and these commits land as they are")
+                .hint("use `--interface git`"));
+        }
+        Interface::Vscode => {
+            ["difftool", "--no-prompt", "--extcmd=code --wait --diff", WHOLE, from, sha].map(own).into()
+        }
     };
     // Run in the clone, not in the worktree, because the agent can write the worktree's attributes and configuration.
     let cmd = ctx.repo.git.shown(&ctx.repo.top);

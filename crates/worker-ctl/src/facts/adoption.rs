@@ -12,7 +12,7 @@ use shopfloor_core::text::shell_word;
 use crate::context::Context;
 use crate::failure;
 use crate::work_repo::{MergeResult, WorkRepo, is_rebasing};
-use crate::worker::LONGEST_NAME;
+use crate::worker::{LONGEST_NAME, Worker};
 
 /// A linked worktree on a branch.
 #[derive(Clone, Debug)]
@@ -83,6 +83,12 @@ fn read_record(repo: &Repo, branch: &str) -> Result<Option<SpawnRecord>> {
 }
 
 impl Adoptable {
+    /// Whether it is the worktree that a worker was made from, which may have been moved since.
+    pub fn is_of(&self, worker: &Worker) -> bool {
+        let is_its = |record: &str| !record.is_empty() && self.repo.git_dir.ends_with(record);
+        self.branch == worker.branch && worker.adopted.as_ref().is_some_and(|adopted| is_its(&adopted.record))
+    }
+
     /// A free name: the slug that it has, or else the last part of its path.
     pub fn free_name(&self, is_taken: impl Fn(&str) -> bool) -> Result<String> {
         let last = self.path.file_name().unwrap_or_default().to_string_lossy();

@@ -8,7 +8,6 @@ use shopfloor_core::git::LOOK_LIMIT;
 
 use crate::context::Context;
 use crate::program_config::regex;
-use crate::work_repo::LOGGED;
 use crate::worker::Worker;
 
 /// Who wrote some work and when, and the message with which it lands.
@@ -21,9 +20,7 @@ pub struct Authored {
 /// Reads the messages of the work on `sha`, which begins at `base`.
 pub fn authored(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Authored> {
     let Context { repo, root, .. } = ctx;
-    let range = format!("{base}..{sha}");
-    let log = ["log", "--reverse", "--format=%an%x00%ae%x00%aI%x00%B%x00"];
-    let listed = repo.ask(&repo.top, &[&log[..], &LOGGED, &[&range]].concat())?;
+    let listed = repo.log(&["--reverse", "--format=%an%x00%ae%x00%aI%x00%B%x00"], &repo.range(base, sha))?;
     // Four fields for each commit, the oldest first, and a line end between commits.
     let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
     let messages: Vec<(String, String)> =

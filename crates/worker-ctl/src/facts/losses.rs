@@ -8,7 +8,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{OPERATION_HEADS, commits_to_pick, named_commits, recorded_dir};
 use shopfloor_core::text::shell_word;
 
-use crate::work_repo::{LOGGED, MergeResult, WorkRepo};
+use crate::work_repo::{MergeResult, WorkRepo};
 use crate::worker::{Task, Worker};
 
 /// The work that would be lost. A removal reads the losses, keeps them, and reads them again to see that nothing was
@@ -45,11 +45,10 @@ impl Losses {
         for tip in tips {
             let range = match &base {
                 Some(base) if is_in(repo, base, &tip)? => continue,
-                Some(base) => format!("{base}..{tip}"),
-                None => tip.clone(),
+                Some(base) => repo.range(base, &tip),
+                None => vec![tip.clone()],
             };
-            let log = [&["log", "--format=%h %s"], &LOGGED[..], &[&range]].concat();
-            losses.commits.extend(repo.ask(&repo.top, &log)?.lines().map(str::to_owned));
+            losses.commits.extend(repo.log(&["--format=%h %s"], &range)?.lines().map(str::to_owned));
             losses.tips.push(tip);
         }
         losses.commits.dedup();
@@ -150,8 +149,6 @@ fn is_in(repo: &WorkRepo, base: &str, tip: &str) -> Result<bool> {
 
 /// Whether there is a commit without changes. Its message would be lost.
 fn has_empty_commit(repo: &WorkRepo, base: &str, tip: &str) -> Result<bool> {
-    let range = format!("{base}..{tip}");
-    let log = ["log", "--raw", "--no-merges", "--no-renames", "--format=%x00"];
-    let listed = repo.ask(&repo.top, &[&log[..], &LOGGED[..], &[&range]].concat())?;
+    let listed = repo.log(&["--raw", "--no-merges", "--no-renames", "--format=%x00"], &repo.range(base, tip))?;
     Ok(listed.split('\0').skip(1).any(|commit| !commit.lines().any(|line| line.starts_with(':'))))
 }

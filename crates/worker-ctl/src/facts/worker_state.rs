@@ -122,7 +122,7 @@ fn always_dirty(repo: &WorkRepo, tree: &Path, dirty: &[String]) -> Result<Vec<St
 
 impl WorkFacts {
     fn read(repo: &WorkRepo, worker: &Worker, base: &str, sha: String) -> Result<WorkFacts> {
-        let merge_base = repo.merge_base(&sha, base)?;
+        let merge_base = repo.work_base(base, &sha)?;
         let has_base = merge_base.as_deref() == Some(base);
         // Most work sits on the branch as it is, which one question tells.
         let is_on_base = has_base && worker.work.onto_sha.as_deref() == Some(base);

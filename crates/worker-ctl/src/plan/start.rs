@@ -27,11 +27,6 @@ pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input
             None => failure,
         })?;
     }
-    if facts.is_shared && worker.adopted.as_ref().is_some_and(|adopted| adopted.has_landed) {
-        return Err(failure::WRONG_STATE
-            .failure(format!("what was on {} has landed, and others have that branch too", worker.branch))
-            .hint("begin the next task in a worktree of its own: `worktree-spawn subtree NAME | worker-ctl add --worktree -`"));
-    }
     if facts.has_unmerged && !facts.is_rebasing && worker.adopted.is_some() {
         let name = &worker.name;
         return Err(failure::UNMERGED.failure(format!("{name} has commits that have not landed")).hint(format!(

@@ -469,3 +469,20 @@ fn a_verdict_is_on_the_text_that_was_shown() {
     s.app.overlay(&["accept", &held]).exit(1).any_out().err_has(".envrc");
     s.all_but(&s.a, ".envrc", "a\n");
 }
+
+#[test]
+fn a_merge_puts_no_line_outside_of_its_quotes() {
+    let w = World::new();
+    let s = ignoring(&w, &[(".env", "A=1\nB=2\nC=3\nY=8\nZ=9\n")]);
+    s.a.write(".env", "A=1\nB=2\nC=3\nM=\"\ntouch ran\n\"\nY=8\nZ=9\n");
+    s.sync(0).any_err();
+    s.a.write(".env", "A='\nB=2\nC=3\nM=\"\ntouch ran\n\"\nY=8\n'\nZ=9\n");
+    s.b.write(".env", "A=1\nB=2\nC=3\nM=\"'\"\nN=\"\ntouch ran\n\"\nY=8\nZ=9\n");
+    s.sync(1).any_err();
+    assert!(why(&s, ".env").contains("outside of its quotes"));
+    for at in [&s.a, &s.b] {
+        at.sh(". ./.env").exit(0);
+        at.sh(&format!(". {}", s.overlay(".env").display())).exit(0);
+        assert!(!at.has("ran"));
+    }
+}

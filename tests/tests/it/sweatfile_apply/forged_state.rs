@@ -231,3 +231,18 @@ fn a_forged_main_checkout_is_not_used() {
     next.apply(&[]).exit(3).any_out().err_has("nobody has approved Makefile");
     assert!(!next.has(".env") && !w.home("made").exists());
 }
+
+#[test]
+fn no_branchs_name_becomes_a_command() {
+    let w = World::new();
+    let app = w.app();
+    let file = "[files.envrc]\ntemplate = true\ncontent = \"B={branch}\\n\"\n";
+    app.approved(&format!("setup = [\"sh ./.envrc\"]\n{file}"));
+    let agent = app.worktree("agent");
+    agent.git(&["checkout", "-q", "-b", "x$(touch${IFS}ran)"]);
+    agent.apply(&[]).any_status().any_out().err_has("a character that shells obey");
+    assert!(!agent.has("ran") && !agent.has(".envrc"));
+    agent.git(&["checkout", "-q", "-b", "feature/x_1"]);
+    agent.apply(&[]).any_status().any_out().any_err();
+    assert_eq!(agent.read(".envrc"), "B=feature/x_1\n");
+}

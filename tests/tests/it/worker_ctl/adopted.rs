@@ -205,8 +205,41 @@ fn a_branch_that_others_have_too_is_never_moved() {
     floor.ctl(&["patrol"]).exit(0).any_out().any_err();
     floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
     assert_eq!((head(&eve), app.read("h")), (before, "h\n".into()));
-    // What comes on top could not be told from what has landed.
-    floor.ctl(&["start", "adam", "--task", "x"]).exit(1).err_has("in a worktree of its own");
+}
+
+#[test]
+fn on_a_branch_that_others_have_too_the_next_task_is_what_comes_on_top() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    let push =
+        "git init -q --bare ../remote.git && git remote add origin ../remote.git && git push -q origin feature/adam";
+    app.sh(push).exit(0).any_err();
+    up(&floor, &["adam"]);
+    let review = || -> String { floor.ctl(&["review", "adam"]).exit(0).any_err().stdout.into() };
+    let land = |task: &str| {
+        work(&floor, "adam", task);
+        let (before, reviewed) = (head(&adam), review());
+        floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+        assert_eq!(head(&adam), before);
+        assert_eq!(text(&floor.status("adam"), "/task"), "idle");
+        reviewed
+    };
+    land("COMMIT f one First");
+    // The same line again, of which a merge from where the branches parted would make a conflict.
+    let reviewed = land("COMMIT f two Second");
+    assert!(reviewed.contains("-one\n+two\n") && !reviewed.contains("First"), "{reviewed}");
+    assert_eq!(app.git(&["log", "--format=%B%an", "-1", "main"]), "Second\nAda\n");
+    app.commit("g", "theirs\n");
+    floor.ctl(&["start", "adam", "--task", "think"]).exit(0).any_out().any_err();
+    adam.sh("git merge -q --no-edit main; echo three > f && git commit -qam Third").exit(0).any_out().any_err();
+    floor.until("adam", "needs_review");
+    let reviewed = review();
+    assert!(reviewed.contains("-two\n+three\n") && !reviewed.contains("Second") && !reviewed.contains("theirs"));
+    // Once what landed is dropped, it is work again.
+    app.git(&["reset", "-q", "--hard", "HEAD~2"]);
+    let reviewed = review();
+    assert!(reviewed.contains("Second"), "{reviewed}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod emptied;
 mod events;
 mod forged_index;
 mod forged_objects;
+mod forged_own;
 mod forged_state;
 mod hostile;
 mod init;

@@ -1,0 +1,184 @@
+//! worker-ctl in the person's own repository, of which an agent writes all but the configuration and the hooks.
+
+use crate::support::floor::Floor;
+use crate::support::worker::{head, tip, tree, up, work};
+use crate::support::world::{Repo, World, which};
+
+/// A worktree of the person's own, with a commit that no other branch has and with a file that is not committed.
+fn persons<'w>(app: &Repo<'w>) -> Repo<'w> {
+    app.git(&["worktree", "add", "-q", "-b", "pers", "../pers"]);
+    let pers = app.world.at(app.path.with_file_name("pers"));
+    pers.commit("own", "own\n");
+    pers.write("draft", "hours of work\n");
+    pers
+}
+
+#[test]
+fn a_replaced_object_and_attributes_change_no_review() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    adam.commit("tool", "evil\n");
+    adam.sh("git replace $(git rev-parse HEAD:tool) $(echo nice | git hash-object -w --stdin)").exit(0);
+    app.write(".git/info/attributes", "* -diff merge=union\n");
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    floor.ctl(&["start", "adam", "--task", "x"]).exit(1).any_err();
+    // The work that is there waits once it is adopted anew.
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out();
+    app.run("worker-ctl", &["add", "adam", "--worktree", "../adam"]).succeeds().any_err();
+    floor.ctl(&["review", "adam"]).exit(0).any_err().out_has("+evil");
+    app.commit("tool", "another\n");
+    let old = tip(&floor);
+    floor.ctl(&["accept", "adam"]).exit(1).any_out().any_err();
+    assert_eq!(tip(&floor), old);
+}
+
+#[test]
+fn attributes_beside_the_commits_hide_no_change_from_a_removal() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    adam.write("README.md", "app\r\n");
+    app.write(".git/info/attributes", "* text\n");
+    floor.ctl(&["nuke", "adam", "--worktree", "--yes"]).exit(1).err_has("README.md");
+    assert_eq!(adam.read("README.md"), "app\r\n");
+    let good: String = app.spawn(&["subtree", "good"]).exit(0).any_err().stdout.into();
+    let good = w.at(good.trim_end());
+    good.write("README.md", "app\r\n");
+    app.spawn(&["remove", "good"]).exit(1).any_out().err_has("README.md");
+    app.spawn(&["gc"]).exit(0).any_out().any_err();
+    assert_eq!(good.read("README.md"), "app\r\n");
+}
+
+#[test]
+fn a_ref_of_ours_that_names_another_ref_changes_nothing_there() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    let pers = persons(app);
+    let own = head(&pers);
+    up(&floor, &["adam"]);
+    work(&floor, "adam", "COMMIT f one First");
+    for kind in ["review", "pre", "accept"] {
+        app.write(&format!(".git/refs/shopfloor/{kind}/adam"), "ref: refs/heads/pers\n");
+    }
+    floor.ctl(&["review", "adam"]).exit(4).any_out().err_has("names another ref");
+    floor.ctl(&["patrol"]).any_status().any_out().any_err();
+    floor.ctl(&["nuke", "adam", "--yes"]).any_status().any_out().any_err();
+    assert_eq!((head(&pers), app.git(&["rev-parse", "pers"])), (own.clone(), format!("{own}\n")));
+    // Nor through the link of a log, or a branch that is another's name.
+    app.sh("rm -rf .git/refs/shopfloor .git/logs/refs/shopfloor").exit(0);
+    let victim = w.home("victim");
+    std::fs::create_dir_all(app.path.join(".git/logs/refs/shopfloor/review")).unwrap();
+    std::os::unix::fs::symlink(&victim, app.path.join(".git/logs/refs/shopfloor/review/eve")).unwrap();
+    std::fs::write(&victim, "mine\n").unwrap();
+    app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
+    let eve = w.at(app.path.with_file_name("eve"));
+    eve.commit("e", "e\n");
+    app.run("worker-ctl", &["add", "eve", "--worktree", "../eve"]).succeeds().any_err();
+    floor.ctl(&["review", "eve"]).exit(4).any_out().err_has("is not a file");
+    app.write(".git/refs/heads/eve", "ref: refs/heads/pers\n");
+    floor.ctl(&["reset", "eve", "--yes", "--force"]).any_status().any_out().any_err();
+    assert_eq!((head(&pers), std::fs::read_to_string(&victim).unwrap()), (own, "mine\n".to_owned()));
+}
+
+#[test]
+fn a_worker_is_not_moved_onto_another_worktree() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    // git lists the newest record first or last.
+    app.git(&["worktree", "add", "-q", "--detach", "../aa"]);
+    let pers = persons(app);
+    app.git(&["worktree", "add", "-q", "--detach", "../zz"]);
+    let before = pers.snapshot();
+    app.sh(&format!(
+        "rm -rf ../adam .git/worktrees/adam && for at in aa zz; do \
+         echo {}/.git > .git/worktrees/$at/gitdir && echo ref: refs/heads/feature/adam > .git/worktrees/$at/HEAD; done",
+        pers.path.display()
+    ))
+    .exit(0);
+    floor.ctl(&["patrol"]).any_status().any_out().any_err();
+    // It may be forgotten, because its worktree is gone.
+    let status: String = floor.ctl(&["status", "--json"]).exit(0).any_err().stdout.into();
+    assert!(!status.contains(pers.path.to_str().unwrap()), "{status}");
+    floor.ctl(&["reset", "adam", "--force", "--yes"]).any_status().any_out().any_err();
+    app.write(".git/refs/heads/pers", "ref: refs/heads/feature/adam\n");
+    floor.ctl(&["patrol"]).any_status().any_out().any_err();
+    floor.ctl(&["nuke", "adam", "--worktree", "--force", "--yes"]).any_status().any_out().any_err();
+    pers.assert_untouched_since(&before);
+}
+
+#[test]
+fn a_worktree_that_says_it_is_the_main_checkout_is_refused() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    app.write("README.md", "staged\n");
+    app.git(&["add", "README.md"]);
+    let (old, staged) = (tip(&floor), app.git(&["diff", "--cached"]));
+    adam.write(".git", &format!("gitdir: {}\n", app.path.join(".git").display()));
+    for record in [true, false] {
+        if !record {
+            app.sh("rm -r .git/worktrees/adam").exit(0);
+        }
+        floor.ctl(&["reset", "adam", "--force", "--yes"]).exit(4).any_out().err_has("does not lead to");
+        assert_eq!((tip(&floor), app.git(&["diff", "--cached"])), (old.clone(), staged.clone()));
+        assert_eq!(app.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+    }
+}
+
+#[test]
+fn no_hook_runs_where_an_agent_may_have_written_what_it_runs() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    app.write(".git/hooks/post-merge", "#!/bin/sh\n[ ! -f post.sh ] || sh post.sh\n");
+    app.sh("chmod +x .git/hooks/post-merge && git switch -q -c topic").exit(0);
+    // Another worker's agent says that it has the branch on which the work lands.
+    let other = tree(&floor, "eve");
+    app.write(".git/worktrees/eve/HEAD", "ref: refs/heads/main\n");
+    other.write("post.sh", "touch ../ran\n");
+    adam.commit("f", "f\n");
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out();
+    app.run("worker-ctl", &["add", "adam", "--worktree", "../adam"]).succeeds().any_err();
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!((other.read("f"), app.path.with_file_name("ran").exists()), ("f\n".into(), false));
+}
+
+#[test]
+fn commits_that_land_as_they_are_are_each_reviewed() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    let feat = w.at(app.path.with_file_name("feat"));
+    feat.commit("one", "1\n");
+    feat.sh("echo 2 > two; git add two; git commit -q -m Second -m 'its body'").exit(0);
+    app.run("worker-ctl", &["add", "feat", "--worktree", "../feat", "--land", "commits"]).succeeds().any_err();
+    let floor = Floor::of(app, &w);
+    let app = &floor.app;
+    floor.ctl(&["review", "feat"]).exit(0).any_err().out_has("its body").out_has("+1\n").out_has("+2\n");
+    // The same in the end, with the same messages, and something else in between.
+    let first = feat.git(&["log", "-1", "--format=%B", "HEAD~"]);
+    feat.sh(&format!(
+        "git reset -q --hard main && echo 1 > one && echo evil > evil && git add . && git commit -q -m '{}' && \
+         git rm -q evil && echo 2 > two && git add two && git commit -q -m Second -m 'its body'",
+        first.trim()
+    ))
+    .exit(0)
+    .any_out();
+    let old = tip(&floor);
+    floor.ctl(&["accept", "feat"]).exit(1).any_out().any_err();
+    assert_eq!(tip(&floor), old);
+    floor.ctl(&["review", "feat"]).exit(0).any_err().out_has("+evil");
+    floor.ctl(&["accept", "feat"]).exit(0).any_out().any_err();
+    // Nor do they after a review of the whole.
+    app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
+    w.at(app.path.with_file_name("eve")).commit("e", "e\n");
+    app.run("worker-ctl", &["add", "--worktree", "../eve"]).succeeds().any_err();
+    floor.ctl(&["review", "eve"]).exit(0).any_out().any_err();
+    floor.ctl(&["accept", "eve", "--land", "commits"]).exit(2).err_has("was reviewed as one commit");
+    floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
+}
