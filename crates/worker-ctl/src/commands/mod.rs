@@ -164,9 +164,10 @@ pub fn diff(ctx: &Context<'_>, sha: &str) -> Result<String> {
 /// The arguments of git that show the work from `from` to `sha` as it lands: as one diff, or each of its commits.
 pub fn shown(ctx: &Context<'_>, from: &str, sha: &str, options: &[&str]) -> Vec<String> {
     let (command, commits) = match ctx.repo.lands_each {
-        true => {
-            (&["log", "--reverse", "--topo-order", "--no-show-signature", "--patch"][..], ctx.repo.range(from, sha))
-        }
+        true => (
+            &["log", "--reverse", "--topo-order", "--no-show-signature", "--no-notes", "--format=medium", "--patch"][..],
+            ctx.repo.range(from, sha),
+        ),
         false => (&["diff"][..], vec![from.to_owned(), sha.to_owned()]),
     };
     let options = command.iter().chain(options).chain(&[WHOLE]).map(ToString::to_string);

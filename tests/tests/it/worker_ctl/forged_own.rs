@@ -159,6 +159,7 @@ fn commits_that_land_as_they_are_are_each_reviewed() {
     app.run("worker-ctl", &["add", "feat", "--worktree", "../feat", "--land", "commits"]).succeeds().any_err();
     let floor = Floor::of(app, &w);
     let app = &floor.app;
+    app.git(&["config", "format.pretty", "oneline"]);
     floor.ctl(&["review", "feat"]).exit(0).any_err().out_has("its body").out_has("+1\n").out_has("+2\n");
     // The same in the end, with the same messages, and something else in between.
     let first = feat.git(&["log", "-1", "--format=%B", "HEAD~"]);
