@@ -169,6 +169,13 @@ pub struct Starting {
     pub has_command: bool,
 }
 
+impl Starting {
+    /// Whether nothing starts.
+    pub fn is_empty(&self) -> bool {
+        !self.has_command && self.names.is_empty()
+    }
+}
+
 /// The lines of an environment.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split(ENDS).map(|line| line.trim().trim_start_matches('\u{feff}'))

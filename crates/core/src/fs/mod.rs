@@ -363,7 +363,7 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 }
 
 /// A name no other process or call of ours uses at the same time.
-pub(crate) fn unique_name() -> String {
+pub fn unique_name() -> String {
     unique_name_for("")
 }
 

@@ -1,6 +1,7 @@
 //! `prune`: deletes archived files that are old enough and covered by a snapshot.
 
 use std::collections::HashSet;
+use std::iter::{empty, once};
 
 use serde_json::json;
 use shopfloor_core::env::Env;
@@ -14,7 +15,7 @@ use crate::counted::counted;
 use crate::event_time::EventTime;
 use crate::facts::Ledger;
 use crate::facts::gather::{load_archive, load_events};
-use crate::plan::archive::DoomedFile;
+use crate::plan::archive::{DoomedFile, are_in};
 use crate::settings::LedgerArgs;
 
 /// Delete archived events that a snapshot covers and that are older than --retention
@@ -62,18 +63,24 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     outcome.map(|()| Exit::Done)
 }
 
-/// The archived files that are not newer than the limit, and that a snapshot in `events/` covers.
+/// The archived files that are not newer than the limit, and that snapshots in `events/` cover and have the texts of.
 fn doomed(ledger: &Ledger, limit: EventTime) -> Result<Vec<DoomedFile>> {
     let live = load_events(ledger)?;
-    let covered = live.covered()?;
-    let folded: HashSet<Digest> =
-        live.snapshots()?.iter().flat_map(|snapshot| snapshot.folds.iter().copied()).collect();
+    let (covered, counted) = (live.covered()?, live.snapshots()?);
+    let folded: HashSet<Digest> = counted.iter().flat_map(|snapshot| snapshot.folds.iter().copied()).collect();
     let archived = load_archive(ledger)?;
-    let files = archived.files.iter().filter(|file| file.record.ts() <= limit);
-    let files = files.map(|file| DoomedFile { path: file.path.clone(), read: file.record.id });
-    let snapshots = archived.snapshots()?.into_iter().zip(&archived.snapshots);
-    let snapshots = snapshots.filter(|(snapshot, _)| snapshot.events.iter().all(|event| event.ts() <= limit));
+    let files = archived.files.iter().map(|file| (&*file.record, file));
+    let files: Vec<_> = files.filter(|(record, _)| record.ts() <= limit && covered.contains(&record.id)).collect();
+    let snapshots = archived.snapshots()?.into_iter().zip(&archived.snapshots).filter(|(snapshot, _)| {
+        folded.contains(&snapshot.content) && snapshot.events.iter().all(|event| event.ts() <= limit)
+    });
+    let snapshots: Vec<_> = snapshots.collect();
+    // All at once first: nearly always nothing is missing.
+    let folds: Vec<_> = snapshots.iter().map(|(snapshot, _)| *snapshot).collect();
+    let are_all_in = are_in(&counted, files.iter().map(|(record, _)| *record), &folds);
+    let files = files.into_iter().filter(|(record, _)| are_all_in || are_in(&counted, once(*record), &[]));
+    let snapshots = snapshots.into_iter().filter(|(snapshot, _)| are_all_in || are_in(&counted, empty(), &[snapshot]));
+    let files = files.map(|(record, file)| DoomedFile { path: file.path.clone(), read: record.id });
     let snapshots = snapshots.map(|(snapshot, file)| DoomedFile { path: file.path.clone(), read: snapshot.content });
-    let files = files.filter(|file| covered.contains(&file.read));
-    Ok(files.chain(snapshots.filter(|file| folded.contains(&file.read))).collect())
+    Ok(files.chain(snapshots).collect())
 }

@@ -15,6 +15,7 @@ use crate::facts::versions::find_change;
 use crate::failure;
 use crate::ground::Ground;
 use crate::merge::{Changes, FileType, MergeInput, Rule, by_rule, changes};
+use crate::programs;
 use crate::store::LogRecord;
 use crate::sync_rule::SyncRule;
 
@@ -75,6 +76,10 @@ fn without(disk: &Disk<'_>, record: &LogRecord, now: &[u8]) -> Result<Vec<u8>> {
     // What was changed since at the same place stays.
     let input = MergeInput { base: Some(&after), overlay: now, workspace: &before, kind, rule: Rule::Overlay };
     let merged = by_rule(&input);
+    if kind == FileType::Env && !programs::starting(&merged.bytes, &[now, &before]).is_empty() {
+        return Err(nothing("lines that came since would be outside of their quotes, and a shell would run them")
+            .hint(format!("edit {path} yourself: `overlay-sync show {from}` prints the text from before")));
+    }
     match merged.bytes == now {
         false => Ok(merged.bytes),
         true => Err(nothing("what it did was changed since, or is undone already")

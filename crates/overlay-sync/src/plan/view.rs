@@ -253,10 +253,7 @@ fn started(file: &FileView<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> 
 /// other.
 pub fn runs_merged(file: &FileView<'_>, merged: &[u8], sides: &[&[u8]]) -> bool {
     let is_looked_at = file.kind == FileType::Env && file.policy.reviewed.is_some();
-    is_looked_at && sides.iter().all(|side| *side != merged) && {
-        let starting = programs::starting(merged, sides);
-        starting.has_command || !starting.names.is_empty()
-    }
+    is_looked_at && sides.iter().all(|side| *side != merged) && !programs::starting(merged, sides).is_empty()
 }
 
 /// Each entry is looked for in each line of each text.

@@ -81,7 +81,10 @@ pub fn publish(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Resu
             answer("fetch", &fetch.args(options).args([&root, &refspec]).within(FETCH_LIMIT).capture()?)
         }
     };
-    let checked = fetched.and_then(|_| require_reviewed(repo, source, plan, new));
+    let checked = fetched.and_then(|_| match repo.is_own {
+        true => require_reviewed(&repo.with_hashed_objects(&plan.base, new)?.0, source, plan, new),
+        false => require_reviewed(repo, source, plan, new),
+    });
     let published = checked.and_then(|()| advance(repo, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
     repo.run(source, &["update-ref", "--no-deref", "-d", &name])?;
@@ -214,8 +217,8 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
                 return in_the_way(&at, &changed.into_iter().collect::<Vec<_>>().join(&b' '));
             }
             files.require_nothing_lost(&at, failure::NOT_PUBLISHED, false)?;
-            // Usual hooks run files of the checkout, which an agent writes there.
-            let is_agents = is_linked && has_agent(repo, &at)?;
+            // Usual hooks run files of the checkout.
+            let is_agents = is_linked && may_be_agents(repo, source, &at)?;
             let typed = || match is_agents {
                 true => Ok(git.cmd_alone(&at)),
                 false => repo.cmd_in_source(source, &at, is_linked),
@@ -258,11 +261,14 @@ const ONLY_FORWARD: [&str; 7] = [
     "--no-verify",
 ];
 
-/// Whether a linked worktree is a worker's, or worktree-spawn has made it for an agent.
-fn has_agent(repo: &WorkRepo, at: &Path) -> Result<bool> {
+/// Whether an agent may have written the files of a linked worktree. Where there is a main checkout, every linked one may
+/// be an agent's; a bare repository has linked ones only.
+fn may_be_agents(repo: &WorkRepo, source: &Path, at: &Path) -> Result<bool> {
+    let is_bare = repo.git.config(&common_dir(source), "core.bare", Some("--type=bool"))?;
     let is_its = |worker: &Worker| Path::new(&worker.worktree_path) == at;
     let is_spawned = private_dir(at).is_some_and(|dir| dir.join("shopfloor/worktree-spawn").is_dir());
-    Ok(is_spawned || store::load(&repo.root)?.workers.values().any(is_its))
+    let has_main = is_bare.is_none_or(|is_bare| is_bare != "true");
+    Ok(has_main || is_spawned || store::load(&repo.root)?.workers.values().any(is_its))
 }
 
 /// Deletes the journal and the pin of an accept.

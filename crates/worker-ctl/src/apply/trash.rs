@@ -134,9 +134,10 @@ pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec
         return Ok(Vec::new());
     }
     let dir = create_trash_dir(ctx, worker)?;
-    // From the root on no link is followed.
-    let (root, at) = (Root::open(&ctx.root.path)?, |path: PathBuf| {
-        let below = path.strip_prefix(&ctx.root.path).unwrap_or(&path);
+    // From the directory on that both are in no link is followed. That is the root, unless the worktree was adopted.
+    let above = tree.ancestors().find(|dir| ctx.root.path.starts_with(dir)).unwrap_or(Path::new("/"));
+    let (root, at) = (Root::open(above)?, |path: PathBuf| {
+        let below = path.strip_prefix(above).unwrap_or(&path);
         RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(e.0))
     });
     for path in &nested {

@@ -165,7 +165,7 @@ pub fn diff(ctx: &Context<'_>, sha: &str) -> Result<String> {
 pub fn shown(ctx: &Context<'_>, from: &str, sha: &str, options: &[&str]) -> Vec<String> {
     let (command, commits) = match ctx.repo.lands_each {
         true => (
-            &["log", "--reverse", "--topo-order", "--no-show-signature", "--no-notes", "--format=medium", "--patch"][..],
+            &["log", "--reverse", "--topo-order", "--no-show-signature", "--no-notes", "--format=fuller", "--patch"][..],
             ctx.repo.range(from, sha),
         ),
         false => (&["diff"][..], vec![from.to_owned(), sha.to_owned()]),

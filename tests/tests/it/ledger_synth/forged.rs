@@ -1,5 +1,7 @@
 //! State below `.git` that somebody else wrote: it is input, and nothing of a person's is deleted or shown for it.
 
+use shopfloor_core::hash::Digest;
+
 use crate::support::ledger::{CURRENT, EVENTS, event, run_with_input, synth};
 use crate::support::world::{Repo, World, wait_for, write};
 
@@ -127,4 +129,28 @@ fn the_end_of_a_session_runs_nothing_of_an_agents_and_writes_through_no_link() {
         assert_eq!(std::fs::read_to_string(&diary).unwrap(), "of a person\n");
         app.sh(&format!("rm {git_dir}/COMMIT_EDITMSG")).exit(0);
     }
+}
+
+#[test]
+fn no_event_goes_because_a_snapshot_says_that_it_has_it() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: kept words\n");
+    let written = app.read(&format!("{EVENTS}/a.md"));
+    app.ledger(&["archive"]).exit(0).any_out();
+    let made = app.sh(&format!("cat {EVENTS}/snapshot_*.md && rm {EVENTS}/snapshot_*.md")).exit(0).stdout.clone();
+    // The same event, without what it says.
+    let body: String = made.lines().filter(|line| line.contains("\"event\"")).map(|line| format!("{line}\n")).collect();
+    let content = Digest::of(body.as_bytes()).to_string();
+    let front = "ts: 2026-01-02T00:00:00.000Z\nagent: ledger-synth\ntype: snapshot\nsnapshot: 1\ncontent: ";
+    app.write(&format!("{EVENTS}/snapshot_{}.md", &content[..16]), &format!("---\n{front}{content}\n---\n{body}"));
+    // In the archive it stays.
+    app.ledger(&["prune", "--retention", "0"]).exit(0).any_out().any_err();
+    let archived = app.sh(&format!("find {EVENTS}/../archive -name a.md")).exit(0).stdout.clone();
+    assert_eq!(app.read(archived.trim()), written);
+    // In the ledger it is archived with what it says.
+    app.write(&format!("{EVENTS}/a.md"), &written);
+    app.ledger(&["archive"]).exit(0).any_out();
+    app.ledger(&["prune", "--retention", "0"]).exit(0).any_out().any_err();
+    assert!(synth(&app).contains("kept words"));
 }

@@ -137,6 +137,23 @@ fn undo_knows_the_text_that_a_change_made_and_keeps_what_was_changed_since() {
 }
 
 #[test]
+fn undo_puts_no_line_outside_of_its_quotes() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\nB=1\n");
+    s.attach();
+    s.a.write(".env", "A=\"\nB=1\n\"\n");
+    s.sync(0).any_err();
+    let id = pushed(&s, ".env");
+    s.a.write(".env", "A=\"\nB=1\ntouch ran\n\"\n");
+    s.sync(0).any_err();
+    let before = s.text(".env");
+    assert!(before.contains("touch ran"));
+    s.app.overlay(&["undo", &id]).exit(1).err_has("would be outside of their quotes");
+    s.all_are(".env", &before);
+}
+
+#[test]
 fn restore_says_what_it_takes_away_and_needs_a_yes() {
     let w = World::new();
     let s = scene(&w);

@@ -155,12 +155,14 @@ fn commits_that_land_as_they_are_are_each_reviewed() {
     app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
     let feat = w.at(app.path.with_file_name("feat"));
     feat.commit("one", "1\n");
-    feat.sh("echo 2 > two; git add two; git commit -q -m Second -m 'its body'").exit(0);
+    let second = "echo 2 > two; git add two; GIT_COMMITTER_NAME='Some Body' git commit -q -m Second -m 'its body'";
+    feat.sh(second).exit(0);
     app.run("worker-ctl", &["add", "feat", "--worktree", "../feat", "--land", "commits"]).succeeds().any_err();
     let floor = Floor::of(app, &w);
     let app = &floor.app;
     app.git(&["config", "format.pretty", "oneline"]);
-    floor.ctl(&["review", "feat"]).exit(0).any_err().out_has("its body").out_has("+1\n").out_has("+2\n");
+    let shown = floor.ctl(&["review", "feat"]).exit(0).any_err();
+    shown.out_has("its body").out_has("Commit:     Some Body").out_has("+1\n").out_has("+2\n");
     // The same in the end, with the same messages, and something else in between.
     let first = feat.git(&["log", "-1", "--format=%B", "HEAD~"]);
     feat.sh(&format!(
@@ -182,4 +184,51 @@ fn commits_that_land_as_they_are_are_each_reviewed() {
     floor.ctl(&["review", "eve"]).exit(0).any_out().any_err();
     floor.ctl(&["accept", "eve", "--land", "commits"]).exit(2).err_has("was reviewed as one commit");
     floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
+}
+
+#[test]
+fn no_object_lands_that_is_not_what_its_name_says() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve"]);
+    let app = &floor.app;
+    let file = |name: &str, path: &str| {
+        let sha = app.git(&["rev-parse", &format!("feature/{name}:{path}")]);
+        app.path.join(format!(".git/objects/{}/{}", &sha[..2], sha[2..].trim()))
+    };
+    for (name, land) in [("adam", "squash"), ("eve", "commits")] {
+        let at = tree(&floor, name);
+        at.git(&["reset", "-q", "--hard", "main"]);
+        at.commit(name, &format!("evil {name}\n"));
+        at.commit("nice", &format!("nice {name}\n"));
+        floor.ctl(&["nuke", name, "--yes"]).exit(0).any_out();
+        let path = format!("../{name}");
+        app.run("worker-ctl", &["add", name, "--worktree", &path, "--land", land]).succeeds().any_err();
+        let (evil, nice, kept) = (file(name, name), file(name, "nice"), app.path.join("../kept"));
+        std::fs::rename(&evil, &kept).unwrap();
+        std::fs::copy(&nice, &evil).unwrap();
+        let shown = floor.ctl(&["review", name]).exit(0).any_err().stdout.clone();
+        assert!(!shown.contains("+evil"));
+        let old = tip(&floor);
+        floor.ctl(&["accept", name]).exit(4).any_out().err_has("is not what its name says").err_has("fsck");
+        assert_eq!(tip(&floor), old);
+        // The right one comes back once it was reviewed.
+        std::fs::rename(&kept, &evil).unwrap();
+        floor.ctl(&["accept", name]).exit(1).any_out().any_err();
+        assert_eq!(tip(&floor), old);
+        floor.ctl(&["review", name]).exit(0).any_err().out_has("+evil");
+        floor.ctl(&["accept", name]).exit(0).any_out().any_err();
+        let left = floor.root.sh("find locks -mindepth 1 -type d").exit(0).stdout.clone();
+        assert_eq!(left, "");
+    }
+}
+
+#[test]
+fn a_repository_inside_of_a_worktree_outlives_a_reset() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    adam.sh("git init -q inner && cd inner && echo work > f && git add f && git commit -q -m f").exit(0);
+    floor.ctl(&["reset", "adam", "--force", "--yes"]).exit(0).any_out().any_err();
+    let kept = floor.root.sh("find trash -name f").exit(0).stdout.clone();
+    assert_eq!((floor.root.read(kept.trim()), adam.has("inner")), ("work\n".into(), false));
 }
