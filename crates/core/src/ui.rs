@@ -57,6 +57,11 @@ impl Ui {
         self.tool
     }
 
+    /// Whether notices are left out.
+    pub fn is_quiet(&self) -> bool {
+        self.options.quiet
+    }
+
     /// Whether the answer is to be JSON.
     pub fn is_json(&self) -> bool {
         self.options.json

@@ -35,6 +35,9 @@ pub struct AgentRun {
     /// Whether the agent itself has reported its result, so that its exit does not report it again.
     #[serde(default)]
     pub has_reported: bool,
+    /// Whether somebody else tells the parent how it ends.
+    #[serde(default)]
+    pub is_quiet: bool,
 }
 
 /// How a command ended: `{"code":N}` or `{"signal":N}`.

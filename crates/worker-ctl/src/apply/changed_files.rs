@@ -113,6 +113,12 @@ impl ChangedFiles {
         Ok(there.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
+    /// Those of the files that are `present` and come new.
+    pub fn displaced(&self, present: &HashSet<Vec<u8>>) -> Vec<String> {
+        let is_displaced = |path: &&Vec<u8>| present.contains(*path) && !self.before.contains_key(*path);
+        self.after.keys().filter(is_displaced).map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    }
+
     /// Puts back what a step has written that failed half way: `present` was there before it. What is not as the step
     /// writes it is a person's.
     pub fn put_back(

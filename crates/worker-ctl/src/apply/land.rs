@@ -1,11 +1,11 @@
 //! Puts a worker's work onto the source's default branch, as planned.
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::apply::{deliver, lfs_and_submodules, publish, transition};
-use crate::context::{Context, WorkerLock};
+use crate::apply::{deliver, lfs_and_submodules, parent, publish, transition};
+use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::worker_state::Standing;
 use crate::failure;
@@ -15,7 +15,7 @@ use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::rebase::Rebase;
 use crate::work_repo::common_dir;
-use crate::worker::{Activity, LandAs, LandedTip, Session, Task, Worker};
+use crate::worker::{LandAs, LandedTip, Task, Worker};
 
 /// The result of an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,33 +61,18 @@ pub fn land(
     let ctx = &ctx.of(&worker)?;
     // A worker without work is refused at once, whoever is publishing.
     require_review(&worker)?;
-    // Nobody else records what happens on that branch meanwhile.
-    let parent = on_branch(ctx, name, is_forced)?;
-    let landed = land_locked(ctx, name, is_forced, (message, as_what))?;
-    if let (Some((parent, _lock)), Landed::Accepted(new)) = (parent, &landed) {
-        let ctx = &ctx.of(&parent)?;
-        let patch = ctx.repo.work_digest(new)?;
-        transition::record(ctx, &parent.name, &Input::ChildLanded { sha: new.clone(), patch })?;
+    let Some(parent) = parent::on_branch(ctx, &ctx.repo.branch)? else {
+        return land_locked(ctx, name, is_forced, (message, as_what));
+    };
+    let old = ctx.repo.require_base()?;
+    let landed = parent::lock(ctx, &parent, name, is_forced)
+        .and_then(|lock| Ok((land_locked(ctx, name, is_forced, (message, as_what))?, lock)))
+        .inspect_err(|failure| parent::child_blocked(ctx, &worker, failure));
+    let (landed, _lock) = landed?;
+    if let Landed::Accepted(new) = &landed {
+        parent::child_landed(ctx, &ctx.worker(&parent.name)?, &worker, (&old, new))?;
     }
     Ok(landed)
-}
-
-/// The worker whose own branch this work lands on, locked. Exit 1, kind `busy`, while it is at work there.
-fn on_branch(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Option<(Worker, WorkerLock)>> {
-    let is_its = |worker: &Worker| worker.adopted.is_some() && worker.branch == ctx.repo.branch;
-    let Some(parent) = ctx.state()?.workers.into_values().find(is_its) else { return Ok(None) };
-    let busy = |why: &str| {
-        failure::BUSY
-            .with(Exit::No, format!("{} {why} {}, on which the work of {name} lands", parent.name, parent.branch))
-            .hint(format!("`worker-ctl wait {0}` waits for {0}", parent.name))
-    };
-    let lock = ctx.try_lock(&parent.name)?.ok_or_else(|| busy("is being looked at, with"))?;
-    let parent = ctx.worker(&parent.name)?;
-    let is_at_work = parent.program.session == Session::Up && parent.reported.activity == Activity::Busy;
-    if is_at_work && !is_forced {
-        return Err(busy("works on").hint("or use `--force`"));
-    }
-    Ok(Some((parent, lock)))
 }
 
 fn land_locked(

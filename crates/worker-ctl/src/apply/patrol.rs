@@ -7,7 +7,7 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::ListedWorktree;
 
-use crate::apply::{rebase, removal, session, transition};
+use crate::apply::{parent, rebase, removal, session, transition};
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::adoption;
@@ -39,6 +39,7 @@ pub enum PatrolScope {
 pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
     if scope == PatrolScope::All {
         forget_removed(ctx)?;
+        parent::retarget(ctx)?;
     }
     let mut locks = Vec::new();
     for News { worker, input, tree } in look(ctx, scope)? {
@@ -271,6 +272,10 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
 /// The same for those whose work lands on one branch. Of those with conflicts, one is asked to resolve them: the first in
 /// the line for review whose conflicts are not with work before it as well. Fetches only if the source has moved on.
 fn refresh_line(ctx: &Context<'_>, line: &[&Worker], waiting: &mut Vec<String>) -> Result<()> {
+    // The branch of a parent at work moves with each of its commits. Its children follow when it rests.
+    if parent::on_branch(ctx, &ctx.repo.branch)?.is_some_and(|parent| !parent::rests(ctx, &parent)) {
+        return Ok(());
+    }
     let base = ctx.repo.fetched(&ctx.source())?;
     // Who was asked and is up resolves its conflicts first.
     let is_asked = |worker: &&Worker| {

@@ -10,7 +10,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{ListedWorktree, answer, failed, private_dir, require_plain_ref};
 use shopfloor_core::proc::{Cmd, Output};
-use shopfloor_core::text::shell_word;
+use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::changed_files::ChangedFiles;
 use crate::context::Context;
@@ -195,7 +195,7 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
     if now()?.as_deref() != Some(old) {
         return Ok(false);
     }
-    let in_the_way = |at: &Path, git_said: &[u8]| {
+    let in_the_way = |at: &Path, git_said: &[u8], changed: &[String]| {
         let why = format!("{} has changes in the way", at.display());
         let said = String::from_utf8_lossy(git_said).trim().to_owned();
         // A filter that must work, as those of git-lfs and git-crypt, stops git half way.
@@ -205,7 +205,11 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
             return Err(failure::NOT_PUBLISHED.failure(why).because(std::io::Error::other(said)).hint(hint));
         }
         let hint = "commit or stash those changes, then run the same command again";
-        Err(failure::NOT_PUBLISHED.failure(why).because(std::io::Error::other(said)).hint(hint))
+        let failure = failure::NOT_PUBLISHED.failure(why).hint(hint);
+        Err(match changed {
+            [] => failure.because(std::io::Error::other(said)),
+            _ => failure.details(changed.iter().map(|path| format!("  {}", printable(path)))),
+        })
     };
     let (output, checkout) = match find_checkout(repo, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
@@ -214,7 +218,10 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
             let files = ChangedFiles::between(&git, &at, old, new)?;
             let changed = ChangedFiles::others(&git, &at, &files.before)?;
             if !changed.is_empty() {
-                return in_the_way(&at, &changed.into_iter().collect::<Vec<_>>().join(&b' '));
+                let mut changed: Vec<String> =
+                    changed.iter().map(|path| String::from_utf8_lossy(path).into()).collect();
+                changed.sort_unstable();
+                return in_the_way(&at, b"", &changed);
             }
             files.require_nothing_lost(&at, failure::NOT_PUBLISHED, false)?;
             // Usual hooks run files of the checkout.
@@ -231,7 +238,8 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
             if !output.status.success() && now()?.as_deref() == Some(old) {
                 files.put_back(&git, (&at, &root), &present, (typed()?, old))?;
             }
-            (output, Some(at))
+            // What nobody has committed is there where a file comes.
+            (output, Some((at, files.displaced(&present))))
         }
         None => {
             let args = ["update-ref", "--no-deref", "-m", "worker-ctl: accept", &branch, new, old];
@@ -245,7 +253,7 @@ fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool>
     match checkout {
         _ if has_it => Ok(true),
         _ if now.as_deref() != Some(old) => Ok(false),
-        Some(at) => in_the_way(&at, &output.stderr),
+        Some((at, found)) => in_the_way(&at, &output.stderr, &found),
         None => Err(failed("update-ref", &output)),
     }
 }

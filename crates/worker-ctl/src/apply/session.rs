@@ -11,6 +11,7 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
 use crate::apply::launch::launch;
+use crate::apply::spawn_agent::wrapped;
 use crate::apply::transition;
 use crate::context::Context;
 use crate::facts::processes::{self, Process};
@@ -114,7 +115,7 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
             let (argv, variables) = launch(ctx, worker, &agent, words)?;
-            require_program(ctx, &agent, &argv)?;
+            let argv = require_program(ctx, &agent, argv).map(|argv| wrapped(ctx, worker, argv, &variables))?;
             if ended.is_none() {
                 // A server that was lost may have left its program, and two would work in one worktree.
                 end_panes(ctx, &tmux, (&[], &|_| None), &[&worker.name], false)?;
@@ -163,14 +164,12 @@ fn refuse_others(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     }
 }
 
-/// Fails if the program is not installed. tmux would only show that it ended.
-fn require_program(ctx: &Context<'_>, agent: &AgentTable, argv: &[String]) -> Result<()> {
-    let Some(program) = argv.first().filter(|name| !name.contains('/') && !agent.env.contains_key("PATH")) else {
-        return Ok(());
+/// The argv; fails if its program is not installed. tmux would only show that it ended.
+fn require_program(ctx: &Context<'_>, agent: &AgentTable, argv: Vec<String>) -> Result<Vec<String>> {
+    let is_looked_for = |name: &&String| !name.contains('/') && !agent.env.contains_key("PATH");
+    let Some(program) = argv.first().filter(is_looked_for).filter(|name| proc::find(ctx.env, name).is_none()) else {
+        return Ok(argv);
     };
-    if proc::find(ctx.env, program).is_some() {
-        return Ok(());
-    }
     Err(Failure::failed(format!("{} is not on the PATH", printable(program)))
         .hint("install it, or change the `command` of the agent in config.toml"))
 }
@@ -205,7 +204,8 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
         let pane = tmux.pane_of(worker)?.ok_or_else(|| Failure::failed("its session is gone"))?;
         let file = typing::write_text_file(&ctx.root.path, &worker.name, text)?;
         let (argv, variables) = launch(ctx, worker, &agent, resume)?;
-        Ok((tmux, pane, with_text(argv, &agent, text, &file), variables))
+        let argv = wrapped(ctx, worker, with_text(argv, &agent, text, &file), &variables);
+        Ok((tmux, pane, argv, variables))
     };
     let (tmux, pane, argv, variables) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let log = layout::worker_log(&ctx.root.path, &worker.name);

@@ -3,11 +3,9 @@
 
 use serde_json::Value;
 use shopfloor_core::error::Result;
-use shopfloor_core::proc;
-use shopfloor_core::text::shell_word;
 
+use crate::apply::spawn_agent::{self, ParentReport, in_background};
 use crate::context::Context;
-use crate::layout;
 use crate::log;
 use crate::plan::machine::{Input, SideEffect, apply};
 use crate::store::State;
@@ -79,28 +77,34 @@ fn follow_up(ctx: &Context<'_>, step: &Step, input: &Input, revision: u64) -> Re
     // The input is applied already, so a failure to log it is only a warning.
     let record = log::record(ctx.env.later().now, before, after, input.describe(), revision);
     ctx.warn_on_failure(&after.name, || publish_event(ctx, &record));
+    let told =
+        parent_report(before, after, input, revision).and_then(|report| spawn_agent::report(ctx, after, &report));
+    told.into_iter().for_each(|line| ctx.warn_on_failure(&after.name, || in_background(ctx, &line, &[])));
     Ok(())
+}
+
+/// What the parent of an adopted worktree's agent is told of a step: that the work has landed, or that the agent cannot go
+/// on.
+fn parent_report(before: &Worker, after: &Worker, input: &Input, revision: u64) -> Option<ParentReport<'static>> {
+    let target = after.target()?;
+    let (status, message) = match &after.program.fault {
+        _ if *input == Input::Accepted => ("success", format!("landed on {target}")),
+        Some(fault) if before.program.fault.as_ref() != Some(fault) => ("failure", fault.to_string()),
+        _ => return None,
+    };
+    let key = format!("worker-ctl:{}:{revision}", after.name);
+    Some(ParentReport { status, kind: None, message, paths: &[], key })
 }
 
 /// Logs a record, and starts the `on_event` command with it.
 fn publish_event(ctx: &Context<'_>, record: &Value) -> Result<()> {
-    let root = &ctx.root.path;
-    log::append(root, record)?;
+    log::append(&ctx.root.path, record)?;
     let Some(command) = ctx.root.config.command("on_event") else { return Ok(()) };
-    let log = layout::on_event_log(root);
-    log::rotate(&log)?;
-    // The command runs in the background: nothing waits for it, and its exit status is ignored.
-    let line = format!("{{ {}\n}} >> {} 2>&1 < /dev/null &", command.shell(), shell_word(&log));
-    let cmd = proc::shell(ctx.env, &line)?.dir(root).var("WORKER_CTL_ROOT", root.as_os_str());
-    let cmd = ["event", "from", "to", "detail", "activity"].iter().fold(cmd, |cmd, key| {
-        cmd.var(format!("WORKER_CTL_{}", key.to_uppercase()), record[*key].as_str().unwrap_or_default())
-    });
-    // With `WORKER_CTL_WORKER` the command would count as the worker's process, and would be ended with the worker.
-    let cmd = cmd.var("WORKER_CTL_NAME", record["worker"].as_str().unwrap_or_default());
-    if !cmd.without_vars(&["WORKER_CTL_WORKER"]).capture()?.status.success() {
-        ctx.ui.warn("`on_event` cannot be run");
-    }
-    Ok(())
+    let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
+    let keys = ["event", "from", "to", "detail", "activity"];
+    let vars = keys.iter().map(|key| (format!("WORKER_CTL_{}", key.to_uppercase()), text(key)));
+    let vars: Vec<_> = vars.chain([("WORKER_CTL_NAME".to_owned(), text("worker"))]).collect();
+    in_background(ctx, &command.shell(), &vars)
 }
 
 /// Deletes the refs that keep a worker's reviewed commit and its commit from before a rebase.

@@ -258,6 +258,13 @@ impl Tmux {
         Ok(find(&self.panes()?, worker).cloned())
     }
 
+    /// When a worker's program last wrote to its terminal, in seconds since 1970. None: it has no terminal.
+    pub fn last_output(&self, worker: &Worker) -> Result<Option<i64>> {
+        let Some(pane) = self.pane_of(worker)? else { return Ok(None) };
+        let at = self.must(&["display-message", "-p", "-t", &pane.id, "#{window_activity}"])?;
+        Ok(at.parse().ok())
+    }
+
     /// Runs `argv` in a worker's worktree and logs its output to `log`. It runs in a new session, or in the worker's
     /// own pane in place of the program there. Returns the pane.
     pub fn start_program(

@@ -17,6 +17,8 @@ pub struct Notification<'a> {
     pub message: &'a str,
     pub kind: Option<&'a str>,
     pub dedupe: Option<&'a str>,
+    /// The files that it is about.
+    pub paths: &'a [String],
     /// The reporting agent, if it is named.
     pub named: Option<&'a str>,
 }
@@ -46,7 +48,7 @@ pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Resu
         kind: notification.kind.unwrap_or(usual).to_owned(),
         status: notification.status,
         message: message.to_owned(),
-        more: Vec::new(),
+        more: if notification.paths.is_empty() { Vec::new() } else { vec![("paths", notification.paths.into())] },
     };
     let published = send_event::send(env, place, &caller, draft, notification.dedupe)?;
     if notification.status != EventStatus::Info {

@@ -1,6 +1,8 @@
 //! Starting and ending an agent's run, and reporting the death of one that nobody saw end.
 
 use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
@@ -28,8 +30,24 @@ pub struct ActiveRun {
     _lock: Lock,
 }
 
-/// Starts a run; exit 75 if the agent runs already.
-pub fn start(env: &Env, place: &Place, agent: &Agent) -> Result<ActiveRun> {
+/// How long a quiet run waits for the one before it, which may be about to end, and how often it looks.
+const PATIENCE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(50);
+
+/// Starts a run; exit 75 if the agent runs already. A quiet run reports nothing; it waits until an earlier run is over.
+pub fn start(env: &Env, place: &Place, agent: &Agent, is_quiet: bool) -> Result<ActiveRun> {
+    let begun = Instant::now();
+    loop {
+        match start_now(env, place, agent, is_quiet) {
+            Err(failure) if is_quiet && failure::BUSY.is_kind_of(&failure) && begun.elapsed() < PATIENCE => {
+                thread::sleep(POLL);
+            }
+            done => return done,
+        }
+    }
+}
+
+fn start_now(env: &Env, place: &Place, agent: &Agent, is_quiet: bool) -> Result<ActiveRun> {
     let shared = place.shared();
     report_death(env, place, &agent.id)?;
     let _mutex = agent_run::lock(&shared, &agent.id)?;
@@ -52,6 +70,7 @@ pub fn start(env: &Env, place: &Place, agent: &Agent) -> Result<ActiveRun> {
         exit: None,
         died: false,
         has_reported: false,
+        is_quiet,
     };
     agent_run::save(&shared, &run)?;
     Ok(ActiveRun { run, shared, alive, _lock: lock })
@@ -92,7 +111,7 @@ pub fn report_death(env: &Env, place: &Place, id: &str) -> Result<Option<AgentRu
         fs::remove(&alive)?;
         return Ok(Some(ended));
     }
-    if run.agent.parent.is_some() {
+    if run.agent.parent.is_some() && !run.is_quiet {
         let draft = EventDraft {
             kind: "worker_died".into(),
             status: EventStatus::Failure,

@@ -32,6 +32,9 @@ pub struct Args {
     /// Send the event once, however often the command is repeated with this key
     #[arg(long, value_name = "KEY")]
     pub dedupe: Option<String>,
+    /// Name a file that the event is about, as one of its `paths`; may be repeated
+    #[arg(long = "path", value_name = "FILE")]
+    pub paths: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -55,6 +58,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         message: &message,
         kind: args.kind.as_deref(),
         dedupe: args.dedupe.as_deref(),
+        paths: &args.paths,
         named: args.caller.id.as_deref(),
     };
     if ui.is_dry() {

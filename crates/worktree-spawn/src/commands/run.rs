@@ -26,6 +26,7 @@ use crate::place::Place;
 ///
 /// Exits as the command does, or with 75 if the agent is already running. The environment of the command has
 /// SHOPFLOOR_AGENT_ID, _SESSION_ID, _PARENT, _ROLE and, if the agent has a task, _TASK_FILE.
+/// With --quiet the parent is not told how it ends, and a run that is about to end is waited for.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn run main.feature-a -- claude")]
 pub struct Args {
@@ -62,7 +63,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let active = runs::start(env, &place, &known.agent)?;
+    let active = runs::start(env, &place, &known.agent, ui.is_quiet())?;
     let ended = match program {
         Some(program) => command(&theirs, &program, rest, &known).foreground(),
         None => Err(no_program(name)),
@@ -123,7 +124,7 @@ fn command(env: &Env, program: &Path, args: &[OsString], known: &KnownAgent) -> 
 
 /// Reports to the parent how the command ended. An agent that already reported its result has only exited.
 fn report_end(env: &Env, place: &Place, known: &KnownAgent, active: &ActiveRun, ended: Status) -> Result<()> {
-    if known.agent.parent.is_none() {
+    if known.agent.parent.is_none() || active.run.is_quiet {
         return Ok(());
     }
     let kind = match agent_run::has_reported(&place.shared(), &active.run)? {

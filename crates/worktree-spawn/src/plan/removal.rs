@@ -72,7 +72,8 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     }
     if condition.liveness == Liveness::Live && !request.force {
         return Err(failure::LIVE.failure(format!("{} is running", agent.id)).hint(format!(
-            "leave the agent program first, or remove it anyway: `worktree-spawn remove --force {}`",
+            "leave the agent program first (a worker's with `worker-ctl down NAME`), or remove it anyway: \
+             `worktree-spawn remove --force {}`",
             agent.id
         )));
     }

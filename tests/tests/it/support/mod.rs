@@ -3,6 +3,7 @@
 pub mod door;
 pub mod floor;
 pub mod ledger;
+pub mod mcp;
 pub mod output;
 pub mod overlay;
 pub mod spawn;

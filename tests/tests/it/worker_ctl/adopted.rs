@@ -417,7 +417,7 @@ fn a_worktree_is_removed_once_nobody_works_there_and_its_worker_is_forgotten() {
     app.sh("worktree-spawn subtree x | worker-ctl add --worktree -").exit(0).any_out().any_err();
     let floor = Floor::of(app.clone(), &w);
     up(&floor, &["x"]);
-    app.spawn(&["remove", "x"]).exit(1).err_has("its session is up").err_has("worker-ctl nuke x");
+    app.spawn(&["remove", "x"]).exit(1).err_has("main.x is running").err_has("worker-ctl down");
     work(&floor, "x", "COMMIT f one First");
     floor.ctl(&["down"]).succeeds().any_err();
     app.spawn(&["remove", "x"]).exit(1).err_has("its work waits for a review");

@@ -11,6 +11,7 @@ mod delivery;
 mod doctor;
 mod emptied;
 mod events;
+mod families;
 mod forged_index;
 mod forged_objects;
 mod forged_own;

@@ -1,89 +1,17 @@
 //! The MCP server over stdio, as a client sees it.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::io::Write;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::mcp::Client;
 use crate::support::spawn::{app, subtree};
 use crate::support::world::{Repo, World, text, wait_for, write};
 
-struct Client {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: std::io::Lines<BufReader<ChildStdout>>,
-    next: u64,
-}
-
-impl Client {
-    /// Starts the server that an agent's configuration names, and does the handshake.
-    fn connect(at: &Repo<'_>, config: &str) -> Client {
-        let config: Value = serde_json::from_str(&at.read(config)).unwrap();
-        let server = &config["mcpServers"]["shopfloor"];
-        let args: Vec<&str> = server["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
-        let mut command = at.world.command(text(server, "/command"));
-        command.args(args).current_dir(&at.path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut client = Client { stdin: child.stdin.take(), child, lines, next: 0 };
-        let hello = client.ask(
-            "initialize",
-            json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "it", "version": "1" } }),
-        );
-        assert_eq!(text(&hello, "/result/serverInfo/name"), "worktree-spawn");
-        client.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        client
-    }
-
-    fn tell(&mut self, message: &Value) {
-        writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
-    }
-
-    fn send(&mut self, method: &str, params: Value) -> u64 {
-        self.next += 1;
-        self.tell(&json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params }));
-        self.next
-    }
-
-    fn answer(&mut self, id: u64) -> Value {
-        loop {
-            let line: Value = serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap();
-            if line["id"] == id {
-                return line;
-            }
-        }
-    }
-
-    fn ask(&mut self, method: &str, params: Value) -> Value {
-        let id = self.send(method, params);
-        self.answer(id)
-    }
-
-    /// Calls a tool that must succeed.
-    #[track_caller]
-    fn call(&mut self, tool: &str, args: Value) -> Value {
-        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": args }));
-        assert_eq!(answer["result"]["isError"], false, "{answer}");
-        answer["result"]["structuredContent"].clone()
-    }
-
-    /// Calls a tool that must fail, and returns its error text.
-    #[track_caller]
-    fn refused(&mut self, tool: &str, args: Value) -> String {
-        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": args }));
-        assert_eq!(answer["result"]["isError"], true, "{answer}");
-        text(&answer, "/result/content/0/text").to_owned()
-    }
-
-    fn close(mut self) -> Option<i32> {
-        drop(self.stdin.take());
-        self.child.wait().unwrap().code()
-    }
-}
-
 #[test]
-fn one_session_uses_all_five_tools() {
+fn one_session_uses_the_tools_that_need_no_worker() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["a"]);
@@ -91,7 +19,18 @@ fn one_session_uses_all_five_tools() {
     let tools = client.ask("tools/list", json!({}));
     let tools = tools["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<&str> = tools.iter().map(|tool| text(tool, "/name")).collect();
-    assert_eq!(names, ["spawn_subtree", "spawn_workers", "notify_parent", "wait_for_event", "list_agents"]);
+    assert_eq!(
+        names,
+        [
+            "spawn_subtree",
+            "spawn_workers",
+            "notify_parent",
+            "wait_for_event",
+            "list_agents",
+            "land_child",
+            "send_agent"
+        ]
+    );
     assert!(tools.iter().all(|tool| tool["inputSchema"]["type"] == "object" && tool["description"].is_string()));
 
     let sent = client.call("notify_parent", json!({ "status": "success", "message": "through MCP" }));

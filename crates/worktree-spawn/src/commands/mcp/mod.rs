@@ -1,8 +1,9 @@
-//! `mcp`: the MCP server with an agent's five tools, over stdin and stdout, through the official SDK. This is the only
+//! `mcp`: the MCP server with an agent's tools, over stdin and stdout, through the official SDK. This is the only
 //! asynchronous part. Each tool does what the command of that name does.
 
 mod answers;
 mod delivered;
+mod workers;
 
 use std::future::Future;
 use std::io;
@@ -174,6 +175,8 @@ impl Server {
             "notify_parent" => self.notify_parent(&env, &place, args),
             "wait_for_event" => self.wait_for_event(&env, &place, args, ended),
             "list_agents" => list_agents(&ui, &env, &place),
+            "land_child" => self.land_child(&env, &place, args),
+            "send_agent" => self.send_agent(&env, &place, args),
             _ => return None,
         })
     }
@@ -218,8 +221,18 @@ impl Server {
         let status = EventStatus::from_str(&status, false)
             .map_err(|_| Failure::usage(format!("`status` must be success, failure or info, not `{status}`")))?;
         let message = required(args, "message")?;
-        let notification = Notification { status, message: &message, kind: None, dedupe: None, named: Some(&self.id) };
+        let notification =
+            Notification { status, message: &message, kind: None, dedupe: None, paths: &[], named: Some(&self.id) };
         to_value(&SentAnswer { ack: true, published: notify(env, place, &notification)? })
+    }
+
+    fn land_child(&self, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
+        workers::land_child(env, place, &agents::require(place, &self.id)?, &required(args, "name")?)
+    }
+
+    fn send_agent(&self, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
+        let (to, text) = (required(args, "to")?, required(args, "text")?);
+        workers::send_agent(env, place, &agents::require(place, &self.id)?, (&to, &text))
     }
 
     /// An event that was there at once counts as taken with the client's next call. An event that the client had to

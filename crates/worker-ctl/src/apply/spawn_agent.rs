@@ -1,0 +1,74 @@
+//! An adopted worktree as worktree-spawn knows it: its agent's program runs under that tool, and the agent's parent is
+//! told how it goes.
+
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::proc;
+use shopfloor_core::text::shell_word;
+
+use crate::apply::hooks::Variables;
+use crate::context::Context;
+use crate::layout;
+use crate::worker::Worker;
+
+/// The tool that made the worktree.
+const TOOL: &str = "worktree-spawn";
+
+/// The id of the agent of a worker's worktree, if worktree-spawn has a record of it. An agent can write the record; what is
+/// done with the id is done in the agent's own worktree or in its own name.
+pub fn id(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
+    let adopted = worker.adopted.as_ref()?;
+    let record = ctx.of(worker).ok()?.repo.common.join("worktrees").join(&adopted.record);
+    let text = fs::read_no_follow(&record.join("shopfloor").join(TOOL).join("identity.json")).ok()??;
+    let record: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    record["id"].as_str().filter(|id| !id.contains(char::is_control)).map(str::to_owned)
+}
+
+/// The argv of a program as worktree-spawn runs it, for an agent that it knows, so that everybody sees that it runs. It
+/// reports nothing: what a start or an end of ours means, [`report`] says.
+pub fn wrapped(ctx: &Context<'_>, worker: &Worker, argv: Vec<String>, variables: &Variables) -> Vec<String> {
+    let (Some(program), Some(id)) = (proc::find(ctx.env, TOOL), id(ctx, worker)) else { return argv };
+    let run = [&*program.to_string_lossy(), "-C", &worker.worktree_path, "--quiet", "run", &id, "--", "env"];
+    // It takes this one away, as it would lead git elsewhere.
+    let count =
+        variables.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT").map(|(name, count)| format!("{name}={count}"));
+    run.into_iter().map(str::to_owned).chain(count).chain(argv).collect()
+}
+
+/// What the parent of a worker's agent is told.
+pub struct ParentReport<'a> {
+    pub status: &'static str,
+    /// The type of the event, if it is not the usual one.
+    pub kind: Option<&'static str>,
+    pub message: String,
+    pub paths: &'a [String],
+    /// What is told once.
+    pub key: String,
+}
+
+/// The shell command that tells it; none if worktree-spawn does not know the worktree or is not there.
+pub fn report(ctx: &Context<'_>, worker: &Worker, report: &ParentReport<'_>) -> Option<String> {
+    let (program, id) = (proc::find(ctx.env, TOOL)?, id(ctx, worker)?);
+    let program = program.to_string_lossy();
+    let words = [&program, "-C", &worker.worktree_path, "--quiet", "notify", "--as", &id, "--dedupe", &report.key];
+    let kind = report.kind.into_iter().flat_map(|kind| ["--type", kind]);
+    let paths = report.paths.iter().flat_map(|path| ["--path", path]);
+    let words = words.into_iter().chain(kind).chain(paths).chain(["--", report.status, &report.message]);
+    Some(words.map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" "))
+}
+
+/// Runs a shell command in the background, with its output in the log of `on_event`. Nothing waits for it, and its exit
+/// status is ignored.
+pub fn in_background(ctx: &Context<'_>, line: &str, vars: &[(String, String)]) -> Result<()> {
+    let root = &ctx.root.path;
+    let log = layout::on_event_log(root);
+    crate::log::rotate(&log)?;
+    let line = format!("{{ {line}\n}} >> {} 2>&1 < /dev/null &", shell_word(&log));
+    let cmd = proc::shell(ctx.env, &line)?.dir(root).var("WORKER_CTL_ROOT", root.as_os_str());
+    let cmd = vars.iter().fold(cmd, |cmd, (name, value)| cmd.var(name, value));
+    // With `WORKER_CTL_WORKER` the command would count as the worker's process, and would be ended with the worker.
+    if !cmd.without_vars(&["WORKER_CTL_WORKER"]).capture()?.status.success() {
+        ctx.ui.warn("`on_event` cannot be run");
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! worker-ctl: agents of worktree-spawn as workers, with their parents and children.
+
+use serde_json::{Value, json};
+
+use crate::support::floor::Floor;
+use crate::support::mcp::Client;
+use crate::support::worker::{commit, event, head, hook, kill_and_wait, refused, tip, tree, up, work};
+use crate::support::world::{Repo, World, text, wait_for, which, write};
+
+/// A repository whose agents may have children, with the subtree `x` of the main checkout, and `x`'s own subtree `y`, both
+/// workers.
+fn family(w: &World) -> (Floor<'_>, Repo<'_>, Repo<'_>) {
+    which("tmux");
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let add = "worktree-spawn subtree NAME | worker-ctl add --worktree -";
+    let spawn = |at: &Repo<'_>, name: &str| w.at(at.sh(&add.replace("NAME", name)).exit(0).any_err().stdout.trim_end());
+    let x = spawn(&app, "x");
+    let y = spawn(&x, "y");
+    (Floor::of(app, w), x, y)
+}
+
+/// The events that wait for an agent, taken out of its session.
+fn taken(at: &Repo<'_>) -> Vec<Value> {
+    std::iter::from_fn(|| {
+        let out = at.spawn(&["wait", "--timeout", "0"]);
+        let is_there = out.status == Some(0);
+        let out = out.any_status().any_err();
+        is_there.then(|| serde_json::from_str(out.stdout.trim()).unwrap())
+    })
+    .collect()
+}
+
+/// The first event that comes for an agent.
+fn next(at: &Repo<'_>) -> Value {
+    at.spawn(&["wait", "--timeout", "20s"]).exit(0).json()
+}
+
+#[test]
+fn a_spawned_agent_runs_under_its_own_tool_and_its_parent_is_told_once() {
+    let w = World::new();
+    let (floor, ..) = family(&w);
+    let app = &floor.app;
+    app.git(&["remote", "add", "origin", "/nowhere"]);
+    up(&floor, &["x"]);
+    let alive = || {
+        let rows = app.spawn(&["list", "--json"]).exit(0).json_lines();
+        let row = rows.iter().find(|row| row["id"] == "main.x").unwrap().clone();
+        text(&row, "/alive").to_owned()
+    };
+    assert_eq!(alive(), "up");
+    let pane = &floor.status("x")["pane_pid"];
+    let environment =
+        app.sh(&format!("cat /proc/$(echo $(cat /proc/{pane}/task/*/children))/environ | tr '\\0' '\\n'")).exit(0);
+    for line in [
+        "SHOPFLOOR_AGENT_ID=main.x\n",
+        "WORKER_CTL_WORKER=x\n",
+        "GIT_CONFIG_COUNT=2\n",
+        "GIT_CONFIG_KEY_0=remote.origin.pushurl\n",
+    ] {
+        assert!(environment.stdout.contains(line), "{line}: {}", environment.stdout);
+    }
+    // What a person does is no report.
+    work(&floor, "x", "COMMIT f one First");
+    floor.ctl(&["review", "x"]).exit(0).any_out();
+    floor.ctl(&["reject", "again\nCOMMIT f two Second"]).succeeds();
+    floor.until("x", "needs_review");
+    floor.ctl(&["down"]).succeeds().any_err();
+    assert_eq!((alive(), taken(app).len()), ("exited".into(), 0));
+    floor.ctl(&["accept", "x"]).exit(0).any_out().any_err();
+    let told = next(app);
+    let of = |told: &Value, key: &str| text(told, key).to_owned();
+    assert_eq!(
+        (of(&told, "/type"), of(&told, "/status"), of(&told, "/message")),
+        ("subtree_complete".into(), "success".into(), "landed on main".into())
+    );
+    up(&floor, &["x"]);
+    kill_and_wait(&floor, "x");
+    let told = next(app);
+    assert_eq!((of(&told, "/from/id"), of(&told, "/status")), ("main.x".into(), "failure".into()));
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!(taken(app).len(), 0);
+}
+
+#[test]
+fn a_parent_lands_its_children_and_they_talk() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    let app = &floor.app;
+    up(&floor, &["x", "y"]);
+    floor.ctl(&["start", "x", "--task", "think"]).succeeds();
+    hook(&floor, "x", &event("UserPromptSubmit"));
+    work(&floor, "y", "COMMIT f one First");
+    // Nobody else lands on the branch of an agent at work.
+    assert_eq!(refused(&floor, &["accept", "y"], 1), "busy");
+    assert_eq!(text(&next(&x), "/type"), "child_blocked");
+    let mut parent = Client::connect(&x, ".mcp.json");
+    // Its own changes are in the way.
+    x.write("f", "mine\n");
+    assert!(parent.refused("land_child", json!({ "name": "y" })).contains("in the way"));
+    let told = next(&x);
+    assert_eq!((text(&told, "/type"), &told["paths"]), ("child_blocked", &json!(["f"])));
+    x.sh("rm f").exit(0);
+    let landed = parent.call("land_child", json!({ "name": "y" }));
+    assert_eq!(
+        (text(&landed, "/outcome"), text(&landed, "/branch"), x.read("f")),
+        ("accepted", "main.x", "one\n".into())
+    );
+    let told = [next(&x), next(&x)];
+    let told = told.iter().find(|told| text(told, "/type") == "child_landed").unwrap();
+    assert_eq!((text(told, "/from/id"), &told["paths"]), ("main.x.y", &json!(["f"])));
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!(
+        (text(&floor.status("x"), "/task"), tip(&floor)),
+        ("working", app.git(&["rev-parse", "main"]).trim_end().into())
+    );
+    // A message is one of a person's, and says who speaks.
+    floor.ctl(&["start", "y", "--task", "more"]).succeeds();
+    parent.call("send_agent", json!({ "to": "main.x.y", "text": "hurry" }));
+    wait_for(|| floor.prompts().iter().any(|prompt| prompt == "[from main.x] hurry"));
+    let mut child = Client::connect(&y, ".mcp.json");
+    child.call("send_agent", json!({ "to": "x", "text": "soon" }));
+    wait_for(|| floor.prompts().iter().any(|prompt| prompt == "[from main.x.y] soon"));
+    assert!(
+        child
+            .refused("send_agent", json!({ "to": "root", "text": "hi" }))
+            .contains("neither your parent nor your child")
+    );
+    assert!(child.refused("land_child", json!({ "name": "x" })).contains("is not your child"));
+    assert!(parent.refused("send_agent", json!({ "to": "nobody", "text": "hi" })).contains("there is no agent"));
+    // What lands further, a person has seen.
+    app.write(".mcp.json", &x.read(".mcp.json").replace("main.x", "root"));
+    let mut root = Client::connect(app, ".mcp.json");
+    assert!(root.refused("land_child", json!({ "name": "x" })).contains("root is no worker"));
+    assert!(
+        root.refused("send_agent", json!({ "to": "y", "text": "hi" })).contains("neither your parent nor your child")
+    );
+}
+
+#[test]
+fn a_child_brings_none_of_its_parents_commits_and_outlives_its_branch() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    let app = &floor.app;
+    up(&floor, &["x", "y"]);
+    work(&floor, "x", "COMMIT p one Parent");
+    floor.ctl(&["nuke", "y", "--yes"]).exit(0).any_out();
+    y.git(&["merge", "-q", "main.x"]);
+    y.commit("c", "c\n");
+    app.run("worker-ctl", &["add", "--worktree", &y.path.to_string_lossy()]).succeeds().any_err();
+    app.commit("other", "other\n");
+    // The parent's commit is another one once it has landed, and its branch is there.
+    floor.ctl(&["accept", "x"]).exit(0).any_out().any_err();
+    assert_eq!(head(&x), tip(&floor));
+    floor.ctl(&["rebase", "y"]).exit(0).any_out().any_err();
+    assert_eq!(y.git(&["log", "--format=%s", "main.x.."]), "c\n");
+    // The parent's branch goes, and its work lands where the parent's did.
+    floor.ctl(&["down"]).succeeds().any_err();
+    floor.ctl(&["nuke", "x", "--yes"]).exit(0).any_out();
+    x.sh("git switch -q --detach && git branch -q -D main.x").exit(0);
+    floor.ctl(&["patrol"]).exit(0).any_out().err_has("the work of y lands on main from now on");
+    floor.ctl(&["patrol"]).exit(0).any_out();
+    floor.ctl(&["review", "y"]).exit(0).any_err().out_has("Lands:  on main").out_has("+c");
+    floor.ctl(&["accept", "y"]).exit(0).any_out().any_err();
+    assert_eq!(app.read("c"), "c\n");
+}
+
+#[test]
+fn children_follow_their_parent_when_it_rests() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    up(&floor, &["x", "y"]);
+    work(&floor, "y", "COMMIT c c Child");
+    floor.ctl(&["start", "x", "--task", "think"]).succeeds();
+    hook(&floor, "x", &event("UserPromptSubmit"));
+    commit(&x, "Mine", &["m"], "m\n");
+    let before = head(&y);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!(head(&y), before);
+    hook(&floor, "x", &event("Stop"));
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!(y.git(&["rev-parse", "HEAD~"]).trim_end(), head(&x));
+    // A parent in a rebase of its own is not disturbed.
+    let git_dir = x.git(&["rev-parse", "--absolute-git-dir"]);
+    x.sh(&format!("mkdir {}/rebase-merge", git_dir.trim_end())).exit(0);
+    assert_eq!(refused(&floor, &["accept", "y", "--force"], 1), "busy");
+    assert_eq!(tree(&floor, "y").git(&["rev-parse", "HEAD~"]).trim_end(), head(&x));
+}
