@@ -59,8 +59,11 @@ impl WorkerRoot {
     pub fn agent(&self, name: &str) -> Result<AgentTable> {
         let agent = self.config.agents.get(name).cloned().or_else(|| AgentTable::preset(name));
         let agent = agent.filter(|agent| !agent.command.is_empty()).ok_or_else(|| {
-            Failure::malformed(format!("no command is configured for the agent `{name}`"))
-                .hint(format!("set `command` in `[agents.{name}]` of {}", layout::config(&self.path).display()))
+            Failure::malformed(format!("no command is configured for the agent `{name}`")).hint(format!(
+                "set `command` in `[agents.{name}]` of {}, or for all roots in `[worker-ctl.agents.{name}]` of your \
+                     own config.toml",
+                layout::config(&self.path).display()
+            ))
         })?;
         agent.check()?;
         Ok(agent)

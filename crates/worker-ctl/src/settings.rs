@@ -201,7 +201,10 @@ impl RootConfig {
         })?;
         check(&path, &text, &tables)?;
         settings.warnings.extend(find_unknown_keys(&path, &text));
-        let Tables { repo: CopyTable { copy }, agents, workers } = tables;
+        let Tables { repo: CopyTable { copy }, mut agents, workers } = tables;
+        for (name, table) in users_agents(env)? {
+            agents.entry(name).or_insert(table);
+        }
         Ok(RootConfig { copy, agents, workers, settings })
     }
 
@@ -230,6 +233,40 @@ impl RootConfig {
     pub fn branch_of(&self, worker: &str) -> String {
         format!("{}{worker}", self.text("branch_prefix"))
     }
+}
+
+/// The user's own configuration, as far as it is about agents of workers.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct UsersFile {
+    #[serde(rename = "worker-ctl")]
+    own: UsersTables,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct UsersTables {
+    agents: BTreeMap<String, AgentTable>,
+}
+
+/// The tables `[worker-ctl.agents.NAME]` of the user's own configuration, for all roots. Exit 2 if one is invalid.
+pub fn users_agents(env: &Env) -> Result<BTreeMap<String, AgentTable>> {
+    let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(BTreeMap::new()) };
+    let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
+    let UsersFile { own: UsersTables { agents } } = toml::from_str(&text).map_err(|e| {
+        let at = Position::of(&text, e.span().map_or(0, |span| span.start));
+        Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
+    })?;
+    for (name, agent) in &agents {
+        let refuse = |why: &str| Failure::malformed(format!("{}: [worker-ctl.agents.{name}]: {why}", path.display()));
+        agent.check().map_err(|failure| refuse(&failure.message).details(failure.causes()))?;
+        if agent.command.is_empty() && AgentTable::preset(name).is_none() {
+            return Err(
+                refuse("`command` is missing").hint("set the command that starts it: `command = [\"PROGRAM\"]`")
+            );
+        }
+    }
+    Ok(agents)
 }
 
 /// Checks names and patterns. Exit 2 with the line of the table that has an invalid one.

@@ -1,5 +1,6 @@
 //! A worker's record: its task, and separately the state of its session.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -167,6 +168,10 @@ pub struct Adopted {
     /// What of a branch that others have too has landed last. The branch stays where it is, so the work on top begins there.
     #[serde(default)]
     pub landed: Option<LandedTip>,
+    /// The hooks of the repository, and the settings by which git runs something, when it was adopted. None: an earlier
+    /// version adopted it.
+    #[serde(default)]
+    pub programs: Option<BTreeSet<String>>,
 }
 
 /// Work that landed as another commit, while its branch stayed where it was.

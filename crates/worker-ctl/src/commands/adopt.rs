@@ -21,6 +21,7 @@ use crate::facts::processes;
 use crate::failure;
 use crate::program_config::AgentTable;
 use crate::root::read_record;
+use crate::settings::users_agents;
 use crate::store;
 use crate::worker::{Adopted, LandAs, Task, Worker, new_name};
 
@@ -114,12 +115,15 @@ fn find_root(
             }
         }
         (None, _) if ui.is_dry() => Ok(None),
-        // A new root has the presets only.
-        (None, _) if agent.is_some_and(|agent| AgentTable::preset(agent).is_none()) => {
-            Err(Failure::malformed(format!("no command is configured for the agent `{}`", agent.unwrap_or_default()))
-                .hint("make the root with `worker-ctl init`, and set `command` in `[agents.NAME]` of its config.toml"))
-        }
         (None, _) => {
+            // A new root has the presets, and what the user has for all roots.
+            let users = users_agents(env)?;
+            if let Some(agent) =
+                agent.filter(|agent| AgentTable::preset(agent).is_none() && !users.contains_key(*agent))
+            {
+                return Err(Failure::malformed(format!("no command is configured for the agent `{agent}`"))
+                    .hint("set `command` in `[worker-ctl.agents.NAME]` of your own config.toml"));
+            }
             init::run_without_clone(env, (&found.repo.main_checkout, &found.repo.common_dir), named, flags).map(Some)
         }
     }
@@ -188,7 +192,8 @@ fn describe(
     let target = found.target(ctx, target)?;
     let mut worker = Worker::new(name, &agent, &found.path.to_string_lossy(), &found.branch, ctx.now());
     let record = found.repo.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    worker.adopted = Some(Adopted { target, record, began: String::new(), land, landed: None });
+    let programs = Some(adoption::programs(&Git::find(ctx.env)?, &found.repo.common_dir)?);
+    worker.adopted = Some(Adopted { target, record, began: String::new(), land, landed: None, programs });
     let ctx = &ctx.of(&worker)?;
     let (head, unlanded) = adoption::unlanded(ctx, &found.path)?;
     if unlanded.is_some() {

@@ -8,12 +8,14 @@ use clap::Args as ClapArgs;
 use shopfloor_core::agents::AgentProgram;
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::git::Git;
 use shopfloor_core::proc;
+use shopfloor_core::text::printable;
 
 use crate::apply::{rebuild, repair, source_hooks, transition};
 use crate::commands;
 use crate::context::Context;
-use crate::facts::version;
+use crate::facts::{adoption, version};
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
@@ -77,6 +79,7 @@ fn check_all<'a>(ctx: &'a Context<'_>) -> Findings<'a> {
     all.extend(or_failure("branches", check_branches(ctx, &state, is_loaded), "look at git"));
     all.extend(or_failure("git", check_settings(ctx), "look at the clone"));
     all.extend(or_failure("hooks", check_hooks(ctx), "look at the source and its clone"));
+    all.extend(or_failure("programs", check_new_programs(ctx, &state), "look at the repository"));
     all
 }
 
@@ -250,6 +253,26 @@ fn check_hooks<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
         findings.push(Finding::bad("hooks", detail, "bring them into the clone", Some(Box::new(bring))));
     }
     Ok(if findings.is_empty() { vec![Finding::good("hooks", "the clone has those of the source")] } else { findings })
+}
+
+/// Hooks and settings that the person's own repository has had since agents work there.
+fn check_new_programs<'a>(ctx: &Context<'_>, state: &State) -> Result<Findings<'a>> {
+    let known = |worker: &Worker| worker.adopted.as_ref()?.programs.clone();
+    let adopted: Vec<(String, BTreeSet<String>)> =
+        state.workers.values().filter_map(|worker| Some((worker.name.clone(), known(worker)?))).collect();
+    let Some((first, _)) = adopted.first() else { return Ok(Findings::new()) };
+    let now = adoption::programs(&Git::find(ctx.env)?, &ctx.of(state.require(first)?)?.repo.common)?;
+    let findings = adopted.into_iter().filter_map(|(name, before)| {
+        let word = |program: &String| printable(program.rsplit_once(' ').map_or("", |(name, _)| name));
+        let new: Vec<String> = now.difference(&before).map(word).collect();
+        let detail = format!("since {name} was adopted, the repository has got {}", new.join(", "));
+        let fix = format!(
+            "take out what you did not put there; to accept the rest: `worker-ctl nuke {name}`, then `worker-ctl add \
+             --worktree` again"
+        );
+        (!new.is_empty()).then(|| Finding::bad("programs", detail, fix, None))
+    });
+    Ok(findings.collect())
 }
 
 fn check_settings<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {

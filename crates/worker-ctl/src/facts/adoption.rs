@@ -1,11 +1,14 @@
 //! A worktree of the person's own repository that is to become a worker's.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::hook;
 use shopfloor_core::slug::ascii_slug;
 use shopfloor_core::text::shell_word;
 
@@ -132,6 +135,24 @@ impl Adoptable {
             false => Err(Failure::usage(format!("there is no branch `{target}` here")).hint(hint)),
         }
     }
+}
+
+/// The hooks of a repository that are not ours, and the settings by which git runs or reaches something, each with a digest:
+/// agents in the repository can write them, unless something contains them.
+pub fn programs(git: &Git, common_dir: &Path) -> Result<BTreeSet<String>> {
+    let with_digest = |name: String, text: &[u8]| format!("{name} {}", &Digest::of(text).to_string()[..16]);
+    let settings = git
+        .settings_that_run(common_dir)?
+        .into_iter()
+        .map(|(key, value)| with_digest(format!("the setting {key}"), value.unwrap_or_default().as_encoded_bytes()));
+    let dir = common_dir.join("hooks");
+    let hooks = fs::list(&dir)?.into_iter().filter_map(|name| {
+        let (name, path) = (name.to_string_lossy().into_owned(), dir.join(&name));
+        let text = fs::read_no_follow(&path).ok().flatten().unwrap_or_default();
+        let is_ours = hook::refuse_foreign(&name, &path).is_ok();
+        (!name.ends_with(".sample") && !is_ours).then(|| with_digest(format!("the hook {name}"), &text))
+    });
+    Ok(settings.chain(hooks).collect())
 }
 
 /// The commit of a worker's branch, if the branch that it lands on lacks something of it.

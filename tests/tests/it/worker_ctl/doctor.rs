@@ -225,3 +225,23 @@ fn rebuild_reads_backups_and_the_log_for_what_git_does_not_have() {
     tree(&floor, "rejected").commit("more", "x\n");
     floor.until("rejected", "needs_review");
 }
+
+#[test]
+fn doctor_names_hooks_and_settings_that_came_after_an_adoption() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.write(".git/hooks/pre-push", "#!/bin/sh\n");
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out();
+    app.run("worker-ctl", &["add", "adam", "--worktree", "../adam"]).succeeds().any_err();
+    let doctor = || floor.ctl(&["doctor"]).any_status().any_err().stdout.clone();
+    // What was there, and what git and our tools write, is no finding.
+    app.git(&["config", "branch.feature/adam.description", "x"]);
+    app.run("sweatfile-apply", &["hook", "install"]).succeeds().any_err();
+    assert!(!doctor().contains("has got"));
+    app.write(".git/hooks/pre-push", "#!/bin/sh\nexec evil\n");
+    app.write(".git/hooks/post-merge", "#!/bin/sh\nexec evil\n");
+    app.git(&["config", "core.pager", "evil"]);
+    let found = doctor();
+    assert!(found.contains("since adam was adopted, the repository has got the hook post-merge, the hook pre-push, the setting core.pager"), "{found}");
+}

@@ -1,10 +1,10 @@
 //! worker-ctl: settings, logs, `on_event` and copied files.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, agent, configure, is_at, table, tree};
-use crate::support::world::{World, text, wait_for};
+use crate::support::worker::{Staying, agent, configure, is_at, table, tree, up};
+use crate::support::world::{World, text, wait_for, which, write};
 
 /// The number of the line of config.toml that starts with this key.
 fn line_of(floor: &Floor<'_>, key: &str) -> usize {
@@ -222,4 +222,29 @@ fn copy_brings_untracked_files_and_keeps_changed_ones() {
     floor.ctl(&["add", "eve"]).exit(2).err_has("`copy`");
     assert!(!floor.root.has(".worktrees/eve"));
     assert_eq!(floor.root.git(&["branch", "--list", "worker/eve"]), "");
+}
+
+#[test]
+fn an_agent_of_the_users_own_configuration_holds_for_all_roots() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    let config = w.home(".config/shopfloor/config.toml");
+    write(&config, "[worker-ctl.agents.mine]\nenv = { A = \"1\" }\n");
+    let add = |status: i32| app.run("worker-ctl", &["add", "--worktree", "../feat", "--agent", "mine"]).exit(status);
+    add(2).err_has("[worker-ctl.agents.mine]: `command` is missing");
+    write(&config, "[worker-ctl.agents.mine]\ncommand = [\"sleep\", \"1000\"]\n");
+    add(0).any_out().any_err();
+    let floor = Floor::of(app, &w);
+    // The root's own table goes before.
+    floor.root.sh("sed -i '/agent = \"scripted\"/d' config.toml").exit(0);
+    up(&floor, &["feat"]);
+    let words = |pid: &Value| floor.root.sh(&format!("tr '\\0' ' ' < /proc/{pid}/cmdline")).exit(0).stdout.clone();
+    assert_eq!(words(&floor.status("feat")["pane_pid"]), "sleep 1000 ");
+    floor.ctl(&["down", "--force"]).succeeds().any_err();
+    floor.root.sh("printf '[agents.mine]\\ncommand = [\"sleep\", \"2000\"]\\n' >> config.toml").exit(0);
+    up(&floor, &["feat"]);
+    assert_eq!(words(&floor.status("feat")["pane_pid"]), "sleep 2000 ");
 }
