@@ -4,7 +4,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::apply::{deliver, lfs_and_submodules, parent, publish, transition};
+use crate::apply::{commit_copies, deliver, lfs_and_submodules, parent, publish, transition};
 use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::worker_state::Standing;
@@ -37,7 +37,7 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>
     require_review(&worker)?;
     let plan = accept(&Standing::read(ctx, &worker)?, &ctx.repo.branch, is_forced)?;
     let objects = match &plan.landing {
-        Landing::Commit { tree } | Landing::Commits { tree } => {
+        Landing::Commit { tree } | Landing::Commits { tree } | Landing::Copies { tree } => {
             lfs_and_submodules::read(ctx, worker.checkout(), &plan.base, tree)?
         }
         Landing::Nothing | Landing::Conflict | Landing::Behind => Vec::new(),
@@ -96,6 +96,13 @@ fn land_locked(
             Landing::Commits { .. } => {
                 lfs_and_submodules::copy(ctx, &objects)?;
                 if let Some(new) = publish_own(ctx, &plan)? {
+                    return Ok(Landed::Accepted(new));
+                }
+            }
+            Landing::Copies { tree } => {
+                lfs_and_submodules::copy(ctx, &objects)?;
+                let new = commit_copies::make(ctx, &plan, tree)?;
+                if publish_as(ctx, &plan, &new)? {
                     return Ok(Landed::Accepted(new));
                 }
             }

@@ -32,6 +32,8 @@ pub enum Landing {
     Commit { tree: String },
     /// The branch gets the work's own commits, which this tree is the last of.
     Commits { tree: String },
+    /// The branch gets copies of the work's own commits, which together give this tree.
+    Copies { tree: String },
     /// The work's own commits have to be put on the branch first.
     Behind,
     /// The branch stays as it is, because it already has all of the work.
@@ -44,7 +46,7 @@ impl Landing {
     /// The outcome that it leads to.
     pub fn outcome(&self) -> &'static str {
         match self {
-            Landing::Commit { .. } | Landing::Commits { .. } | Landing::Behind => "accepted",
+            Landing::Commit { .. } | Landing::Commits { .. } | Landing::Copies { .. } | Landing::Behind => "accepted",
             Landing::Nothing => "nothing_to_merge",
             Landing::Conflict => "rebasing",
         }
@@ -77,7 +79,7 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
         MergeResult::Nothing => Landing::Nothing,
         MergeResult::Tree(tree) => match worker.land() {
             LandAs::Squash => Landing::Commit { tree: tree.clone() },
-            LandAs::Commits => commits(standing, work, branch, tree)?,
+            LandAs::Commits => commits(standing, work, tree)?,
         },
         MergeResult::Conflict => {
             rebase::require_session(worker, branch)?;
@@ -90,20 +92,20 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
     Ok(Accept { name, sha, base, is_reviewed, patch, landing })
 }
 
-/// How the work's own commits land. Exit 1 if they are not one line on top of the branch, and nobody may make them so.
-fn commits(standing: &Standing, work: &WorkFacts, branch: &str, tree: &str) -> Result<Landing> {
+/// How the work's own commits land. Exit 1 if they are not one line.
+fn commits(standing: &Standing, work: &WorkFacts, tree: &str) -> Result<Landing> {
     let name = &standing.worker.name;
-    let squash = format!("or land one commit: `worker-ctl accept {name} --land squash`");
     if work.has_merges {
         return Err(failure::WRONG_STATE
             .failure(format!("the work of {name} has merges, and cannot land commit by commit"))
-            .hint(format!("ask for one line of commits, {squash}")));
+            .hint(format!(
+                "ask for one line of commits, or land one commit: `worker-ctl accept {name} --land squash`"
+            )));
     }
     match work.has_base {
         true => Ok(Landing::Commits { tree: tree.to_owned() }),
-        false if standing.worktree.is_shared => Err(failure::WRONG_STATE
-            .failure(format!("the branch of {name} is others' too, and lacks commits of {branch}"))
-            .hint(format!("ask for a rebase there, {squash}"))),
+        // Nobody here rebases a branch that others have too.
+        false if standing.worktree.is_shared => Ok(Landing::Copies { tree: tree.to_owned() }),
         false => Ok(Landing::Behind),
     }
 }
@@ -153,6 +155,9 @@ impl Accept {
         let Accept { name, sha, landing, .. } = self;
         match landing {
             Landing::Commit { .. } => format!("put {sha} of {name} on {branch} of {} as one commit", source.display()),
+            Landing::Copies { .. } => {
+                format!("put copies of the commits of {name} up to {sha} on {branch} of {}", source.display())
+            }
             Landing::Commits { .. } | Landing::Behind => {
                 format!("put the commits of {name} up to {sha} on {branch} of {}", source.display())
             }

@@ -1,6 +1,7 @@
 //! worker-ctl: how work lands on a source with an unusual history, directory or setting.
 
-use crate::support::worker::{assert_landed, by_hand, commit, head, staff, tip, tree, work};
+use crate::support::floor::Floor;
+use crate::support::worker::{assert_landed, by_hand, commit, head, staff, tip, tree, up, work};
 use crate::support::world::{World, text};
 
 #[test]
@@ -223,4 +224,55 @@ fn work_lands_as_one_commit_on_a_rewritten_history() {
     floor.ctl(&["accept", "eve"]).succeeds();
     assert_landed(&floor, "eve", &old, "another");
     assert_eq!(app.git(&["show", "main:a.txt", "main:e.txt"]), "one\ntwo\n");
+}
+
+#[test]
+fn commits_of_a_branch_that_others_have_too_land_as_copies() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out();
+    for name in ["one", "two"] {
+        adam.sh(&format!(
+            "echo x > {name} && git add . && git commit -q -m {name} -m 'with a body' --author 'Bea <b@x>'"
+        ))
+        .exit(0);
+    }
+    app.sh(
+        "git init -q --bare ../remote.git && git remote add origin ../remote.git && git push -q origin feature/adam",
+    )
+    .exit(0)
+    .any_err();
+    app.run("worker-ctl", &["add", "adam", "--worktree", "../adam", "--land", "commits"]).succeeds().any_err();
+    app.commit("other", "theirs\n");
+    let before = head(&adam);
+    floor.ctl(&["review", "adam"]).exit(0).any_err().out_has("with a body");
+    floor.ctl(&["accept", "adam", "-n"]).exit(0).out_has("put copies of the commits of adam");
+    let landed = floor.ctl(&["accept", "adam"]).exit(0).any_err().stdout.clone();
+    assert_eq!(landed.trim_end(), tip(&floor));
+    assert_eq!(
+        app.git(&["log", "-3", "--format=%s %an %b"]),
+        "two Bea with a body\n\none Bea with a body\n\nother Ada \n"
+    );
+    assert_eq!(
+        (head(&adam), app.read("two"), app.git(&["status", "--porcelain"])),
+        (before, "x\n".into(), String::new())
+    );
+    // What comes on top is the next work.
+    up(&floor, &["adam"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    commit(&adam, "three", &["one"], "y\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(app.git(&["log", "-2", "--format=%s"]), "three\ntwo\n");
+    // A commit that does not fit by itself.
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    commit(&adam, "four", &["two"], "z\n");
+    commit(&adam, "five", &["two"], "x\n");
+    adam.sh("echo n > n && git add n && git commit -q -m six").exit(0);
+    floor.until("adam", "needs_review");
+    app.commit("two", "mine\n");
+    app.commit("two", "x\n");
+    app.sh("git reset -q --soft HEAD~2 && echo w > two && git add two && git commit -q -m w").exit(0);
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("of adam conflicts with main").err_has("--land squash");
 }

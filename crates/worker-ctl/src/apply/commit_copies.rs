@@ -1,0 +1,49 @@
+//! Copies of a work's commits on top of the branch that they land on, for a branch that others have too and that nobody
+//! here rebases.
+
+use shopfloor_core::error::Result;
+use shopfloor_core::git::{answer, failed};
+
+use crate::context::Context;
+use crate::failure;
+use crate::plan::accept::Accept;
+
+/// Makes the copies without touching a checkout, and returns the last one. Exit 1 if one of the commits conflicts, or if
+/// together they are something else than `tree`, which the merge of the work gives.
+pub fn make(ctx: &Context<'_>, plan: &Accept, tree: &str) -> Result<String> {
+    let (repo, Accept { name, base, sha, .. }) = (&ctx.repo, plan);
+    let refuse = |why: String| {
+        Err(failure::CONFLICT.failure(why).hint(format!("land one commit: `worker-ctl accept {name} --land squash`")))
+    };
+    let tree_of = |commit: &str| repo.ask(&repo.top, &["rev-parse", &format!("{commit}^{{tree}}")]);
+    let range = repo.range(&repo.begin(sha)?, sha);
+    let listed = repo.log(&["--reverse", "--format=%H%x00%an%x00%ae%x00%aI%x00%B%x00"], &range)?;
+    let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
+    let mut last = base.clone();
+    for commit in fields.chunks_exact(5) {
+        let [id, author @ .., message] = commit else { continue };
+        let parent = format!("--merge-base={id}^");
+        let merged = repo.run(&repo.top, &["merge-tree", "--write-tree", "--no-messages", &parent, &last, id])?;
+        let merged_tree = merged.text().lines().next().unwrap_or_default().to_owned();
+        match merged.status.code() {
+            // The branch has this one already.
+            0 if merged_tree == tree_of(&last)? => continue,
+            0 => {}
+            1 => {
+                let short = id.get(..12).unwrap_or(id);
+                return refuse(format!("the commit {short} of {name} conflicts with {}", repo.branch));
+            }
+            _ => return Err(failed("merge-tree", &merged)),
+        }
+        let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(author);
+        let cmd = variables.fold(repo.git.cmd(&repo.top), |cmd, (name, value)| cmd.var(name, value));
+        let args = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", &merged_tree, "-p", &last, "-F", "-"];
+        last = answer("commit-tree", &cmd.args(args).input(message.as_bytes().to_vec()).capture()?)?;
+    }
+    match tree_of(&last)? == tree {
+        true => Ok(last),
+        false => {
+            refuse(format!("the commits of {name}, one by one, are something else on {} than together", repo.branch))
+        }
+    }
+}
