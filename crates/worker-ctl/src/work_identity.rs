@@ -40,8 +40,9 @@ const LOGGED: [&str; 3] = ["--topo-order", "--no-show-signature", "--encoding=UT
 
 impl WorkRepo {
     /// The same for one adopted worker, of whose branch something may have landed while it stayed where it was.
-    pub fn after(mut self, Adopted { landed, land, .. }: &Adopted) -> Result<WorkRepo> {
+    pub fn after(mut self, Adopted { landed, land, accepted, .. }: &Adopted) -> Result<WorkRepo> {
         self.lands_each = *land == LandAs::Commits;
+        self.accepted.clone_from(accepted);
         let Some(landed) = landed else { return Ok(self) };
         let is_there = self.commits(&[landed.tip.clone(), landed.commit.clone()])?.iter().all(Option::is_some);
         self.landed = is_there.then(|| landed.clone());

@@ -40,6 +40,8 @@ pub struct WorkRepo {
     pub branch: String,
     /// What of the worker's branch has landed as another commit.
     pub landed: Option<LandedTip>,
+    /// The settings of the worker's worktree by which git runs something, as a person has accepted them.
+    pub accepted: Vec<(String, String)>,
     /// Whether the worker's own commits land, each of which a person reviews.
     pub lands_each: bool,
     /// Whether nothing may be fetched.
@@ -73,6 +75,7 @@ impl WorkRepo {
             objects,
             branch,
             landed: None,
+            accepted: Vec::new(),
             lands_each: false,
             is_dry,
         })
@@ -93,6 +96,7 @@ impl WorkRepo {
             objects,
             branch,
             landed: None,
+            accepted: Vec::new(),
             lands_each: false,
             is_dry,
         })
@@ -145,7 +149,9 @@ impl WorkRepo {
                 self.git.guarded(&self.common, dir)
             }
             true => Ok(self.git.clone()),
-            false if self.is_own && !self.is_main(dir)? => self.git.guarded(&self.common, dir),
+            false if self.is_own && !self.is_main(dir)? => {
+                Ok(self.git.guarded(&self.common, dir)?.with_settings(&self.accepted))
+            }
             // An agent of the source may be able to write its `config.worktree`.
             false => self.git.guarded_main(&common_dir(dir), dir),
         }
@@ -480,21 +486,4 @@ pub fn require_own_rebase(Checkout { worker, branch, tree }: Checkout<'_>) -> Re
         }
     }
     Ok(())
-}
-
-/// The files, out of `files`, that still have conflict markers in a commit.
-pub fn left_markers(repo: &WorkRepo, sha: &str, files: &[String]) -> Result<Vec<String>> {
-    if files.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut args =
-        vec!["--literal-pathspecs", "grep", "--no-color", "-l", "-z", "-E", "^(<<<<<<<|>>>>>>>) ", sha, "--"];
-    args.extend(files.iter().map(String::as_str));
-    let grep = repo.run(&repo.top, &args)?;
-    // git grep exits with 1 when nothing matches.
-    if grep.status.code() > 1 {
-        return Err(failed("grep", &grep));
-    }
-    let (text, prefix) = (grep.text(), format!("{sha}:"));
-    Ok(text.split('\0').filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect())
 }

@@ -172,6 +172,9 @@ pub struct Adopted {
     /// version adopted it.
     #[serde(default)]
     pub programs: Option<BTreeSet<String>>,
+    /// The settings of its own by which git runs or redirects something, as a person has accepted them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<(String, String)>,
 }
 
 /// Work that landed as another commit, while its branch stayed where it was.

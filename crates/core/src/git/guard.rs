@@ -11,7 +11,7 @@ use super::plain_files::{
     clean, refuse_linked_state, refuse_other_objects, require_plain, require_plain_common, tampered,
 };
 use super::proven_worktree::WorktreeDir;
-use super::stand_in::{Owner, require_no_way_out};
+use super::stand_in::{Owner, Setting, require_no_way_out, runs_nothing};
 use super::{Git, LOCAL_VARS, failed, nul_fields, private_dir};
 use crate::error::Result;
 use crate::fs;
@@ -177,6 +177,15 @@ impl Git {
         setting.push(hooks);
         git.pinned.iter_mut().for_each(|pinned| pinned.settings.push(setting.clone()));
         Ok(git)
+    }
+
+    /// The settings in the private git directory of a worktree by which git would run or redirect something, if it read
+    /// them: those of [`runs_nothing`]'s kind it reads anyway.
+    pub fn own_programs(&self, common_dir: &Path, git_dir: &Path) -> Result<Vec<Setting>> {
+        let is_read = reads_own_settings(common_dir)?;
+        let mut settings = if is_read { self.settings(&git_dir.join("config.worktree"))? } else { Vec::new() };
+        settings.retain(|setting| !runs_nothing(setting));
+        Ok(settings)
     }
 
     /// Whether it works only on one repository, whatever its files say.

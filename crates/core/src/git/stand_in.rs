@@ -199,6 +199,13 @@ impl Git {
         Ok(settings)
     }
 
+    /// The same git, in its worktree with these settings as well.
+    pub fn with_settings(mut self, settings: &[(String, String)]) -> Git {
+        let settings = settings.iter().map(|(key, value)| pair(key, Some(value.as_ref())));
+        self.pinned.iter_mut().for_each(|pinned| pinned.settings.extend(settings.clone()));
+        self
+    }
+
     /// The settings in the text of a file.
     fn parsed(&self, text: Vec<u8>, file: &Path) -> Result<Vec<Setting>> {
         if text.trim_ascii().is_empty() {

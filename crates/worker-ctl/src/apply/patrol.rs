@@ -11,7 +11,7 @@ use crate::apply::{parent, rebase, removal, session, transition};
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::adoption;
-use crate::facts::conflicts::read_conflicts;
+use crate::facts::conflicts::{left_markers, read_conflicts};
 use crate::facts::losses::admin_dir;
 use crate::failure;
 use crate::layout;
@@ -20,7 +20,7 @@ use crate::note::{Fault, Note};
 use crate::plan::machine::Input;
 use crate::plan::rebase::is_behind;
 use crate::tmux::{self, Pane};
-use crate::work_repo::{ListedWorktrees, WorkRepo, is_rebasing, left_markers};
+use crate::work_repo::{ListedWorktrees, WorkRepo, is_rebasing};
 use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
 /// The number of seconds after which crashes are forgotten.

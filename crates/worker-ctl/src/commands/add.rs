@@ -31,6 +31,9 @@ pub struct Args {
     /// Land the worktree's work as one commit, or as its own commits
     #[arg(long, value_name = "HOW", requires = "worktree", default_value = "squash")]
     pub land: LandAs,
+    /// Accept the settings of the worktree by which git runs something without being asked
+    #[arg(long, requires = "worktree")]
+    pub yes: bool,
     /// Add TEXT to each of the worker's tasks
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub role_prompt: Option<String>,

@@ -1,6 +1,6 @@
 //! `add --worktree`: makes workers of worktrees of the person's own repository.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +69,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
     };
     commands::recover(&ctx)?;
     let plan = plan(&ctx, args, flags, &found, is_list)?;
+    require_accepted(&ctx, &plan, args.yes)?;
     for (worker, is_new) in plan {
         if is_new && !ctx.is_dry {
             adopt(&ctx, args, flags, &worker)?;
@@ -152,6 +153,14 @@ fn plan(
         };
         if let Some(worker) = state.workers.values().find(is_its) {
             if !is_list {
+                let accepted = own_programs(ctx, found)?;
+                let is_same = |adopted: &Adopted| adopted.accepted == accepted;
+                if worker.adopted.as_ref().is_some_and(|adopted| !is_same(adopted)) {
+                    let mut worker = worker.clone();
+                    worker.adopted.iter_mut().for_each(|adopted| adopted.accepted.clone_from(&accepted));
+                    plan.push((worker, true));
+                    continue;
+                }
                 return Err(failure::EXISTS
                     .failure(format!("{path} is the worker {} already", worker.name))
                     .hint(format!("see `worker-ctl status`; `worker-ctl nuke {}` forgets it", worker.name)));
@@ -178,6 +187,28 @@ fn plan(
     Ok(plan)
 }
 
+/// Asks before git obeys what the worktrees' own configuration runs or redirects, which an agent may have written.
+fn require_accepted(ctx: &Context<'_>, plan: &[(Worker, bool)], is_agreed: bool) -> Result<()> {
+    let accepted =
+        |worker: &Worker| worker.adopted.as_ref().map(|adopted| adopted.accepted.clone()).unwrap_or_default();
+    let asked: Vec<String> = plan
+        .iter()
+        .filter(|(_, is_new)| *is_new)
+        .flat_map(|(worker, _)| {
+            let at = format!("the configuration of {} has", worker.worktree_path);
+            accepted(worker).into_iter().map(move |(key, value)| format!("{at} {key}={value}"))
+        })
+        .collect();
+    if asked.is_empty() {
+        return Ok(());
+    }
+    ctx.ui.show(&asked);
+    match ctx.is_dry {
+        true => Ok(()),
+        false => ctx.ui.require_yes(is_agreed, "Let git obey that there, as it stands now?", "nothing was adopted"),
+    }
+}
+
 /// The record of a worktree as a worker.
 fn describe(
     ctx: &Context<'_>,
@@ -193,7 +224,8 @@ fn describe(
     let mut worker = Worker::new(name, &agent, &found.path.to_string_lossy(), &found.branch, ctx.now());
     let record = found.repo.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let programs = Some(adoption::programs(&Git::find(ctx.env)?, &found.repo.common_dir)?);
-    worker.adopted = Some(Adopted { target, record, began: String::new(), land, landed: None, programs });
+    let accepted = own_programs(ctx, found)?;
+    worker.adopted = Some(Adopted { target, record, began: String::new(), land, landed: None, programs, accepted });
     let ctx = &ctx.of(&worker)?;
     let (head, unlanded) = adoption::unlanded(ctx, &found.path)?;
     if unlanded.is_some() {
@@ -206,9 +238,19 @@ fn describe(
     Ok(worker)
 }
 
+/// The settings of the worktree itself by which git runs or redirects something.
+fn own_programs(ctx: &Context<'_>, found: &Adoptable) -> Result<Vec<(String, String)>> {
+    let settings = Git::find(ctx.env)?.own_programs(&found.repo.common_dir, &found.repo.git_dir)?;
+    let text = |value: Option<OsString>| value.map_or("true".into(), |value| value.to_string_lossy().into_owned());
+    Ok(settings.into_iter().map(|(key, value)| (key, text(value))).collect())
+}
+
 fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Result<()> {
     let name = &worker.name;
     let _lock = ctx.lock(name)?;
+    if let Some(known) = ctx.state()?.workers.get(name) {
+        return accept_anew(ctx, known, worker);
+    }
     let (agent, model) = (flags.text("agent"), flags.text("model"));
     let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone(), is_adopted: true };
     let (before, after) = new_worker::configure(ctx, name, &options)?;
@@ -223,6 +265,24 @@ fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Resu
         ));
     }
     Ok(())
+}
+
+/// Records which settings of a worker's worktree a person has accepted now.
+fn accept_anew(ctx: &Context<'_>, before: &Worker, after: &Worker) -> Result<()> {
+    let accepted =
+        |worker: &Worker| worker.adopted.as_ref().map(|adopted| adopted.accepted.clone()).unwrap_or_default();
+    let (old, new) = (accepted(before), accepted(after));
+    for (key, value) in old.iter().filter(|setting| !new.contains(setting)) {
+        ctx.ui.note(format!("git no longer obeys {} there", printable(&format!("{key}={value}"))));
+    }
+    for (key, value) in new.iter().filter(|setting| !old.contains(setting)) {
+        ctx.ui.note(format!("git obeys {} there from now on", printable(&format!("{key}={value}"))));
+    }
+    ctx.update(|state| {
+        let adopted = state.workers.get_mut(&after.name).and_then(|worker| worker.adopted.as_mut());
+        adopted.into_iter().for_each(|adopted| adopted.accepted.clone_from(&new));
+        Ok(())
+    })
 }
 
 fn print(ctx: &Context<'_>, worker: &Worker, is_new: bool) {

@@ -133,6 +133,23 @@ fn regions(text: &str) -> String {
     out.join("\n")
 }
 
+/// The files, out of `files`, that still have conflict markers in a commit.
+pub fn left_markers(repo: &WorkRepo, sha: &str, files: &[String]) -> Result<Vec<String>> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut args =
+        vec!["--literal-pathspecs", "grep", "--no-color", "-l", "-z", "-E", "^(<<<<<<<|>>>>>>>) ", sha, "--"];
+    args.extend(files.iter().map(String::as_str));
+    let grep = repo.run(&repo.top, &args)?;
+    // git grep exits with 1 when nothing matches.
+    if grep.status.code() > 1 {
+        return Err(failed("grep", &grep));
+    }
+    let (text, prefix) = (grep.text(), format!("{sha}:"));
+    Ok(text.split('\0').filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,8 @@ use shopfloor_core::error::Result;
 use shopfloor_core::git::LOOK_LIMIT;
 
 use crate::context::Context;
-use crate::work_repo::{MergeResult, WorkRepo, is_rebasing, left_markers};
+use crate::facts::conflicts::left_markers;
+use crate::work_repo::{MergeResult, WorkRepo, is_rebasing};
 use crate::worker::{LandAs, Task, Worker};
 
 /// The standing of a worker: its record, its worktree and its work.

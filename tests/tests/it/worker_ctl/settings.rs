@@ -248,3 +248,44 @@ fn an_agent_of_the_users_own_configuration_holds_for_all_roots() {
     up(&floor, &["feat"]);
     assert_eq!(words(&floor.status("feat")["pane_pid"]), "sleep 2000 ");
 }
+
+#[test]
+fn what_a_worktrees_own_configuration_runs_is_obeyed_as_a_person_has_accepted_it() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.commit(".gitattributes", "*.up filter=up\n");
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    app.git(&["config", "extensions.worktreeConfig", "true"]);
+    let feat = w.at(app.path.with_file_name("feat"));
+    feat.git(&["config", "--worktree", "core.sparseCheckout", "false"]);
+    feat.git(&["config", "--worktree", "filter.up.clean", "tr a-z A-Z"]);
+    let add = |more: &[&str]| app.run("worker-ctl", &[&["add", "--worktree", "../feat"], more].concat());
+    add(&["-n"]).exit(0).any_out().any_err();
+    add(&[]).exit(3).err_has("filter.up.clean=tr a-z A-Z").err_has("nothing was adopted");
+    add(&["--yes"]).exit(0).any_out().err_has("filter.up.clean");
+    let floor = Floor::of(app.clone(), &w);
+    let is_clean = || !floor.ctl(&["doctor"]).any_status().any_err().stdout.contains("uncommitted");
+    // The filter makes the file what was committed, and counts as it was accepted.
+    feat.write("a.up", "text\n");
+    feat.sh("git add a.up && git commit -q -m up").exit(0);
+    app.git(&["merge", "-q", "feat"]);
+    assert_eq!(app.git(&["show", "main:a.up"]), "TEXT\n");
+    feat.sh("touch -d 2001-01-01 a.up").exit(0);
+    assert!(is_clean());
+    feat.git(&["config", "--worktree", "filter.up.clean", "touch ../ran; cat"]);
+    assert!(is_clean());
+    assert!(!app.path.with_file_name("ran").exists());
+    // The same command again accepts it anew.
+    add(&[]).exit(3).err_has("touch ../ran; cat");
+    add(&["--yes"])
+        .exit(0)
+        .any_out()
+        .err_has("no longer obeys filter.up.clean=tr a-z A-Z")
+        .err_has("obeys filter.up.clean=touch");
+    assert!(!is_clean() && app.path.with_file_name("ran").exists());
+    feat.git(&["config", "--worktree", "--unset", "filter.up.clean"]);
+    add(&[]).exit(0).any_out().err_has("no longer obeys");
+    add(&[]).exit(1).err_has("already");
+}
