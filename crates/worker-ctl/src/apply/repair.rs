@@ -6,6 +6,7 @@ use serde_json::Value;
 use shopfloor_core::error::Result;
 use shopfloor_core::ui::printable;
 
+use crate::apply::land::ACCEPTED;
 use crate::apply::{copied_files, rebase, session, source_hooks, transition, trash};
 use crate::context::Context;
 use crate::facts::losses::Losses;
@@ -14,8 +15,8 @@ use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::store;
-use crate::work_repo::is_rebasing;
-use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
+use crate::work_repo::{MergeResult, is_rebasing};
+use crate::worker::{LandedTip, Session, Task, TaskBeforeRebase, Worker};
 
 /// Records that a worker's session is gone.
 pub fn record_gone(ctx: &Context<'_>, name: &str) -> Result<()> {
@@ -82,6 +83,21 @@ pub fn abort_rebase(ctx: &Context<'_>, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// What of a branch that others have too has landed as another commit, by the refs that keep what landed.
+fn find_landed(ctx: &Context<'_>, name: &str, branch: &str, tip: &str) -> Result<Option<LandedTip>> {
+    if !ctx.repo.is_shared(branch)? {
+        return Ok(None);
+    }
+    let (kept, base) = (format!("{ACCEPTED}{name}/"), ctx.repo.require_base()?);
+    let listed = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--sort=-refname", "--format=%(objectname)", &kept])?;
+    for sha in listed.lines() {
+        if ctx.repo.has(tip, sha)? && ctx.repo.merge(&base, sha)? == MergeResult::Nothing {
+            return Ok(Some(LandedTip { tip: sha.to_owned(), commit: base }));
+        }
+    }
+    Ok(None)
+}
+
 /// Derives a worker's record from its worktree, an earlier record, and a later record of the event log. git decides
 /// whether a rebase is under way and whether there is work to review.
 pub fn derive(
@@ -106,6 +122,10 @@ pub fn derive(
         Some(tip) => tip,
         None => ctx.repo.ask(path, &["rev-parse", "HEAD"])?,
     };
+    if let Some(adopted) = &mut worker.adopted {
+        adopted.landed = find_landed(ctx, name, &branch, &tip)?.or(adopted.landed.take());
+    }
+    let ctx = &ctx.of(&worker)?;
     let is_ahead = ctx.repo.ahead(&tip)? > 0;
     // Keep the earlier record unless git contradicts it. The next patrol finds what has happened since.
     if let Some(earlier) = earlier.filter(|earlier| later.is_none() && earlier.check().is_ok()) {

@@ -17,7 +17,7 @@ use crate::commands::add::Args;
 use crate::commands::{self, WorkerKeys, init};
 use crate::context::{Context, Flags};
 use crate::facts::adoption::{self, Adoptable};
-use crate::facts::processes;
+use crate::facts::{processes, version};
 use crate::failure;
 use crate::program_config::AgentTable;
 use crate::root::read_record;
@@ -76,6 +76,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
         }
         print(&ctx, &worker, is_new);
     }
+    version::keeps_push_urls(&ctx)?.into_iter().for_each(|why| ctx.ui.warn(why));
     Ok(Exit::Done)
 }
 

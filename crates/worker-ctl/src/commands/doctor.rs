@@ -77,7 +77,7 @@ fn check_all<'a>(ctx: &'a Context<'_>) -> Findings<'a> {
     all.extend(or_failure("sessions", check_sessions(ctx, &state, is_loaded), "look at tmux"));
     all.extend(or_failure("worktrees", check_worktrees(ctx, &state), "look at git"));
     all.extend(or_failure("branches", check_branches(ctx, &state, is_loaded), "look at git"));
-    all.extend(or_failure("git", check_settings(ctx), "look at the clone"));
+    all.extend(or_failure("git", check_settings(ctx, &state), "look at the clone"));
     all.extend(or_failure("hooks", check_hooks(ctx), "look at the source and its clone"));
     all.extend(or_failure("programs", check_new_programs(ctx, &state), "look at the repository"));
     all
@@ -275,7 +275,7 @@ fn check_new_programs<'a>(ctx: &Context<'_>, state: &State) -> Result<Findings<'
     Ok(findings.collect())
 }
 
-fn check_settings<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
+fn check_settings<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'a>> {
     let mut findings = Findings::new();
     let expected = [("rerere.enabled", "true"), ("remote.origin.pushurl", PUSH_URL)];
     for (key, value) in expected.into_iter().filter(|_| !ctx.clone.is_own) {
@@ -290,6 +290,13 @@ fn check_settings<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
     if !source.exists() {
         let detail = format!("the source {} is missing", source.display());
         findings.push(Finding::bad("git", detail, "set `source` in `[repo]` of config.toml", None));
+    }
+    let has_adopted = state.workers.values().any(|worker| worker.adopted.is_some());
+    if source.exists()
+        && has_adopted
+        && let Some(why) = version::keeps_push_urls(ctx)?
+    {
+        findings.push(Finding::bad("git", why, "update git", None));
     }
     Ok(if findings.is_empty() {
         vec![Finding::good("git", if ctx.clone.is_own { "there is no clone" } else { "the clone is configured" })]

@@ -207,8 +207,9 @@ fn head(
     }
     text += &format!("Worker: {} ({})\n", worker.name, ctx.root.agent_name(worker));
     let mut prompt = worker.work.prompt.as_deref().unwrap_or_default().lines();
-    let first = prompt.next().unwrap_or_default();
-    text += &format!("Task:   {first}{}\n", if prompt.next().is_some() { " ..." } else { "" });
+    if let Some(first) = prompt.next() {
+        text += &format!("Task:   {first}{}\n", if prompt.next().is_some() { " ..." } else { "" });
+    }
     text += &format!("Commit: {sha}\n");
     text += &format!("Author: {author}\n");
     if let Some(target) = worker.target() {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::floor::Floor;
 use crate::support::worker::{kill_agent, staff, tree};
-use crate::support::world::{World, text};
+use crate::support::world::{World, text, which};
 
 /// Changes a worker's record in `state.json`.
 fn tamper(floor: &Floor<'_>, name: &str, key: &str, value: Value) {
@@ -244,4 +244,48 @@ fn doctor_names_hooks_and_settings_that_came_after_an_adoption() {
     app.git(&["config", "core.pager", "evil"]);
     let found = doctor();
     assert!(found.contains("since adam was adopted, the repository has got the hook post-merge, the hook pre-push, the setting core.pager"), "{found}");
+}
+
+#[test]
+fn a_rebuilt_state_knows_what_landed_of_a_branch_that_others_have_too() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out();
+    adam.commit("f", "f\n");
+    app.sh(
+        "git init -q --bare ../remote.git && git remote add origin ../remote.git && git push -q origin feature/adam",
+    )
+    .exit(0)
+    .any_err();
+    app.run("worker-ctl", &["add", "adam", "--worktree", "../adam"]).succeeds().any_err();
+    let before = floor.root.read("state.json");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    // The state and its backups are lost, but for one from before.
+    floor.root.sh("rm state.json*").exit(0);
+    floor.root.write("state.json.bak", &before);
+    floor.ctl(&["doctor", "--rebuild", "--yes"]).any_status().any_out().any_err();
+    assert_eq!(text(&floor.status("adam"), "/task"), "idle");
+    floor.ctl(&["patrol"]).exit(0).any_out();
+    assert_eq!(text(&floor.status("adam"), "/task"), "idle");
+}
+
+#[test]
+fn a_git_that_keeps_push_addresses_is_named() {
+    let w = World::new();
+    let git = which("git");
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, warning) = (&floor.app, "git version 2.39.5 pushes to remote.up.pushurl from adopted worktrees, too");
+    w.program(
+        "git",
+        &format!(
+            "case \" $* \" in *' version '*) echo git version 2.39.5; exit;; esac; exec '{}' \"$@\"",
+            git.display()
+        ),
+    );
+    assert!(!floor.ctl(&["doctor"]).any_status().any_err().stdout.contains("2.39.5"));
+    app.git(&["config", "remote.up.pushurl", "/nowhere"]);
+    assert!(floor.ctl(&["doctor"]).any_status().any_err().stdout.contains(warning));
+    app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
+    app.run("worker-ctl", &["add", "--worktree", "../eve"]).succeeds().err_has(warning);
 }
