@@ -34,6 +34,9 @@ const STARTERS: &str = "PATH ENV BASH_ENV BASHOPTS BASH_FUNC_* SHELL SHELLOPTS I
     GUILE_LOAD_PATH NPM_EXECPATH TORCHINDUCTOR_* ZSH_CUSTOM OPENAI_*BASE GOOGLE_GEMINI_*URL CODE_ASSIST_ENDPOINT \
     SSLKEYLOGFILE HISTFILE PGSERVICEFILE PGPASSFILE";
 
+/// The variable by which the front door tells a tool that it runs in its place.
+pub const FRONT: &str = "SHOPFLOOR_FRONT";
+
 /// Whether this variable can make other programs run something. Some of them read their variables in any case.
 pub fn starts_programs(name: &str) -> bool {
     is_like(&name.to_uppercase(), STARTERS)
@@ -57,6 +60,8 @@ pub struct Env {
     pub stdout_is_terminal: bool,
     /// Whether stderr is a terminal.
     pub stderr_is_terminal: bool,
+    /// Whether the front door runs this tool in its own place, so that what it says names the front door's verbs.
+    pub is_behind_front: bool,
     /// The current time for this run: the clock's, or `SHOPFLOOR_NOW` (RFC 3339).
     pub now: Timestamp,
 }
@@ -66,7 +71,9 @@ impl Env {
     /// current directory that is gone (exit 4). The value returned with a failure is good enough to print it.
     pub fn from_process() -> (Env, Option<Failure>) {
         let mut problem = None;
-        let vars: BTreeMap<_, _> = std::env::vars_os().collect();
+        let mut vars: BTreeMap<_, _> = std::env::vars_os().collect();
+        // For this process, and none that it starts.
+        let is_behind_front = vars.remove(OsStr::new(FRONT)).is_some();
         let named = vars.get(OsStr::new("SHOPFLOOR_NOW"));
         let now = named.and_then(|text| text.to_str()?.parse().ok());
         if let (Some(text), None) = (named, now) {
@@ -90,6 +97,7 @@ impl Env {
             can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
+            is_behind_front,
             now: now.unwrap_or_else(Timestamp::now),
         };
         (env, problem)

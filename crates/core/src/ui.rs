@@ -36,6 +36,43 @@ pub struct Options {
     pub color: bool,
 }
 
+/// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
+/// it does not know on to worker-ctl.
+const FRONT_WORDS: [(&str, &str); 15] = [
+    ("worker-ctl nuke --worktree", "shopfloor rm"),
+    ("worker-ctl nuke", "shopfloor rm"),
+    ("worker-ctl message", "shopfloor send"),
+    ("worker-ctl reject", "shopfloor back"),
+    ("worker-ctl accept", "shopfloor land"),
+    ("worker-ctl down", "shopfloor stop"),
+    ("worker-ctl up", "shopfloor resume"),
+    ("worker-ctl add --worktree", "shopfloor adopt"),
+    ("worker-ctl", "shopfloor"),
+    ("worktree-spawn remove", "shopfloor rm"),
+    ("worktree-spawn list", "shopfloor status"),
+    ("worktree-spawn path", "shopfloor go"),
+    ("worktree-spawn subtree", "shopfloor new"),
+    ("worktree-spawn repair", "shopfloor doctor --repair"),
+    ("worktree-spawn doctor", "shopfloor doctor"),
+];
+
+/// A text with the front door's verbs. Files and hooks that are called like a tool stay as they are.
+fn in_front_words(text: &str) -> String {
+    let (mut spoken, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(next) = rest.chars().next() {
+        let is_inside = |c: char| c.is_alphanumeric() || "/-_.".contains(c);
+        let begins = !spoken.ends_with(is_inside);
+        let fits = |(tool, _): &&(&str, &str)| rest.strip_prefix(tool).is_some_and(|rest| !rest.starts_with(is_inside));
+        let (from, to) = match FRONT_WORDS.iter().filter(|_| begins).find(fits) {
+            Some((tool, front)) => (tool.len(), *front),
+            None => (next.len_utf8(), &rest[..next.len_utf8()]),
+        };
+        spoken.push_str(to);
+        rest = &rest[from..];
+    }
+    spoken
+}
+
 /// The output of one tool.
 #[derive(Debug)]
 pub struct Ui {
@@ -43,13 +80,16 @@ pub struct Ui {
     options: Options,
     can_ask: bool,
     on_terminal: bool,
+    is_behind_front: bool,
     broken: Mutex<Option<io::Error>>,
 }
 
 impl Ui {
     /// The output of `tool`.
     pub fn new(tool: &'static str, env: &Env, options: Options) -> Ui {
-        Ui { tool, options, can_ask: env.can_ask, on_terminal: env.stderr_is_terminal, broken: Mutex::new(None) }
+        let Env { can_ask, stderr_is_terminal: on_terminal, is_behind_front, .. } = *env;
+        let tool = if is_behind_front { "shopfloor" } else { tool };
+        Ui { tool, options, can_ask, on_terminal, is_behind_front, broken: Mutex::new(None) }
     }
 
     /// The tool that speaks.
@@ -247,7 +287,10 @@ impl Ui {
     /// An error, in the form it is reported in: as text on stderr, or as the one JSON document.
     pub fn error(&self, failure: &Failure) {
         if self.options.json {
-            return self.json(&serde_json::json!({ "error": failure.to_json() }));
+            let error = failure.to_json().to_string();
+            let error = if self.is_behind_front { in_front_words(&error) } else { error };
+            let error: serde_json::Value = serde_json::from_str(&error).unwrap_or_else(|_| failure.to_json());
+            return self.json(&serde_json::json!({ "error": error }));
         }
         self.complain("error: ", AnsiColor::Red.on_default().bold(), failure);
     }
@@ -277,6 +320,8 @@ impl Ui {
     }
 
     fn narrate(&self, text: &str) {
+        let spoken = self.is_behind_front.then(|| in_front_words(text));
+        let text = spoken.as_deref().unwrap_or(text);
         // Without stderr nobody can be told.
         let _ = io::stderr().write_all(text.as_bytes());
     }

@@ -6,65 +6,116 @@ use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CO
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
-use crate::commands::{doctor, done, go, new, setup, shell_init, skills, status, teardown};
-use crate::facts::{overview, repository};
-use crate::plan::rows::{POOL, Row, rows};
+use crate::commands::verbs::Words;
+use crate::commands::{PASSED_ON, doctor, go, new, rm, setup, shell_init, skills, status, teardown, verbs};
 
 /// Set up a repository for coding agents, and see at one glance what they do
 ///
 /// Runs the five tools by name: sweatfile-apply, overlay-sync, ledger-synth, worktree-spawn and worker-ctl. Everything it
-/// does can also be done with them.
+/// does can also be done with them. Without a command it shows the table, in a repository that is set up.
 #[derive(Debug, Parser)]
 #[command(
     name = "shopfloor",
     version,
     max_term_width = 100,
-    arg_required_else_help = true,
-    after_help = format!("Example:\n  shopfloor setup\n  shopfloor new feature-a --task 'Write the parser' -- claude\n  shopfloor status\n  shopfloor done feature-a\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  shopfloor setup\n  shopfloor new feature-a --task 'Write the parser' -- claude\n  shopfloor status\n  shopfloor review feature-a\n  shopfloor land feature-a\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]
     pub common: Common,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    New(new::Args),
+    /// Make an agent of a worktree that is there already: PATH
+    ///
+    /// Options: --target BRANCH, --land squash|commits, --agent NAME, --model NAME, --yes.
+    #[command(after_help = "Example:\n  shopfloor adopt ../app-fix")]
+    Adopt(Words),
+    #[command(visible_alias = "ls")]
+    Status(status::Args),
+    #[command(alias = "open")]
+    Go(go::Args),
+    /// Attach your terminal to an agent's: NAME
+    #[command(after_help = "Example:\n  shopfloor attach feature-a")]
+    Attach(Words),
+    /// Send a message to an agent: NAME TEXT, or `-` for stdin
+    ///
+    /// Exits with 1 if the agent has no task, somebody types in its terminal, or its program asks a question; --force
+    /// sends all the same. An agent may send to its parent and its children; then the text begins with who it is.
+    #[command(alias = "message", after_help = "Example:\n  shopfloor send feature-a 'Use the helper in auth.rs'")]
+    Send(Words),
+    /// Answer what an agent's program asks in a menu: NAME [LINE]
+    ///
+    /// Without LINE, prints the lines of the menu.
+    #[command(after_help = "Example:\n  shopfloor answer feature-a\n  shopfloor answer feature-a 1")]
+    Answer(Words),
+    /// Print the screen of an agent's terminal: NAME [--lines N]
+    #[command(after_help = "Example:\n  shopfloor peek feature-a")]
+    Peek(Words),
+    /// Wait until an agent needs you, or is in a state: [NAME...] [--for STATE] [--timeout TIME]
+    #[command(after_help = "Example:\n  shopfloor wait feature-a && shopfloor review feature-a")]
+    Wait(Words),
+    /// Show an agent's work and record that it was reviewed: [NAME] [--interface PROGRAM]
+    #[command(alias = "diff", after_help = "Example:\n  shopfloor review feature-a")]
+    Review(Words),
+    /// Send reviewed work back with the changes you want: [NAME] TEXT
+    ///
+    /// Without NAME it goes to the agent that was reviewed last.
+    #[command(alias = "reject", after_help = "Example:\n  shopfloor back feature-a 'Handle errors of the API call'")]
+    Back(Words),
+    /// Land an agent's work: [NAME] [--message TEXT] [--land squash|commits] [--force]
+    ///
+    /// Without NAME it is the work that was reviewed last. A worktree that is no agent's yet becomes one first.
+    #[command(aliases = ["accept", "merge"], after_help = "Example:\n  shopfloor land feature-a")]
+    Land(Words),
+    #[command(aliases = ["done", "remove"])]
+    Rm(rm::Args),
+    /// End agents' programs and keep their tasks: [NAME...] [--force]
+    #[command(alias = "down", after_help = "Example:\n  shopfloor stop feature-a")]
+    Stop(Words),
+    /// Make agents go on with their tasks after a stop, a crash or a reboot: [NAME...] [--force]
+    #[command(alias = "up", after_help = "Example:\n  shopfloor resume")]
+    Resume(Words),
     Setup(setup::Args),
     Teardown(teardown::Args),
-    Status(status::Args),
     Doctor(doctor::Args),
-    New(new::Args),
-    Go(go::Args),
-    Done(done::Args),
     Skills(skills::Args),
     ShellInit(shell_init::Args),
+    /// A command of worker-ctl, as it is
+    #[command(hide = true, aliases = PASSED_ON)]
+    Start(Words),
 }
 
-/// The agents and workers.
-fn listed(env: &Env) -> Result<impl Iterator<Item = Row>> {
-    let main = repository::find(env)?.main;
-    let rows = rows(&overview::places(&env.at(&main)?)?);
-    Ok(rows.into_iter().filter(|row| row.kind != "root"))
-}
-
+/// The names of the agents and worktrees.
 fn names(env: &Env) -> Result<Vec<String>> {
-    Ok(listed(env)?.map(|row| row.name).collect())
-}
-
-/// `done` removes no worker.
-fn agent_names(env: &Env) -> Result<Vec<String>> {
-    Ok(listed(env)?.filter(|row| row.kind != POOL).map(|row| row.name).collect())
+    let rows = verbs::here(env)?.into_iter().filter(|row| !row.is_main);
+    Ok(rows.map(|row| row.worker.unwrap_or(row.name)).collect())
 }
 
 impl CommandLine for Cli {
     fn completed() -> &'static [CompletedArgument] {
-        &[(&["go"], "name", names), (&["done"], "names", agent_names), (&["new"], "agent", args::agent_programs)]
+        const VERBS: &[&str] =
+            &["attach", "send", "answer", "peek", "wait", "review", "back", "land", "stop", "resume", "start"];
+        &[
+            (&["go"], "name", names),
+            (&["rm"], "names", names),
+            (VERBS, "words", names),
+            (&["new"], "agent", args::agent_programs),
+        ]
     }
 
     fn slips() -> &'static [(&'static [&'static str], &'static str)] {
-        &[(&["rm", "remove", "delete"], "done"), (&["list", "ls"], "status"), (&["add", "create"], "new")]
+        &[
+            (&["delete"], "rm"),
+            (&["list"], "status"),
+            (&["create"], "new"),
+            (&["kill"], "stop"),
+            (&["continue"], "resume"),
+        ]
     }
 
     fn common(&self) -> &Common {

@@ -27,6 +27,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::cli::Command;
 pub use crate::cli::{Cli, command};
+use crate::commands::verbs::{self, Verb, Whom, Words};
 
 /// The whole program.
 pub fn main() -> std::process::ExitCode {
@@ -35,14 +36,44 @@ pub fn main() -> std::process::ExitCode {
 
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    match cli.command {
+    let verb = |name, command, whom, options| Verb { name, command, whom, options, adopts: false };
+    let common = &cli.common;
+    let Some(command) = cli.command else { return commands::bare(ui, env) };
+    match command {
+        Command::Adopt(Words { words }) => {
+            verbs::refuse_unknown(verb("adopt", "add", Whom::One, "--target --land --agent --model"), &words)?;
+            let add = [&["add".to_owned(), "--worktree".to_owned()], &words[..]].concat();
+            commands::pass_on(ui, env, common, "worker-ctl", add)
+        }
+        Command::Attach(args) => verbs::run(ui, env, common, verb("attach", "attach", Whom::One, ""), &args.words),
+        Command::Send(args) => verbs::send(ui, env, common, &args.words),
+        Command::Answer(args) => {
+            verbs::run(ui, env, common, verb("answer", "answer", Whom::One, "--force"), &args.words)
+        }
+        Command::Peek(args) => verbs::run(ui, env, common, verb("peek", "peek", Whom::One, "--lines"), &args.words),
+        Command::Wait(args) => {
+            verbs::run(ui, env, common, verb("wait", "wait", Whom::Several, "--all --any --for --timeout"), &args.words)
+        }
+        Command::Review(args) => {
+            verbs::run(ui, env, common, verb("review", "review", Whom::Perhaps, "--interface"), &args.words)
+        }
+        Command::Back(args) => verbs::back(ui, env, common, &args.words),
+        Command::Land(args) => {
+            let land = Verb { adopts: true, ..verb("land", "accept", Whom::Perhaps, "--message --land --force") };
+            verbs::run(ui, env, common, land, &args.words)
+        }
+        Command::Stop(args) => verbs::run(ui, env, common, verb("stop", "down", Whom::Several, "--force"), &args.words),
+        Command::Resume(args) => {
+            verbs::run(ui, env, common, verb("resume", "resume", Whom::Several, "--all --force"), &args.words)
+        }
+        Command::Start(args) => commands::pass_on(ui, env, common, "worker-ctl", commands::as_typed(env, args.words)),
         Command::Setup(args) => commands::setup::run(ui, env, &args),
         Command::Teardown(args) => commands::teardown::run(ui, env, &args),
         Command::Status(args) => commands::status::run(ui, env, &args),
         Command::Doctor(args) => commands::doctor::run(ui, env, args),
-        Command::New(args) => commands::new::run(env, &cli.common, &args),
+        Command::New(args) => commands::new::run(ui, env, common, &args),
         Command::Go(args) => commands::go::run(ui, env, &args),
-        Command::Done(args) => commands::done::run(env, &cli.common, &args),
+        Command::Rm(args) => commands::rm::run(ui, env, common, &args),
         Command::Skills(args) => commands::skills::run(ui, env, &args),
         Command::ShellInit(args) => commands::shell_init::run(ui, env, &args),
     }

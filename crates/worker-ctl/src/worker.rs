@@ -242,6 +242,9 @@ pub struct Program {
     /// Whether a text may be in its input line, not submitted. Another text would be appended to it.
     #[serde(default)]
     pub is_in_doubt: bool,
+    /// Whether a person has ended its session, so that an `up` that keeps running leaves it down.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_stopped: bool,
     /// A digest of the question that `answer` listed last. A number that a person gives then means a line of that one.
     pub listed_question: Option<String>,
 }

@@ -96,6 +96,6 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         says: "The end of the day. Whatever is not merged would stay.",
-        types: &["worker-ctl down && shopfloor done docs 2> /dev/null"],
+        types: &["worker-ctl down && shopfloor rm docs 2> /dev/null"],
     },
 ];

@@ -5,12 +5,13 @@ use std::path::Path;
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::text::{nearest, printable};
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::commands::shell_init::FUNCTION;
+use crate::commands::verbs::require;
 use crate::facts::{overview, repository};
-use crate::plan::rows::{Row, named, rows};
+use crate::plan::rows::rows;
 
 /// Change to the worktree of an agent or a worker, or print its path
 ///
@@ -32,13 +33,13 @@ struct PlaceAnswer<'a> {
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let main = repository::find(env)?.main;
+    let main = repository::find_near(env)?.main;
     let path = match &args.name {
         None => main.to_string_lossy().into_owned(),
         Some(name) => {
             let overview = overview::places(&env.at(&main)?)?;
             overview.problems.iter().for_each(|problem| ui.warn(problem));
-            worktree(&rows(&overview), name)?
+            require(&rows(&overview), name)?.worktree.clone()
         }
     };
     if !Path::new(&path).is_dir() {
@@ -54,24 +55,4 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         ui.note("a program cannot change your shell's directory; see `shopfloor shell-init --help`");
     }
     Ok(Exit::Done)
-}
-
-/// The name that is nearest to this one.
-fn near<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
-    nearest(name, &rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>())
-}
-
-/// The worktree of the row of this name; exit 1 if none has it, or several.
-fn worktree(rows: &[Row], name: &str) -> Result<String> {
-    match &named(rows, name)[..] {
-        [row] => Ok(row.worktree.clone()),
-        [] => Err(Failure::not_found(format!("there is no worktree called {}", printable(name)))
-            .details(near(rows, name).map(|near| format!("tip: did you mean `{}`?", printable(near))))
-            .hint("`shopfloor status` lists the worktrees; `shopfloor new NAME` makes one")),
-        several => {
-            let ids = several.iter().map(|row| printable(row.branch.as_ref().unwrap_or(&row.id)));
-            let message = format!("{} could be {}", printable(name), ids.collect::<Vec<_>>().join(" or "));
-            Err(Failure::new(Exit::No, "ambiguous", message).hint("name one of them"))
-        }
-    }
 }

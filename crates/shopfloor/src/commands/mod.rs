@@ -1,32 +1,63 @@
 //! One file per subcommand.
 
 pub mod doctor;
-pub mod done;
 pub mod go;
 pub mod new;
+pub mod rm;
 pub mod setup;
 pub mod shell_init;
 pub mod skills;
 pub mod status;
 pub mod teardown;
+pub mod verbs;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use shopfloor_core::args::Common;
-use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::env::{Env, FRONT};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::shell_word;
+use shopfloor_core::ui::Ui;
 
 use crate::facts::answers::command;
 use crate::facts::repository;
+use crate::setup_log::Record;
+use crate::tool::record_file;
 
 /// Runs a tool in our place, with the flags that all tools share. Its output and its exit code are the answer.
-fn pass_on(env: &Env, common: &Common, tool: &str, words: Vec<String>) -> Result<Exit> {
-    repository::find(env)?;
+pub fn pass_on(ui: &Ui, env: &Env, common: &Common, tool: &str, words: Vec<String>) -> Result<Exit> {
+    // From inside of a worker's worktree, the repository it belongs to.
+    let env = repository::home(env)?;
+    let words_shown = words.iter().map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" ");
+    ui.detail(format!("{tool} {words_shown}"));
     let flags = [(common.dry_run, "-n"), (common.json, "--json"), (common.quiet, "-q"), (common.verbose, "-v")];
     let color = common.color.to_possible_value();
     let color = ["--color", color.as_ref().map_or("auto", PossibleValue::get_name)];
     let shared = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag).chain(color);
     let all: Vec<String> = std::iter::once(tool).chain(shared).map(str::to_owned).chain(words).collect();
-    let status = command(env, &all)?.foreground()?;
+    let status = command(&env, &all)?.var(FRONT, "1").foreground()?;
     Ok(u8::try_from(status.code()).map_or(Exit::Failed, Exit::Command))
+}
+
+/// No command: the table in a repository that is set up, else the help.
+pub fn bare(ui: &Ui, env: &Env) -> Result<Exit> {
+    let is_set_up = repository::find(env)
+        .and_then(|found| Record::load(&record_file(&found.repo.common_dir)))
+        .is_ok_and(|record| !record.steps.is_empty());
+    match is_set_up {
+        true => status::run(ui, env, &status::Args { watch: false }),
+        false => Err(Failure::usage("a command is missing")
+            .hint("`shopfloor setup` begins; `shopfloor --help` lists the commands")),
+    }
+}
+
+/// The commands of worker-ctl that have no other name here.
+pub const PASSED_ON: [&str; 10] =
+    ["rebase", "reset", "events", "patrol", "config", "init", "deinit", "root", "add", "nuke"];
+
+/// The words of a command that is passed on, with the name by which it was typed.
+pub fn as_typed(env: &Env, words: Vec<String>) -> Vec<String> {
+    let is_name = |word: &&str| *word == "start" || PASSED_ON.contains(word);
+    let typed = env.args.iter().skip(1).filter_map(|word| word.to_str()).find(is_name).unwrap_or("start");
+    [vec![typed.to_owned()], words].concat()
 }

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::ui::Ui;
 
 use crate::commands::pass_on;
 use crate::facts::answers::ask;
+use crate::facts::repository;
 
 /// Make a worktree for an agent, and print its path or run a command there
 ///
@@ -61,7 +63,8 @@ fn launcher(env: &Env) -> Result<Option<&'static str>> {
     })
 }
 
-pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
+    repository::find(env)?;
     let mut words = vec!["subtree".to_owned()];
     let file = args.task_file.as_ref().map(|file| file.to_string_lossy().into_owned());
     for (flag, value) in
@@ -84,5 +87,5 @@ pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         words.push("--".to_owned());
         words.extend(args.cmd.iter().cloned());
     }
-    pass_on(env, common, "worktree-spawn", words)
+    pass_on(ui, env, common, "worktree-spawn", words)
 }

@@ -9,7 +9,7 @@ use shopfloor_core::ui::Ui;
 /// Print the shell function with which `shopfloor go` changes the directory
 ///
 /// Put the line of the example into your shell's start-up file. The function also takes you back to the main checkout
-/// when `shopfloor done` has removed the directory you are in.
+/// when `shopfloor rm` has removed the directory you are in.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  eval \"$(shopfloor shell-init bash)\"      # in ~/.bashrc\n  eval \"$(shopfloor shell-init zsh)\"       # in ~/.zshrc\n  shopfloor shell-init fish | source       # in ~/.config/fish/config.fish"

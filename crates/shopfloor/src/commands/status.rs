@@ -40,7 +40,7 @@ struct StatusAnswer<'a> {
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let repository = repository::find(env)?;
+    let repository = repository::find_near(env)?;
     let env = env.at(&repository.main)?;
     let here = repository.main.to_string_lossy();
     if !args.watch {

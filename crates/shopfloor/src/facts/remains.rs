@@ -40,8 +40,8 @@ fn agents(env: &Env) -> Vec<String> {
     let names: Vec<String> = made.filter_map(|agent| agent["id"].as_str()).map(printable).collect();
     match &names[..] {
         [] => Vec::new(),
-        [name] => vec![format!("there is an agent {name}; `shopfloor done` removes it")],
-        several => vec![format!("there are agents: {}; `shopfloor done` removes them", several.join(" "))],
+        [name] => vec![format!("there is an agent {name}; `shopfloor rm` removes it")],
+        several => vec![format!("there are agents: {}; `shopfloor rm` removes them", several.join(" "))],
     }
 }
 

@@ -15,6 +15,17 @@ pub struct Repository {
     pub main: PathBuf,
 }
 
+/// The surroundings, seen from the repository that a worker's clone belongs to, if we are in one.
+pub fn home(env: &Env) -> Result<Env> {
+    let repo = Git::find(env)?.discover()?;
+    if repo.home.common_dir == repo.common_dir { Ok(env.clone()) } else { env.at(&repo.home.checkout) }
+}
+
+/// The same as [`find`], but from inside of a worker's clone the repository that it belongs to.
+pub fn find_near(env: &Env) -> Result<Repository> {
+    find(&home(env)?)
+}
+
 /// Finds the repository. Exit 2 where there is none, and in one that is bare or a worker's clone.
 pub fn find(env: &Env) -> Result<Repository> {
     let mut git = Git::find(env)?;

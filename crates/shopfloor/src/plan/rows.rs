@@ -18,6 +18,10 @@ pub struct Row {
     pub id: String,
     /// `root`, `subtree` or `worker` of worktree-spawn, or `pool`: a worker of worker-ctl.
     pub kind: String,
+    /// The worker that works there, by worker-ctl's name.
+    pub worker: Option<String>,
+    #[serde(skip)]
+    pub is_main: bool,
     pub worktree: String,
     pub branch: Option<String>,
     pub alive: String,
@@ -39,11 +43,24 @@ pub struct Row {
     pub drift: usize,
 }
 
-/// Makes the rows: worktree-spawn's agents in its order, then worker-ctl's workers.
+/// Makes the rows: worktree-spawn's agents in its order, then the workers in other places. Where an agent is a worker too,
+/// one row tells both.
 pub fn rows(overview: &Overview) -> Vec<Row> {
     let agents = overview.agents.iter().filter(|record| record.get("worktree").is_some()).map(agent_row);
-    let workers = overview.workers.iter().map(worker_row);
-    agents.chain(workers).map(|row| with_files(row, overview)).collect()
+    let mut rows: Vec<Row> = agents.collect();
+    for worker in overview.workers.iter().map(worker_row) {
+        // A seat in a worktree is not the agent that works there.
+        match rows.iter_mut().find(|row| row.worktree == worker.worktree && row.kind != "worker") {
+            None => rows.push(worker),
+            Some(row) => {
+                // A worktree that a person made is called like its branch until it has a worker.
+                let name = if row.kind == "root" { worker.name } else { row.name.clone() };
+                let Row { worker, task, activity, waits_for, alive, .. } = worker;
+                *row = Row { name, worker, task, activity, waits_for, alive, ..std::mem::take(row) };
+            }
+        }
+    }
+    rows.into_iter().map(|row| with_files(row, overview)).collect()
 }
 
 /// What worktree-spawn and worker-ctl both say.
@@ -68,6 +85,7 @@ fn agent_row(record: &Value) -> Row {
         dirty: record["dirty"].as_bool(),
         stat: record.get("stat").cloned(),
         pending: record["pending"].as_u64().unwrap_or(0),
+        is_main: record["id"] == "root",
         ..row(record)
     }
 }
@@ -81,7 +99,8 @@ fn worker_row(record: &Value) -> Row {
         "fresh" | "resume" => Some("resume"),
         _ => None,
     });
-    Row { kind: POOL.to_owned(), task: text(record, "task"), activity, waits_for, ..row(record) }
+    let (kind, worker) = (POOL.to_owned(), text(record, "name"));
+    Row { kind, worker, task: text(record, "task"), activity, waits_for, ..row(record) }
 }
 
 /// Adds what is known about the files of the row's worktree.
@@ -117,7 +136,7 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     let slug = slug(name);
     let fits: [&dyn Fn(&Row) -> bool; 5] = [
         &|row| row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
-        &|row| row.name == name,
+        &|row| row.name == name || row.worker.as_deref() == Some(name),
         &|row| row.branch.as_deref() == Some(name) || is_below(row),
         &|row| row.name == dashed,
         &|row| slug.as_ref() == Some(&row.name),

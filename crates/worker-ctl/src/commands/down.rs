@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 
-use crate::apply::shutdown;
+use crate::apply::{session, shutdown};
 use crate::commands;
 use crate::context::Context;
 use crate::daemon;
@@ -12,12 +12,17 @@ use crate::worker::{Session, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
+    /// End the sessions of these workers only [default: of all]
+    pub workers: Vec<String>,
     /// Kill programs at once, without waiting for them to end
     #[arg(long)]
     pub force: bool,
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    if !args.workers.is_empty() {
+        return end_these(ctx, args);
+    }
     if ctx.is_dry {
         let state = ctx.state()?;
         let names = up(&state);
@@ -36,6 +41,27 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     daemon::end(root, args.force)?;
     commands::recover(ctx)?;
     shutdown::end_all(ctx, args.force)?;
+    let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();
+    commands::print_statuses(ctx, &names, &done)
+}
+
+/// Ends the sessions of the named workers. An `up` that keeps running leaves them down until somebody starts them.
+fn end_these(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    let state = ctx.state()?;
+    let chosen = commands::choose(&state, &args.workers, false)?;
+    let names: Vec<String> = chosen.iter().map(|worker| worker.name.clone()).collect();
+    if ctx.is_dry {
+        let would: Vec<String> = names.iter().map(|name| format!("end the session of {name}")).collect();
+        return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
+    }
+    commands::recover(ctx)?;
+    let _locks = names.iter().map(|name| ctx.lock(name)).collect::<Result<Vec<_>>>()?;
+    ctx.update(|state| {
+        let chosen = state.workers.values_mut().filter(|worker| names.contains(&worker.name));
+        chosen.for_each(|worker| worker.program.is_stopped = true);
+        Ok(())
+    })?;
+    session::end(ctx, &chosen, args.force)?;
     let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();
     commands::print_statuses(ctx, &names, &done)
 }

@@ -1,7 +1,7 @@
 //! `reject`: sends the reviewed work back to its worker.
 
 use clap::Args as ClapArgs;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 
 use crate::commands::{self, look};
 use crate::context::Context;
@@ -12,9 +12,9 @@ use crate::plan::start::permit;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The changes that you want; `-` reads them from stdin
-    #[arg(allow_hyphen_values = true)]
-    pub message: String,
+    /// The worker [default: the one that was reviewed last], and the changes that you want; `-` reads them from stdin
+    #[arg(allow_hyphen_values = true, num_args = 1..=2, required = true, value_names = ["WORKER", "MESSAGE"])]
+    pub words: Vec<String>,
     /// Send even if a text may be in the worker's input line, somebody types in its
     /// terminal, or its program asks a question
     #[arg(long)]
@@ -22,12 +22,21 @@ pub struct Args {
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
-    let message = commands::read_text(ctx, &args.message)?;
+    let (named, message) = match &args.words[..] {
+        [name, message] => (Some(name), message),
+        [message] => (None, message),
+        _ => return Err(Failure::usage("the message is missing").hint("say what is to change")),
+    };
+    let message = commands::read_text(ctx, message)?;
     commands::recover(ctx)?;
     look(ctx)?;
-    let name = ctx.state()?.last_reviewed.ok_or_else(|| {
-        failure::WRONG_STATE.failure("nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
-    })?;
+    let state = ctx.state()?;
+    let name = match named {
+        Some(name) => state.require(name)?.name.clone(),
+        None => state.last_reviewed.ok_or_else(|| {
+            failure::WRONG_STATE.failure("nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
+        })?,
+    };
     let (worker, _lock) = commands::locked(ctx, &name)?;
     let ctx = &ctx.of(&worker)?;
     let sha = worker.work.commit_sha.clone().unwrap_or_default();

@@ -86,8 +86,7 @@ fn go_finds_a_worktree_by_any_of_its_names() {
         let path = app.shopfloor(&["new", name]).exit(0).any_err().stdout;
         assert_eq!(app.shopfloor(&["go", name]).exit(0).stdout, path);
     }
-    app.shopfloor(&["done", "With space"]).exit(0).any_err().out_has("removed main.with-space");
-    app.shopfloor(&["done", "adam"]).exit(1).err_has("adam is a worker of worker-ctl").err_has("worker-ctl nuke adam");
+    app.shopfloor(&["rm", "With space"]).exit(0).any_err().out_has("removed main.with-space");
     // From everywhere in the repository.
     let child = w.at(path.trim_end());
     assert_eq!(child.shopfloor(&["go"]).exit(0).stdout, format!("{}\n", app.path.display()));
@@ -98,6 +97,8 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     app.spawn(&["subtree", "adam"]).exit(0).any_out().any_err();
     app.shopfloor(&["go", "adam"]).exit(1).err_has("adam could be main.adam or worker/adam");
     assert_eq!(app.shopfloor(&["go", "worker/adam"]).exit(0).stdout, adam);
+    app.shopfloor(&["rm", "worker/adam"]).exit(0).any_err().out_has("removed adam");
+    app.shopfloor(&["go", "worker/adam"]).exit(1).any_err();
 }
 
 #[test]
@@ -107,10 +108,10 @@ fn the_shell_function_changes_the_directory() {
     // On a terminal it changes the directory; what reads its answer gets the path.
     let script = "eval \"$(shopfloor shell-init SHELL)\"; set -u
         shopfloor -q go feat; basename \"$PWD\" >> ~/SHELL; basename \"$(shopfloor go feat)\" >> ~/SHELL
-        shopfloor done feat; basename \"$PWD\" >> ~/SHELL; shopfloor go nobody; echo $? >> ~/SHELL; shopfloor\n";
+        shopfloor rm feat; basename \"$PWD\" >> ~/SHELL; shopfloor go nobody; echo $? >> ~/SHELL; shopfloor\n";
     let fish = "shopfloor shell-init fish | source
         shopfloor -q go feat; basename \"$PWD\" >> ~/fish; basename (shopfloor go feat) >> ~/fish
-        shopfloor done feat; basename \"$PWD\" >> ~/fish; shopfloor go nobody; echo $status >> ~/fish\n";
+        shopfloor rm feat; basename \"$PWD\" >> ~/fish; shopfloor go nobody; echo $status >> ~/fish\n";
     for (shell, script) in [("bash", script), ("zsh", script), ("fish", fish)] {
         if shell != "bash" && !needs(shell) {
             continue;
@@ -137,12 +138,12 @@ fn new_and_done_answer_as_worktree_spawn_does() {
     let json = app.shopfloor(&["new", "other", "--json"]).exit(0).any_err().json();
     let other = w.at(text(&json, "/worktree"));
     other.write("work", "work");
-    app.shopfloor(&["done", "other", "feat"]).exit(1).any_out().err_has("--force");
+    app.shopfloor(&["rm", "other", "feat"]).exit(1).any_out().err_has("--force");
     assert!(other.has("work"));
     other.git(&["add", "-A"]);
     other.git(&["commit", "-q", "-m", "work"]);
     app.git(&["merge", "-q", "main.other"]);
-    app.shopfloor(&["done", "other", "feat"])
+    app.shopfloor(&["rm", "other", "feat"])
         .exit(0)
         .any_err()
         .out_has("removed main.other")
@@ -185,7 +186,7 @@ fn doctor_shows_what_all_doctors_find() {
     let child = app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.trim_end().to_owned();
     app.overlay(&["-q", "add", ".env"]).exit(0);
     app.overlay(&["-q", "attach", ".", &child]).exit(0).any_out();
-    app.shopfloor(&["done", "feat"]).exit(0).any_out().any_err();
+    app.shopfloor(&["rm", "feat"]).exit(0).any_out().any_err();
     app.shopfloor(&["doctor"]).exit(0).out_has("was removed; the next sync forgets it");
     app.overlay(&["sync"]).exit(0);
     // A hook that `setup` installed has to be there, and a doctor that dies has not found that all is well.
@@ -218,7 +219,7 @@ fn a_branch_that_stays_can_be_taken_up_again() {
     let app = app(&w);
     let child = w.at(app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.trim_end());
     child.commit("more", "1\n");
-    let out = app.shopfloor(&["done", "feat"]).exit(0).any_out();
+    let out = app.shopfloor(&["rm", "feat"]).exit(0).any_out();
     out.err_has("`git merge main.feat` takes them over").err_has("`git branch -D main.feat` gives them up");
     app.shopfloor(&["new", "feat"]).exit(1).err_has("--reuse-branch");
     let again = w.at(app.shopfloor(&["new", "feat", "--reuse-branch"]).exit(0).any_err().stdout.trim_end());

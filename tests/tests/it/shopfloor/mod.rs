@@ -3,3 +3,4 @@
 mod daily;
 mod first_day;
 mod setup;
+mod verbs;

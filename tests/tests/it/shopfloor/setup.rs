@@ -51,7 +51,7 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
     assert_eq!(app.shopfloor(&["setup", "--yes"]).exit(0).err_has("everything is set up").stdout, "");
     let child = app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).stdout.trim_end().to_owned();
     assert_eq!(w.at(child).read(".env"), "A=1\n");
-    app.shopfloor(&["done", "feat"]).succeeds().any_err();
+    app.shopfloor(&["rm", "feat"]).succeeds().any_err();
     app.run("worker-ctl", &["add", "adam"]).succeeds();
     // Only what holds a person's files stays.
     let out = app.shopfloor(&["teardown"]).exit(1);
@@ -76,17 +76,17 @@ fn an_exclude_file_that_the_tools_made_goes_with_its_last_line() {
     app.sh("rm .git/info/exclude").exit(0);
     app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
     assert!(app.has(".git/info/exclude"));
-    app.shopfloor(&["done", "feat"]).succeeds().any_err();
+    app.shopfloor(&["rm", "feat"]).succeeds().any_err();
     assert!(!app.has(".git/info/exclude"));
     app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
     app.sh("echo mine >> .git/info/exclude").exit(0);
-    app.shopfloor(&["done", "feat"]).succeeds().any_err();
+    app.shopfloor(&["rm", "feat"]).succeeds().any_err();
     assert_eq!(app.read(".git/info/exclude"), "mine\n");
     // A last line without its end is as it was, too.
     app.write(".git/info/exclude", "*.tmp");
     for _ in 0..2 {
         app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
-        app.shopfloor(&["done", "feat"]).succeeds().any_err();
+        app.shopfloor(&["rm", "feat"]).succeeds().any_err();
         assert_eq!(app.read(".git/info/exclude"), "*.tmp");
     }
 }
@@ -267,7 +267,7 @@ fn what_to_add_to_the_configuration_of_a_hook_manager_is_shown() {
     wrong.out_has("wrong  sweatfile-apply  hooks: not installed; sweatfile-apply hook install");
     wrong.out_has("wrong  overlay-sync     hooks: not installed; overlay-sync hook install");
     app.shopfloor(&["new", "feat"]).exit(0).any_out().err_has("git does not run the hook of sweatfile-apply here");
-    app.shopfloor(&["done", "feat"]).exit(0).any_out().any_err();
+    app.shopfloor(&["rm", "feat"]).exit(0).any_out().any_err();
     app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
 }
 
@@ -443,8 +443,8 @@ fn a_teardown_waits_for_the_worktrees_of_agents() {
     app.git(&["commit", "-q", "-m", "setup"]);
     app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
     app.shopfloor(&["teardown", "-n"]).exit(1).any_out().err_has("there is an agent main.feat");
-    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("there is an agent main.feat; `shopfloor done` removes it");
-    app.shopfloor(&["done", "feat"]).exit(0).any_out().any_err();
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("there is an agent main.feat; `shopfloor rm` removes it");
+    app.shopfloor(&["rm", "feat"]).exit(0).any_out().any_err();
     app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     assert_eq!(told(&app), before);
 }

@@ -325,7 +325,7 @@ fn front_door(day: &mut Day, w: &World) {
     day.run(app, "shopfloor go x");
     day.run(app, "shopfloor doctor");
     app.git(&["merge", "-q", "main.x"]);
-    day.run(app, "shopfloor done x");
+    day.run(app, "shopfloor rm x");
     day.run(app, "shopfloor skills");
     day.run_with(app, "shopfloor shell-init", &["bash"]);
     day.run(app, "shopfloor teardown");

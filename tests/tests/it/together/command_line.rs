@@ -247,7 +247,7 @@ fn a_slip_is_answered_with_the_word_that_was_meant() {
     let app = w.repo("app");
     for (tool, word, meant) in [
         ("shopfloor", "statsu", "status"),
-        ("shopfloor", "rm", "done"),
+        ("shopfloor", "delete", "rm"),
         ("worker-ctl", "remove", "nuke"),
         ("worker-ctl", "done", "nuke"),
         ("worker-ctl", "stop", "down"),

@@ -89,7 +89,8 @@ fn names_come_without_options_and_values_are_offered() {
     let w = World::new();
     let app = app(&w, "bash", "done");
     assert_eq!(offered(&app, &["shopfloor", "go", ""]), ["adam", "feat", "other"]);
-    assert_eq!(offered(&app, &["shopfloor", "done", ""]), ["feat", "other"]);
+    assert_eq!(offered(&app, &["shopfloor", "rm", ""]), ["adam", "feat", "other"]);
+    assert_eq!(offered(&app, &["shopfloor", "send", ""]), ["adam", "feat", "other"]);
     assert!(offered(&app, &["shopfloor", "go", "-"]).iter().any(|word| word == "--json"));
     assert!(offered(&app, &["worker-ctl", "wait", "adam", "--for", ""]).iter().any(|word| word == "needs_review"));
     for line in [["worker-ctl", "add", "x", "--agent", ""], ["shopfloor", "new", "x", "--agent", ""]] {

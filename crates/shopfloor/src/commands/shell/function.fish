@@ -25,7 +25,7 @@ function shopfloor
         case go
             set -l dir (SHOPFLOOR_FUNCTION=1 command shopfloor $argv)
             and cd -- $dir
-        case done
+        case rm done remove
             set -l dir (command shopfloor go 2>/dev/null)
             SHOPFLOOR_FUNCTION=1 command shopfloor $argv
             set -l code $status

@@ -14,7 +14,7 @@ shopfloor() {
     case "$shopfloor_verb" in
         go)
             shopfloor_dir=$(SHOPFLOOR_FUNCTION=1 command shopfloor "$@") && cd -- "$shopfloor_dir" ;;
-        done)
+        rm|done|remove)
             shopfloor_dir=$(command shopfloor go 2>/dev/null)
             SHOPFLOOR_FUNCTION=1 command shopfloor "$@"
             shopfloor_exit=$?

@@ -7,6 +7,7 @@ use crate::worker::{Activity, Session};
 pub(super) fn session_begun(step: &mut MachineStep<'_>, pane: &str, pid: i32, is_continued: bool) {
     let program = &mut step.next.program;
     program.session = Session::Down;
+    program.is_stopped = false;
     program.is_in_doubt = false;
     program.pane_id = Some(pane.to_owned());
     program.pane_pid = Some(pid);

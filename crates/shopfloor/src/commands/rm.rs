@@ -1,0 +1,93 @@
+//! `rm`: agents that are no longer needed, with their worktrees.
+
+use shopfloor_core::args::Common;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::commands::pass_on;
+use crate::commands::shell_init::FUNCTION;
+use crate::commands::verbs::{here, require};
+use crate::facts::repository;
+use crate::plan::rows::{POOL, Row};
+
+/// Remove agents with their worktrees and branches, once their work has landed
+///
+/// Never lands anything: exits with 1 if something would be lost. With --force what would be lost is kept under a ref
+/// first, which is named.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  shopfloor rm feature-a")]
+pub struct Args {
+    /// The agents: names, ids or branches
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Remove them all the same, and keep what would be lost under a ref
+    #[arg(long)]
+    pub force: bool,
+}
+
+pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
+    let main = repository::find_near(env)?.main;
+    let rows = here(env)?;
+    // All are looked at before the first is removed.
+    let chosen = args.names.iter().map(|name| require(&rows, name)).collect::<Result<Vec<_>>>()?;
+    chosen.iter().try_for_each(|row| refuse(row, args.force))?;
+    // The shell function leaves a directory that is gone; without it, a shell would be left in one.
+    let there = if env.var(FUNCTION).is_some() { &env.at(&main)? } else { env };
+    let force = args.force.then_some("--force");
+    let call = |tool: &str, words: &[&str], names: &[&str]| -> Result<Exit> {
+        let words = words.iter().chain(&force).chain(&["--"]).chain(names);
+        pass_on(ui, there, common, tool, words.map(|word| (*word).to_owned()).collect())
+    };
+    let (mut agents, mut exit) = (Vec::new(), Exit::Done);
+    for row in chosen {
+        let worker = row.worker.as_deref();
+        let done = match worker {
+            Some(worker) if row.kind == POOL => call("worker-ctl", &["nuke", "--yes"], &[worker])?,
+            Some(worker) if row.kind == "root" => call("worker-ctl", &["nuke", "--yes", "--worktree"], &[worker])?,
+            // worktree-spawn knows what lies inside of it, and asks whether somebody works there.
+            Some(worker) if args.force => {
+                let forgotten = call("worker-ctl", &["-q", "nuke", "--yes"], &[worker])?;
+                if forgotten.code() == 0 { call("worktree-spawn", &["remove"], &[&row.id])? } else { forgotten }
+            }
+            Some(worker) => {
+                let ended = call("worker-ctl", &["-q", "down"], &[worker])?;
+                let removed = if ended.code() == 0 { call("worktree-spawn", &["remove"], &[&row.id])? } else { ended };
+                // Of a worker whose worktree is gone nothing is left to lose.
+                if removed.code() == 0 { call("worker-ctl", &["-q", "nuke", "--yes"], &[worker])? } else { removed }
+            }
+            None => {
+                agents.push(row.id.as_str());
+                Exit::Done
+            }
+        };
+        exit = if exit.code() == 0 { done } else { exit };
+    }
+    let removed = if agents.is_empty() { Exit::Done } else { call("worktree-spawn", &["remove"], &agents)? };
+    Ok(if exit.code() == 0 { removed } else { exit })
+}
+
+/// Refuses to remove the main checkout, and work that has not landed.
+fn refuse(row: &Row, is_forced: bool) -> Result<()> {
+    let name = printable(&row.name);
+    if row.is_main {
+        return Err(Failure::new(
+            Exit::No,
+            "main_checkout",
+            format!("{name} is the main checkout, which is never removed"),
+        )
+        .hint("`shopfloor status` lists what can be"));
+    }
+    match row.task.as_deref() {
+        Some("needs_review") if !is_forced => {
+            Err(Failure::new(Exit::No, "unmerged", format!("the work of {name} has not landed"))
+                .hint(format!("land it: `shopfloor land {name}`, or use `--force`, which keeps it under a ref")))
+        }
+        Some(task) if task != "idle" && !is_forced => {
+            Err(Failure::new(Exit::No, "wrong_state", format!("{name} has a task: {task}"))
+                .hint(format!("wait for it: `shopfloor wait {name}`, or use `--force`, which keeps what is there")))
+        }
+        _ => Ok(()),
+    }
+}

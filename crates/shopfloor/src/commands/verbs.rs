@@ -1,0 +1,191 @@
+//! The verbs of an agent's life. Each runs a command of worker-ctl for the worker in the row of that name.
+
+use serde_json::Value;
+use shopfloor_core::args::Common;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::{nearest, printable, shell_word};
+use shopfloor_core::ui::Ui;
+
+use crate::commands::pass_on;
+use crate::facts::answers::ask;
+use crate::facts::{overview, repository};
+use crate::plan::rows::{Row, named, rows};
+
+/// The tool that the verbs run.
+const TOOL: &str = "worker-ctl";
+
+/// Whom a verb is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whom {
+    /// One agent.
+    One,
+    /// One agent, or nobody: then worker-ctl chooses.
+    Perhaps,
+    /// Any number of agents, or all.
+    Several,
+}
+
+/// A verb: the command of worker-ctl that it runs, and whom it is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Verb {
+    pub name: &'static str,
+    pub command: &'static str,
+    pub whom: Whom,
+    /// The options that it takes, besides those of all commands and `--yes`.
+    pub options: &'static str,
+    /// Whether a worktree without a worker becomes one unasked.
+    pub adopts: bool,
+}
+
+/// The words after a verb.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Words {
+    /// The agent, by its name, its id or its branch, and what else the command takes
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "NAME")]
+    pub words: Vec<String>,
+}
+
+/// Runs a verb.
+pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) -> Result<Exit> {
+    refuse_unknown(verb, words)?;
+    let is_yes = words.iter().any(|word| word == "--yes");
+    let words: Vec<&String> = words.iter().filter(|word| *word != "--yes").collect();
+    let names = words.iter().take_while(|word| !word.starts_with('-')).count();
+    let names = match verb.whom {
+        Whom::Several => names,
+        Whom::One | Whom::Perhaps => names.min(1),
+    };
+    if names == 0 && verb.whom == Whom::One {
+        return Err(Failure::usage("the agent is missing").hint("name one: `shopfloor status` lists them"));
+    }
+    let rows = here(env)?;
+    let mut all = vec![verb.command.to_owned()];
+    for name in &words[..names] {
+        let row = require(&rows, name)?;
+        let is_dry = common.dry_run || words.iter().any(|word| *word == "-n" || *word == "--dry-run");
+        if is_dry && row.worker.is_none() && !row.is_main && (is_yes || verb.adopts) {
+            ui.line(format!("would make an agent of {}", printable(&row.worktree)));
+            return Ok(Exit::Done);
+        }
+        all.push(worker(ui, env, row, is_yes || verb.adopts)?);
+    }
+    let is_all = verb.whom == Whom::Several && names == 0 && !words.iter().any(|word| *word == "--all");
+    all.extend((is_all && verb.command != "down").then(|| "--all".to_owned()));
+    all.extend(words[names..].iter().map(|word| (*word).clone()));
+    pass_on(ui, env, common, TOOL, all)
+}
+
+/// Refuses an option that the verb does not take. After the name of an agent a text may begin with a dash.
+pub fn refuse_unknown(Verb { name, command, options, .. }: Verb, words: &[String]) -> Result<()> {
+    let has_text = ["message", "reject"].contains(&command);
+    let looked_at = words.iter().take_while(|word| !has_text || word.starts_with('-'));
+    let known: Vec<&str> = options.split(' ').chain(["--yes", "--json", "--dry-run", "--quiet", "--verbose"]).collect();
+    let is_unknown =
+        |word: &&String| word.starts_with("--") && !known.contains(&word.split('=').next().unwrap_or_default());
+    match looked_at.take_while(|word| *word != "--").find(is_unknown) {
+        None => Ok(()),
+        Some(word) => Err(Failure::usage(format!("unexpected argument '{}' found", printable(word)))
+            .hint(format!("run `shopfloor {name} --help` to see what it takes"))),
+    }
+}
+
+/// The rows of the repository.
+pub fn here(env: &Env) -> Result<Vec<Row>> {
+    let main = repository::find_near(env)?.main;
+    Ok(rows(&overview::places(&env.at(&main)?)?))
+}
+
+/// The row of this name. Exit 1 if none has it, or several.
+pub fn require<'r>(rows: &'r [Row], name: &str) -> Result<&'r Row> {
+    match &named(rows, name)[..] {
+        [row] => Ok(row),
+        [] => {
+            let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+            Err(Failure::not_found(format!("there is no worktree called {}", printable(name)))
+                .details(nearest(name, &names).map(|near| format!("tip: did you mean `{}`?", printable(near))))
+                .hint("`shopfloor status` lists the worktrees; `shopfloor new NAME` makes one"))
+        }
+        several => {
+            let ids = several.iter().map(|row| printable(row.branch.as_ref().unwrap_or(&row.id)));
+            let message = format!("{} could be {}", printable(name), ids.collect::<Vec<_>>().join(" or "));
+            Err(Failure::new(Exit::No, "ambiguous", message).hint("name one of them"))
+        }
+    }
+}
+
+/// The worker in the row of this name. Where there is none, the worktree becomes one, if that is meant.
+fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
+    if let Some(worker) = &row.worker {
+        return Ok(worker.clone());
+    }
+    let shown = printable(&row.name);
+    if row.is_main {
+        return Err(Failure::new(
+            Exit::No,
+            "main_checkout",
+            format!("{shown} is the main checkout, where you work yourself"),
+        )
+        .hint("`shopfloor new NAME` makes a worktree for an agent"));
+    }
+    if !adopts {
+        let path = shell_word(row.worktree.as_ref());
+        return Err(Failure::new(
+            Exit::No,
+            "no_worker",
+            format!("{shown} was not started here, so it cannot be asked"),
+        )
+        .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
+    }
+    let adopted = ask(&env.at(row.worktree.as_ref())?, &[TOOL, "add", "--worktree", ".", "--yes"])?;
+    let name = adopted.records.iter().find_map(|record| record["name"].as_str());
+    match name {
+        Some(name) => {
+            ui.note(format!("{shown} is the agent {} from now on", printable(name)));
+            Ok(name.to_owned())
+        }
+        None => Err(Failure::failed(format!("{shown} cannot be adopted"))
+            .details(adopted.error)
+            .hint(format!("see `shopfloor adopt {}`", shell_word(row.worktree.as_ref())))),
+    }
+}
+
+/// `send`: a message to an agent. An agent may talk to its parent and to its children, and says who it is.
+pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
+    let verb = Verb { name: "send", command: "message", whom: Whom::One, options: "--force", adopts: false };
+    let Some(own) = env.var("SHOPFLOOR_AGENT_ID").and_then(|id| id.to_str()) else {
+        return run(ui, env, common, verb, words);
+    };
+    let [name, text, more @ ..] = words else { return run(ui, env, common, verb, words) };
+    let main = repository::find_near(env)?.main;
+    let overview = overview::places(&env.at(&main)?)?;
+    let rows = rows(&overview);
+    let other = &require(&rows, name)?.id;
+    let parent = |id: &str| {
+        let record = overview.agents.iter().find(|record| record["id"] == id);
+        record.and_then(|record: &Value| record["parent"].as_str())
+    };
+    if parent(own) != Some(other) && parent(other) != Some(own) {
+        let why = format!("{} is neither your parent nor your child", printable(name));
+        return Err(Failure::new(Exit::No, "not_related", why).hint("tell your parent: it can pass that on"));
+    }
+    let said = [name.clone(), format!("[from {own}] {text}")];
+    run(ui, env, common, verb, &[&said[..], more].concat())
+}
+
+/// `back`: sends reviewed work back. A name alone is no text.
+pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
+    let verb = |whom| Verb { name: "back", command: "reject", whom, options: "--force", adopts: false };
+    refuse_unknown(verb(Whom::One), words)?;
+    let texts = words.iter().filter(|word| *word != "--force" && *word != "--yes").count();
+    match words {
+        [only, ..] if texts == 1 => {
+            if !named(&here(env)?, only).is_empty() {
+                return Err(Failure::usage(format!("what is {} to change?", printable(only)))
+                    .hint(format!("say it: `shopfloor back {} TEXT`", shell_word(only.as_ref()))));
+            }
+            pass_on(ui, env, common, TOOL, [&["reject".to_owned()], words].concat())
+        }
+        _ => run(ui, env, common, verb(Whom::One), words),
+    }
+}

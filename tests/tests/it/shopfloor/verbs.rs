@@ -1,0 +1,129 @@
+//! The verbs of an agent's life, on every row of the table.
+
+use serde_json::Value;
+
+use crate::support::floor::Floor;
+use crate::support::worker::{event, hook};
+use crate::support::world::{Repo, World, text, wait_for, which, write};
+
+/// A repository with a worktree of each origin: one that worktree-spawn made, its child, one that a person made, one where
+/// Claude Code puts its own, and a worker in the root's clone.
+fn origins(w: &World) -> (Floor<'_>, [&'static str; 5]) {
+    which("tmux");
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let x = w.at(app.sh("worktree-spawn subtree x").exit(0).stdout.trim_end());
+    x.sh("worktree-spawn subtree y").exit(0).any_out();
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    app.git(&["worktree", "add", "-q", "-b", "worktree-fix", ".claude/worktrees/fix"]);
+    app.run("worker-ctl", &["init"]).exit(0).any_out().any_err();
+    let floor = Floor::of(app, w);
+    floor.ctl(&["add", "adam", "--agent", "scripted"]).exit(0).any_out();
+    (floor, ["y", "x", "feat", "fix", "adam"])
+}
+
+/// What the table says of an agent.
+fn row(app: &Repo<'_>, name: &str) -> Value {
+    let rows = app.shopfloor(&["status", "--json"]).any_status().any_err().json()["worktrees"].clone();
+    let is_its = |row: &&Value| row["name"] == name || text(row, "/worktree").ends_with(&format!("/{name}"));
+    rows.as_array().unwrap().iter().find(is_its).cloned().unwrap_or_default()
+}
+
+#[test]
+fn every_row_takes_every_verb() {
+    let w = World::new();
+    let (floor, names) = origins(&w);
+    let app = &floor.app;
+    let does = |words: &[&str]| app.shopfloor(words).exit(0).any_err().stdout.clone();
+    for name in names {
+        if name != "adam" {
+            // Before anybody started an agent there.
+            let refused = app.shopfloor(&["send", name, "hi"]).exit(1);
+            refused.err_has("was not started here").err_has("shopfloor adopt");
+            app.shopfloor(&["-n", "land", name]).exit(0).any_err().out_has("would make an agent of");
+            let path = text(&row(app, name), "/worktree").to_owned();
+            does(&["adopt", &path, "--agent", "scripted"]);
+        }
+        assert_eq!(text(&row(app, name), "/worker"), name);
+        // What its child has landed on its branch is there to land.
+        if name == "x" {
+            does(&["land", name]);
+        }
+        assert!(does(&["resume", name]).contains(name));
+        does(&["start", name, "--task", &format!("COMMIT {name} one First")]);
+        does(&["wait", name, "--for", "needs_review"]);
+        assert_eq!(text(&row(app, name), "/waits_for"), "review");
+        assert!(does(&["peek", name]).contains('>'));
+        app.shopfloor(&["rm", name]).exit(1).err_has("has not landed").err_has(&format!("shopfloor land {name}"));
+        assert!(does(&["review", name]).contains("+one"));
+        app.shopfloor(&["back", name]).exit(2).err_has("to change?");
+        does(&["back", name, &format!("COMMIT {name} two Second")]);
+        does(&["wait", name, "--for", "needs_review"]);
+        does(&["send", name, "well done"]);
+        wait_for(|| floor.prompts().last().is_some_and(|last| last == "well done"));
+        hook(&floor, name, &event("Notification"));
+        app.shopfloor(&["answer", name]).any_status().any_out().any_err();
+        hook(&floor, name, &event("Stop"));
+        assert!(does(&["-n", "land", name]).contains("would put"));
+        assert!(does(&["review", name, "--json"]).contains("+two"));
+        does(&["land", name]);
+        does(&["stop", name]);
+        assert_eq!((text(&row(app, name), "/alive"), text(&row(app, name), "/task")), ("down", "idle"));
+        assert!(does(&["rm", name]).contains("removed"));
+        assert!(row(app, name).is_null());
+    }
+    // What landed on the parent's branch landed with it.
+    let landed: String = names.map(|name| app.read(name)).concat();
+    assert_eq!(landed, "two\n".repeat(5));
+}
+
+#[test]
+fn what_is_meant_by_other_words_and_what_is_refused() {
+    let w = World::new();
+    let (floor, _) = origins(&w);
+    let app = &floor.app;
+    // The tools' hints name the front door's verbs only.
+    for (words, status, said) in [
+        (&["rm", "main"][..], 1, "the main checkout, which is never removed"),
+        (&["rm", "root"], 1, "never removed"),
+        (&["send", "root", "x"], 1, "the main checkout"),
+        (&["send", "nobody", "x"], 1, "no worktree called nobody"),
+        (&["send"], 2, "the agent is missing"),
+        (&["message", "adam", "hi"], 1, "adam is idle"),
+        (&["start", "adam", "--task", "x"], 1, "shopfloor resume adam"),
+        (&["accept", "adam"], 1, "shopfloor status"),
+        (&["diff", "adam"], 1, "adam is"),
+        (&["attach", "adam"], 1, "shopfloor resume adam"),
+        (&["land", "--no-such"], 2, "shopfloor land --help"),
+        (&["adopt", "/nowhere"], 2, "there is no worktree"),
+        (&["back", "text"], 1, "nothing was reviewed"),
+        (&["wait", "nobody"], 1, "no worktree called nobody"),
+    ] {
+        let out = app.shopfloor(words).exit(status);
+        out.err_has(said);
+        assert!(!out.stderr.contains("worker-ctl") && !out.stderr.contains("worktree-spawn"), "{out}");
+        assert!(out.stderr.starts_with("shopfloor: "), "{out}");
+    }
+    // Of several none goes if one cannot.
+    app.shopfloor(&["rm", "feat", "root"]).exit(1).any_err();
+    assert!(!row(app, "feat").is_null());
+    // An agent reaches its parent and its children.
+    let y = w.at(app.shopfloor(&["go", "y"]).exit(0).stdout.trim_end());
+    let as_y = |words: &[&str]| y.run_with("shopfloor", words, &[("SHOPFLOOR_AGENT_ID", "main.x.y")]);
+    as_y(&["send", "adam", "hi"]).exit(1).err_has("neither your parent nor your child");
+    for name in ["x", "y"] {
+        let path = text(&row(app, name), "/worktree").to_owned();
+        app.shopfloor(&["adopt", &path, "--agent", "scripted"]).exit(0).any_out().any_err();
+    }
+    app.shopfloor(&["resume", "x"]).exit(0).any_out().any_err();
+    app.shopfloor(&["start", "x", "--task", "think"]).exit(0).any_out();
+    as_y(&["send", "x", "hi"]).exit(0).any_out();
+    wait_for(|| floor.prompts().last().is_some_and(|last| last == "[from main.x.y] hi"));
+    // From inside of a worker's worktree.
+    let adam = w.at(w.home("workers/.worktrees/adam"));
+    adam.shopfloor(&["status"]).exit(0).out_has("feat");
+    assert_eq!(adam.shopfloor(&["go"]).exit(0).stdout.trim_end(), app.path.to_str().unwrap());
+    // Without a command.
+    app.shopfloor(&[]).exit(2).err_has("shopfloor --help");
+}
