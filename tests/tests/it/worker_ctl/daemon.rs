@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, commit, is_at, is_queued, marked, program, staff, table, tmux, tree};
+use crate::support::worker::{Staying, commit, is_at, is_queued, marked, program, staff, table, tmux, tree, work};
 use crate::support::world::{World, skip, text, wait_for, write};
 
 #[test]
@@ -196,4 +196,23 @@ fn down_ends_all_sessions_without_a_state() {
     floor.ctl(&["down"]).exit(0).err_has("down: adam");
     assert!(!floor.root.has("tmux.sock"));
     wait_for(|| floor.root.sh(&format!("kill -0 {pid} 2>/dev/null")).status != Some(0));
+}
+
+#[test]
+fn a_session_that_a_person_ends_stays_down_beside_an_up() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| is_at(&floor, "adam", "idle") && is_at(&floor, "eve", "idle"));
+    floor.ctl(&["down", "adam", "-n"]).exit(0).out_has("would end the session of adam");
+    floor.ctl(&["down", "nobody"]).exit(1).any_err();
+    floor.ctl(&["down", "adam"]).exit(0).out_has("down adam");
+    // Rounds of that `up` go by.
+    for n in 0..3 {
+        work(&floor, "eve", &format!("COMMIT {n} one Work"));
+        floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
+    }
+    assert!(is_at(&floor, "adam", "offline"));
+    floor.ctl(&["up", "adam"]).exit(0).any_out().any_err();
+    assert!(is_at(&floor, "adam", "idle"));
 }
