@@ -106,8 +106,9 @@ impl WorkerRoot {
             word.replace("{git_dir}", &git_dir).replace("{git_common_dir}", &text(common_dir))
         };
         let skip = agent.skip_permissions.clone().unwrap_or_else(|| vec![SKIP_PERMISSIONS.to_owned()]);
-        let permissions =
-            if self.config.settings.truth("skip_permissions") { skip } else { agent.ask_permissions.clone() };
+        let own = self.worker(&worker.name).skip_permissions;
+        let skips = own.unwrap_or_else(|| self.config.settings.truth("skip_permissions"));
+        let permissions = if skips { skip } else { agent.ask_permissions.clone() };
         let mut argv = Vec::new();
         for word in &agent.command {
             match (word.as_str(), &model) {

@@ -127,7 +127,7 @@ const OWN_TABLES: [OwnTable; 2] = [
 const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
-const WORKER_KEYS: &str = "agent model role_prompt excluded_from_pool host adopted";
+const WORKER_KEYS: &str = "agent model role_prompt skip_permissions excluded_from_pool host adopted";
 const AGENT_KEYS: &str = "command env skip_permissions ask_permissions model task resume resume_conversation hooks \
     ready startup_keys dialogs clear submit_key paste delivery end ok_exits strip";
 const TABLES: &str = "defaults repo agents workers hosts";
@@ -168,6 +168,8 @@ pub struct WorkerTable {
     pub agent: Option<String>,
     pub model: Option<String>,
     pub role_prompt: String,
+    /// Whether its program asks nobody [default: as `[defaults]` says].
+    pub skip_permissions: Option<bool>,
     pub excluded_from_pool: bool,
     pub host: Option<String>,
     /// Whether it is a worktree of the person's own repository, which nothing but `add --worktree` makes a worker's.

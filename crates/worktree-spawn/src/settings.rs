@@ -27,6 +27,14 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
+/// The agents that a person has for worker-ctl, which are agents here, too.
+const WORKERS_AGENTS: &[Setting] = &[Setting::new(
+    "agents",
+    "",
+    SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::User)]),
+    Trust::User,
+)];
+
 /// The settings in force.
 #[derive(Debug)]
 pub struct Settings {
@@ -73,7 +81,10 @@ impl Settings {
                 .hint("use letters, digits, blanks and `._-/`; your own configuration may name any directory"));
         }
         let agents = config.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
-        let agents: Vec<_> = agents.collect();
+        let workers = config::load(env, home, "worker-ctl", WORKERS_AGENTS, &[], false)?;
+        let workers = workers.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
+        // The last one of a name counts.
+        let agents: Vec<_> = workers.map(|(name, line)| (name, without_fields(line))).chain(agents).collect();
         Ok(Settings {
             worktree_base: config::expand_home(env, &base),
             max_depth: config.number("max_depth"),
@@ -102,4 +113,13 @@ impl Settings {
                 .hint(format!("set `command` in `[worktree-spawn.agents.{agent}]` of the configuration"))
         })
     }
+}
+
+/// A command without the words that worker-ctl fills in, and without the flag before a model.
+fn without_fields(line: Line) -> Line {
+    let Line::Argv(words) = line else { return line };
+    let is_field = |word: &str| word.starts_with('{') && word.ends_with('}');
+    let followed = words.iter().skip(1).map(|next| next == "{model}").chain([false]);
+    let kept = words.iter().zip(followed).filter(|(word, is_before_model)| !is_field(word) && !is_before_model);
+    Line::Argv(kept.map(|(word, _)| word.clone()).collect())
 }

@@ -30,13 +30,18 @@ pub fn pass_on(ui: &Ui, env: &Env, common: &Common, tool: &str, words: Vec<Strin
     let env = repository::home(env)?;
     let words_shown = words.iter().map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" ");
     ui.detail(format!("{tool} {words_shown}"));
+    let all = words_for(common, tool, words);
+    let status = command(&env, &all)?.var(FRONT, "1").foreground()?;
+    Ok(u8::try_from(status.code()).map_or(Exit::Failed, Exit::Command))
+}
+
+/// The words of a tool's command, with the flags that all tools share.
+fn words_for(common: &Common, tool: &str, words: Vec<String>) -> Vec<String> {
     let flags = [(common.dry_run, "-n"), (common.json, "--json"), (common.quiet, "-q"), (common.verbose, "-v")];
     let color = common.color.to_possible_value();
     let color = ["--color", color.as_ref().map_or("auto", PossibleValue::get_name)];
     let shared = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag).chain(color);
-    let all: Vec<String> = std::iter::once(tool).chain(shared).map(str::to_owned).chain(words).collect();
-    let status = command(&env, &all)?.var(FRONT, "1").foreground()?;
-    Ok(u8::try_from(status.code()).map_or(Exit::Failed, Exit::Command))
+    std::iter::once(tool).chain(shared).map(str::to_owned).chain(words).collect()
 }
 
 /// No command: the table in a repository that is set up, else the help.

@@ -1,30 +1,46 @@
-//! `new`: a worktree for an agent.
+//! `new`: an agent with a worktree and a task.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+use shopfloor_core::agents;
 use shopfloor_core::args::Common;
-use shopfloor_core::env::Env;
+use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::proc;
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::commands::pass_on;
-use crate::facts::answers::ask;
+use crate::commands::verbs::here;
+use crate::commands::{pass_on, words_for};
+use crate::facts::answers::{Answer, ask, command};
 use crate::facts::repository;
+use crate::plan::rows::named;
 
-/// Make a worktree for an agent, and print its path or run a command there
+/// Make a worktree for an agent, start the agent there, and give it its task
 ///
-/// Runs `worktree-spawn subtree`. Without a command, `shopfloor go NAME` takes you there.
+/// Prints the path of the worktree. Without a task, or with a command after `--`, no agent is started: `shopfloor resume
+/// NAME` does that. If it was killed half way, the same command with the same task goes on.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  shopfloor new feature-a --task 'Write the parser' -- claude")]
+#[command(
+    after_help = "Example:\n  shopfloor new feature-a 'Write the parser'\n  shopfloor new feature-b -- make test"
+)]
 pub struct Args {
     /// The name of the agent
     pub name: String,
+    /// The task of the agent
+    #[arg(value_name = "TASK", conflicts_with_all = ["task", "task_file"])]
+    pub text: Option<String>,
     /// The task of the agent; `-` reads it from stdin
     #[arg(long, value_name = "TEXT", conflicts_with = "task_file")]
     pub task: Option<String>,
     /// A file with the task, or `-` for stdin
     #[arg(long, value_name = "FILE")]
     pub task_file: Option<PathBuf>,
+    /// Start at this commit instead of HEAD
+    #[arg(long, value_name = "REF")]
+    pub from: Option<String>,
     /// What to do if the name is taken: fail, or print the path of what is there
     #[arg(long, value_name = "ACTION", value_parser = ["fail", "return"])]
     pub if_exists: Option<String>,
@@ -37,10 +53,16 @@ pub struct Args {
     /// The agent program that will work there
     #[arg(long, value_name = "PROGRAM")]
     pub agent: Option<String>,
+    /// Let the program ask before it does something: the default
+    #[arg(long, conflicts_with = "yolo")]
+    pub ask: bool,
+    /// Let the program ask nobody
+    #[arg(long)]
+    pub yolo: bool,
     /// Fill the submodules as well
     #[arg(long)]
     pub submodules: bool,
-    /// Start the agent program there with its task, in a window of tmux or zellij or with the configured launcher
+    /// Start the agent program in a window of the tmux or zellij that you are in, or with the configured launcher
     #[arg(long, conflicts_with = "cmd")]
     pub launch: bool,
     /// Run this command in the worktree; its output and exit code are the answer
@@ -65,10 +87,10 @@ fn launcher(env: &Env) -> Result<Option<&'static str>> {
 
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     repository::find(env)?;
+    let task = task(ui, env, args)?;
     let mut words = vec!["subtree".to_owned()];
-    let file = args.task_file.as_ref().map(|file| file.to_string_lossy().into_owned());
     for (flag, value) in
-        [("--task", &args.task), ("--task-file", &file), ("--agent", &args.agent), ("--if-exists", &args.if_exists)]
+        [("--task", &task), ("--from", &args.from), ("--agent", &args.agent), ("--if-exists", &args.if_exists)]
     {
         words.extend(value.iter().map(|value| format!("{flag}={value}")));
     }
@@ -82,10 +104,135 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     if args.launch {
         words.extend(launcher(env)?.map(|name| ["--launcher".to_owned(), name.to_owned()]).into_iter().flatten());
     }
+    let starts = task.as_ref().filter(|_| args.cmd.is_empty() && !args.launch && !common.dry_run);
+    if let Some(task) = starts {
+        if began(env, &args.name, task)? {
+            words.push("--if-exists=return".to_owned());
+        }
+        words.push(args.name.clone());
+        return begin(ui, env, common, args, (task, words));
+    }
     words.push(args.name.clone());
     if !args.cmd.is_empty() {
         words.push("--".to_owned());
         words.extend(args.cmd.iter().cloned());
     }
-    pass_on(ui, env, common, "worktree-spawn", words)
+    let exit = pass_on(ui, env, common, "worktree-spawn", words)?;
+    if common.dry_run && task.is_some() && !args.launch && !common.json && exit.code() == 0 {
+        ui.line("would start an agent there with its task");
+    }
+    Ok(exit)
+}
+
+/// The text of the task.
+fn task(ui: &Ui, env: &Env, args: &Args) -> Result<Option<String>> {
+    let from_stdin = || -> Result<String> {
+        String::from_utf8(ui.input()?).map_err(|_| Failure::malformed("the task on stdin is not UTF-8"))
+    };
+    match (args.text.as_ref().or(args.task.as_ref()), &args.task_file) {
+        (Some(text), _) if text == "-" => from_stdin().map(Some),
+        (Some(text), _) => Ok(Some(text.clone())),
+        (None, Some(file)) if file == Path::new("-") => from_stdin().map(Some),
+        (None, Some(file)) => {
+            let bytes = fs::read(&env.cwd.join(file))?.ok_or_else(|| {
+                Failure::malformed(format!("the file {} does not exist", file.display()))
+                    .hint("name a file that exists")
+            })?;
+            String::from_utf8(bytes).map(Some).map_err(|_| Failure::malformed("the task is not UTF-8"))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// Whether an earlier call with this name and this task was killed, so that this one goes on.
+fn began(env: &Env, name: &str, task: &str) -> Result<bool> {
+    let rows = here(env)?;
+    let [row] = &named(&rows, name)[..] else { return Ok(false) };
+    let kept = fs::read_no_follow(&Path::new(&row.worktree).join(".shopfloor/task.md"))?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&kept).trim() == task.trim()
+        && !["needs_review", "rejected"].iter().any(|done| row.task.as_deref() == Some(done)))
+}
+
+/// Makes the worktree, an agent of it, starts its program and gives it its task. What is done already stays.
+fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (&str, Vec<String>)) -> Result<Exit> {
+    let made = quietly(ui, env, &words_for(common, "worktree-spawn", words))?;
+    if made.status.code() != 0 {
+        ui.answer(made.text.as_bytes());
+        return Ok(exit_of(&made));
+    }
+    let answer = |record: &Value| record["path"].as_str().map(PathBuf::from);
+    let path = made.records.iter().find_map(answer).unwrap_or_else(|| made.text.trim_end_matches('\n').into());
+    let (name, lacks) = (printable(&args.name), missing_program(env, args)?);
+    if let Some(lacks) = lacks {
+        ui.warn(format!(
+            "no agent was started for {name}: {lacks} is not on the PATH; once it is, the same command goes on"
+        ));
+    } else if let Some(failed) = start(ui, env, args, (task, &path))? {
+        ui.note(format!("the worktree is {}; the same command goes on", path.display()));
+        return Ok(failed);
+    }
+    ui.answer(made.text.as_bytes());
+    Ok(Exit::Done)
+}
+
+/// Makes a worker of the worktree, starts it and gives it its task. Returns the exit of the step that failed.
+fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result<Option<Exit>> {
+    let there = &env.at(path)?;
+    let mut add = ["worker-ctl", "add", "--worktree", ".", "--yes"].map(str::to_owned).to_vec();
+    add.extend(args.agent.iter().flat_map(|agent| ["--agent".to_owned(), agent.clone()]));
+    add.extend(args.yolo.then(|| "--yolo".to_owned()));
+    if worker_at(there, path)?.is_none() {
+        let added = quietly(ui, there, &add)?;
+        if added.status.code() != 0 {
+            return Ok(Some(exit_of(&added)));
+        }
+    }
+    let Some(worker) = worker_at(there, path)? else { return Err(Failure::failed("the worktree has no agent")) };
+    let name = worker["name"].as_str().unwrap_or_default();
+    let mut steps = Vec::new();
+    if worker["alive"] != "up" {
+        steps.push(["worker-ctl", "up", name].map(str::to_owned).to_vec());
+    }
+    // The same task is not given twice.
+    if worker["prompt"].as_str().map(str::trim) != Some(task.trim()) {
+        steps.push(["worker-ctl", "start", name, &format!("--task={task}")].map(str::to_owned).to_vec());
+    }
+    for step in steps {
+        let done = quietly(ui, there, &step)?;
+        if done.status.code() != 0 {
+            return Ok(Some(exit_of(&done)));
+        }
+    }
+    Ok(None)
+}
+
+/// What worker-ctl says of the worker in a worktree.
+fn worker_at(env: &Env, path: &Path) -> Result<Option<Value>> {
+    let status = ask(env, &["worker-ctl", "status"])?;
+    let all = status.records.into_iter().filter_map(|record| record.get("workers")?.as_array().cloned()).flatten();
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    Ok(all.into_iter().find(|worker| worker["worktree"] == *real.to_string_lossy()))
+}
+
+fn exit_of(answer: &Answer) -> Exit {
+    Exit::Command(u8::try_from(answer.status.code()).unwrap_or(1))
+}
+
+/// What of an agent's program and of tmux is not there.
+fn missing_program(env: &Env, args: &Args) -> Result<Option<String>> {
+    let settings = ask(env, &["worktree-spawn", "config"])?.records;
+    let usual =
+        settings.iter().find(|setting| setting["name"] == "agent").and_then(|setting| setting["value"].as_str());
+    let agent = args.agent.as_deref().or(usual).unwrap_or("claude");
+    let program = agents::find(agent).map(|known| known.worker_command[0]);
+    Ok(["tmux"].into_iter().chain(program).find(|program| proc::find(env, program).is_none()).map(str::to_owned))
+}
+
+/// Runs a tool, shows what it says to a person, and returns its answer.
+fn quietly(ui: &Ui, env: &Env, words: &[String]) -> Result<Answer> {
+    let output = command(env, words)?.var(FRONT, "1").capture()?;
+    ui.pass_through(None, &output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let records = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    Ok(Answer { status: output.status, records, error: None, text })
 }

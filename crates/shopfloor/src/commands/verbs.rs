@@ -175,17 +175,23 @@ pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
 
 /// `back`: sends reviewed work back. A name alone is no text.
 pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
-    let verb = |whom| Verb { name: "back", command: "reject", whom, options: "--force", adopts: false };
-    refuse_unknown(verb(Whom::One), words)?;
-    let texts = words.iter().filter(|word| *word != "--force" && *word != "--yes").count();
-    match words {
-        [only, ..] if texts == 1 => {
-            if !named(&here(env)?, only).is_empty() {
-                return Err(Failure::usage(format!("what is {} to change?", printable(only)))
-                    .hint(format!("say it: `shopfloor back {} TEXT`", shell_word(only.as_ref()))));
-            }
-            pass_on(ui, env, common, TOOL, [&["reject".to_owned()], words].concat())
+    let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: "--force", adopts: false };
+    refuse_unknown(verb, words)?;
+    let (options, texts): (Vec<String>, Vec<String>) =
+        words.iter().cloned().partition(|word| ["--force", "--yes", "--json", "-n", "--dry-run"].contains(&&**word));
+    let mut all =
+        [vec!["reject".to_owned()], options.iter().filter(|option| *option != "--yes").cloned().collect()].concat();
+    match &texts[..] {
+        [] => return Err(Failure::usage("the agent is missing").hint("name one: `shopfloor status` lists them")),
+        [only] if !named(&here(env)?, only).is_empty() => {
+            return Err(Failure::usage(format!("what is {} to change?", printable(only)))
+                .hint(format!("say it: `shopfloor back {} TEXT`", shell_word(only.as_ref()))));
         }
-        _ => run(ui, env, common, verb(Whom::One), words),
+        [text] => all.extend(["--".to_owned(), text.clone()]),
+        [name, text @ ..] => {
+            let worker = worker(ui, env, require(&here(env)?, name)?, options.iter().any(|option| option == "--yes"))?;
+            all.extend([vec!["--".to_owned(), worker], text.to_vec()].concat());
+        }
     }
+    pass_on(ui, env, common, TOOL, all)
 }

@@ -16,6 +16,8 @@ pub struct Answer {
     pub records: Vec<Value>,
     /// Its message, if it failed.
     pub error: Option<String>,
+    /// All of its stdout.
+    pub text: String,
 }
 
 impl Answer {
@@ -59,5 +61,6 @@ pub fn ask(env: &Env, words: &[&str]) -> Result<Answer> {
     let records: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let message = |record: &Value| record.pointer("/error/message")?.as_str().map(str::to_owned);
     let error = records.iter().find_map(message);
-    Ok(Answer { status: output.status, records, error })
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(Answer { status: output.status, records, error, text })
 }

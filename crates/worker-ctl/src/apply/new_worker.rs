@@ -20,6 +20,7 @@ pub struct WorkerOptions {
     pub agent: Option<String>,
     pub model: Option<String>,
     pub role_prompt: Option<String>,
+    pub skip_permissions: Option<bool>,
     /// Whether it is a worktree of the person's own repository.
     pub is_adopted: bool,
 }
@@ -144,6 +145,9 @@ pub fn configure(ctx: &Context<'_>, name: &str, options: &WorkerOptions) -> Resu
         let given = [("agent", &options.agent), ("model", &options.model), ("role_prompt", &options.role_prompt)];
         for (key, value) in given.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
             worker[key] = toml_edit::value(value);
+        }
+        if let Some(skips) = options.skip_permissions {
+            worker["skip_permissions"] = toml_edit::value(skips);
         }
         if options.is_adopted {
             worker["adopted"] = toml_edit::value(true);

@@ -34,9 +34,23 @@ pub struct Args {
     /// Accept the settings of the worktree by which git runs something without being asked
     #[arg(long, requires = "worktree")]
     pub yes: bool,
+    /// Let the worker's program ask before it does something, whatever `skip_permissions` says; this is the default with
+    /// --worktree
+    #[arg(long, conflicts_with = "yolo")]
+    pub ask: bool,
+    /// Let it ask nobody, whatever `skip_permissions` says
+    #[arg(long)]
+    pub yolo: bool,
     /// Add TEXT to each of the worker's tasks
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub role_prompt: Option<String>,
+}
+
+impl Args {
+    /// Whether the worker's program skips permissions, if that is said.
+    pub fn skip_permissions(&self) -> Option<bool> {
+        (self.ask || self.yolo).then_some(self.yolo)
+    }
 }
 
 /// The answer with `--json`.
@@ -54,7 +68,8 @@ pub fn run(ctx: &Context<'_>, args: &Args, agent: Option<String>, model: Option<
     let typed = args.name.as_deref().unwrap_or_default();
     let name = new_name(typed)?;
     let name = name.as_str();
-    let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone(), is_adopted: false };
+    let (role_prompt, skip_permissions) = (args.role_prompt.clone(), args.skip_permissions());
+    let options = WorkerOptions { agent, model, role_prompt, skip_permissions, is_adopted: false };
     if name != typed {
         ctx.ui.note(format!("`{}` is the worker {name}", printable(typed)));
     }

@@ -253,7 +253,9 @@ fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Resu
         return accept_anew(ctx, known, worker);
     }
     let (agent, model) = (flags.text("agent"), flags.text("model"));
-    let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone(), is_adopted: true };
+    // Nothing contains an agent in the person's own repository, so it asks.
+    let (role_prompt, skip_permissions) = (args.role_prompt.clone(), Some(args.yolo));
+    let options = WorkerOptions { agent, model, role_prompt, skip_permissions, is_adopted: true };
     let (before, after) = new_worker::configure(ctx, name, &options)?;
     if let Err(failure) = new_worker::adopt(ctx, worker) {
         return new_worker::restore_config(ctx, &before, &after).and(Err(failure));

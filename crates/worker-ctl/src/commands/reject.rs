@@ -1,7 +1,7 @@
 //! `reject`: sends the reviewed work back to its worker.
 
 use clap::Args as ClapArgs;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 
 use crate::commands::{self, look};
 use crate::context::Context;
@@ -12,9 +12,13 @@ use crate::plan::start::permit;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The worker [default: the one that was reviewed last], and the changes that you want; `-` reads them from stdin
-    #[arg(allow_hyphen_values = true, num_args = 1..=2, required = true, value_names = ["WORKER", "MESSAGE"])]
-    pub words: Vec<String>,
+    /// The changes that you want, of the work that was reviewed last; `-` reads them from stdin. With a second argument, the
+    /// worker
+    #[arg(allow_hyphen_values = true, value_name = "MESSAGE")]
+    pub first: String,
+    /// The changes, if the first argument is the worker; after `--` they may begin with a dash
+    #[arg(value_name = "MESSAGE")]
+    pub second: Option<String>,
     /// Send even if a text may be in the worker's input line, somebody types in its
     /// terminal, or its program asks a question
     #[arg(long)]
@@ -22,10 +26,9 @@ pub struct Args {
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
-    let (named, message) = match &args.words[..] {
-        [name, message] => (Some(name), message),
-        [message] => (None, message),
-        _ => return Err(Failure::usage("the message is missing").hint("say what is to change")),
+    let (named, message) = match &args.second {
+        Some(message) => (Some(&args.first), message),
+        None => (None, &args.first),
     };
     let message = commands::read_text(ctx, message)?;
     commands::recover(ctx)?;

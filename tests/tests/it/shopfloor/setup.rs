@@ -49,7 +49,7 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
     app.git(&["commit", "-q", "-m", "setup"]);
     // Again, nothing is left to do.
     assert_eq!(app.shopfloor(&["setup", "--yes"]).exit(0).err_has("everything is set up").stdout, "");
-    let child = app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).stdout.trim_end().to_owned();
+    let child = app.shopfloor(&["new", "feat"]).exit(0).stdout.trim_end().to_owned();
     assert_eq!(w.at(child).read(".env"), "A=1\n");
     app.shopfloor(&["rm", "feat"]).succeeds().any_err();
     app.run("worker-ctl", &["add", "adam"]).succeeds();
@@ -74,18 +74,18 @@ fn an_exclude_file_that_the_tools_made_goes_with_its_last_line() {
     let w = World::new();
     let app = app(&w);
     app.sh("rm .git/info/exclude").exit(0);
-    app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
+    app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
     assert!(app.has(".git/info/exclude"));
     app.shopfloor(&["rm", "feat"]).succeeds().any_err();
     assert!(!app.has(".git/info/exclude"));
-    app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
+    app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
     app.sh("echo mine >> .git/info/exclude").exit(0);
     app.shopfloor(&["rm", "feat"]).succeeds().any_err();
     assert_eq!(app.read(".git/info/exclude"), "mine\n");
     // A last line without its end is as it was, too.
     app.write(".git/info/exclude", "*.tmp");
     for _ in 0..2 {
-        app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
+        app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
         app.shopfloor(&["rm", "feat"]).succeeds().any_err();
         assert_eq!(app.read(".git/info/exclude"), "*.tmp");
     }
@@ -104,7 +104,7 @@ fn a_clone_at_the_place_of_another_one_is_set_up_anew() {
     app.write(".env", "B=1\n");
     app.shopfloor(&["setup", "--yes"]).any_status().any_err().out_has("overlay-sync attach");
     assert!(app.read(".env").contains("B=1\n"));
-    let child = app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_err().stdout.trim_end().to_owned();
+    let child = app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.trim_end().to_owned();
     assert!(w.at(child).read(".env").contains("B=1\n"));
 }
 

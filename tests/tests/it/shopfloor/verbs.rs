@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{event, hook};
-use crate::support::world::{Repo, World, text, wait_for, which, write};
+use crate::support::worker::{event, hook, prompts};
+use crate::support::world::{Repo, World, built, text, wait_for, which, write};
 
 /// A repository with a worktree of each origin: one that worktree-spawn made, its child, one that a person made, one where
 /// Claude Code puts its own, and a worker in the root's clone.
@@ -126,4 +126,50 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
     assert_eq!(adam.shopfloor(&["go"]).exit(0).stdout.trim_end(), app.path.to_str().unwrap());
     // Without a command.
     app.shopfloor(&[]).exit(2).err_has("shopfloor --help");
+}
+
+#[test]
+fn an_agent_goes_from_a_task_to_a_landed_change_in_three_commands() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let (agent, log) = (built("agent"), w.home("prompts.jsonl"));
+    let table = |program: &str| {
+        format!(
+            "[worker-ctl.agents.mine]\ncommand = [\"env\", \"SCRIPTED_LOG={}\", {program:?}]\nready = {{ pattern = \"^>\" }}\n",
+            log.display()
+        )
+    };
+    let config = w.home(".config/shopfloor/config.toml");
+    // A program that never takes input is one of the ways in which a call stops half way.
+    write(&config, &table("/nowhere"));
+    let new = |name: &str, more: &[&str]| {
+        app.shopfloor(&[&["new", name, "COMMIT f one First", "--agent", "mine"], more].concat())
+    };
+    new("x", &["-n"]).exit(0).any_err().out_has("would start an agent there");
+    new("x", &[]).exit(4).any_out().err_has("the same command goes on");
+    write(&config, &table(&agent.to_string_lossy()));
+    let path = new("x", &[]).exit(0).any_err().stdout.clone();
+    // The same command again gives nothing twice, and another task is another agent's.
+    assert_eq!(new("x", &[]).exit(0).any_err().stdout, path);
+    app.shopfloor(&["new", "x", "Something else"]).exit(1).err_has("already exists");
+    app.shopfloor(&["wait", "x"]).exit(0).any_out();
+    assert_eq!(prompts(&log).len(), 1);
+    app.shopfloor(&["review", "x"]).exit(0).any_err().out_has("+one");
+    app.shopfloor(&["land", "x"]).exit(0).any_out();
+    assert_eq!(app.read("f"), "one\n");
+    // It asks, unless that is taken back.
+    assert!(w.at(w.home("workers")).read("config.toml").contains("skip_permissions = false"));
+    new("y", &["--yolo", "--json"]).exit(0).any_err().out_has("\"id\":\"main.y\"");
+    assert!(
+        w.at(w.home("workers"))
+            .read("config.toml")
+            .contains("[workers.y]\nagent = \"mine\"\nskip_permissions = true\n")
+    );
+    // Without the program the worktree is there all the same.
+    app.shopfloor(&["new", "z", "task"]).exit(0).any_out().err_has("claude is not on the PATH");
+    for name in ["y", "z"] {
+        app.shopfloor(&["rm", name, "--force"]).exit(0).any_out().any_err();
+    }
 }
