@@ -178,7 +178,7 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (&str,
 /// Makes a worker of the worktree, starts it and gives it its task. Returns the exit of the step that failed.
 fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result<Option<Exit>> {
     let there = &env.at(path)?;
-    let mut add = ["worker-ctl", "add", "--worktree", ".", "--yes"].map(str::to_owned).to_vec();
+    let mut add = ["worker-ctl", "add", "--worktree", "."].map(str::to_owned).to_vec();
     add.extend(args.agent.iter().flat_map(|agent| ["--agent".to_owned(), agent.clone()]));
     add.extend(args.yolo.then(|| "--yolo".to_owned()));
     if worker_at(there, path)?.is_none() {

@@ -137,17 +137,17 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         )
         .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
     }
-    let adopted = ask(&env.at(row.worktree.as_ref())?, &[TOOL, "add", "--worktree", ".", "--yes"])?;
-    let name = adopted.records.iter().find_map(|record| record["name"].as_str());
-    match name {
-        Some(name) => {
-            ui.note(format!("{shown} is the agent {} from now on", printable(name)));
-            Ok(name.to_owned())
-        }
-        None => Err(Failure::failed(format!("{shown} cannot be adopted"))
-            .details(adopted.error)
-            .hint(format!("see `shopfloor adopt {}`", shell_word(row.worktree.as_ref())))),
+    let adopted = ask(&env.at(row.worktree.as_ref())?, &[TOOL, "add", "--worktree", "."])?;
+    let text = |key: &str| adopted.records.iter().find_map(|record| record[key].as_str().map(printable));
+    if let (Some(name), Some(target)) = (text("name"), text("target")) {
+        ui.note(format!("{shown} is the agent {name} from now on, and its work lands on {target}"));
+        return Ok(name);
     }
+    // What its own configuration runs, a person has to see.
+    let (exit, kind) = if adopted.status.code() == 3 { (Exit::Decide, "undecided") } else { (Exit::Failed, "failed") };
+    Err(Failure::new(exit, kind, format!("{shown} cannot be adopted on the way"))
+        .details(adopted.error)
+        .hint(format!("look at what it says: `shopfloor adopt {}`", shell_word(row.worktree.as_ref()))))
 }
 
 /// `send`: a message to an agent. An agent may talk to its parent and to its children, and says who it is.

@@ -108,6 +108,14 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
     // Of several none goes if one cannot.
     app.shopfloor(&["rm", "feat", "root"]).exit(1).any_err();
     assert!(!row(app, "feat").is_null());
+    // What a worktree's own configuration runs is not accepted on the way.
+    app.git(&["config", "extensions.worktreeConfig", "true"]);
+    let feat = w.at(app.path.with_file_name("feat"));
+    feat.git(&["config", "--worktree", "filter.x.clean", "touch ../ran; cat"]);
+    for words in [&["land", "feat"][..], &["send", "feat", "hi", "--yes"], &["adopt", "../feat"]] {
+        app.shopfloor(words).exit(3).err_has(if words[0] == "adopt" { "filter.x.clean" } else { "shopfloor adopt" });
+    }
+    feat.git(&["config", "--worktree", "--unset", "filter.x.clean"]);
     // An agent reaches its parent and its children.
     let y = w.at(app.shopfloor(&["go", "y"]).exit(0).stdout.trim_end());
     let as_y = |words: &[&str]| y.run_with("shopfloor", words, &[("SHOPFLOOR_AGENT_ID", "main.x.y")]);
