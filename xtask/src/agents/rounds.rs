@@ -23,6 +23,7 @@ pub const ROUNDS: &[Round] = &[
     Round { name: "tasks that arrived exactly once, byte for byte", is_short: true, run: deliver },
     Round { name: "task at the model after", is_short: false, run: latency },
     Round { name: "killed: known after; then `up` and its task", is_short: true, run: kill },
+    Round { name: "`shopfloor new`, `review`, `land`, `rm`: landed after", is_short: true, run: life },
     Round { name: "two at once, one reset", is_short: false, run: two },
     Round { name: "a question for a person", is_short: false, run: question },
     Round { name: "started by worktree-spawn, reports over MCP", is_short: false, run: spawn },
@@ -147,6 +148,28 @@ fn kill(lab: &mut Lab<'_>, _: usize) -> Result<String> {
     }
     let how = if is_fresh { "`start --resume`, arrived once" } else { "its conversation was continued" };
     Ok(format!("{}; {how}", seconds(known)))
+}
+
+/// An agent in a worktree of the repository itself, from its task to a landed change.
+fn life(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    lab.more.extend(lab.trial.model.map(|model| ("WORKER_CTL_MODEL", model.to_owned())));
+    let (begun, before) = (Instant::now(), lab.model.count());
+    let task = format!("An own worktree\n{}", lab.trial.work("life"));
+    lab.must("shopfloor", &["new", "own", &task, "--agent", lab.trial.name(), "--yolo"])?;
+    lab.wait("own", "needs_review")?;
+    let (_, times) = lab.arrivals(before, &task);
+    ensure!(times == 1, "the task arrived {times} times");
+    let listed = lab.must("worktree-spawn", &["list", "--json"])?;
+    let runs = listed.lines().any(|line| line.contains("\"main.own\"") && line.contains("\"alive\":\"up\""));
+    ensure!(runs, "worktree-spawn does not see it run: {listed}");
+    lab.must("shopfloor", &["review", "own"])?;
+    lab.must("shopfloor", &["land", "own"])?;
+    ensure!(lab.app.join("filelife.txt").exists(), "the work has not landed");
+    let after = seconds(begun.elapsed());
+    lab.must("shopfloor", &["rm", "own"])?;
+    ensure!(!lab.must("git", &["worktree", "list"])?.contains("own"), "the worktree is still there");
+    lab.more.clear();
+    Ok(after)
 }
 
 /// Two workers of one program; one is reset while the other works.

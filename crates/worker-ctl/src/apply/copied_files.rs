@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use shopfloor_core::agents;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
 use shopfloor_core::git::{Git, trust_excludes};
@@ -94,13 +95,22 @@ fn paths(copy: &CopiedFile) -> Result<(RelPath, RelPath)> {
     Ok((parse(&copy.from)?, parse(copy.to.as_ref().unwrap_or(&copy.from))?))
 }
 
-/// Adds patterns to the clone's exclude list, so that `git add -A` leaves these files out.
+/// Leaves out what an agent's program leaves in its worktree.
+pub fn exclude_leftovers(ctx: &Context<'_>, agent: &str) -> Result<()> {
+    let leaves = agents::find(agent).map(|program| program.leaves).unwrap_or_default();
+    exclude_patterns(ctx, &leaves.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>())
+}
+
+/// Adds patterns to the exclude list of the repository that workers work in, so that `git add -A` leaves these files out.
 pub fn exclude_patterns(ctx: &Context<'_>, patterns: &[String]) -> Result<()> {
     if patterns.is_empty() {
         return Ok(());
     }
-    trust_excludes(&layout::host_git(&ctx.root.path), patterns.iter().map(String::as_bytes))?;
-    let repo = Git::find(&ctx.env.at(&ctx.root.path)?)?.discover()?;
+    let top = if ctx.repo.is_own { ctx.source() } else { ctx.root.path.clone() };
+    if !ctx.repo.is_own {
+        trust_excludes(&layout::host_git(&ctx.root.path), patterns.iter().map(String::as_bytes))?;
+    }
+    let repo = Git::find(&ctx.env.at(&top)?)?.discover()?;
     repo.rewrite_exclude(|before| {
         let mut text = before.to_vec();
         for line in patterns {

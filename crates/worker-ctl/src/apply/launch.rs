@@ -20,7 +20,7 @@ pub fn launch(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, resume: Ve
     variables.extend(of_worker(ctx, worker).map(|(name, value)| (name.to_owned(), value)));
     variables.extend(wired);
     if worker.adopted.is_some() {
-        variables.extend(without_push(ctx, worker)?);
+        variables.extend(git_settings(ctx, worker)?);
     }
     Ok((argv, variables))
 }
@@ -34,20 +34,25 @@ pub fn of_worker(ctx: &Context<'_>, worker: &Worker) -> [(&'static str, String);
     ]
 }
 
-/// The variables by which git pushes nowhere from an adopted worktree, whose remotes are the person's. The empty value takes
-/// back those of their configuration, from git 2.46 on.
-fn without_push(ctx: &Context<'_>, worker: &Worker) -> Result<Variables> {
+/// The variables by which git knows who commits in an adopted worktree, and pushes nowhere from it, as its remotes are the
+/// person's. The empty value takes back those of their configuration, from git 2.46 on.
+fn git_settings(ctx: &Context<'_>, worker: &Worker) -> Result<Variables> {
     let repo = ctx.of(worker)?.repo;
     let remotes = repo.ask(&repo.top, &["remote"])?;
-    let settings =
-        remotes.lines().flat_map(|remote| ["", PUSH_URL].map(|url| (format!("remote.{remote}.pushurl"), url)));
+    // Some programs hide the person's own configuration from git, which then does not know who commits.
+    let who = ["user.name", "user.email"].into_iter().filter_map(|key| {
+        let value = repo.git.cmd(&repo.top).args(["config", "--get", key]).capture().ok()?.text();
+        Some((key.to_owned(), value)).filter(|(_, value)| !value.is_empty())
+    });
+    let urls = |remote: &str| ["", PUSH_URL].map(|url| (format!("remote.{remote}.pushurl"), url.to_owned()));
+    let settings = remotes.lines().flat_map(urls).chain(who);
     // The person's own variables of this kind stay.
     let first = ctx.env.var("GIT_CONFIG_COUNT").and_then(|count| count.to_str()?.parse().ok()).unwrap_or(0_usize);
     let mut variables = Variables::new();
     let mut count = first;
-    for (key, url) in settings {
+    for (key, value) in settings {
         variables.push((format!("GIT_CONFIG_KEY_{count}"), key));
-        variables.push((format!("GIT_CONFIG_VALUE_{count}"), url.to_owned()));
+        variables.push((format!("GIT_CONFIG_VALUE_{count}"), value));
         count += 1;
     }
     if count > first {

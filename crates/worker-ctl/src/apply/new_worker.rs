@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use shopfloor_core::agents;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::ListedWorktree;
@@ -92,8 +91,7 @@ pub fn make(ctx: &Context<'_>, new: NewWorker) -> Result<Worker> {
             source_hooks::fill_worktree(ctx, &worktree)?;
         }
         copied_files::copy_all(ctx, &worktree)?;
-        let leaves = agents::find(&agent).map(|program| program.leaves).unwrap_or_default();
-        copied_files::exclude_patterns(ctx, &leaves.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>())?;
+        copied_files::exclude_leftovers(ctx, &agent)?;
         ctx.update(|state| {
             state.workers.insert(name, worker.clone());
             Ok(())

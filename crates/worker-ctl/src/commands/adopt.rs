@@ -12,6 +12,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
+use crate::apply::copied_files;
 use crate::apply::new_worker::{self, WorkerOptions};
 use crate::commands::add::Args;
 use crate::commands::{self, WorkerKeys, init};
@@ -260,6 +261,7 @@ fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Resu
     if let Err(failure) = new_worker::adopt(ctx, worker) {
         return new_worker::restore_config(ctx, &before, &after).and(Err(failure));
     }
+    copied_files::exclude_leftovers(&ctx.of(worker)?, &worker.agent)?;
     let path = Path::new(&worker.worktree_path);
     for program in processes::others_in(path, &ctx.root.path, name, &ctx.root.commands()) {
         ctx.ui.note(format!(

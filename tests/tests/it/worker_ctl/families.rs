@@ -43,6 +43,7 @@ fn a_spawned_agent_runs_under_its_own_tool_and_its_parent_is_told_once() {
     let (floor, ..) = family(&w);
     let app = &floor.app;
     app.git(&["remote", "add", "origin", "/nowhere"]);
+    app.sh("git config user.name Ada && git config user.email a@x").exit(0);
     up(&floor, &["x"]);
     let alive = || {
         let rows = app.spawn(&["list", "--json"]).exit(0).json_lines();
@@ -56,8 +57,9 @@ fn a_spawned_agent_runs_under_its_own_tool_and_its_parent_is_told_once() {
     for line in [
         "SHOPFLOOR_AGENT_ID=main.x\n",
         "WORKER_CTL_WORKER=x\n",
-        "GIT_CONFIG_COUNT=2\n",
+        "GIT_CONFIG_COUNT=4\n",
         "GIT_CONFIG_KEY_0=remote.origin.pushurl\n",
+        "GIT_CONFIG_KEY_2=user.name\n",
     ] {
         assert!(environment.stdout.contains(line), "{line}: {}", environment.stdout);
     }

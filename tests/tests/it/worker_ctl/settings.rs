@@ -289,3 +289,16 @@ fn what_a_worktrees_own_configuration_runs_is_obeyed_as_a_person_has_accepted_it
     add(&[]).exit(0).any_out().err_has("no longer obeys");
     add(&[]).exit(1).err_has("already");
 }
+
+#[test]
+fn what_a_program_leaves_in_a_worktree_is_no_change() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    app.run("worker-ctl", &["add", "--worktree", "../feat", "--agent", "aider"]).succeeds().any_err();
+    let feat = w.at(app.path.with_file_name("feat"));
+    feat.write(".aider.chat.history.md", "x\n");
+    assert_eq!(feat.git(&["status", "--porcelain"]), "");
+    assert!(!floor.ctl(&["doctor"]).any_status().any_err().stdout.contains("uncommitted"));
+}
