@@ -144,7 +144,7 @@ pub fn clock(dir: &Path) -> Result<jiff::Timestamp> {
 }
 
 /// Whether a file can be made in a directory of our own.
-pub(crate) fn can_write(dir: &Path) -> bool {
+pub fn can_write(dir: &Path) -> bool {
     let path = dir.join(unique_name());
     let made = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path).is_ok();
     made && std::fs::remove_file(&path).is_ok()

@@ -15,7 +15,7 @@ use shopfloor_core::ui::Ui;
 use crate::commands::verbs::here;
 use crate::commands::{pass_on, words_for};
 use crate::facts::answers::{Answer, ask, command};
-use crate::facts::repository;
+use crate::facts::repository::{self, Repository};
 use crate::plan::rows::named;
 
 /// Make a worktree for an agent, start the agent there, and give it its task
@@ -86,9 +86,10 @@ fn launcher(env: &Env) -> Result<Option<&'static str>> {
 }
 
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
-    repository::find(env)?;
+    let repository = repository::find(env)?;
     let task = task(ui, env, args)?;
     let mut words = vec!["subtree".to_owned()];
+    words.extend(base(env, &repository)?.map(|base| format!("--base-dir={base}")));
     for (flag, value) in
         [("--task", &task), ("--from", &args.from), ("--agent", &args.agent), ("--if-exists", &args.if_exists)]
     {
@@ -122,6 +123,19 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         ui.line("would start an agent there with its task");
     }
     Ok(exit)
+}
+
+/// Where worktrees lie, unless a person has said so: beside the main checkout, whose own tools would take those inside of it
+/// for its files. An agent's own ones lie where worktree-spawn puts them.
+fn base(env: &Env, repository: &Repository) -> Result<Option<String>> {
+    let settings = ask(env, &["worktree-spawn", "config"])?.records;
+    let is_set = settings.iter().any(|setting| setting["name"] == "worktree_base" && setting["source"] != "default");
+    let main = &repository.main;
+    let (Some(parent), Some(name)) = (main.parent(), main.file_name().and_then(|name| name.to_str())) else {
+        return Ok(None);
+    };
+    let is_here = repository.repo.worktree.as_ref() == Some(main) && !is_set && fs::can_write(parent);
+    Ok(is_here.then(|| parent.join(format!("{name}.worktrees")).to_string_lossy().into_owned()))
 }
 
 /// The text of the task.

@@ -174,10 +174,14 @@ fn cells(row: &Row, here: &str) -> Vec<String> {
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let files: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
     let pending = if row.pending > 0 { row.pending.to_string() } else { String::new() };
-    let place = match Path::new(&row.worktree).strip_prefix(here) {
-        Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),
-        Ok(below) => below.to_string_lossy().into_owned(),
-        Err(_) => row.worktree.clone(),
+    let below =
+        |dir: &Path| Path::new(&row.worktree).strip_prefix(dir).ok().map(|path| path.to_string_lossy().into_owned());
+    let beside = Path::new(here).parent().filter(|parent| parent.parent().is_some()).and_then(below);
+    let place = match (below(Path::new(here)), beside) {
+        (Some(below), _) if below.is_empty() => ".".to_owned(),
+        (Some(below), _) => below,
+        (None, Some(beside)) => format!("../{beside}"),
+        (None, None) => row.worktree.clone(),
     };
     let branch = row.branch.clone().unwrap_or_default();
     vec![row.name.clone(), state, waits, branch, changes.join(", "), files.join(", "), pending, place]
@@ -220,9 +224,11 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_short_only_below_the_main_checkout() {
+    fn a_path_is_short_below_and_beside_the_main_checkout() {
         let place = |worktree: &str| cells(&Row { worktree: worktree.to_owned(), ..Row::default() }, "/src/app").pop();
-        for (worktree, shown) in [("/src/app", "."), ("/src/app/x/y", "x/y"), ("/src/app2", "/src/app2")] {
+        for (worktree, shown) in
+            [("/src/app", "."), ("/src/app/x/y", "x/y"), ("/src/app2", "../app2"), ("/else/x", "/else/x")]
+        {
             assert_eq!(place(worktree).as_deref(), Some(shown));
         }
     }

@@ -92,8 +92,8 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     assert_eq!(child.shopfloor(&["go"]).exit(0).stdout, format!("{}\n", app.path.display()));
     app.shopfloor(&["go", "nobody"]).exit(1).err_has("no worktree called nobody").err_has("shopfloor new NAME");
     app.shopfloor(&["new", "lost"]).exit(0).any_out().any_err();
-    std::fs::remove_dir_all(app.path.join(".shopfloor/worktrees/lost")).unwrap();
-    app.shopfloor(&["go", "lost"]).exit(1).err_has("worktrees/lost is not there");
+    std::fs::remove_dir_all(app.path.with_file_name("app.worktrees").join("lost")).unwrap();
+    app.shopfloor(&["go", "lost"]).exit(1).err_has("app.worktrees/lost is not there");
     app.spawn(&["subtree", "adam"]).exit(0).any_out().any_err();
     app.shopfloor(&["go", "adam"]).exit(1).err_has("adam could be main.adam or worker/adam");
     assert_eq!(app.shopfloor(&["go", "worker/adam"]).exit(0).stdout, adam);
@@ -134,7 +134,7 @@ fn new_and_done_answer_as_worktree_spawn_does() {
     assert_eq!(out.any_err().stdout, "t");
     app.shopfloor(&["new", "feat"]).exit(1).any_err();
     app.shopfloor(&["-n", "new", "other"]).exit(0).any_out().any_err();
-    assert!(!app.has(".shopfloor/worktrees/other"));
+    assert!(!app.path.with_file_name("app.worktrees").join("other").exists());
     let json = app.shopfloor(&["new", "other", "--json"]).exit(0).any_err().json();
     let other = w.at(text(&json, "/worktree"));
     other.write("work", "work");
@@ -155,7 +155,7 @@ fn new_starts_the_agent_in_the_terminal_there_is() {
     let w = World::new();
     let app = app(&w);
     app.shopfloor(&["new", "feat", "--launch"]).exit(2).err_has("no tmux or zellij").err_has("after `--`");
-    assert!(!app.has(".shopfloor/worktrees"));
+    assert!(!app.path.with_file_name("app.worktrees").exists());
     w.program("tmux", "echo tmux \"$@\" >> ~/launched");
     let vars = [("TMUX", "/nowhere,1,0")];
     app.run_with("shopfloor", &["new", "feat", "--task", "t", "--launch"], &vars).exit(0).any_out().any_err();
