@@ -1,5 +1,10 @@
 //! What a worker needs a person for.
 
+use shopfloor_core::fs;
+use shopfloor_core::time::Unit;
+
+use crate::context::Context;
+use crate::layout;
 use crate::note::Note;
 use crate::worker::{Activity, Task, Worker};
 
@@ -17,6 +22,8 @@ pub enum Need {
     Resume,
     /// Its turn ended without a commit, perhaps with a question in its text.
     Rests,
+    /// It has a task, and its program has shown no sign for a long time.
+    Silent,
 }
 
 impl Need {
@@ -34,6 +41,11 @@ impl Need {
         }
     }
 
+    /// The same, as it is now: a program that works shows a sign from time to time.
+    pub fn now(ctx: &Context<'_>, worker: &Worker) -> Option<Need> {
+        Need::of(worker).or_else(|| is_silent(ctx, worker).then_some(Need::Silent))
+    }
+
     /// The word that `status` shows for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -43,8 +55,22 @@ impl Need {
             Need::Fresh => Activity::Fresh.word(),
             Need::Resume => "resume",
             Need::Rests => Activity::Rests.word(),
+            Need::Silent => "silent",
         }
     }
+}
+
+/// Whether a worker has a task, and its program has neither written to its terminal nor told anything for `silent_after`.
+fn is_silent(ctx: &Context<'_>, worker: &Worker) -> bool {
+    let is_at_work = worker.has_open_task() && worker.status() == worker.task.word() && worker.pending_send.is_none();
+    if !is_at_work {
+        return false;
+    }
+    let after = ctx.root.config.settings.duration("silent_after", Unit::Seconds).as_secs();
+    // What the terminal shows is in the log.
+    let wrote = fs::changed(&layout::worker_log(&ctx.root.path, &worker.name)).map_or(0, jiff::Timestamp::as_second);
+    let last = wrote.max(worker.last_activity_unix).max(since(worker));
+    after > 0 && ctx.now() - last >= i64::try_from(after).unwrap_or(i64::MAX)
 }
 
 /// When the worker came to be as it is, in seconds since 1970.

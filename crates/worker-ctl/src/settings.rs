@@ -67,6 +67,13 @@ pub const DEFAULTS: &[Setting] = &[
         "Ring the bell when a worker needs review",
         Users::Only(&["up", "status", "config"]),
     ),
+    Setting::new("silent_after", "WORKER_CTL_SILENT_AFTER", SettingType::Duration(Unit::Seconds), Trust::User)
+        .or("15m")
+        .flag(
+            "TIME",
+            "Say that a working program needs you if it has shown no sign for this time; 0: never",
+            Users::Only(&["status", "wait", "config"]),
+        ),
     Setting::new("branch_prefix", "WORKER_CTL_BRANCH_PREFIX", SettingType::Text, Trust::User).or("worker/").flag(
         "PREFIX",
         "Prefix the branches of new workers with PREFIX",

@@ -9,6 +9,7 @@ use shopfloor_core::ui::Ui;
 use crate::commands::pass_on;
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::verbs::{here, require};
+use crate::facts::answers::ask;
 use crate::facts::repository;
 use crate::plan::rows::{POOL, Row};
 
@@ -65,7 +66,21 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         exit = if exit.code() == 0 { done } else { exit };
     }
     let removed = if agents.is_empty() { Exit::Done } else { call("worktree-spawn", &["remove"], &agents)? };
+    if !common.dry_run && exit.code() == 0 && removed.code() == 0 {
+        take_reports(&env.at(&main)?, &args.names, &rows)?;
+    }
     Ok(if exit.code() == 0 { removed } else { exit })
+}
+
+/// Takes the reports of agents that are gone, which would wait for ever.
+fn take_reports(env: &Env, names: &[String], rows: &[Row]) -> Result<()> {
+    for name in names {
+        let row = require(rows, name)?;
+        while row.kind == "subtree"
+            && ask(env, &["worktree-spawn", "wait", "--from", &row.id, "--timeout", "0s"])?.status.code() == 0
+        {}
+    }
+    Ok(())
 }
 
 /// Refuses to remove the main checkout, and work that has not landed.

@@ -60,7 +60,10 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
             }
         }
     }
-    rows.into_iter().map(|row| with_files(row, overview)).collect()
+    let mut rows: Vec<Row> = rows.into_iter().map(|row| with_files(row, overview)).collect();
+    // Who waits for a person comes first, below the main checkout.
+    rows.sort_by_key(|row| (!row.is_main, row.waits_for.is_none()));
+    rows
 }
 
 /// What worktree-spawn and worker-ctl both say.
@@ -95,7 +98,7 @@ fn worker_row(record: &Value) -> Row {
     let waits_for = text(record, "needs").and_then(|needs| match needs.as_str() {
         "asks" | "rests" => Some("answer"),
         "needs_review" => Some("review"),
-        "error" => Some("look"),
+        "error" | "silent" => Some("look"),
         "fresh" | "resume" => Some("resume"),
         _ => None,
     });
@@ -216,10 +219,10 @@ mod tests {
     fn a_row_has_what_all_tools_say_about_its_worktree() {
         let rows = rows(&overview());
         let counts: Vec<_> = rows.iter().map(|row| (row.held, row.unsynced, row.drift, row.pending)).collect();
-        assert_eq!(counts, [(1, 1, 1, 2), (0, 0, 0, 2), (0, 0, 0, 2), (0, 0, 0, 0)]);
+        assert_eq!(counts, [(1, 1, 1, 2), (0, 0, 0, 0), (0, 0, 0, 2), (0, 0, 0, 2)]);
         assert_eq!(
             rows.iter().map(|row| row.waits_for).collect::<Vec<_>>(),
-            [Some("look"), None, None, Some("review")]
+            [Some("look"), Some("review"), None, None]
         );
     }
 

@@ -27,8 +27,8 @@ enum Rank {
 }
 
 impl Rank {
-    fn of(worker: &Worker) -> Rank {
-        match (Need::of(worker), worker.status()) {
+    fn of(worker: &Worker, need: Option<Need>) -> Rank {
+        match (need, worker.status()) {
             (Some(need), _) => Rank::Needs(need),
             (None, "offline") => Rank::Offline,
             (None, "idle") => Rank::Idle,
@@ -53,8 +53,16 @@ impl Rank {
 }
 
 /// The lines of the board. `now` is in seconds since 1970, `clock` is how it is shown.
-pub fn lines(state: &State, is_kept_up: bool, now: i64, clock: &str, screen: Screen) -> Vec<String> {
-    let mut workers: Vec<(Rank, &Worker)> = state.workers.values().map(|worker| (Rank::of(worker), worker)).collect();
+pub fn lines(
+    state: &State,
+    need: &dyn Fn(&Worker) -> Option<Need>,
+    is_kept_up: bool,
+    now: i64,
+    clock: &str,
+    screen: Screen,
+) -> Vec<String> {
+    let mut workers: Vec<(Rank, &Worker)> =
+        state.workers.values().map(|worker| (Rank::of(worker, need(worker)), worker)).collect();
     // Within a rank, who has waited longest.
     workers.sort_by_key(|(rank, worker)| (*rank, since(worker), &worker.name));
     let count = |is: &dyn Fn(Rank) -> bool| workers.iter().filter(|(rank, _)| is(*rank)).count();
@@ -182,20 +190,23 @@ mod tests {
             w.reported.activity_at = Some("1970-01-01T00:01:30.000Z".into());
         });
         let screen = Screen { width: 60, height: 24, has_colors: false };
-        let shown = lines(&state, false, 190, "12:00:00", screen);
+        let shown = lines(&state, &Need::of, false, 190, "12:00:00", screen);
         assert_eq!(shown[0], "12:00:00  3 need you, 1 at work, 1 idle, 1 offline, no `up`…");
         let names: Vec<_> = shown[3..].iter().map(|line| line.split_whitespace().next().unwrap()).collect();
         assert_eq!(names, ["asks", "crashed", "done", "works", "idle", "off"]);
         assert_eq!(shown[3], "asks     working       asks     1m  answer asks: Bash: rm -…");
         assert_eq!(shown[6], "works    working                1m  Write the parser");
         assert!(shown.iter().all(|line| line.chars().count() <= 60), "{shown:#?}");
-        let small = lines(&state, true, 190, "12:00:00", Screen { height: 6, ..screen });
+        let small = lines(&state, &Need::of, true, 190, "12:00:00", Screen { height: 6, ..screen });
         assert_eq!((small.len(), small.last().unwrap().as_str()), (6, "and 4 more"));
         for height in 1..12 {
-            assert!(lines(&state, true, 190, "12:00:00", Screen { height, ..screen }).len() <= height, "{height}");
+            assert!(
+                lines(&state, &Need::of, true, 190, "12:00:00", Screen { height, ..screen }).len() <= height,
+                "{height}"
+            );
         }
         assert_eq!((cut("日本語だ", 8), cut("日本語だ!", 8)), ("日本語だ".to_owned(), "日本語…".to_owned()));
-        let painted = lines(&state, true, 190, "12:00:00", Screen { has_colors: true, ..screen });
+        let painted = lines(&state, &Need::of, true, 190, "12:00:00", Screen { has_colors: true, ..screen });
         assert!(painted[3].starts_with("\u{1b}[") && painted[3].ends_with("\u{1b}[0m"), "{painted:?}");
     }
 }

@@ -155,7 +155,8 @@ fn board(ctx: &Context<'_>, state: &State) -> Result<Vec<String>> {
     let screen = Screen { width, height, has_colors: ctx.ui.has_colors() };
     let now = ctx.env.later().now;
     let clock = now.strftime("%H:%M:%SZ").to_string();
-    Ok(board::lines(state, daemon::is_running(&ctx.root.path)?, now.as_second(), &clock, screen))
+    let need = |worker: &Worker| Need::now(ctx, worker);
+    Ok(board::lines(state, &need, daemon::is_running(&ctx.root.path)?, now.as_second(), &clock, screen))
 }
 
 fn answer<'a>(ctx: &Context<'_>, seen: &'a SeenState) -> Result<StatusAnswer<'a>> {
@@ -246,7 +247,7 @@ fn row<'a>(ctx: &Context<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow
         pane_pid: worker.program.pane_pid,
         crash_count: worker.program.crash_count,
         host: ctx.root.worker(&worker.name).host,
-        needs: Need::of(worker).map(Need::word),
+        needs: Need::now(ctx, worker).map(Need::word),
         activity: worker.reported.activity.word(),
         activity_at: worker.reported.activity_at.as_deref(),
         activity_text: worker.reported.activity_text.as_deref(),

@@ -177,7 +177,9 @@ fn an_agent_goes_from_a_task_to_a_landed_change_in_three_commands() {
     );
     // Without the program the worktree is there all the same.
     app.shopfloor(&["new", "z", "task"]).exit(0).any_out().err_has("claude is not on the PATH");
-    for name in ["y", "z"] {
+    for name in ["x", "y", "z"] {
         app.shopfloor(&["rm", name, "--force"]).exit(0).any_out().any_err();
     }
+    // What they reported goes with them.
+    assert_eq!(row(&app, "app")["pending"], 0);
 }

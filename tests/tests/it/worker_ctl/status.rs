@@ -5,7 +5,7 @@ use std::fs::File;
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, is_at, run_together, staff, tree};
+use crate::support::worker::{Staying, is_at, run_together, staff, tree, up};
 use crate::support::world::{World, text, wait_for};
 
 #[test]
@@ -172,4 +172,23 @@ fn programs_of_a_server_that_is_gone_are_not_said_to_work() {
     let adam = floor.status("adam");
     assert_eq!(["session", "status", "task"].map(|key| adam[key].as_str().unwrap()), ["down", "offline", "working"]);
     assert_eq!((&adam["seen"], &floor.status("eve")["seen"]), (&Value::Bool(false), &Value::Bool(true)));
+}
+
+#[test]
+fn a_program_that_shows_no_sign_needs_a_person() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    up(&floor, &["adam", "eve"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    let later = [("SHOPFLOOR_NOW", "2100-01-01T00:00:00Z")];
+    let needs = |more: &[&str], vars: &[(&str, &str)]| {
+        let all = floor.root.run_with("worker-ctl", &[&["status", "--json"], more].concat(), vars).exit(0).json();
+        [0, 1].map(|n| all["workers"][n]["needs"].clone())
+    };
+    assert_eq!(needs(&[], &[]), [Value::Null, Value::Null]);
+    assert_eq!(needs(&[], &later), [Value::from("silent"), Value::Null]);
+    assert_eq!(needs(&["--silent-after", "0"], &later), [Value::Null, Value::Null]);
+    floor.root.run_with("worker-ctl", &["wait", "adam"], &later).exit(0).out_has("adam silent");
+    let row = floor.app.run_with("shopfloor", &["status"], &later).any_status().any_err();
+    row.out_has("you: look");
 }
