@@ -38,7 +38,14 @@ pub fn main() -> std::process::ExitCode {
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let verb = |name, command, whom, options| Verb { name, command, whom, options, adopts: false };
     let common = &cli.common;
-    let Some(command) = cli.command else { return commands::bare(ui, env) };
+    let command = match cli.command {
+        Some(command) => command,
+        None if commands::is_set_up(env)? => Command::Status(commands::status::Args { watch: false }),
+        None => {
+            ui.answer(command().render_help().to_string().as_bytes());
+            return Ok(Exit::Done);
+        }
+    };
     match command {
         Command::Adopt(Words { words }) => {
             verbs::refuse_unknown(verb("adopt", "add", Whom::One, "--target --land --agent --model"), &words)?;

@@ -15,7 +15,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::{Env, FRONT};
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
@@ -44,16 +44,10 @@ fn words_for(common: &Common, tool: &str, words: Vec<String>) -> Vec<String> {
     std::iter::once(tool).chain(shared).map(str::to_owned).chain(words).collect()
 }
 
-/// No command: the table in a repository that is set up, else the help.
-pub fn bare(ui: &Ui, env: &Env) -> Result<Exit> {
-    let is_set_up = repository::find(env)
-        .and_then(|found| Record::load(&record_file(&found.repo.common_dir)))
-        .is_ok_and(|record| !record.steps.is_empty());
-    match is_set_up {
-        true => status::run(ui, env, &status::Args { watch: false }),
-        false => Err(Failure::usage("a command is missing")
-            .hint("`shopfloor setup` begins; `shopfloor --help` lists the commands")),
-    }
+/// Whether the repository that we are in is set up.
+pub fn is_set_up(env: &Env) -> Result<bool> {
+    let found = repository::find_near(env)?;
+    Ok(!Record::load(&record_file(&found.repo.common_dir))?.steps.is_empty())
 }
 
 /// The commands of worker-ctl that have no other name here.

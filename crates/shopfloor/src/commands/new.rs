@@ -88,6 +88,11 @@ fn launcher(env: &Env) -> Result<Option<&'static str>> {
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let task = task(ui, env, args)?;
+    let checked_out = repository.git.branch(&repository.repo)?;
+    if args.name == "main" || checked_out.as_ref() == Some(&args.name) {
+        return Err(Failure::usage(format!("`{}` is what the main checkout is called", printable(&args.name)))
+            .hint("choose another name, such as `feature-a`"));
+    }
     let mut words = vec!["subtree".to_owned()];
     words.extend(base(env, &repository)?.map(|base| format!("--base-dir={base}")));
     for (flag, value) in

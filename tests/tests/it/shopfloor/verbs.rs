@@ -133,7 +133,10 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
     adam.shopfloor(&["status"]).exit(0).out_has("feat");
     assert_eq!(adam.shopfloor(&["go"]).exit(0).stdout.trim_end(), app.path.to_str().unwrap());
     // Without a command.
-    app.shopfloor(&[]).exit(2).err_has("shopfloor --help");
+    app.shopfloor(&[]).exit(0).out_has("Commands:").out_has("  send");
+    for name in ["main", "HEAD", "root"] {
+        app.shopfloor(&["new", name, "task"]).exit(2).err_has("choose another name");
+    }
 }
 
 #[test]
@@ -142,6 +145,8 @@ fn an_agent_goes_from_a_task_to_a_landed_change_in_three_commands() {
     which("tmux");
     let app = w.app();
     app.commit("README.md", "app\n");
+    // It ends the sessions of the root that comes.
+    let _floor = Floor { app: app.clone(), root: w.at(w.home("workers")) };
     let (agent, log) = (built("agent"), w.home("prompts.jsonl"));
     let table = |program: &str| {
         format!(
