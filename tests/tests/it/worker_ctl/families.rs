@@ -189,3 +189,16 @@ fn children_follow_their_parent_when_it_rests() {
     assert_eq!(refused(&floor, &["accept", "y", "--force"], 1), "busy");
     assert_eq!(tree(&floor, "y").git(&["rev-parse", "HEAD~"]).trim_end(), head(&x));
 }
+
+#[test]
+fn a_parent_whose_hooks_tell_nothing_rests_after_a_minute_of_silence() {
+    let w = World::new();
+    let (floor, x, _) = family(&w);
+    up(&floor, &["x", "y"]);
+    work(&floor, "y", "COMMIT c c Child");
+    floor.ctl(&["start", "x", "--task", "think"]).succeeds();
+    assert_eq!(refused(&floor, &["accept", "y"], 1), "busy");
+    let later = [("SHOPFLOOR_NOW", "2100-01-01T00:00:00Z")];
+    floor.root.run_with("worker-ctl", &["accept", "y"], &later).exit(0).any_out().any_err();
+    assert_eq!(x.read("c"), "c\n");
+}
