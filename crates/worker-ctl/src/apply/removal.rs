@@ -10,6 +10,7 @@ use shopfloor_core::pre_remove;
 use crate::apply::{new_worker, publish, session, transition, trash};
 use crate::context::Context;
 use crate::facts::losses::Losses;
+use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::removal::refuse_loss;
 use crate::tmux::typing;
@@ -75,6 +76,7 @@ fn remove_record(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// last, so that the same command continues after a kill. Returns where the work is kept.
 fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
+    refuse_others_inside(ctx, worker)?;
     check_losses(ctx, worker, is_forced)?;
     trash::refuse_locked(ctx, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote.
@@ -102,6 +104,20 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
     let aside = with_kept(&kept, removed())?;
     kept.extend(aside);
     Ok(kept)
+}
+
+/// Exit 1, forced or not, while another worktree of the repository lies inside, as a child's does: it would go along.
+fn refuse_others_inside(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    let tree = Path::new(&worker.worktree_path);
+    if worker.adopted.is_none() || !tree.is_dir() {
+        return Ok(());
+    }
+    match ctx.repo.trees()?.into_keys().find(|path| path != tree && path.starts_with(tree)) {
+        None => Ok(()),
+        Some(inside) => Err(failure::WRONG_STATE
+            .failure(format!("the worktree {} lies inside of {}", inside.display(), tree.display()))
+            .hint("remove that one first, or move it out: `git worktree move`")),
+    }
 }
 
 /// Makes a worker idle under its lock, on the default branch's commit `base`. A program that was up is restarted, so

@@ -30,8 +30,11 @@ pub fn wrapped(ctx: &Context<'_>, worker: &Worker, argv: Vec<String>, variables:
     let (Some(program), Some(id)) = (proc::find(ctx.env, TOOL), id(ctx, worker)) else { return argv };
     let run = [&*program.to_string_lossy(), "-C", &worker.worktree_path, "--quiet", "run", &id, "--", "env"];
     // It takes this one away, as it would lead git elsewhere.
-    let count =
-        variables.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT").map(|(name, count)| format!("{name}={count}"));
+    let count = variables
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "GIT_CONFIG_COUNT")
+        .map(|(name, count)| format!("{name}={count}"));
     run.into_iter().map(str::to_owned).chain(count).chain(argv).collect()
 }
 
@@ -52,8 +55,9 @@ pub fn report(ctx: &Context<'_>, worker: &Worker, report: &ParentReport<'_>) -> 
     let program = program.to_string_lossy();
     let words = [&program, "-C", &worker.worktree_path, "--quiet", "notify", "--as", &id, "--dedupe", &report.key];
     let kind = report.kind.into_iter().flat_map(|kind| ["--type", kind]);
-    let paths = report.paths.iter().flat_map(|path| ["--path", path]);
-    let words = words.into_iter().chain(kind).chain(paths).chain(["--", report.status, &report.message]);
+    let paths = report.paths.iter().map(|path| format!("--path={path}"));
+    let words = words.into_iter().chain(kind).map(str::to_owned).chain(paths);
+    let words = words.chain(["--", report.status, &report.message].map(str::to_owned));
     Some(words.map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" "))
 }
 

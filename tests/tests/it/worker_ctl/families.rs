@@ -202,3 +202,12 @@ fn a_parent_whose_hooks_tell_nothing_rests_after_a_minute_of_silence() {
     floor.root.run_with("worker-ctl", &["accept", "y"], &later).exit(0).any_out().any_err();
     assert_eq!(x.read("c"), "c\n");
 }
+
+#[test]
+fn a_parent_does_not_take_its_childrens_worktrees_along() {
+    let w = World::new();
+    let (floor, _, y) = family(&w);
+    y.write("precious", "work\n");
+    floor.ctl(&["nuke", "x", "--worktree", "--yes", "--force"]).exit(1).err_has("lies inside of");
+    assert_eq!(y.read("precious"), "work\n");
+}
