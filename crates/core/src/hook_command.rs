@@ -163,7 +163,7 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result
     let mut git = Git::find(env)?;
     let repo = git.discover()?;
     if !dry_run {
-        repo.remember_main_checkout(env)?;
+        repo.remember(env)?;
     }
     let installed = hook::install(&git, &repo, hook, tool, dry_run)?;
     match &installed {

@@ -1,7 +1,7 @@
 //! What the shopfloor tools share: everything about the machine (files, locks, processes, git,
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
-//! Rooms import downwards only: `text path hash env error time agents slug` ← `proc fs lock own_files roots inherited` ←
+//! Rooms import downwards only: `text path hash env error time agents slug` ← `proc fs lock written_files dir_list worktree_env` ←
 //! `git config approval hook_manager hook pre_remove folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy`
 //! holds them to it.
 
@@ -15,10 +15,10 @@ pub mod path;
 pub mod slug;
 pub mod time;
 
+pub mod dir_list;
 pub mod fs;
 pub mod lock;
 pub mod proc;
-pub mod roots;
 pub mod worktree_env;
 pub mod written_files;
 

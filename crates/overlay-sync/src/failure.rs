@@ -8,8 +8,6 @@ pub const AMBIGUOUS: FailureKind = FailureKind::new("ambiguous", Exit::No);
 pub const BUSY: FailureKind = FailureKind::new("busy", Exit::Busy);
 /// A text is not the one that the command is about any more.
 pub const CHANGED: FailureKind = FailureKind::new("changed", Exit::No);
-/// A worktree is a copy of another one.
-pub const COPY: FailureKind = FailureKind::new("copy", Exit::Bad);
 /// A file exists already.
 pub const EXISTS: FailureKind = FailureKind::new("exists", Exit::No);
 /// Something in a workspace is held.

@@ -45,7 +45,7 @@ impl WorkerRoot {
             None => search(env)?,
         };
         let path = path.canonicalize().unwrap_or(path);
-        if !shopfloor_core::roots::load(env)?.contains_key(&path) {
+        if !shopfloor_core::dir_list::roots(env)?.contains_key(&path) {
             return Err(roots::unlisted(&path));
         }
         Ok(WorkerRoot { config: RootConfig::load(env, &path, flags)?, path })
@@ -236,7 +236,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
             .failure(why)
             .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`")
     })?;
-    let (own, all) = (real(&repo.home.common_dir), shopfloor_core::roots::load(env)?);
+    let (own, all) = (real(&repo.home.common_dir), shopfloor_core::dir_list::roots(env)?);
     let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));
     // A copied repository records the root of the original. A repository that is gone may have moved here.
     if common.is_dir() && real(&common) != own {

@@ -145,7 +145,8 @@ impl WorkRepo {
             let (options, ends) = commits.split_at(commits.len().saturating_sub(2));
             let log = self.cmd(&self.top)?.args(["log", "--reverse", "--format=%x00", "--patch"]).args(LOGGED);
             let each = self.bounded(log.args(PLAIN).args(options).args(range), ends)?;
-            work.extend(without_places(&each.stdout, is_nameless));
+            // A commit in between is not compared with what the merge gives, which tells the names.
+            work.extend(without_places(&each.stdout, false));
         }
         let messages = self.log(&["--reverse", "--format=%an <%ae>%n%B%x00"], range)?;
         work.extend(messages.into_bytes());

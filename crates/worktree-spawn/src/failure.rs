@@ -24,6 +24,7 @@ pub const NO_WORKTREE: FailureKind = FailureKind::new("no_worktree", Exit::No);
 pub const NOT_A_REPOSITORY: FailureKind = FailureKind::new("not_a_repository", Exit::No);
 pub const NOT_FOUND: FailureKind = FailureKind::new("not_found", Exit::No);
 pub const NOT_RELATED: FailureKind = FailureKind::new("not_related", Exit::No);
+pub const TAMPERED: FailureKind = FailureKind::new("tampered", Exit::Failed);
 pub const UNBORN: FailureKind = FailureKind::new("unborn", Exit::No);
 pub const UNMANAGED: FailureKind = FailureKind::new("unmanaged", Exit::No);
 pub const UNMERGED: FailureKind = FailureKind::new("unmerged", Exit::No);

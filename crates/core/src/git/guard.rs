@@ -59,6 +59,8 @@ pub(super) struct Pinned {
     pub(super) common_dir: Option<PathBuf>,
     /// The worktree's own settings, as `-c` takes them.
     pub(super) settings: Vec<OsString>,
+    /// The person's checkout, where their filters run, if the common directory does not tell.
+    pub(super) home: Option<PathBuf>,
     /// Further variables for git.
     pub(super) vars: &'static [(&'static str, &'static str)],
     /// The index, if it is not the git directory's.
@@ -74,7 +76,7 @@ pub(super) const NO_REPLACED: &[(&str, &str)] = &[("GIT_NO_REPLACE_OBJECTS", "1"
 impl Pinned {
     pub(super) fn new(worktree: &Path, git_dir: PathBuf, common_dir: Option<PathBuf>) -> Pinned {
         let (worktree, settings) = (worktree.to_path_buf(), Vec::new());
-        Pinned { worktree, git_dir, common_dir, settings, vars: &[], index: None }
+        Pinned { worktree, git_dir, common_dir, settings, home: None, vars: &[], index: None }
     }
 }
 
@@ -135,9 +137,13 @@ impl Git {
             _ if needs_stand_in(common_dir)? => (self.stand_in_of(common_dir, &git_dir)?, NO_REPLACED),
             _ => (None, NO_REPLACED),
         };
-        let settings = if reads_own { self.own_settings(&git_dir)? } else { Vec::new() };
+        let mut settings = if reads_own { self.own_settings(&git_dir)? } else { Vec::new() };
+        let home = self.pinned.as_ref().and_then(|pinned| pinned.home.clone());
+        let home = home.unwrap_or_else(|| checkout_of(common_dir).to_path_buf());
+        settings.extend(self.away_from(worktree, &home)?);
+        let home = Some(home);
         let common_dir = stand_in.unwrap_or_else(|| common_dir.to_path_buf());
-        let pinned = Pinned { settings, vars, ..Pinned::new(worktree, git_dir, Some(common_dir)) };
+        let pinned = Pinned { settings, home, vars, ..Pinned::new(worktree, git_dir, Some(common_dir)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
@@ -220,7 +226,8 @@ impl Git {
         let common_dir = self.stand_in(&git_dir, &owner)?;
         // The clone's top has no checkout: an index there would only lend its attributes and submodules.
         let index = Some(common_dir.join("no-index"));
-        let pinned = Pinned { vars: AS_COMMITTED, index, ..Pinned::new(root, git_dir, Some(common_dir)) };
+        let home = Some(theirs.to_path_buf());
+        let pinned = Pinned { vars: AS_COMMITTED, index, home, ..Pinned::new(root, git_dir, Some(common_dir)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
@@ -243,7 +250,11 @@ impl Git {
         let Some(pinned) = self.pinned_at(dir) else { return cmd };
         let cmd = cmd.var("GIT_DIR", &pinned.git_dir);
         // The common directory itself is no work tree.
-        let cmd = if pinned.worktree == pinned.git_dir { cmd } else { cmd.var("GIT_WORK_TREE", &pinned.worktree) };
+        let cmd = match pinned.worktree == pinned.git_dir {
+            // git would read its attributes and who is who from the files that lie there.
+            true => cmd.dir(Path::new("/")),
+            false => cmd.var("GIT_WORK_TREE", &pinned.worktree),
+        };
         let cmd = pinned.vars.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, *value));
         let cmd = pinned.index.iter().fold(cmd, |cmd, index| cmd.var("GIT_INDEX_FILE", index));
         let cmd = pinned.settings.iter().fold(cmd, |cmd, setting| cmd.arg("-c").arg(setting));
@@ -397,6 +408,12 @@ impl Git {
             () => None,
         })
     }
+}
+
+/// The directory of the main checkout, or one in which nobody's programs are.
+fn checkout_of(common_dir: &Path) -> &Path {
+    let parent = common_dir.parent().filter(|_| common_dir.ends_with(".git") || common_dir.ends_with(".bare"));
+    parent.unwrap_or(Path::new("/"))
 }
 
 /// Whether a directory is a repository without files.

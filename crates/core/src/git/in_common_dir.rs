@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::guard::{NO_REPLACED, Pinned, needs_stand_in, no_hooks, reads_own_settings};
 use super::plain_files::{require_plain_common, require_sound, tampered};
 use super::stand_in::{Owner, runs_nothing, written};
-use super::{Git, Repo, common_dir_of, private_dir, recorded_dir};
+use super::{Git, Repo};
 use crate::error::Result;
 use crate::fs;
 use crate::text::shell_word;
@@ -43,6 +43,9 @@ impl Git {
         settings.extend(self.identity(&repo.common_dir.join("config"))?);
         settings.extend(no_hooks().map(OsString::from));
         let worktree = repo.require_worktree()?;
+        if repo.is_linked() {
+            settings.extend(self.away_from(worktree, &repo.main_checkout)?);
+        }
         let pinned = Pinned { settings, ..Pinned::new(worktree, repo.git_dir.clone(), Some(common)) };
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
@@ -93,21 +96,4 @@ pub fn require_plain_ref(common_dir: &Path, name: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Refuses a work tree that a repository further up has recorded as its own worktree, and whose `.git` leads to another
-/// repository: an agent can put one there, with any configuration.
-pub fn refuse_other_repository(top: &Path, common_dir: &Path) -> Result<()> {
-    let own = common_dir.canonicalize().ok();
-    for above in top.ancestors().skip(1).filter(|dir| private_dir(dir).is_some()) {
-        let Some(outer) = common_dir_of(above).filter(|outer| Some(outer) != own.as_ref()) else { continue };
-        if let Some(record) = recorded_dir(&outer, top)? {
-            let why = format!("{} is a worktree of {}, but leads elsewhere", top.display(), above.display());
-            return Err(tampered(why).hint(format!(
-                "if you put another repository there, remove the record: `rm -r {}`",
-                shell_word(&record)
-            )));
-        }
-    }
-    Ok(())
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::plain_files::tampered;
 use super::{Git, Repo, common_dir_of, private_dir};
+use crate::dir_list;
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::lock::Lock;
-use crate::roots;
 use crate::text::shell_word;
 use crate::written_files;
 
@@ -21,25 +21,31 @@ pub(super) const MEMORY: &str = "shopfloor/main-checkout";
 impl Git {
     pub(super) fn main_checkout(&self, git_dir: &Path, common_dir: &Path, worktree: Option<&Path>) -> Result<PathBuf> {
         let parent = common_dir.parent().unwrap_or(common_dir);
-        if let (true, Some(worktree)) = (git_dir == common_dir, worktree) {
-            // Any agent can lead its worktree to the main checkout's git directory. A separate git directory of that name
-            // has nothing beside it.
-            let has_files = || fs::list(parent).is_ok_and(|names| names.len() > 1);
-            if common_dir.ends_with(".git") && worktree.join(".git").is_file() && has_files() {
-                let what = format!("{}/.git leads to the git directory of {}", worktree.display(), parent.display());
-                return Err(tampered(what).hint(format!(
-                    "run the command in {}; if the directory is a checkout of its own, rename its git directory",
-                    parent.display()
-                )));
-            }
-            return Ok(worktree.to_path_buf());
-        }
         // An agent may be able to write that file, so it counts as we wrote it, if the checkout still leads here.
         let memory = common_dir.join(MEMORY);
         let remembered = fs::read(&memory)?.filter(|text| written_files::is_listed(&self.env, &memory, text));
         let remembered = remembered.map(|text| PathBuf::from(OsString::from_vec(text)));
         let own = common_dir.canonicalize().ok();
-        if let Some(checkout) = remembered.filter(|dir| own.is_some() && private_dir(dir) == own) {
+        let leads_here = |dir: &PathBuf| own.is_some() && private_dir(dir) == own;
+        let remembered = remembered.filter(leads_here);
+        if let (true, Some(worktree)) = (git_dir == common_dir, worktree) {
+            // Any agent can lead its worktree to the main checkout's git directory. A separate git directory called `.git`
+            // has nothing beside it.
+            let has_files = || fs::list(parent).is_ok_and(|names| names.len() > 1);
+            let is_beside = common_dir.ends_with(".git") && worktree.join(".git").is_file() && has_files();
+            let real = |dir: &Path| dir.canonicalize().ok();
+            let checkout = match remembered.filter(|checkout| real(checkout) != real(worktree)) {
+                Some(checkout) => checkout,
+                None if is_beside => parent.to_path_buf(),
+                None => return Ok(worktree.to_path_buf()),
+            };
+            let what = format!("{}/.git leads to the git directory of {}", worktree.display(), checkout.display());
+            return Err(tampered(what).hint(format!(
+                "run the command in {}; if the directory is a checkout of its own, rename its git directory",
+                checkout.display()
+            )));
+        }
+        if let Some(checkout) = remembered {
             return Ok(checkout);
         }
         if common_dir.ends_with(".git") || common_dir.ends_with(".bare") {
@@ -47,9 +53,11 @@ impl Git {
         }
         // The git directory of a submodule names its work tree. Other separate git directories do not, so
         // `remember_main_checkout` records it.
-        let configured = self.config(common_dir, "core.worktree", None)?;
+        let settings = self.settings(&common_dir.join("config"))?;
+        let configured =
+            settings.into_iter().rev().find(|(key, _)| key == "core.worktree").and_then(|(_, value)| value);
         let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok());
-        Ok(checkout.filter(|c| c.join(".git").exists()).unwrap_or_else(|| common_dir.to_path_buf()))
+        Ok(checkout.filter(leads_here).unwrap_or_else(|| common_dir.to_path_buf()))
     }
 
     /// The source, if the repository is the clone of a root that the user's list names for that source.
@@ -58,7 +66,7 @@ impl Git {
             return Ok(None);
         };
         let root = repo.main_checkout.canonicalize().unwrap_or_default();
-        let listed = roots::load(&self.env)?.remove(&root);
+        let listed = dir_list::roots(&self.env)?.remove(&root);
         Ok(Some(source).filter(|source| listed.is_some() && common_dir_of(source) == listed))
     }
 
@@ -150,8 +158,7 @@ pub fn bare_by_mistake(common_dir: &Path) -> Option<Failure> {
 
 impl Repo {
     /// Records the main checkout of a repository with a separate git directory, so that its linked worktrees find it.
-    /// Only commands that write may call this.
-    pub fn remember_main_checkout(&self, env: &Env) -> Result<()> {
+    pub(super) fn remember_main_checkout(&self, env: &Env) -> Result<()> {
         let derived = |worktree: &Path| self.common_dir == worktree.join(".git");
         let Some(worktree) = self.worktree.as_ref().filter(|w| !derived(w) && !self.is_linked()) else { return Ok(()) };
         let path = self.common_dir.join(MEMORY);

@@ -4,11 +4,13 @@ mod exclude;
 mod guard;
 mod hooks;
 mod in_common_dir;
+mod led_elsewhere;
 mod main_checkout;
 mod own_index;
 mod plain_files;
 mod proven_worktree;
 mod rediscovery;
+mod relative_programs;
 mod stand_in;
 mod worktrees;
 
@@ -25,7 +27,8 @@ use crate::proc::{self, Cmd, Output};
 use self::guard::{NO_FETCH, NO_PROGRAMS, Pinned, no_hooks};
 pub use self::guard::{leads_back, recorded_dir, recorded_path};
 pub use self::hooks::ConfiguredHook;
-pub use self::in_common_dir::{refuse_other_repository, require_plain_ref};
+pub use self::in_common_dir::require_plain_ref;
+pub use self::led_elsewhere::refuse_led_elsewhere;
 pub use self::main_checkout::bare_by_mistake;
 pub use self::own_index::{FreshIndex, IndexEntries, OwnIndex, filled_links};
 pub use self::plain_files::{clean, refuse_linked_state, require_sound};
@@ -173,9 +176,15 @@ impl Git {
     /// directory stays in use (`pinned`).
     pub fn discover(&mut self) -> Result<Repo> {
         // git would wait for ever on a pipe.
-        let above = self.env.cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
-        above.and_then(private_dir).map_or(Ok(()), |dir| plain_files::require_sound(&dir))?;
+        let cwd = self.env.cwd.clone();
+        let above = cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
+        let git_dir = above.and_then(private_dir);
+        git_dir.as_deref().map_or(Ok(()), plain_files::require_sound)?;
         let found = self.find_repo()?;
+        if let Some(top) = above.filter(|_| git_dir == found.git_dir.canonicalize().ok()) {
+            refuse_led_elsewhere(&self.env, top, &found.git_dir, &found.common_dir)?;
+            self.refuse_other_work_tree(&found, top)?;
+        }
         let dirs = [&found.common_dir, &found.git_dir, &found.home.common_dir];
         dirs.into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
         Ok(found)
@@ -186,7 +195,6 @@ impl Git {
         if self.env.cwd_named || self.env.var("GIT_DIR").is_none() {
             let found = self.locate(&cwd, self.cmd(&cwd))?;
             self.refuse_checked_in(&found)?;
-            found.worktree.as_ref().map_or(Ok(()), |top| refuse_other_repository(top, &found.common_dir))?;
             return Ok(found);
         }
         let named = self.locate(&cwd, self.inherited(&cwd));

@@ -7,7 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::main_checkout::MEMORY;
-use super::{Git, Home, LOCAL_VARS, Repo, SETTING_VARS, failed, private_dir, refuse_linked_state};
+use super::{
+    Git, Home, LOCAL_VARS, Repo, SETTING_VARS, failed, private_dir, refuse_led_elsewhere, refuse_linked_state,
+};
 use crate::env::Env;
 use crate::error::Result;
 use crate::fs::{self, Stat};
@@ -21,7 +23,13 @@ impl Git {
     /// together with git's answer about `core.excludesFile`. The answer does not contain the branch.
     pub fn discover_again(&mut self, name: &str) -> Result<Repo> {
         let Some(known) = Known::look(&self.env, &self.program) else { return self.discover() };
-        [&known.repo.common_dir, &known.repo.git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
+        let repo = &known.repo;
+        [&repo.common_dir, &repo.git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
+        // That file is an agent's to write, too.
+        if let Some(top) = &repo.worktree {
+            refuse_led_elsewhere(&self.env, top, &repo.git_dir, &repo.common_dir)?;
+            self.refuse_other_work_tree(repo, top)?;
+        }
         let file = known.repo.git_dir.join("shopfloor").join(name);
         let mut print = known.print.to_string().into_bytes();
         print.push(b'\n');
@@ -62,6 +70,11 @@ impl Git {
 pub(super) fn configuration_print(env: &Env, program: &Path) -> Option<u64> {
     let known = Known::look(env, program)?;
     (known.is_settled && known.is_whole()).then_some(known.print)
+}
+
+/// The files of git's configuration in the current directory, if it can be told without git which these are.
+pub(super) fn configuration_files(env: &Env, program: &Path) -> Option<Vec<PathBuf>> {
+    Known::look(env, program).map(|known| known.configs)
 }
 
 /// What plain files say of the repository of the current directory. It counts only if git has said the same of the same

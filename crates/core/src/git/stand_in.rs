@@ -199,13 +199,6 @@ impl Git {
         Ok(settings)
     }
 
-    /// The same git, in its worktree with these settings as well.
-    pub fn with_settings(mut self, settings: &[(String, String)]) -> Git {
-        let settings = settings.iter().map(|(key, value)| pair(key, Some(value.as_ref())));
-        self.pinned.iter_mut().for_each(|pinned| pinned.settings.extend(settings.clone()));
-        self
-    }
-
     /// The settings in the text of a file.
     fn parsed(&self, text: Vec<u8>, file: &Path) -> Result<Vec<Setting>> {
         if text.trim_ascii().is_empty() {
@@ -297,7 +290,7 @@ fn is_harmless((key, value): &Setting) -> bool {
     is_like(key, HARMLESS) || LFS.iter().any(|(known, text)| known == key && value.as_deref() == Some(OsStr::new(text)))
 }
 
-fn pair(key: &str, value: Option<&OsStr>) -> OsString {
+pub(super) fn pair(key: &str, value: Option<&OsStr>) -> OsString {
     let mut text = OsString::from(key);
     if let Some(value) = value {
         text.push("=");

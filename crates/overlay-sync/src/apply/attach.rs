@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
@@ -10,7 +11,6 @@ use super::disk::Disk;
 use super::outcome::SyncOutcome;
 use super::sync::forget;
 use crate::facts::overlay::Overlay;
-use crate::failure;
 use crate::workspace::Workspace;
 
 /// What attaching did.
@@ -27,6 +27,9 @@ pub fn attach(overlay: &Overlay, worktrees: Vec<(PathBuf, PathBuf)>) -> Result<A
     let known = Workspace::load_all(&overlay.store.workspaces())?;
     let (mut workspaces, mut new) = (Vec::new(), Vec::new());
     for (root, git_dir) in worktrees {
+        if git_dir != overlay.repo.common_dir {
+            note_worktree(&overlay.env, &root, &overlay.repo.common_dir)?;
+        }
         let workspace = match known_as(overlay, &known, &root, &git_dir)? {
             Some(workspace) => {
                 workspace.save(&overlay.store.workspaces())?;
@@ -53,12 +56,6 @@ fn known_as(overlay: &Overlay, known: &[Workspace], root: &Path, git_dir: &Path)
     let mut found = None;
     for workspace in known.iter().filter(|w| w.root == root || w.git_dir == git_dir) {
         let is_same = workspace.git_dir == git_dir;
-        if is_same && workspace.root != root && workspace.is_present()? {
-            let (copy, of) = (root.display(), workspace.root.display());
-            return Err(failure::COPY
-                .failure(format!("{copy} is a copy of {of}: git takes them for one worktree"))
-                .hint("make a separate worktree with `git worktree add`"));
-        }
         if !workspace.is_marked()? {
             // It was removed, and another worktree was made at the same path.
             forget(overlay, workspace)?;

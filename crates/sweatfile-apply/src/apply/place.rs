@@ -24,7 +24,7 @@ pub fn place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut
 }
 
 fn try_place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut Report) -> Result<Option<Failure>> {
-    worktree.repo.remember_main_checkout(&worktree.env)?;
+    worktree.repo.remember(&worktree.env)?;
     let intent = intent(worktree, plan, before)?;
     intent.save(worktree, before)?;
     let mut record = intent.clone();

@@ -81,7 +81,7 @@ fn has_consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) 
 fn approve(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable) -> Result<()> {
     let dry_run = ui.is_dry();
     if !dry_run {
-        repo.remember_main_checkout(env)?;
+        repo.remember(env)?;
         file.approve(env, repo)?;
     }
     if ui.is_json() {

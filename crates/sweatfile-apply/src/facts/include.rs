@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{Content, Found, Root};
 use shopfloor_core::path::RelPath;
+use shopfloor_core::text::shell_word;
 
 use crate::env_file;
 use crate::layer::MergedLayers;
@@ -72,10 +72,15 @@ fn patterns(worktree: &OpenWorktree, warnings: &mut Vec<String>) -> Result<Vec<O
     let why = match (list.metadata(), list.symlink_metadata()) {
         (Ok(meta), _) if meta.is_file() => return Ok(vec!["--exclude-from".into(), list.into_os_string()]),
         (Err(_), Err(_)) => {
-            let text = worktree.git.sparse_file(&worktree.repo.home, FILE)?.unwrap_or_default();
-            let lines = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end);
-            let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
-            return Ok(lines.map(|line| OsString::from_vec([b"--exclude=", line].concat())).collect());
+            // An agent can write the commit that the main checkout is at, so its own file counts alone.
+            if worktree.git.sparse_file(&worktree.repo.home, FILE)?.is_some() {
+                let checkout = shell_word(&worktree.repo.home.checkout);
+                warnings.push(format!(
+                    "{FILE} is not read: the main checkout is sparse and leaves it out; `git -C {checkout} sparse-checkout \
+                     add /{FILE}` brings it"
+                ));
+            }
+            return Ok(Vec::new());
         }
         (Err(e), _) => e.to_string(),
         (Ok(_), _) => "it is not a file".to_owned(),

@@ -1,5 +1,7 @@
 //! What a worker's program is started with: its words and its variables.
 
+use std::path::Path;
+
 use shopfloor_core::error::Result;
 
 use crate::apply::hooks::{self, Launch, Variables};
@@ -11,6 +13,10 @@ use crate::worker::Worker;
 /// Wires the program's hooks, and returns the argv and the variables to start it with. `resume` are the words that make
 /// it continue a conversation.
 pub fn launch(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, resume: Vec<String>) -> Result<Launch> {
+    // An agent can have led its worktree to somewhere else, where worktree-spawn would run the program.
+    if worker.adopted.is_some() {
+        ctx.of(worker)?.repo.git_for(Path::new(&worker.worktree_path))?;
+    }
     let continued = worker.work.conversation.as_deref().filter(|_| !resume.is_empty());
     let (words, wired) = hooks::wire(ctx, worker, agent, continued)?;
     let mut argv = ctx.root.command(worker, agent, &words, &ctx.of(worker)?.repo.common);

@@ -95,7 +95,13 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if let Some(tip) = tip {
-            // Delete the branch only if it is still at the commit that was kept.
+            // Delete the branch only if it is still at the commit that was kept, and nobody works on it.
+            let all = ctx.repo.git.list_worktrees(&ctx.repo.common)?;
+            if let Some(other) = all.iter().find(|other| other.branch.as_ref() == Some(&worker.branch)) {
+                ctx.ui.warn(format!("{} stays: it is checked out in {}", worker.branch, other.path.display()));
+                remove_record(ctx, worker)?;
+                return Ok(aside);
+            }
             ctx.repo.update_ref(&["-d", &branch, &tip])?;
         }
         remove_record(ctx, worker)?;

@@ -25,10 +25,11 @@ pub fn id(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
 }
 
 /// The argv of a program as worktree-spawn runs it, for an agent that it knows, so that everybody sees that it runs. It
-/// reports nothing: what a start or an end of ours means, [`report`] says.
+/// reports nothing: what a start or an end of ours means, [`report`] says. It runs in the worker's worktree and in no
+/// other, whatever the record says.
 pub fn wrapped(ctx: &Context<'_>, worker: &Worker, argv: Vec<String>, variables: &Variables) -> Vec<String> {
     let (Some(program), Some(id)) = (proc::find(ctx.env, TOOL), id(ctx, worker)) else { return argv };
-    let run = [&*program.to_string_lossy(), "-C", &worker.worktree_path, "--quiet", "run", &id, "--", "env"];
+    let run = [&*program.to_string_lossy(), "-C", &worker.worktree_path, "--quiet", "run", "--here", &id, "--", "env"];
     // It takes this one away, as it would lead git elsewhere.
     let count = variables
         .iter()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use shopfloor_core::config::expand_home;
+use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
@@ -55,6 +56,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
         let why = format!("{} and {} are of two repositories", first.path.display(), other.path.display());
         return Err(Failure::usage(why).hint("run the command once for each repository"));
     }
+    refuse_another_repository(env, first)?;
     let agent = flags.text("agent");
     let git = Git::find(env)?;
     for found in &found {
@@ -79,6 +81,19 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
     }
     version::keeps_push_urls(&ctx)?.into_iter().for_each(|why| ctx.ui.warn(why));
     Ok(Exit::Done)
+}
+
+/// Exit 2 for a worktree of another repository than the current directory's: an agent can lead its own to one that it made.
+fn refuse_another_repository(env: &Env, found: &Adoptable) -> Result<()> {
+    match Git::find(env)?.discover() {
+        Ok(here) if here.home.common_dir != found.repo.common_dir => {
+            let (path, common) = (found.path.display(), found.repo.common_dir.display());
+            Err(Failure::usage(format!("{path} is a worktree of another repository, {common}"))
+                .hint("if that is right, run the same command in the main checkout of that repository"))
+        }
+        Err(failure) if failure.kind != "not_a_repository" => Err(failure),
+        _ => Ok(()),
+    }
 }
 
 /// The paths in a list, one a line or up to each NUL.
@@ -108,7 +123,7 @@ fn find_root(
         }
         (Some(recorded), _) => {
             // A record counts only for a root of this repository.
-            let listed = shopfloor_core::roots::load(env)?;
+            let listed = shopfloor_core::dir_list::roots(env)?;
             let is_its = listed.get(&real(&recorded)).is_none_or(|common| real(common) == real(&found.repo.common_dir));
             match is_its {
                 true => Ok(Some(recorded)),
@@ -250,7 +265,14 @@ fn own_programs(ctx: &Context<'_>, found: &Adoptable) -> Result<Vec<(String, Str
 fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Result<()> {
     let name = &worker.name;
     let _lock = ctx.lock(name)?;
+    note_worktree(ctx.env, Path::new(&worker.worktree_path), &ctx.of(worker)?.repo.common)?;
     if let Some(known) = ctx.state()?.workers.get(name) {
+        // Another command may have taken the name meanwhile.
+        if known.worktree_path != worker.worktree_path {
+            return Err(failure::EXISTS
+                .failure(format!("{name} is a worker in {} by now", printable(&known.worktree_path)))
+                .hint("give this one another name"));
+        }
         return accept_anew(ctx, known, worker);
     }
     let (agent, model) = (flags.text("agent"), flags.text("model"));
@@ -304,7 +326,9 @@ fn print(ctx: &Context<'_>, worker: &Worker, is_new: bool) {
         _ => {
             ctx.ui.line(printable(path));
             if is_new {
-                ctx.ui.note(format!("it is the worker {}, and its work lands on {}", worker.name, printable(target)));
+                let branch = printable(branch);
+                let target = printable(target);
+                ctx.ui.note(format!("it is the worker {}, and its work on {branch} lands on {target}", worker.name));
             }
         }
     }
@@ -312,7 +336,7 @@ fn print(ctx: &Context<'_>, worker: &Worker, is_new: bool) {
 
 /// The worker of another root of this repository that works in this worktree.
 fn in_another_root(ctx: &Context<'_>, found: &Adoptable) -> Result<Option<(PathBuf, String)>> {
-    let others = shopfloor_core::roots::load(ctx.env)?.into_keys().filter(|root| *root != ctx.root.path);
+    let others = shopfloor_core::dir_list::roots(ctx.env)?.into_keys().filter(|root| *root != ctx.root.path);
     for root in others {
         let workers = store::load(&root).map(|state| state.workers).unwrap_or_default();
         let is_its = |worker: &&Worker| Path::new(&worker.worktree_path) == found.path;

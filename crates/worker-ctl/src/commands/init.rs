@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::config::expand_home;
+use shopfloor_core::dir_list::{DirList, require_listable};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -88,8 +89,8 @@ pub fn run_without_clone(
     root: Option<&Path>,
     flags: &Flags,
 ) -> Result<PathBuf> {
-    let list = shopfloor_core::roots::file(env);
-    let _lock = list.map(|file| Lock::take(&file.with_extension("new.lock"))).transpose()?;
+    let list = DirList::roots(env);
+    let _lock = list.map(|file| Lock::take(&file.path().with_extension("new.lock"))).transpose()?;
     // Another command may have made it meanwhile.
     if let Some(recorded) = read_record(common)? {
         return Ok(recorded);
@@ -173,7 +174,7 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
         }
         (None, None) => default_target(env, &source)?,
     };
-    [&root, &repo.common_dir].into_iter().try_for_each(|path| roots::check(path))?;
+    [&root, &repo.common_dir].into_iter().try_for_each(|path| require_listable(path))?;
     refuse_taken(&git, &root, &source)?;
     let recorded = recorded.map(|(recorded, _)| recorded);
     Ok((git, NewRoot { root, repo, source, branch, recorded }))

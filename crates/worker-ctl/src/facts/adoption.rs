@@ -69,8 +69,22 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
             format!("give it one: `git -C {} switch -c NAME`", shell_word(&path)),
         );
     };
+    refuse_checked_out_twice(&git, &repo.common_dir, &path, &branch)?;
     let record = read_record(&repo, &branch)?;
     Ok(Adoptable { path, branch, repo, record })
+}
+
+/// Exit 2 while a branch is checked out in another worktree, too. git does not do that, but an agent can write the `HEAD` of
+/// its worktree, and what we do to the worker's branch would be done to the other one's.
+pub fn refuse_checked_out_twice(git: &Git, common_dir: &Path, own: &Path, branch: &str) -> Result<()> {
+    let all = git.list_worktrees(common_dir)?;
+    let is_other = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf()) != own;
+    match all.into_iter().find(|tree| tree.branch.as_deref() == Some(branch) && is_other(&tree.path)) {
+        None => Ok(()),
+        Some(other) => Err(failure::WRONG_STATE
+            .failure(format!("{branch} is checked out in {}, too", other.path.display()))
+            .hint(format!("give the worktree a branch of its own: `git -C {} switch -c NAME`", shell_word(own)))),
+    }
 }
 
 /// Reads the record of worktree-spawn. An agent can write it, so it only proposes a name and a branch.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, Repo, private_dir};
@@ -124,6 +125,7 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     Spool::new(&context.place.shared(), &plan.agent.id).unbury()?;
     plan.agent.save(&layout::identity_file(&git_dir))?;
     let path = plan.path.canonicalize().at("find", &plan.path)?;
+    note_worktree(context.env, &path, common_dir)?;
     Ok(Worktree { path, git_dir, branch: Some(plan.branch.clone()), is_main: false, is_lost: false })
 }
 

@@ -32,6 +32,9 @@ use crate::place::Place;
 pub struct Args {
     /// The agent's id, or a slug that only one agent has
     pub id: String,
+    /// Only if the agent lives in the current worktree
+    #[arg(long, hide = true)]
+    pub here: bool,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -48,6 +51,10 @@ struct RunAnswer<'a> {
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let known = agents::require(&place, &args.id)?;
+    if args.here && place.here.as_ref().is_none_or(|here| here.path != known.worktree.path) {
+        let why = format!("{} does not live in {}", known.agent.id, env.cwd.display());
+        return Err(failure::TAMPERED.with(Exit::Failed, why).hint("look at its record: `worktree-spawn list`"));
+    }
     let (name, rest) = args.command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;
     let theirs = inherited(env, &place, &known.worktree.path)?;
     let program = find_program(&theirs, &known, name);

@@ -86,7 +86,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         }
         ui.note(format!("{id} works in {path}"));
         let (id, command) = (id.clone(), args.command.clone());
-        return run::run(ui, env, &run::Args { id, command });
+        return run::run(ui, env, &run::Args { id, here: false, command });
     }
     if ui.is_json() {
         ui.json(&spawned.answer());
@@ -127,7 +127,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         require_clean(&git, place)?;
     }
     // Linked worktrees find the main checkout by this, if its git directory is elsewhere.
-    place.repo().remember_main_checkout(env)?;
+    place.repo().remember(env)?;
     let options =
         SpawnOptions { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks, is_agents: args.is_agents };
     let mut spawned = {

@@ -56,7 +56,7 @@ fn read(env: &Env) -> Result<Option<Place>> {
         None => git_dir.clone(),
     };
     [&common_dir, &git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
-    git::refuse_other_repository(top, &common_dir)?;
+    git::refuse_led_elsewhere(env, top, &git_dir, &common_dir)?;
     let Some(config) = fs::read_text(&common_dir.join("config"))? else { return Ok(None) };
     let config = String::from_utf8_lossy(&config).to_ascii_lowercase();
     let is_linked = git_dir != common_dir;
@@ -67,7 +67,12 @@ fn read(env: &Env) -> Result<Option<Place>> {
             || (line.starts_with("bare") && line.contains("true") && !is_linked)
     };
     let lines = || config.lines().map(str::trim_start);
-    if lines().any(is_odd) || !git_dir.join("HEAD").exists() {
+    // A `config.worktree` may name another work tree, too.
+    let names_one = |dir: &Path| {
+        let text = fs::read_no_follow(&dir.join("config.worktree")).ok().flatten().unwrap_or_default();
+        String::from_utf8_lossy(&text).to_ascii_lowercase().contains("worktree")
+    };
+    if lines().any(is_odd) || !git_dir.join("HEAD").exists() || names_one(&git_dir) || names_one(&common_dir) {
         return Ok(None);
     }
     let main_checkout = match (is_linked, common_dir.parent()) {

@@ -8,6 +8,7 @@ mod forged;
 mod guard;
 mod hooks;
 mod leaving;
+mod led_elsewhere;
 mod man;
 mod recipes;
 mod shipped;

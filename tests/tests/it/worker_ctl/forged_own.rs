@@ -232,3 +232,79 @@ fn a_repository_inside_of_a_worktree_outlives_a_reset() {
     let kept = floor.root.sh("find trash -name f").exit(0).stdout.clone();
     assert_eq!((floor.root.read(kept.trim()), adam.has("inner")), ("work\n".into(), false));
 }
+
+#[test]
+fn a_name_in_between_makes_other_work() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    let feat = w.at(app.path.with_file_name("feat"));
+    let work = |name: &str| {
+        let line = format!(
+            "git reset -q --hard main && echo payload > {name} && git add . && git commit -qm First && \
+             git mv {name} last && git commit -qm Second"
+        );
+        feat.sh(&line).exit(0);
+    };
+    work("harmless");
+    app.run("worker-ctl", &["add", "feat", "--worktree", "../feat", "--land", "commits"]).succeeds().any_err();
+    let floor = Floor::of(app, &w);
+    floor.ctl(&["review", "feat"]).exit(0).any_out().any_err();
+    floor.app.commit("other", "other\n");
+    let old = tip(&floor);
+    work("conftest.py");
+    floor.ctl(&["patrol"]).any_status().any_out().any_err();
+    floor.ctl(&["accept", "feat"]).exit(1).any_out().any_err();
+    assert_eq!(tip(&floor), old);
+}
+
+#[test]
+fn attributes_in_the_git_directory_hide_nothing_from_a_review() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    adam.commit("tool", "evil\n");
+    app.write(".git/.gitattributes", "* -diff\n");
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out();
+    app.run("worker-ctl", &["add", "adam", "--worktree", "../adam"]).succeeds().any_err();
+    floor.ctl(&["review", "adam"]).exit(0).any_err().out_has("+evil");
+}
+
+/// git starts what a configuration names in the worktree that it works on.
+#[test]
+fn a_persons_programs_are_those_of_their_checkout() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit(".gitattributes", "*.x filter=own merge=own\n");
+    app.commit("tools/own", "#!/bin/sh\ntr a-z A-Z\n");
+    app.sh("chmod +x tools/own").exit(0);
+    app.git(&["config", "filter.own.clean", "tools/own"]);
+    app.git(&["config", "merge.own.driver", "tools/own < %A"]);
+    app.commit("f.x", "text\n");
+    assert_eq!(app.git(&["show", "HEAD:f.x"]), "TEXT\n");
+    let ran = w.home("ran");
+    for (name, args) in [("adam", &["--worktree", "../adam"][..]), ("eve", &[])] {
+        let at = app.spawn(&["subtree", name, "--base-dir", ".."]).exit(0).any_err().stdout.trim_end().to_owned();
+        let at = w.at(at);
+        at.write("tools/own", &format!("#!/bin/sh\ntouch {}\ncat\n", ran.display()));
+        at.sh("chmod +x tools/own && echo more >> f.x").exit(0);
+        if !args.is_empty() {
+            app.run("worker-ctl", &["add", "--worktree", at.path.to_str().unwrap()]).succeeds().any_err();
+        }
+    }
+    let floor = Floor::of(app, &w);
+    let app = &floor.app;
+    for args in
+        [&["status"][..], &["patrol"], &["start", "adam", "--task", "x"], &["nuke", "adam", "--worktree", "--yes"]]
+    {
+        floor.ctl(args).any_status().any_out().any_err();
+        assert!(!ran.exists(), "{args:?}");
+    }
+    for args in [&["list", "--status"][..], &["gc"], &["remove", "eve"], &["remove", "eve", "--force"]] {
+        app.spawn(args).any_status().any_out().any_err();
+        assert!(!ran.exists(), "{args:?}");
+    }
+}
