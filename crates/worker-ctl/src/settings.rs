@@ -211,7 +211,9 @@ impl RootConfig {
         check(&path, &text, &tables)?;
         settings.warnings.extend(find_unknown_keys(&path, &text));
         let Tables { repo: CopyTable { copy }, mut agents, workers } = tables;
-        for (name, table) in users_agents(env)? {
+        let (users, warnings) = users_agents(env)?;
+        settings.warnings.extend(warnings);
+        for (name, table) in users {
             agents.entry(name).or_insert(table);
         }
         Ok(RootConfig { copy, agents, workers, settings })
@@ -258,9 +260,10 @@ struct UsersTables {
     agents: BTreeMap<String, AgentTable>,
 }
 
-/// The tables `[worker-ctl.agents.NAME]` of the user's own configuration, for all roots. Exit 2 if one is invalid.
-pub fn users_agents(env: &Env) -> Result<BTreeMap<String, AgentTable>> {
-    let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(BTreeMap::new()) };
+/// The tables `[worker-ctl.agents.NAME]` of the user's own configuration, for all roots, and warnings about unknown keys.
+/// Exit 2 if one is invalid.
+pub fn users_agents(env: &Env) -> Result<(BTreeMap<String, AgentTable>, Vec<String>)> {
+    let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(Default::default()) };
     let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
     let UsersFile { own: UsersTables { agents } } = toml::from_str(&text).map_err(|e| {
         let at = Position::of(&text, e.span().map_or(0, |span| span.start));
@@ -269,14 +272,19 @@ pub fn users_agents(env: &Env) -> Result<BTreeMap<String, AgentTable>> {
     for (name, agent) in &agents {
         let refuse = |why: &str| Failure::malformed(format!("{}: [worker-ctl.agents.{name}]: {why}", path.display()));
         agent.check().map_err(|failure| refuse(&failure.message).details(failure.causes()))?;
-        if agent.command.is_empty() && AgentTable::preset(name).is_none() {
-            return Err(
-                refuse("`command` is missing").hint("set the command that starts it: `command = [\"PROGRAM\"]`")
-            );
+        if agent.command.is_empty() {
+            return Err(refuse(NO_COMMAND).hint(SET_COMMAND));
         }
     }
-    Ok(agents)
+    let document = Document::parse(&*text).ok();
+    let tables = document.as_ref().and_then(|document| document.get("worker-ctl")?.get("agents"));
+    let warnings = tables.map(|tables| unknown_in_each(&path, &text, tables, AGENT_KEYS)).unwrap_or_default();
+    Ok((agents, warnings))
 }
+
+/// A table takes the place of the program of that name that we know.
+const NO_COMMAND: &str = "`command` is missing";
+const SET_COMMAND: &str = "set the command that starts it: `command = [\"PROGRAM\", \"ARGUMENT\"]`";
 
 /// Checks names and patterns. Exit 2 with the line of the table that has an invalid one.
 fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
@@ -290,9 +298,8 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
         agent.check().map_err(|failure| {
             Failure::malformed(format!("{}: {}", at("agents", name), failure.message)).details(failure.causes())
         })?;
-        if agent.command.is_empty() && AgentTable::preset(name).is_none() {
-            return Err(Failure::malformed(format!("{}: `command` is missing", at("agents", name)))
-                .hint("set the command that starts it: `command = [\"PROGRAM\", \"ARGUMENT\"]`"));
+        if agent.command.is_empty() {
+            return Err(Failure::malformed(format!("{}: {NO_COMMAND}", at("agents", name))).hint(SET_COMMAND));
         }
     }
     tables.workers.keys().try_for_each(|name| {
@@ -307,28 +314,29 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
 fn find_unknown_keys(path: &Path, text: &str) -> Vec<String> {
     let Ok(document) = Document::parse(text) else { return Vec::new() };
     let mut warnings = Vec::new();
-    let mut check = |key: &str, item: &Item, known: &str, noun: &str| {
-        let known: Vec<&str> = known.split_whitespace().collect();
-        if !known.contains(&key) {
-            let line = Position::of(text, item.span().map_or(0, |span| span.start)).line;
-            let near = nearest(key, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            warnings.push(format!("{}:{line}: unknown {noun} `{key}`{near}", path.display()));
-        }
-    };
     for (key, item) in document.iter() {
-        check(key, item, TABLES, "table");
-        let known = match key {
-            "agents" => AGENT_KEYS,
-            "workers" => WORKER_KEYS,
-            _ => continue,
-        };
-        for (_, table) in item.as_table_like().into_iter().flat_map(|named| named.iter()) {
-            for (key, item) in table.as_table_like().into_iter().flat_map(|table| table.iter()) {
-                check(key, item, known, "setting");
-            }
-        }
+        warnings.extend(unknown(path, text, (key, item), TABLES, "table"));
+        warnings.extend(match key {
+            "agents" => unknown_in_each(path, text, item, AGENT_KEYS),
+            "workers" => unknown_in_each(path, text, item, WORKER_KEYS),
+            _ => Vec::new(),
+        });
     }
     warnings
+}
+
+/// The same about the keys in each of these tables.
+fn unknown_in_each(path: &Path, text: &str, tables: &Item, known: &str) -> Vec<String> {
+    let tables = tables.as_table_like().into_iter().flat_map(|named| named.iter());
+    let keys = tables.flat_map(|(_, table)| table.as_table_like().into_iter().flat_map(|table| table.iter()));
+    keys.filter_map(|key| unknown(path, text, key, known, "setting")).collect()
+}
+
+fn unknown(path: &Path, text: &str, (key, item): (&str, &Item), known: &str, noun: &str) -> Option<String> {
+    let known: Vec<&str> = known.split_whitespace().collect();
+    let line = Position::of(text, item.span().map_or(0, |span| span.start)).line;
+    let near = nearest(key, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    (!known.contains(&key)).then(|| format!("{}:{line}: unknown {noun} `{key}`{near}", path.display()))
 }
 
 #[cfg(test)]

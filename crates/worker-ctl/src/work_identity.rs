@@ -12,7 +12,7 @@ use shopfloor_core::text::shell_word;
 
 use crate::failure;
 use crate::work_repo::{MergeResult, WorkRepo};
-use crate::worker::{Adopted, LandAs, LandedTip};
+use crate::worker::{Adopted, LandAs, LandedTip, Worker};
 
 /// How long a diff may take, and how many bytes it may have.
 const DIFF_LIMIT: (Duration, usize) = (Duration::from_secs(60), 256 << 20);
@@ -87,17 +87,25 @@ impl WorkRepo {
         Ok(if before == after { MergeResult::Nothing } else { MergeResult::Tree(after) })
     }
 
-    fn merge_tree(&self, base: &str, sha: &str, options: &[&str]) -> Result<Cmd> {
+    /// The merge of the work on `sha`, from where it begins, if that is not where the histories part.
+    fn merge_tree(&self, base: &str, from: Option<String>, sha: &str, options: &[&str]) -> Result<Cmd> {
         // The clone has no checkout that could tell git which attributes files have.
         let cmd =
             self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base).args(["merge-tree", "--write-tree", "--no-messages"]);
-        let from = if self.landed.is_some() { self.work_base(base, sha)? } else { None };
         Ok(cmd.args(options).args(from.map(|from| format!("--merge-base={from}"))).args([base, sha]))
+    }
+
+    fn landed_tip(&self, base: &str, sha: &str) -> Result<Option<String>> {
+        if self.landed.is_some() { self.work_base(base, sha) } else { Ok(None) }
     }
 
     /// The result of merging a commit into the default branch.
     pub fn merge(&self, base: &str, sha: &str) -> Result<MergeResult> {
-        let merged = self.merge_tree(base, sha, &[])?.capture()?;
+        self.merge_from(base, self.landed_tip(base, sha)?, sha)
+    }
+
+    fn merge_from(&self, base: &str, from: Option<String>, sha: &str) -> Result<MergeResult> {
+        let merged = self.merge_tree(base, from, sha, &[])?.capture()?;
         let tree = merged.text().lines().next().unwrap_or_default().to_owned();
         match merged.status.code() {
             0 if tree == self.ask(&self.top, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),
@@ -109,7 +117,7 @@ impl WorkRepo {
 
     /// The files in which a commit conflicts with the default branch, as git quotes them.
     pub fn conflicting_files(&self, base: &str, sha: &str) -> Result<Vec<String>> {
-        let merged = self.merge_tree(base, sha, &["--name-only"])?.capture()?;
+        let merged = self.merge_tree(base, self.landed_tip(base, sha)?, sha, &["--name-only"])?.capture()?;
         match merged.status.code() {
             0 | 1 => Ok(merged.text().lines().skip(1).map(str::to_owned).collect()),
             _ => Err(failed("merge-tree", &merged)),
@@ -166,19 +174,25 @@ impl WorkRepo {
         }
     }
 
-    /// Whether `after` is the work of `before` on another commit, `base`. What is around a change may be another there,
-    /// and where in a file the change is, only a merge tells.
-    pub fn is_same_work(&self, before: &str, after: &str, base: &str) -> Result<bool> {
-        let change = |sha: &str| {
-            let from = self.begin(sha)?;
-            let options = ["--unified=0", "--find-renames", &from, sha];
-            self.digest_of(self.cmd(&self.top)?, &options, &self.range(&from, sha), true)
+    /// Where the work of a worker on `sha` begins: its parent's commits, which its branch was made from, are not its own,
+    /// also once they have landed as others.
+    pub fn begin_of(&self, worker: &Worker, sha: &str) -> Result<String> {
+        let (begin, fork) = (self.begin(sha)?, self.fork(worker, sha)?);
+        Ok(if self.has(&fork, &begin)? { fork } else { begin })
+    }
+
+    /// Whether `after` is the work of `before`, which begins at `from`, on another commit, `base`. What is around a change
+    /// may be another there, and where in a file the change is, only a merge tells.
+    pub fn is_same_work(&self, (from, before): (&str, &str), after: &str, base: &str) -> Result<bool> {
+        let change = |from: &str, sha: &str| {
+            let options = ["--unified=0", "--find-renames", from, sha];
+            self.digest_of(self.cmd(&self.top)?, &options, &self.range(from, sha), true)
         };
-        if change(before)? != change(after)? {
+        if change(from, before)? != change(&self.begin(after)?, after)? {
             return Ok(false);
         }
         let (after, base_tree) = self.tree_ids(after, base)?;
-        Ok(match self.merge(base, before)? {
+        Ok(match self.merge_from(base, Some(from.to_owned()), before)? {
             MergeResult::Nothing => after == base_tree,
             MergeResult::Tree(merged) => after == merged,
             MergeResult::Conflict => false,

@@ -315,7 +315,8 @@ impl WorkRepo {
             let failure = Failure::failed(format!("the source has no branch {}", self.branch));
             match self.is_own {
                 true => failure.hint(format!(
-                    "bring it back, or `worker-ctl nuke` the worker and add its worktree with another `--target`: `git branch {} COMMIT`",
+                    "bring it back: `git branch {} COMMIT`; or name another: `worker-ctl add --worktree WORKTREE --target \
+                     BRANCH`",
                     self.branch
                 )),
                 false => failure.hint("set `branch` in `[repo]` of config.toml to the branch that work goes to"),

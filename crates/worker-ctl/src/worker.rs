@@ -157,6 +157,9 @@ pub struct Worker {
 pub struct Adopted {
     /// The branch that its work lands on.
     pub target: String,
+    /// The branch that the work of the worker on that branch landed on, if that worker was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_target: Option<String>,
     /// The name of git's record of the worktree. It leads back to the worktree, also when that is moved.
     #[serde(default)]
     pub record: String,
@@ -300,6 +303,14 @@ impl Worker {
     /// The branch that the work of an adopted worktree lands on.
     pub fn target(&self) -> Option<&str> {
         self.adopted.as_ref().map(|adopted| adopted.target.as_str())
+    }
+
+    /// Lets its work land on another branch. What was reviewed is reviewed again there.
+    pub fn set_target(&mut self, branch: &str) {
+        if let Some(adopted) = &mut self.adopted {
+            (adopted.target, adopted.after_target) = (branch.to_owned(), None);
+        }
+        self.work.reviewed_sha = None;
     }
 
     /// What to do where its worktree is missing.

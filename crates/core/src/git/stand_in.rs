@@ -191,10 +191,11 @@ impl Git {
         self.parsed(fs::read_no_follow(file)?.unwrap_or_default(), file)
     }
 
-    /// The settings in the file `config` of a common directory by which git runs or reaches something. Those of branches are
-    /// left out: git writes them all the time.
+    /// The settings in the files `config` and `config.worktree` of a common directory by which git runs or reaches
+    /// something. Those of branches are left out: git writes them all the time.
     pub fn settings_that_run(&self, common_dir: &Path) -> Result<Vec<Setting>> {
         let mut settings = self.settings(&common_dir.join("config"))?;
+        settings.extend(self.settings(&common_dir.join("config.worktree"))?);
         settings.retain(|setting| !runs_nothing(setting) && !setting.0.starts_with("branch."));
         Ok(settings)
     }

@@ -61,18 +61,12 @@ pub fn land(
     let ctx = &ctx.of(&worker)?;
     // A worker without work is refused at once, whoever is publishing.
     require_review(&worker)?;
-    let Some(parent) = parent::on_branch(ctx, &ctx.repo.branch)? else {
-        return land_locked(ctx, name, is_forced, (message, as_what));
-    };
-    let old = ctx.repo.require_base()?;
-    let landed = parent::lock(ctx, &parent, name, is_forced)
-        .and_then(|lock| Ok((land_locked(ctx, name, is_forced, (message, as_what))?, lock)))
-        .inspect_err(|failure| parent::child_blocked(ctx, &worker, failure));
-    let (landed, _lock) = landed?;
-    if let Landed::Accepted(new) = &landed {
-        parent::child_landed(ctx, &ctx.worker(&parent.name)?, &worker, (&old, new))?;
-    }
-    Ok(landed)
+    let parent = parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| parent.name);
+    // Nobody else records meanwhile what happens on its branch.
+    let _lock = parent.as_ref().map(|parent| ctx.lock(parent)).transpose()?;
+    let rests = parent.as_ref().map_or(Ok(()), |parent| parent::require_rest(ctx, parent, name, is_forced));
+    let landed = rests.and_then(|()| land_locked(ctx, name, is_forced, (message, as_what)));
+    landed.map_err(|failure| parent::child_blocked(ctx, &worker, failure))
 }
 
 fn land_locked(
@@ -141,8 +135,7 @@ fn publish_as(ctx: &Context<'_>, plan: &Accept, new: &str) -> Result<bool> {
     if !publish::publish(&ctx.repo, &ctx.source(), plan, new)? {
         return Ok(false);
     }
-    close_task(ctx, &plan.name, &plan.sha, new)?;
-    publish::drop_journal(&ctx.repo, &plan.name).map(|()| true)
+    finish(ctx, &ctx.worker(&plan.name)?, &plan.sha, (&plan.base, new)).map(|()| true)
 }
 
 /// Puts the work's own commits on the branch as it is now.
@@ -156,10 +149,16 @@ fn put_on_branch(ctx: &Context<'_>, name: &str) -> Result<()> {
     }
 }
 
+/// What follows once `work` is on the branch as `new`, where `old` was before. All of it can be repeated after a kill.
+pub fn finish(ctx: &Context<'_>, worker: &Worker, work: &str, (old, new): (&str, &str)) -> Result<()> {
+    close_task(ctx, &worker.name, work, new)?;
+    parent::landed(ctx, worker, (old, new))?;
+    publish::drop_journal(&ctx.repo, &worker.name)
+}
+
 fn close_without_commit(ctx: &Context<'_>, plan: Accept) -> Result<Landed> {
     publish::write_journal(&ctx.repo, &plan, &plan.base)?;
-    close_task(ctx, &plan.name, &plan.sha, &plan.base)?;
-    publish::drop_journal(&ctx.repo, &plan.name)?;
+    finish(ctx, &ctx.worker(&plan.name)?, &plan.sha, (&plan.base, &plan.base))?;
     Ok(Landed::NothingToMerge(plan.base))
 }
 
@@ -200,7 +199,7 @@ pub fn keep_original(ctx: &Context<'_>, name: &str, landed: &str) -> Result<()> 
 
 /// Moves the worktree to the commit `at` in place, so that the agent keeps its directory, and makes the worker idle.
 /// If the worker has committed after `landed`, the worktree stays as it is.
-pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
+fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
     let worker = ctx.worker(name)?;
     let ctx = &ctx.of(&worker)?;
     let has_landed = worker.task == Task::NeedsReview && worker.work.commit_sha.as_deref() == Some(landed);

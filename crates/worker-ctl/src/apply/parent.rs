@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 
 use crate::apply::spawn_agent::{self, ParentReport, in_background};
 use crate::apply::transition;
-use crate::context::{Context, WorkerLock};
+use crate::context::Context;
 use crate::failure;
 use crate::plan::machine::Input;
 use crate::work_repo::is_rebasing;
@@ -25,23 +25,22 @@ pub fn on_branch(ctx: &Context<'_>, branch: &str) -> Result<Option<Worker>> {
     Ok(ctx.state()?.workers.into_values().find(is_its))
 }
 
-/// Takes the lock of a parent, so that nobody else records what happens on its branch. Exit 1, kind `busy`, while it
-/// rebases, or is at work and has not asked for the landing itself.
-pub fn lock(ctx: &Context<'_>, parent: &Worker, child: &str, is_forced: bool) -> Result<WorkerLock> {
+/// Exit 1, kind `busy`, while a parent rebases, or is at work and has not asked for the landing itself. The caller holds its
+/// lock.
+pub fn require_rest(ctx: &Context<'_>, parent: &str, child: &str, is_forced: bool) -> Result<()> {
+    let parent = ctx.worker(parent)?;
     let busy = |why: &str| {
         failure::BUSY
             .with(Exit::No, format!("{} {why} {}, on which the work of {child} lands", parent.name, parent.branch))
             .hint(format!("`worker-ctl wait {0}` waits for {0}", parent.name))
     };
-    let lock = ctx.try_lock(&parent.name)?.ok_or_else(|| busy("is being looked at, with"))?;
-    let parent = ctx.worker(&parent.name)?;
     if is_rebasing(Path::new(&parent.worktree_path)) {
         return Err(busy("rebases"));
     }
-    if !is_forced && !is_caller(ctx, &parent) && !rests(ctx, &parent) {
-        return Err(busy("works on").hint("or use `--force`"));
+    match is_forced || is_caller(ctx, &parent) || rests(ctx, &parent) {
+        true => Ok(()),
+        false => Err(busy("works on").hint("or use `--force`")),
     }
-    Ok(lock)
 }
 
 /// Whether this command runs for the worker. That is the word of the environment, as far as agents keep to it.
@@ -65,78 +64,89 @@ pub fn rests(ctx: &Context<'_>, worker: &Worker) -> bool {
     }
 }
 
-/// Records that the work of a child has landed on its parent's branch as `new`, and tells the parent.
-pub fn child_landed(ctx: &Context<'_>, parent: &Worker, child: &Worker, (old, new): (&str, &str)) -> Result<()> {
-    let of_parent = &ctx.of(parent)?;
-    let patch = of_parent.repo.work_digest(new)?;
-    transition::record(of_parent, &parent.name, &Input::ChildLanded { sha: new.to_owned(), patch })?;
+/// Tells the parent of a worker's agent that the work has landed, where `old` was before, as `new`. A parent that is a
+/// worker, whose lock the caller holds, has it in its record.
+pub fn landed(ctx: &Context<'_>, child: &Worker, (old, new): (&str, &str)) -> Result<()> {
+    let branch = &ctx.repo.branch;
+    if old == new || branch == ctx.root.config.text("branch") {
+        tell(ctx, child, ("success", None), format!("landed on {branch}"), (&[], new));
+        return Ok(());
+    }
+    if let Some(parent) = on_branch(ctx, branch)? {
+        let of_parent = &ctx.of(&parent)?;
+        let patch = of_parent.repo.work_digest(new)?;
+        transition::record(of_parent, &parent.name, &Input::ChildLanded { sha: new.to_owned(), patch })?;
+    }
     let listed = ctx.repo.ask(&ctx.repo.top, &["diff", "--name-only", "-z", "--no-renames", old, new])?;
     let paths: Vec<String> = listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect();
-    let message = format!("landed on {} as {}", parent.branch, new.get(..12).unwrap_or(new));
-    tell(ctx, child, ("success", "child_landed"), message, (&paths, new));
+    let message = format!("landed on {branch} as {}", new.get(..12).unwrap_or(new));
+    tell(ctx, child, ("success", Some("child_landed")), message, (&paths, new));
     Ok(())
 }
 
-/// Tells the parent that its own changes, or another git there, keep the work of a child from landing.
-pub fn child_blocked(ctx: &Context<'_>, child: &Worker, failure: &Failure) {
-    if ![failure::NOT_PUBLISHED, failure::BUSY].iter().any(|kind| kind.is_kind_of(failure)) {
-        return;
+/// Tells the parent that its own changes, or another git there, keep the work of a child from landing. What a parent does is
+/// no reason to try again at once: exit 1.
+pub fn child_blocked(ctx: &Context<'_>, child: &Worker, mut failure: Failure) -> Failure {
+    let is_parents = ctx.repo.branch != ctx.root.config.text("branch");
+    if is_parents && [failure::NOT_PUBLISHED, failure::BUSY].iter().any(|kind| kind.is_kind_of(&failure)) {
+        failure.exit = Exit::No;
+        let paths: Vec<String> = failure.details.iter().map(|line| line.trim().to_owned()).collect();
+        let work = child.work.commit_sha.clone().unwrap_or_default();
+        tell(ctx, child, ("info", Some("child_blocked")), failure.to_string(), (&paths, &work));
     }
-    let paths: Vec<String> = failure.details.iter().map(|line| line.trim().to_owned()).collect();
-    let work = child.work.commit_sha.clone().unwrap_or_default();
-    tell(ctx, child, ("info", "child_blocked"), failure.to_string(), (&paths, &work));
+    failure
 }
 
-/// Where the branch that an agent's work lands on is gone, as after its parent's work has landed, it lands where that
-/// went: on the branch that the parent's own was made from.
+/// Where the branch that an agent's work lands on is gone, as after its parent's work has landed, it lands where the
+/// parent's own work does. Only a parent that is or was a worker tells where that is.
 pub fn retarget(ctx: &Context<'_>) -> Result<()> {
-    let usual = ctx.root.config.text("branch");
-    let workers: Vec<Worker> = ctx.state()?.workers.into_values().collect();
-    for worker in workers.iter().filter(|worker| worker.target().is_some_and(|target| target != usual)) {
+    let (usual, workers) = (ctx.root.config.text("branch"), ctx.state()?.workers);
+    for worker in workers.values().filter(|worker| worker.target().is_some_and(|target| target != usual)) {
         ctx.warn_on_failure(&worker.name, || {
-            let (Some(target), repo) = (worker.target(), &ctx.of(worker)?.repo) else { return Ok(()) };
-            let is_there =
-                |branch: &str| repo.commit(&repo.top, &format!("refs/heads/{branch}")).map(|sha| sha.is_some());
-            if is_there(target)? {
-                return Ok(());
-            }
-            // A subtree's branch has its parent's before the last dot.
-            let parents = std::iter::successors(target.rsplit_once('.'), |(above, _)| above.rsplit_once('.'));
-            for (above, _) in parents {
-                if above != worker.branch && is_there(above)? {
-                    return move_target(ctx, &worker.name, (target, above));
+            let (Some(from), repo) = (worker.target(), &ctx.of(worker)?.repo) else { return Ok(()) };
+            let is_gone =
+                |branch: &str| repo.commit(&repo.top, &format!("refs/heads/{branch}")).map(|sha| sha.is_none());
+            let mut to = from;
+            for _ in 0..workers.len() {
+                let is_parent = |parent: &&Worker| parent.name != worker.name && parent.branch == to;
+                let after = worker.adopted.as_ref().and_then(|adopted| adopted.after_target.as_deref());
+                let parents = workers.values().find(is_parent).and_then(Worker::target);
+                match parents.or(after.filter(|_| to == from)) {
+                    Some(next) if is_gone(to)? => to = next,
+                    _ => break,
                 }
             }
+            if to == from || to == worker.branch || is_gone(to)? {
+                return Ok(());
+            }
+            let Some(_lock) = ctx.try_lock(&worker.name)? else { return Ok(()) };
+            ctx.update(|state| {
+                let worker = state.workers.get_mut(&worker.name).filter(|worker| worker.target() == Some(from));
+                worker.into_iter().for_each(|worker| worker.set_target(to));
+                Ok(())
+            })?;
+            ctx.ui.note(format!("the branch {from} is gone: the work of {} lands on {to} from now on", worker.name));
             Ok(())
         });
     }
     Ok(())
 }
 
-fn move_target(ctx: &Context<'_>, name: &str, (from, to): (&str, &str)) -> Result<()> {
-    ctx.update(|state| {
-        let adopted = state.workers.get_mut(name).and_then(|worker| worker.adopted.as_mut());
-        adopted
-            .into_iter()
-            .filter(|adopted| adopted.target == from)
-            .for_each(|adopted| to.clone_into(&mut adopted.target));
-        Ok(())
-    })?;
-    ctx.ui.note(format!("the branch {from} is gone: the work of {name} lands on {to} from now on"));
-    Ok(())
-}
-
 fn tell(
     ctx: &Context<'_>,
     child: &Worker,
-    (status, kind): (&'static str, &'static str),
+    (status, kind): (&'static str, Option<&'static str>),
     message: String,
     (paths, of): (&[String], &str),
 ) {
     let paths = &paths[..paths.len().min(MOST_PATHS)];
     // Another reason is told anew.
-    let key = format!("{kind}:{of}:{}", Digest::of([&*message, &*paths.join("\0")].join("\0").as_bytes()));
-    let report = ParentReport { status, kind: Some(kind), message, paths, key };
+    let key = format!(
+        "{}:{of}:{}",
+        kind.unwrap_or(status),
+        Digest::of([&*message, &*paths.join("\0")].join("\0").as_bytes())
+    );
+    let report = ParentReport { status, kind, message, paths, key };
     let line = spawn_agent::report(ctx, child, &report);
     line.into_iter().for_each(|line| ctx.warn_on_failure(&child.name, || in_background(ctx, &line, &[])));
 }

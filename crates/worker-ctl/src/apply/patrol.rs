@@ -213,7 +213,13 @@ fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorkt
     // Where the work branches off is recorded now, because the default branch may be moved back later.
     let commit = |sha: String| Some(Input::Commit { onto: ctx.repo.fork(worker, &sha).ok(), sha });
     match &worker.task {
-        Task::Idle => Ok(None),
+        // Nothing but its own worktree tells that an agent has gone on without a task.
+        Task::Idle => match &worker.adopted {
+            Some(adopted) if tree.branch.as_ref() == Some(&worker.branch) && tree.head != adopted.began => {
+                Ok(adoption::unlanded(ctx, path)?.1.and_then(commit))
+            }
+            _ => Ok(None),
+        },
         Task::Working | Task::Rejected => {
             let Some(sha) = new_commit(&ctx.repo, worker, tree)? else { return Ok(None) };
             let is_same = match &worker.work.baseline_patch {

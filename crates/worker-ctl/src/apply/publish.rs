@@ -292,9 +292,9 @@ pub fn list_journals(root: &Path) -> Result<Vec<String>> {
     Ok(names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json").map(str::to_owned)).collect())
 }
 
-/// Reads the journal of an accept that was killed. If the source has the commit, returns the work and the commit that
-/// it became, so that the caller can finish the accept. Otherwise drops the journal.
-pub fn find_landed(repo: &WorkRepo, source: &Path, worker: &str) -> Result<Option<(String, String)>> {
+/// Reads the journal of an accept that was killed. If the source has the commit, returns it, so that the caller can finish
+/// the accept. Otherwise drops the journal.
+pub fn find_landed(repo: &WorkRepo, source: &Path, worker: &str) -> Result<Option<Journal>> {
     let Some(bytes) = fs::read_no_follow(&layout::journal(&repo.root, worker))? else { return Ok(None) };
     let journal: Journal = serde_json::from_slice(&bytes).map_err(|e| {
         Failure::failed(format!("{} cannot be read", layout::journal(&repo.root, worker).display()))
@@ -310,5 +310,5 @@ pub fn find_landed(repo: &WorkRepo, source: &Path, worker: &str) -> Result<Optio
     if !has_it {
         drop_journal(repo, worker)?;
     }
-    Ok(has_it.then_some((journal.work, journal.new)))
+    Ok(has_it.then_some(journal))
 }

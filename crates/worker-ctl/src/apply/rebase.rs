@@ -178,8 +178,9 @@ fn record_done(ctx: &Context<'_>, worker: &Worker, base: &str, before: &str) -> 
 pub fn is_same_work(ctx: &Context<'_>, worker: &Worker, before: &str, after: &str, base: &str) -> Result<bool> {
     let (work, repo) = (&worker.work, &ctx.repo);
     let reviewed = work.reviewed_patch.as_ref().filter(|_| work.reviewed_sha.as_deref() == Some(before));
-    let is_sound = reviewed.map_or(Ok(true), |patch| Ok(*patch == repo.work_digest(before)?))?;
-    Ok(is_sound && repo.is_same_work(before, after, base)?)
+    let from = repo.begin_of(worker, before)?;
+    let is_sound = reviewed.map_or(Ok(true), |patch| Ok(*patch == repo.work_digest_from(&from, before)?))?;
+    Ok(is_sound && repo.is_same_work((&from, before), after, base)?)
 }
 
 /// Leaves the conflicting rebase in the worktree, and asks the worker to resolve it.

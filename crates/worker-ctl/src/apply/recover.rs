@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shopfloor_core::error::Result;
 
-use crate::apply::{land, publish, rebase, transition};
+use crate::apply::publish::{self, Journal};
+use crate::apply::{land, parent, rebase, transition};
 use crate::context::Context;
 use crate::plan::machine::Input;
 use crate::worker::{Task, Worker};
@@ -37,14 +38,18 @@ pub fn finish_all(ctx: &Context<'_>) -> Result<FinishedAccepts> {
 fn finish_accept(ctx: &Context<'_>, name: &str) -> Result<Option<String>> {
     let worker = ctx.state()?.workers.remove(name);
     let ctx = &worker.as_ref().map_or_else(|| Ok(ctx.clone()), |worker| ctx.of(worker))?;
-    let Some((landed, new)) = publish::find_landed(&ctx.repo, &ctx.source(), name)? else { return Ok(None) };
-    let is_known = worker.is_some();
-    if is_known {
-        land::close_task(ctx, name, &landed, &new)?;
-        ctx.ui.note(format!("finished an `accept` of {name} that had been killed"));
+    let parent = parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| ctx.try_lock(&parent.name)).transpose()?;
+    // Whoever works on the parent is waited for.
+    if parent.as_ref().is_some_and(Option::is_none) {
+        return Ok(None);
     }
-    publish::drop_journal(&ctx.repo, name)?;
-    Ok(is_known.then_some(new))
+    let Some(Journal { old, new, work, .. }) = publish::find_landed(&ctx.repo, &ctx.source(), name)? else {
+        return Ok(None);
+    };
+    let Some(worker) = worker else { return publish::drop_journal(&ctx.repo, name).map(|()| None) };
+    land::finish(ctx, &worker, &work, (&old, &new))?;
+    ctx.ui.note(format!("finished an `accept` of {name} that had been killed"));
+    Ok(Some(new))
 }
 
 /// A text that was about to be typed, the refs of a task that is over, and a rebase of ours that its worker was never

@@ -67,6 +67,10 @@ fn remove_record(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     })?;
     ctx.update(|state| {
         state.workers.remove(&worker.name);
+        let children = state.workers.values_mut().filter_map(|child| child.adopted.as_mut());
+        children
+            .filter(|child| child.target == worker.branch)
+            .for_each(|child| child.after_target = worker.target().map(str::to_owned));
         state.last_reviewed.take_if(|last| *last == worker.name);
         Ok(())
     })

@@ -53,8 +53,9 @@ pub struct ParentReport<'a> {
 /// The shell command that tells it; none if worktree-spawn does not know the worktree or is not there.
 pub fn report(ctx: &Context<'_>, worker: &Worker, report: &ParentReport<'_>) -> Option<String> {
     let (program, id) = (proc::find(ctx.env, TOOL)?, id(ctx, worker)?);
-    let program = program.to_string_lossy();
-    let words = [&program, "-C", &worker.worktree_path, "--quiet", "notify", "--as", &id, "--dedupe", &report.key];
+    // The worktree may be what is missing.
+    let (program, source) = (program.to_string_lossy(), ctx.source());
+    let words = [&program, "-C", &source.to_string_lossy(), "--quiet", "notify", "--as", &id, "--dedupe", &report.key];
     let kind = report.kind.into_iter().flat_map(|kind| ["--type", kind]);
     let paths = report.paths.iter().map(|path| format!("--path={path}"));
     let words = words.into_iter().chain(kind).map(str::to_owned).chain(paths);

@@ -77,23 +77,16 @@ fn follow_up(ctx: &Context<'_>, step: &Step, input: &Input, revision: u64) -> Re
     // The input is applied already, so a failure to log it is only a warning.
     let record = log::record(ctx.env.later().now, before, after, input.describe(), revision);
     ctx.warn_on_failure(&after.name, || publish_event(ctx, &record));
-    let told =
-        parent_report(before, after, input, revision).and_then(|report| spawn_agent::report(ctx, after, &report));
+    let told = parent_report(before, after, revision).and_then(|report| spawn_agent::report(ctx, after, &report));
     told.into_iter().for_each(|line| ctx.warn_on_failure(&after.name, || in_background(ctx, &line, &[])));
     Ok(())
 }
 
-/// What the parent of an adopted worktree's agent is told of a step: that the work has landed, or that the agent cannot go
-/// on.
-fn parent_report(before: &Worker, after: &Worker, input: &Input, revision: u64) -> Option<ParentReport<'static>> {
-    let target = after.target()?;
-    let (status, message) = match &after.program.fault {
-        _ if *input == Input::Accepted => ("success", format!("landed on {target}")),
-        Some(fault) if before.program.fault.as_ref() != Some(fault) => ("failure", fault.to_string()),
-        _ => return None,
-    };
+/// What the parent of an adopted worktree's agent is told of a step after which the agent cannot go on.
+fn parent_report(before: &Worker, after: &Worker, revision: u64) -> Option<ParentReport<'static>> {
+    let fault = after.program.fault.as_ref().filter(|fault| before.program.fault.as_ref() != Some(*fault))?;
     let key = format!("worker-ctl:{}:{revision}", after.name);
-    Some(ParentReport { status, kind: None, message, paths: &[], key })
+    Some(ParentReport { status: "failure", kind: None, message: fault.to_string(), paths: &[], key })
 }
 
 /// Logs a record, and starts the `on_event` command with it.

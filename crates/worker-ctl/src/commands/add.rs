@@ -28,9 +28,9 @@ pub struct Args {
     /// Land the worktree's work on this branch [default: its parent's branch, else the root's]
     #[arg(long, value_name = "BRANCH", requires = "worktree")]
     pub target: Option<String>,
-    /// Land the worktree's work as one commit, or as its own commits
-    #[arg(long, value_name = "HOW", requires = "worktree", default_value = "squash")]
-    pub land: LandAs,
+    /// Land the worktree's work as one commit, which is the default, or as its own commits
+    #[arg(long, value_name = "HOW", requires = "worktree")]
+    pub land: Option<LandAs>,
     /// Accept the settings of the worktree by which git runs something without being asked
     #[arg(long, requires = "worktree")]
     pub yes: bool,

@@ -1,5 +1,6 @@
 //! `add --worktree`: makes workers of worktrees of the person's own repository.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -135,7 +136,7 @@ fn find_root(
         (None, _) if ui.is_dry() => Ok(None),
         (None, _) => {
             // A new root has the presets, and what the user has for all roots.
-            let users = users_agents(env)?;
+            let (users, _) = users_agents(env)?;
             if let Some(agent) =
                 agent.filter(|agent| AgentTable::preset(agent).is_none() && !users.contains_key(*agent))
             {
@@ -170,12 +171,9 @@ fn plan(
         };
         if let Some(worker) = state.workers.values().find(is_its) {
             if !is_list {
-                let accepted = own_programs(ctx, found)?;
-                let is_same = |adopted: &Adopted| adopted.accepted == accepted;
-                if worker.adopted.as_ref().is_some_and(|adopted| !is_same(adopted)) {
-                    let mut worker = worker.clone();
-                    worker.adopted.iter_mut().for_each(|adopted| adopted.accepted.clone_from(&accepted));
-                    plan.push((worker, true));
+                let again = again(ctx, args, found, worker)?;
+                if again != *worker {
+                    plan.push((again, true));
                     continue;
                 }
                 return Err(failure::EXISTS
@@ -202,6 +200,21 @@ fn plan(
         plan.push((worker, true));
     }
     Ok(plan)
+}
+
+/// What a worker becomes that is added again: what stands in the repository and the worktree is known from then on, and its
+/// work lands where and how this command says.
+fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> Result<Worker> {
+    let mut again = worker.clone();
+    let (accepted, programs) = (own_programs(ctx, found)?, programs(ctx, found)?);
+    if let Some(adopted) = &mut again.adopted {
+        (adopted.accepted, adopted.programs) = (accepted, Some(programs));
+        adopted.land = args.land.unwrap_or(adopted.land);
+    }
+    if let Some(target) = args.target.as_deref().filter(|target| worker.target() != Some(target)) {
+        again.set_target(&found.target(ctx, Some(target))?);
+    }
+    Ok(again)
 }
 
 /// Asks before git obeys what the worktrees' own configuration runs or redirects, which an agent may have written.
@@ -232,7 +245,7 @@ fn describe(
     flags: &Flags,
     found: &Adoptable,
     name: &str,
-    (target, land): (Option<&str>, LandAs),
+    (target, land): (Option<&str>, Option<LandAs>),
 ) -> Result<Worker> {
     let agent = flags.text("agent").or_else(|| ctx.root.worker(name).agent);
     let agent = agent.unwrap_or_else(|| ctx.root.config.text("agent").to_owned());
@@ -240,9 +253,9 @@ fn describe(
     let target = found.target(ctx, target)?;
     let mut worker = Worker::new(name, &agent, &found.path.to_string_lossy(), &found.branch, ctx.now());
     let record = found.repo.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let programs = Some(adoption::programs(&Git::find(ctx.env)?, &found.repo.common_dir)?);
-    let accepted = own_programs(ctx, found)?;
-    worker.adopted = Some(Adopted { target, record, began: String::new(), land, landed: None, programs, accepted });
+    let (accepted, programs) = (own_programs(ctx, found)?, Some(programs(ctx, found)?));
+    let land = land.unwrap_or_default();
+    worker.adopted = Some(Adopted { target, record, land, programs, accepted, ..Adopted::default() });
     let ctx = &ctx.of(&worker)?;
     let (head, unlanded) = adoption::unlanded(ctx, &found.path)?;
     if unlanded.is_some() {
@@ -253,6 +266,11 @@ fn describe(
     }
     worker.adopted.iter_mut().for_each(|adopted| adopted.began.clone_from(&head));
     Ok(worker)
+}
+
+/// The hooks and settings of the repository that an agent may have written.
+fn programs(ctx: &Context<'_>, found: &Adoptable) -> Result<BTreeSet<String>> {
+    adoption::programs(&Git::find(ctx.env)?, &found.repo.common_dir)
 }
 
 /// The settings of the worktree itself by which git runs or redirects something.
@@ -294,20 +312,27 @@ fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Resu
     Ok(())
 }
 
-/// Records which settings of a worker's worktree a person has accepted now.
+/// Records what a person has said and accepted of a worker that was adopted before.
 fn accept_anew(ctx: &Context<'_>, before: &Worker, after: &Worker) -> Result<()> {
-    let accepted =
-        |worker: &Worker| worker.adopted.as_ref().map(|adopted| adopted.accepted.clone()).unwrap_or_default();
-    let (old, new) = (accepted(before), accepted(after));
-    for (key, value) in old.iter().filter(|setting| !new.contains(setting)) {
-        ctx.ui.note(format!("git no longer obeys {} there", printable(&format!("{key}={value}"))));
+    let (Some(old), Some(new)) = (&before.adopted, &after.adopted) else { return Ok(()) };
+    let word = |(key, value): &(String, String)| printable(&format!("{key}={value}"));
+    for setting in old.accepted.iter().filter(|setting| !new.accepted.contains(setting)) {
+        ctx.ui.note(format!("git no longer obeys {} there", word(setting)));
     }
-    for (key, value) in new.iter().filter(|setting| !old.contains(setting)) {
-        ctx.ui.note(format!("git obeys {} there from now on", printable(&format!("{key}={value}"))));
+    for setting in new.accepted.iter().filter(|setting| !old.accepted.contains(setting)) {
+        ctx.ui.note(format!("git obeys {} there from now on", word(setting)));
+    }
+    let known = old.programs.iter().flatten().collect::<BTreeSet<_>>();
+    for program in new.programs.iter().flatten().filter(|program| !known.contains(program)) {
+        ctx.ui.note(format!("{} is known from now on", adoption::without_digest(program)));
     }
     ctx.update(|state| {
-        let adopted = state.workers.get_mut(&after.name).and_then(|worker| worker.adopted.as_mut());
-        adopted.into_iter().for_each(|adopted| adopted.accepted.clone_from(&new));
+        if let Some(worker) = state.workers.get_mut(&after.name) {
+            if old.target != new.target {
+                worker.set_target(&new.target);
+            }
+            worker.adopted = Some(new.clone());
+        }
         Ok(())
     })
 }

@@ -10,7 +10,7 @@ use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::proc;
-use shopfloor_core::text::printable;
+use shopfloor_core::text::shell_word;
 
 use crate::apply::{rebuild, repair, source_hooks, transition};
 use crate::commands;
@@ -263,12 +263,12 @@ fn check_new_programs<'a>(ctx: &Context<'_>, state: &State) -> Result<Findings<'
     let Some((first, _)) = adopted.first() else { return Ok(Findings::new()) };
     let now = adoption::programs(&Git::find(ctx.env)?, &ctx.of(state.require(first)?)?.repo.common)?;
     let findings = adopted.into_iter().filter_map(|(name, before)| {
-        let word = |program: &String| printable(program.rsplit_once(' ').map_or("", |(name, _)| name));
-        let new: Vec<String> = now.difference(&before).map(word).collect();
+        let new: Vec<String> = now.difference(&before).map(|program| adoption::without_digest(program)).collect();
         let detail = format!("since {name} was adopted, the repository has got {}", new.join(", "));
+        let path =
+            state.workers.get(&name).map(|worker| shell_word(Path::new(&worker.worktree_path))).unwrap_or_default();
         let fix = format!(
-            "take out what you did not put there; to accept the rest: `worker-ctl nuke {name}`, then `worker-ctl add \
-             --worktree` again"
+            "take out what you did not put there; then `worker-ctl add --worktree {path}` takes the rest as known"
         );
         (!new.is_empty()).then(|| Finding::bad("programs", detail, fix, None))
     });

@@ -10,7 +10,7 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
 use shopfloor_core::slug::ascii_slug;
-use shopfloor_core::text::shell_word;
+use shopfloor_core::text::{printable, shell_word};
 
 use crate::context::Context;
 use crate::failure;
@@ -155,18 +155,26 @@ impl Adoptable {
 /// agents in the repository can write them, unless something contains them.
 pub fn programs(git: &Git, common_dir: &Path) -> Result<BTreeSet<String>> {
     let with_digest = |name: String, text: &[u8]| format!("{name} {}", &Digest::of(text).to_string()[..16]);
-    let settings = git
-        .settings_that_run(common_dir)?
+    let settings = git.settings_that_run(common_dir)?;
+    let checkout = common_dir.parent().unwrap_or(common_dir);
+    let named = settings.iter().filter(|(key, _)| key == "core.hookspath").filter_map(|(_, dir)| dir.as_ref());
+    let dirs: Vec<PathBuf> = named.map(|dir| checkout.join(dir)).chain([common_dir.join("hooks")]).collect();
+    let settings = settings
         .into_iter()
         .map(|(key, value)| with_digest(format!("the setting {key}"), value.unwrap_or_default().as_encoded_bytes()));
-    let dir = common_dir.join("hooks");
-    let hooks = fs::list(&dir)?.into_iter().filter_map(|name| {
-        let (name, path) = (name.to_string_lossy().into_owned(), dir.join(&name));
-        let text = fs::read_no_follow(&path).ok().flatten().unwrap_or_default();
+    let listed = dirs.iter().map(|dir| Ok(fs::list(dir)?.into_iter().map(|name| dir.join(name))));
+    let hooks = listed.collect::<Result<Vec<_>>>()?.into_iter().flatten().filter_map(|path| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let text = fs::read_no_follow(&path).ok()??;
         let is_ours = hook::refuse_foreign(&name, &path).is_ok();
         (!name.ends_with(".sample") && !is_ours).then(|| with_digest(format!("the hook {name}"), &text))
     });
     Ok(settings.chain(hooks).collect())
+}
+
+/// The words for one of [`programs`].
+pub fn without_digest(program: &str) -> String {
+    printable(program.rsplit_once(' ').map_or("", |(name, _)| name))
 }
 
 /// The commit of a worker's branch, if the branch that it lands on lacks something of it.

@@ -244,6 +244,16 @@ fn doctor_names_hooks_and_settings_that_came_after_an_adoption() {
     app.git(&["config", "core.pager", "evil"]);
     let found = doctor();
     assert!(found.contains("since adam was adopted, the repository has got the hook post-merge, the hook pre-push, the setting core.pager"), "{found}");
+    // Added again, it knows them. The hooks of another directory count, and what the main checkout's own file says.
+    let again = app.run("worker-ctl", &["add", "--worktree", "../adam"]).exit(0).any_out();
+    again.err_has("the hook post-merge is known from now on");
+    assert!(!doctor().contains("has got"));
+    app.sh("mkdir hooks && echo evil > hooks/pre-commit && git config core.hooksPath hooks").exit(0);
+    app.write(".git/config.worktree", "[diff]\n\texternal = evil\n");
+    let found = doctor();
+    for new in ["the hook pre-commit", "the setting core.hookspath", "the setting diff.external"] {
+        assert!(found.contains(new), "{new}: {found}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
 use crate::support::mcp::Client;
-use crate::support::worker::{commit, event, head, hook, kill_and_wait, refused, tip, tree, up, work};
+use crate::support::worker::{commit, deadly_git, event, head, hook, kill_and_wait, refused, tip, tree, up, work};
 use crate::support::world::{Repo, World, text, wait_for, which, write};
 
 /// A repository whose agents may have children, with the subtree `x` of the main checkout, and `x`'s own subtree `y`, both
@@ -109,9 +109,13 @@ fn a_parent_lands_its_children_and_they_talk() {
         (text(&landed, "/outcome"), text(&landed, "/branch"), x.read("f")),
         ("accepted", "main.x", "one\n".into())
     );
-    let told = [next(&x), next(&x)];
-    let told = told.iter().find(|told| text(told, "/type") == "child_landed").unwrap();
-    assert_eq!((text(told, "/from/id"), &told["paths"]), ("main.x.y", &json!(["f"])));
+    let told = next(&x);
+    let of = |key: &str| text(&told, key).to_owned();
+    assert_eq!(
+        (of("/type"), of("/from/id"), &told["paths"]),
+        ("child_landed".into(), "main.x.y".into(), &json!(["f"]))
+    );
+    assert_eq!(taken(&x).len(), 0);
     floor.ctl(&["patrol"]).exit(0).any_out().any_err();
     assert_eq!(
         (text(&floor.status("x"), "/task"), tip(&floor)),
@@ -210,4 +214,142 @@ fn a_parent_does_not_take_its_childrens_worktrees_along() {
     y.write("precious", "work\n");
     floor.ctl(&["nuke", "x", "--worktree", "--yes", "--force"]).exit(1).err_has("lies inside of");
     assert_eq!(y.read("precious"), "work\n");
+}
+
+/// Whether a later accept needs no further look at the worker's work.
+fn is_reviewed(floor: &Floor<'_>, name: &str) -> bool {
+    let state: Value = serde_json::from_str(&floor.root.read("state.json")).unwrap();
+    let worker = &state["workers"][name];
+    !worker["reviewed_sha"].is_null() && worker["reviewed_sha"] == worker["commit_sha"]
+}
+
+#[test]
+fn a_review_outlives_the_landing_of_the_parent() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    up(&floor, &["x", "y"]);
+    work(&floor, "x", "COMMIT p one Parent");
+    floor.ctl(&["nuke", "y", "--yes"]).exit(0).any_out();
+    y.git(&["merge", "-q", "main.x"]);
+    y.commit("c", "c\n");
+    floor.app.run("worker-ctl", &["add", "--worktree", &y.path.to_string_lossy()]).succeeds().any_err();
+    floor.ctl(&["review", "y"]).exit(0).any_out();
+    floor.app.commit("other", "other\n");
+    floor.ctl(&["accept", "x"]).exit(0).any_out().any_err();
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!(y.git(&["rev-parse", "HEAD~"]).trim_end(), head(&x));
+    assert!(is_reviewed(&floor, "y"));
+    floor.ctl(&["accept", "y"]).exit(0).any_out().any_err();
+}
+
+#[test]
+fn a_target_that_is_gone_is_not_guessed() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.sh("git branch rel && git branch rel.1 && git worktree add -q -b feat ../feat").exit(0);
+    let feat = w.at(app.path.with_file_name("feat"));
+    feat.commit("f", "f\n");
+    app.run("worker-ctl", &["add", "--worktree", "../feat", "--target", "rel.1"]).succeeds().any_err();
+    let floor = Floor::of(app, &w);
+    floor.ctl(&["review", "feat"]).exit(0).any_out();
+    floor.app.git(&["branch", "-q", "-D", "rel.1"]);
+    floor.ctl(&["patrol"]).any_status().any_out().any_err();
+    assert_eq!(text(&floor.status("feat"), "/target"), "rel.1");
+    floor.ctl(&["accept", "feat"]).exit(4).err_has("--target");
+    // Whoever names another one looks at the work again.
+    assert!(is_reviewed(&floor, "feat"));
+    let add = ["add", "--worktree", "../feat", "--target", "rel"];
+    floor.app.run("worker-ctl", &add).exit(0).any_out().err_has("lands on rel");
+    assert_eq!((text(&floor.status("feat"), "/target"), is_reviewed(&floor, "feat")), ("rel", false));
+    floor.app.run("worker-ctl", &add).exit(1).err_has("already");
+    floor.ctl(&["accept", "feat"]).exit(1).any_out().err_has("changed since it was reviewed");
+    floor.ctl(&["review", "feat"]).exit(0).any_out();
+    floor.ctl(&["accept", "feat"]).exit(0).any_out().any_err();
+    assert_eq!(floor.app.git(&["show", "rel:f"]), "f\n");
+}
+
+#[test]
+fn a_parent_hears_of_a_landing_that_was_killed() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    deadly_git(&w);
+    let mut kills = 0;
+    for n in 1.. {
+        let file = format!("f{n}");
+        y.commit(&file, "x\n");
+        floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+        std::fs::write(w.path("count"), "0").unwrap();
+        let at = n.to_string();
+        let vars = [("KILL_AT", at.as_str()), ("KILL_WHEN", "after")];
+        let is_killed = floor
+            .root
+            .run_with("worker-ctl", &["accept", "y"], &vars)
+            .any_status()
+            .any_out()
+            .any_err()
+            .status
+            .is_none();
+        kills += usize::from(is_killed);
+        floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+        let has_landed = x.has(&file);
+        let journals = std::fs::read_dir(floor.root.path.join("accept")).into_iter().flatten();
+        assert_eq!(journals.count(), 0, "killed after {n}");
+        if !has_landed {
+            floor.ctl(&["accept", "y"]).exit(0).any_out().any_err();
+        }
+        let told = next(&x);
+        assert_eq!((text(&told, "/type"), &told["paths"]), ("child_landed", &json!([file])), "killed after {n}");
+        assert_eq!(taken(&x).len(), 0, "killed after {n}");
+        if !is_killed {
+            break;
+        }
+    }
+    assert!(kills >= 4, "{kills}");
+}
+
+#[test]
+fn children_that_land_at_once_wait_for_each_other() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    let add = "worktree-spawn subtree z | worker-ctl add --worktree -";
+    let z = w.at(x.sh(add).exit(0).any_err().stdout.trim_end());
+    y.commit("y", "y\n");
+    z.commit("z", "z\n");
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    let at_once = "worker-ctl accept y & worker-ctl accept z; second=$?; wait $!; exit $(($? + second))";
+    floor.root.sh(at_once).exit(0).any_out().any_err();
+    assert_eq!((x.read("y"), x.read("z")), ("y\n".into(), "z\n".into()));
+    assert!(taken(&x).iter().all(|told| text(told, "/type") == "child_landed"));
+}
+
+#[test]
+fn an_idle_agent_that_commits_waits_for_a_review_again() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    for file in ["one", "two"] {
+        y.commit(file, "x\n");
+        floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+        assert_eq!(text(&floor.status("y"), "/task"), "needs_review", "{file}");
+        let mut parent = Client::connect(&x, ".mcp.json");
+        assert_eq!(text(&parent.call("land_child", json!({ "name": "y" })), "/outcome"), "accepted");
+        assert_eq!(text(&floor.status("y"), "/task"), "idle");
+    }
+    assert!(x.has("two"));
+    // What the branch has already is nothing to review.
+    floor.app.sh("git merge -q main.x").exit(0);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("y"), "/task"), "idle");
+}
+
+#[test]
+fn a_parent_hears_of_a_worktree_that_is_gone() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    std::fs::rename(&y.path, w.home("away")).unwrap();
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    let told = next(&x);
+    assert_eq!((text(&told, "/from/id"), text(&told, "/status")), ("main.x.y", "failure"));
+    std::fs::rename(w.home("away"), &y.path).unwrap();
 }

@@ -235,8 +235,11 @@ fn an_agent_of_the_users_own_configuration_holds_for_all_roots() {
     write(&config, "[worker-ctl.agents.mine]\nenv = { A = \"1\" }\n");
     let add = |status: i32| app.run("worker-ctl", &["add", "--worktree", "../feat", "--agent", "mine"]).exit(status);
     add(2).err_has("[worker-ctl.agents.mine]: `command` is missing");
+    write(&config, "[worker-ctl.agents.claude]\nmodel = \"x\"\n");
+    add(2).err_has("[worker-ctl.agents.claude]: `command` is missing");
+    write(&config, "[worker-ctl.agents.mine]\ncommand = [\"sleep\", \"1000\"]\nsubmitkey = \"x\"\n");
+    add(0).any_out().err_has("config.toml:3: unknown setting `submitkey`; did you mean `submit_key`?");
     write(&config, "[worker-ctl.agents.mine]\ncommand = [\"sleep\", \"1000\"]\n");
-    add(0).any_out().any_err();
     let floor = Floor::of(app, &w);
     // The root's own table goes before.
     floor.root.sh("sed -i '/agent = \"scripted\"/d' config.toml").exit(0);

@@ -34,6 +34,7 @@ pub(super) fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String
     let is_again = match step.before.task {
         Task::Working | Task::Rejected if work.baseline_sha.as_deref() != Some(sha) => false,
         Task::NeedsReview if work.commit_sha.as_deref() != Some(sha) => true,
+        Task::Idle if step.before.adopted.is_some() => false,
         // A commit that is known already, or that belongs to no task, or to a rebase under way.
         Task::Working | Task::Rejected | Task::NeedsReview | Task::Idle | Task::Rebasing { .. } => return,
     };
