@@ -248,7 +248,9 @@ fn completed_command<C: CommandLine>() -> clap::Command {
 /// The values that a tool lists here; none where it cannot, because a shell that completes shows no errors.
 fn candidates(list: fn(&Env) -> Result<Vec<String>>) -> Vec<CompletionCandidate> {
     let values = list(&Env::from_process().0).unwrap_or_default();
-    values.into_iter().map(CompletionCandidate::new).collect()
+    // A shell puts them on a person's line as they are, and agents choose some of them.
+    let is_plain = |value: &String| value.chars().all(|c| c.is_alphanumeric() || "._-/@+:=,".contains(c));
+    values.into_iter().filter(is_plain).map(CompletionCandidate::new).collect()
 }
 
 /// Puts the tool's name into the examples that several tools share.

@@ -12,6 +12,38 @@ use crate::lock::Lock;
 /// How many earlier versions of a file stay listed, because a kill may leave one of them.
 const EARLIER: usize = 3;
 
+/// The list as it was read once.
+#[derive(Debug)]
+pub struct Listed(String);
+
+impl Listed {
+    /// Reads it. Where it cannot be read, nothing is listed.
+    pub fn read(env: &Env) -> Listed {
+        let text = list(env).and_then(|list| fs::read_no_follow(&list).ok().flatten()).unwrap_or_default();
+        Listed(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Whether we wrote these bytes to `path`, which lies in the git directory of a worktree; also if its repository was
+    /// moved since.
+    pub fn has(&self, path: &Path, bytes: &[u8]) -> bool {
+        let own = line(path, bytes);
+        let end = |path: &str| {
+            let parts: Vec<&str> = path.rsplit('/').take(MOVED_PARTS).collect();
+            parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>()
+        };
+        let digest = own.split_once(' ').map_or("", |(digest, _)| digest);
+        self.0.lines().any(|listed| {
+            let real = || Path::new(file(listed)).canonicalize().ok();
+            let is_moved =
+                || end(file(listed)) == end(file(&own)) && real().is_none_or(|real| real == Path::new(file(&own)));
+            listed == own || listed.starts_with(digest) && is_moved()
+        })
+    }
+}
+
+/// `worktrees/NAME/shopfloor/TOOL/FILE`.
+const MOVED_PARTS: usize = 5;
+
 /// Whether any version of `path` is listed.
 pub fn is_known(env: &Env, path: &Path) -> bool {
     let text = list(env).and_then(|list| fs::read_no_follow(&list).ok().flatten()).unwrap_or_default();

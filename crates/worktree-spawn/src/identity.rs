@@ -5,11 +5,12 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::written_files;
 
-use crate::json_file;
 use crate::slug::slug;
 
 /// The session of the main checkout, on whatever branch it is.
@@ -149,12 +150,13 @@ impl Agent {
         fs::read_no_follow(path)?.map(|bytes| Agent::parse(path, &bytes)).transpose()
     }
 
-    /// Saves the record.
-    pub fn save(&self, path: &Path) -> Result<()> {
+    /// Saves the record, which an agent can write as well: the user's own list says that it is ours.
+    pub fn save(&self, env: &Env, path: &Path) -> Result<()> {
         if let Some(dir) = path.parent() {
             fs::create_private_dir(dir)?;
         }
-        json_file::save(path, self)
+        let text = serde_json::to_string(self).map_err(|e| Failure::failed("cannot write a record").because(e))?;
+        written_files::write(env, path, format!("{text}\n").as_bytes())
     }
 }
 

@@ -184,6 +184,9 @@ impl Git {
         if let Some(top) = above.filter(|_| git_dir == found.git_dir.canonicalize().ok()) {
             refuse_led_elsewhere(&self.env, top, &found.git_dir, &found.common_dir)?;
             self.refuse_other_work_tree(&found, top)?;
+        } else if let Some(top) = &found.worktree {
+            // A repository without a `.git` that says that a directory above it is its work tree.
+            refuse_led_elsewhere(&self.env, top, &found.git_dir, &found.common_dir)?;
         }
         let dirs = [&found.common_dir, &found.git_dir, &found.home.common_dir];
         dirs.into_iter().try_for_each(|dir| refuse_linked_state(dir))?;

@@ -2,7 +2,6 @@
 //! `node_modules/.bin/x`, `npx x`. In an agent's worktree that is whatever the agent has put there.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::Git;
@@ -18,11 +17,12 @@ const PIPED: &str = "filter.*.clean filter.*.smudge filter.*.process";
 /// Those whose program works on files beside the others.
 const IN_PLACE: &str = "merge.*.driver gpg.program gpg.*.program gpg.ssh.defaultkeycommand";
 
-/// Programs that look for others from the current directory.
-const RUNNERS: [&str; 15] = [
-    "bash", "bun", "bunx", "bundle", "just", "make", "node", "npm", "npx", "perl", "pnpm", "python", "python3", "sh",
-    "yarn",
-];
+/// Programs that look for nothing in the current directory.
+const KNOWN: &str = "mergiraf git-nbmergedriver gpg gpg2 gpgsm ssh-keygen gitsign smimesign true false";
+
+/// Programs that look for others there, also if they are named by their paths.
+const RUNNERS: &str = "bash bun bunx bundle cargo composer dash deno direnv dotnet env go gradle java just make mise mix \
+    nix node npm npx perl php pipx pnpm poetry python* rake ruby sh uv uvx yarn zsh";
 
 impl Git {
     /// The settings, as `-c` takes them, by which the person's filters run in their own checkout `home` instead of an
@@ -32,7 +32,15 @@ impl Git {
             return Ok(Vec::new());
         }
         let settings = self.settings_in(home)?;
-        Ok(settings.iter().filter_map(|setting| moved(setting, worktree, home)).collect())
+        let mut all: Vec<OsString> = settings.iter().filter_map(|setting| moved(setting, worktree, home)).collect();
+        // A file can be included for some branches or worktrees only. What the worktree's own files say is an agent's word.
+        let others = self.settings_in(worktree)?.into_iter().filter(|setting| !settings.contains(setting));
+        all.extend(others.filter_map(|setting| {
+            let is_program = is_like(&setting.0, PIPED) || is_like(&setting.0, IN_PLACE);
+            let is_found = setting.1.as_ref().is_some_and(|value| finds_from_here(value, worktree));
+            (is_program && is_found && !setting.0.contains('=')).then(|| OsString::from(format!("{}=false", setting.0)))
+        }));
+        Ok(all)
     }
 
     /// The same git, in its worktree with these settings as well.
@@ -54,12 +62,8 @@ impl Git {
             return true;
         };
         let is_free = |text: &str| {
-            let sections = text.lines().map(str::trim_start).filter(|line| line.starts_with('['));
-            let is_lfs = |line: &str| line.starts_with("[filter \"lfs\"]");
-            let names_some = |line: &str| {
-                ["[filter", "[merge ", "[gpg", "[include"].iter().any(|name| line.starts_with(name)) && !is_lfs(line)
-            };
-            !sections.into_iter().any(names_some)
+            let text = text.replace("[filter \"lfs\"]", "");
+            !["[filter", "[merge", "[gpg", "[include"].iter().any(|name| text.contains(name))
         };
         // A device, such as /dev/null, says nothing.
         let is_device = |file: &&PathBuf| fs::Stat::at(file).is_some_and(|stat| stat.is_device());
@@ -96,13 +100,18 @@ fn moved((key, value): &Setting, worktree: &Path, home: &Path) -> Option<OsStrin
 
 /// Whether a command finds something from the directory that it runs in.
 fn finds_from_here(command: &OsStr, worktree: &Path) -> bool {
-    let words = command.as_bytes().split(|byte| b" \t\n\"';&|()".contains(byte));
-    words.filter(|word| !word.is_empty() && !word.starts_with(b"%")).any(|word| {
-        let name = word.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let is_runner = RUNNERS.iter().any(|runner| runner.as_bytes() == name);
-        let is_path = word.contains(&b'/') && !word.starts_with(b"/") && !word.starts_with(b"~");
-        is_runner || is_path || worktree.join(OsStr::from_bytes(word)).symlink_metadata().is_ok()
-    })
+    let text = command.to_string_lossy();
+    let mut words = text.split([' ', '\t', '\n', '"', '\'', ';', '&', '|', '(', ')']).filter(|word| !word.is_empty());
+    let first = words.clone().next().unwrap_or_default();
+    let name = first.rsplit('/').next().unwrap_or_default();
+    let is_runner = !first.starts_with('/') && !is_like(first, KNOWN) || is_like(name, RUNNERS);
+    is_runner
+        || text.contains(['$', '`', '\\'])
+        || words.any(|word| {
+            let is_path = word.contains('/') && !word.starts_with('/') && !word.starts_with('~');
+            !word.starts_with('%')
+                && (is_path || worktree.join(word).symlink_metadata().is_ok() && !word.starts_with('/'))
+        })
 }
 
 #[cfg(test)]
@@ -114,8 +123,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("driver"), "").unwrap();
         let finds = |command: &str| finds_from_here(OsStr::new(command), dir.path());
-        for command in ["./x %A", "npx npm-merge-driver merge %A", "scripts/x", "python x.py", "driver %A", "/bin/sh x"]
-        {
+        for command in [
+            "./x %A",
+            "npx npm-merge-driver merge %A",
+            "scripts/x",
+            "python x.py",
+            "driver %A",
+            "/bin/sh x",
+            "\"$(git rev-parse --show-toplevel)\"/x",
+            "uv run x",
+            "/usr/bin/python3.11 -m x",
+            "/usr/bin/x driver",
+        ] {
             assert!(finds(command), "{command}");
         }
         for command in ["mergiraf merge --git %O %A %B -s %S", "true", "/usr/bin/x %A", "git-nbmergedriver merge %O %A"]

@@ -72,13 +72,20 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     Ok(if exit.code() == 0 { removed } else { exit })
 }
 
+/// More of them stay.
+const MOST_REPORTS: usize = 20;
+
 /// Takes the reports of agents that are gone, which would wait for ever.
 fn take_reports(env: &Env, names: &[String], rows: &[Row]) -> Result<()> {
     for name in names {
         let row = require(rows, name)?;
-        while row.kind == "subtree"
-            && ask(env, &["worktree-spawn", "wait", "--from", &row.id, "--timeout", "0s"])?.status.code() == 0
-        {}
+        // A live agent can go on for ever.
+        for _ in 0..MOST_REPORTS {
+            let wait = ["worktree-spawn", "wait", "--from", &row.id, "--timeout", "0s"];
+            if row.kind != "subtree" || ask(env, &wait)?.status.code() != 0 {
+                break;
+            }
+        }
     }
     Ok(())
 }

@@ -95,7 +95,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         return Ok(exit);
     }
     let git = repository.git.guarded_main(&repository.repo.common_dir, &repository.main)?;
-    let changed = git.cmd(&repository.main).args(["status", "--porcelain", "-uno"]).capture()?;
+    let changed =
+        git.cmd(&repository.main).args(["status", "--porcelain", "-uno", "--ignore-submodules=dirty"]).capture()?;
     if had && !changed.stdout.is_empty() {
         ui.note("commit what `git status` shows");
     }

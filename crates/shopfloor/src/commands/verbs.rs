@@ -64,11 +64,12 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     for name in &words[..names] {
         let row = require(&rows, name)?;
         let is_dry = common.dry_run || words.iter().any(|word| *word == "-n" || *word == "--dry-run");
-        if is_dry && row.worker.is_none() && !row.is_main && (is_yes || verb.adopts) {
+        let adopts = is_yes || verb.adopts && row.is_known;
+        if is_dry && row.worker.is_none() && !row.is_main && adopts {
             ui.line(format!("would make an agent of {}", printable(&row.worktree)));
             return Ok(Exit::Done);
         }
-        all.push(worker(ui, env, row, is_yes || verb.adopts)?);
+        all.push(worker(ui, env, row, adopts)?);
     }
     let is_all = verb.whom == Whom::Several && names == 0 && !words.iter().any(|word| *word == "--all");
     all.extend((is_all && verb.command != "down").then(|| "--all".to_owned()));

@@ -22,6 +22,9 @@ pub struct Row {
     pub worker: Option<String>,
     #[serde(skip)]
     pub is_main: bool,
+    /// Whether its id and name are not only an agent's word.
+    #[serde(skip)]
+    pub is_known: bool,
     pub worktree: String,
     pub branch: Option<String>,
     pub alive: String,
@@ -50,14 +53,17 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
     let mut rows: Vec<Row> = agents.collect();
     for worker in overview.workers.iter().map(worker_row) {
         // A seat in a worktree is not the agent that works there.
-        match rows.iter_mut().find(|row| row.worktree == worker.worktree && row.kind != "worker") {
-            None => rows.push(worker),
-            Some(row) => {
+        let mut there: Vec<&mut Row> =
+            rows.iter_mut().filter(|row| row.worktree == worker.worktree && row.kind != "worker").collect();
+        // Where two records name one worktree, neither tells who works there.
+        match &mut there[..] {
+            [row] => {
                 // A worktree that a person made is called like its branch until it has a worker.
-                let name = if row.kind == "root" { worker.name } else { row.name.clone() };
-                let Row { worker, task, activity, waits_for, alive, .. } = worker;
-                *row = Row { name, worker, task, activity, waits_for, alive, ..std::mem::take(row) };
+                let name = if row.kind == "root" || !row.is_known { worker.name } else { row.name.clone() };
+                let Row { worker, branch, task, activity, waits_for, alive, .. } = worker;
+                **row = Row { name, worker, branch, task, activity, waits_for, alive, ..std::mem::take(*row) };
             }
+            _ => rows.push(worker),
         }
     }
     let mut rows: Vec<Row> = rows.into_iter().map(|row| with_files(row, overview)).collect();
@@ -89,6 +95,8 @@ fn agent_row(record: &Value) -> Row {
         stat: record.get("stat").cloned(),
         pending: record["pending"].as_u64().unwrap_or(0),
         is_main: record["id"] == "root",
+        // Whoever made a worktree by hand gave it no name, and an agent can.
+        is_known: record["managed"] == true || record["id"] == record["branch"],
         ..row(record)
     }
 }
@@ -103,7 +111,7 @@ fn worker_row(record: &Value) -> Row {
         _ => None,
     });
     let (kind, worker) = (POOL.to_owned(), text(record, "name"));
-    Row { kind, worker, task: text(record, "task"), activity, waits_for, ..row(record) }
+    Row { kind, worker, task: text(record, "task"), activity, waits_for, is_known: true, ..row(record) }
 }
 
 /// Adds what is known about the files of the row's worktree.
@@ -138,11 +146,11 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     // The id of a worker or a main checkout is its name, and comes no sooner than other names.
     let slug = slug(name);
     let fits: [&dyn Fn(&Row) -> bool; 5] = [
-        &|row| row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
-        &|row| row.name == name || row.worker.as_deref() == Some(name),
+        &|row| row.is_known && row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
+        &|row| row.is_known && row.name == name || row.worker.as_deref() == Some(name),
         &|row| row.branch.as_deref() == Some(name) || is_below(row),
-        &|row| row.name == dashed,
-        &|row| slug.as_ref() == Some(&row.name),
+        &|row| row.is_known && row.name == dashed,
+        &|row| row.is_known && slug.as_ref() == Some(&row.name),
     ];
     for fit in fits {
         let mut found: Vec<&Row> = rows.iter().filter(|row| fit(row)).collect();

@@ -126,7 +126,9 @@ fn find_checkout(repo: &WorkRepo, source: &Path, branch: &str) -> Result<Option<
             let why = format!("{} is being rebased or bisected at {}", repo.branch, at.display());
             return refuse(why, "finish the rebase or bisection, then run the same command again");
         }
+        // Any record can say that it has the branch, also one without a worktree.
         if on.as_ref() == Some(&repo.branch)
+            && (n == 0 || private_dir(&at).is_some())
             && let Some((other, _)) = checkout.replace((at.clone(), n > 0))
         {
             let why = format!("{} is checked out at {} and at {}", repo.branch, other.display(), at.display());

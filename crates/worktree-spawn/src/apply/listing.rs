@@ -8,7 +8,7 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, LOOK_LIMIT};
 use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
@@ -183,7 +183,7 @@ fn diff_stat(git: &Git, place: &Place, known: &KnownAgent) -> Option<DiffStat> {
     let git = known.worktree.git(git, place).ok()?;
     let how =
         ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules", base, "--"];
-    let output = git.cmd(&known.worktree.path).args(how).capture().ok()?;
+    let output = git.cmd(&known.worktree.path).args(how).within(LOOK_LIMIT).capture().ok()?;
     if !output.status.success() {
         return None;
     }

@@ -123,7 +123,7 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
         .ok_or_else(|| Failure::failed(format!("git made no worktree at {}", plan.path.display())))?;
     // If an earlier agent had this id, its session's events are no longer forwarded.
     Spool::new(&context.place.shared(), &plan.agent.id).unbury()?;
-    plan.agent.save(&layout::identity_file(&git_dir))?;
+    plan.agent.save(context.env, &layout::identity_file(&git_dir))?;
     let path = plan.path.canonicalize().at("find", &plan.path)?;
     note_worktree(context.env, &path, common_dir)?;
     Ok(Worktree { path, git_dir, branch: Some(plan.branch.clone()), is_main: false, is_lost: false })
@@ -283,6 +283,6 @@ pub fn seat(context: &SpawnContext<'_>, seated: &KnownAgent, task: Option<&[u8]>
     add_excludes(context.place, &state_lines().collect::<Vec<_>>())?;
     let mcp_config = files::seat(context.env, seated, task)?;
     Spool::new(&context.place.shared(), &seated.agent.id).unbury()?;
-    seated.agent.save(&layout::seat_file(&seated.worktree.git_dir, &seated.agent.slug))?;
+    seated.agent.save(context.env, &layout::seat_file(&seated.worktree.git_dir, &seated.agent.slug))?;
     Ok(mcp_config)
 }

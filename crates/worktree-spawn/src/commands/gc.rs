@@ -13,7 +13,7 @@ use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::known_agent::{AgentKeys, KnownAgent};
-use crate::plan::removal::{AgentRemoval, RemovalRequest, has_ended, is_collectable, plan};
+use crate::plan::removal::{AgentRemoval, RemovalRequest, has_ended, is_collectable, plan, require_spawned};
 use crate::settings::Settings;
 
 /// Remove agents that have ended and left nothing, and say why the others stay
@@ -99,6 +99,7 @@ fn verdict(
     if let Some(why) = &known.error {
         return Err(why.clone());
     }
+    require_spawned(known).map_err(reason)?;
     let here = inspection.place.here.as_ref().is_some_and(|here| here.path == known.worktree.path);
     if here && known.agent.kind == AgentKind::Subtree {
         return Err("this command runs in it".into());

@@ -16,7 +16,7 @@ use crate::failure;
 use crate::identity::AgentKind;
 use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::place::Place;
-use crate::plan::removal::{AgentRemoval, RemovalRequest, plan, refuse_main};
+use crate::plan::removal::{AgentRemoval, RemovalRequest, plan, refuse_main, require_spawned};
 use crate::settings::Settings;
 
 /// Remove agents' worktrees or seats, and their branches if everything on them is merged
@@ -135,6 +135,7 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
     let place = inspection.place;
     let targets = args.ids.iter().map(|id| agents::require(place, id)).collect::<Result<Vec<_>>>()?;
     targets.iter().try_for_each(refuse_main)?;
+    targets.iter().try_for_each(require_spawned)?;
     let all = agents::all(place)?;
     let is_named = |other: &KnownAgent| targets.iter().any(|target| target.agent.id == other.agent.id);
     let mut going = targets.clone();

@@ -21,6 +21,7 @@ use crate::facts::{agents, repository};
 use crate::failure;
 use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::place::Place;
+use crate::plan::removal::require_spawned;
 
 /// Run an agent's command in its worktree, and report to its parent how it ended
 ///
@@ -54,6 +55,14 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if args.here && place.here.as_ref().is_none_or(|here| here.path != known.worktree.path) {
         let why = format!("{} does not live in {}", known.agent.id, env.cwd.display());
         return Err(failure::TAMPERED.with(Exit::Failed, why).hint("look at its record: `worktree-spawn list`"));
+    }
+    if !args.here {
+        require_spawned(&known)?;
+        // git's record may name any directory.
+        if known.worktree.is_lost && known.worktree.path.join(".git").exists() {
+            let why = format!("{} is not at {}", known.agent.id, known.worktree.path.display());
+            return Err(Failure::not_found(why).hint("if it was moved, `worktree-spawn repair` finds it"));
+        }
     }
     let (name, rest) = args.command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;
     let theirs = inherited(env, &place, &known.worktree.path)?;

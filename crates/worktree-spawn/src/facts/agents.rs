@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
+use shopfloor_core::written_files::Listed;
 
 use super::repository;
 use crate::failure;
@@ -60,12 +61,15 @@ fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<Kno
     if worktree.is_main {
         return Ok(known(root(ROOT), true));
     }
-    if let Some(agent) = Agent::load(&layout::identity_file(&worktree.git_dir))? {
+    let record = layout::identity_file(&worktree.git_dir);
+    if let Some(bytes) = fs::read_no_follow(&record)? {
+        let agent = Agent::parse(&record, &bytes)?;
         return match agent.kind {
             AgentKind::Worker => {
                 Err(Failure::malformed(format!("{} has the record of a seat", worktree.path.display())))
             }
-            kind => Ok(known(agent, kind != AgentKind::Root)),
+            // An agent can write the record of any worktree.
+            kind => Ok(known(agent, kind != AgentKind::Root && recorded.listed.has(&record, &bytes))),
         };
     }
     if !worktree.git_dir.join("HEAD").exists() {
@@ -74,24 +78,28 @@ fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<Kno
     // A worktree made by hand, in a bare layout or by another tool is a root of its own, with its branch as id if that
     // is free.
     let branch = worktree.branch.clone().unwrap_or_default();
-    let is_taken = recorded.get(&branch).is_some_and(|dirs| dirs.iter().any(|dir| *dir != worktree.git_dir));
+    let is_taken = recorded.ids.get(&branch).is_some_and(|dirs| dirs.iter().any(|dir| *dir != worktree.git_dir));
     let is_free = !branch.is_empty() && branch != ROOT && !is_taken;
     let id = if is_free { branch } else { format!("{branch}@{}", entry_name(worktree)) };
     Ok(known(root(&id), false))
 }
 
-/// The ids in the records of all worktrees, each with the git directories whose records have it.
-type RecordedIds = HashMap<String, Vec<PathBuf>>;
+/// The ids in the records of all worktrees, each with the git directories whose records have it, and the user's list of the
+/// records that are ours.
+struct RecordedIds {
+    ids: HashMap<String, Vec<PathBuf>>,
+    listed: Listed,
+}
 
 fn recorded_ids(place: &Place) -> RecordedIds {
     let admin = place.common_dir.join("worktrees");
-    let mut ids = RecordedIds::new();
+    let mut ids = HashMap::<String, Vec<PathBuf>>::new();
     for dir in fs::list(&admin).unwrap_or_default().into_iter().map(|name| admin.join(name)) {
         if let Ok(Some(agent)) = Agent::load(&layout::identity_file(&dir)) {
             ids.entry(agent.id).or_default().push(dir);
         }
     }
-    ids
+    RecordedIds { ids, listed: Listed::read(&place.env) }
 }
 
 /// Git's name for a linked worktree.
@@ -107,7 +115,7 @@ pub fn here(place: &Place) -> Result<KnownAgent> {
     let record = layout::identity_file(&worktree.git_dir);
     if !worktree.is_main && !record.exists() {
         // If the record cannot be written, the id holds for this command only.
-        let _ = own.agent.save(&record);
+        let _ = own.agent.save(&place.env, &record);
     }
     Ok(own)
 }

@@ -163,7 +163,12 @@ fn linked(git_dir: &Path, listed: Option<&[ListedWorktree]>) -> Option<Worktree>
         Some(listed) => listed.iter().find(|listed| listed.path == path).and_then(|listed| listed.branch.clone()),
         None => branch_in(&head),
     };
-    let is_lost = !path.join(".git").exists();
+    // Any record can name the directory of another worktree.
+    let is_others = || {
+        let other = private_dir(&path).filter(|other| other != git_dir);
+        other.is_some_and(|other| recorded_path(&other).ok().flatten().as_ref() == Some(&path))
+    };
+    let is_lost = !path.join(".git").exists() || is_others();
     Some(Worktree { path, git_dir: git_dir.to_path_buf(), branch, is_main: false, is_lost })
 }
 

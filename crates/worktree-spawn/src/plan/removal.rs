@@ -57,6 +57,21 @@ pub fn refuse_main(known: &KnownAgent) -> Result<()> {
         .hint("`worktree-spawn list` shows what can be removed"))
 }
 
+/// Refuses an agent whose record says that it was spawned, but is not listed as ours: an agent can write one for any
+/// worktree. Exit 1.
+pub fn require_spawned(known: &KnownAgent) -> Result<()> {
+    if known.is_managed || known.agent.kind != AgentKind::Subtree {
+        return Ok(());
+    }
+    let path = known.worktree.path.display();
+    Err(failure::UNMANAGED
+        .failure(format!("the record of {} at {path} is not one that you have written", known.agent.id))
+        .hint(format!(
+            "it was written in a sandbox, or by an agent; look at the worktree, then use git: `git worktree remove {}`",
+            shell_word(&known.worktree.path)
+        )))
+}
+
 fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     let agent = &condition.known.agent;
     let path = condition.known.worktree.path.display();

@@ -188,3 +188,52 @@ fn an_agent_goes_from_a_task_to_a_landed_change_in_three_commands() {
     // What they reported goes with them.
     assert_eq!(row(&app, "app")["pending"], 0);
 }
+
+/// An agent can write its record and those of others, so what it calls itself there names nobody.
+#[test]
+fn no_name_that_an_agent_takes_is_anothers() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.write(".gitignore", ".env\n");
+    app.git(&["add", "."]);
+    app.git(&["commit", "-qm", "ignore"]);
+    let spawned = |name: &str| {
+        let path = app.spawn(&["subtree", name, "--base-dir", "../wts"]).exit(0).any_err().stdout.trim_end().to_owned();
+        let at = w.at(path);
+        at.commit(name, &format!("work of {name}\n"));
+        at.write(".env", "mine\n");
+        app.run("worker-ctl", &["add", "--worktree", at.path.to_str().unwrap()]).succeeds().any_err();
+        at
+    };
+    let (adam, eve) = (spawned("adam"), spawned("eve"));
+    let floor = Floor::of(app, &w);
+    let app = &floor.app;
+    let pers = app.worktree("pers");
+    pers.commit("unfinished", "unfinished\n");
+    let state = |name: &str| app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
+    let record = std::fs::read_to_string(state("eve")).unwrap();
+    let called = |id: &str| record.replace("\"id\":\"main.eve\"", &format!("\"id\":\"{id}\""));
+    // Eve is called adam; the name still means adam.
+    write(&state("eve"), &called("adam"));
+    app.shopfloor(&["review", "adam"]).exit(0).any_err().out_has("work of adam");
+    app.shopfloor(&["land", "adam"]).exit(0).any_out().any_err();
+    assert!(app.has("adam") && !app.has("eve"));
+    // A record of eve's leads to adam's worktree, and to the person's own.
+    write(&state("eve"), &called("main.zoe"));
+    for victim in [&adam, &pers] {
+        app.sh("rm -rf .git/worktrees/aaa && cp -r .git/worktrees/eve .git/worktrees/aaa").exit(0);
+        write(&app.path.join(".git/worktrees/aaa/gitdir"), &format!("{}/.git\n", victim.path.display()));
+        write(&state("aaa"), &called("eve"));
+        write(&state("pers"), &called("eve"));
+        app.shopfloor(&["review", "eve"]).any_status().any_out().any_err();
+        for verb in [&["land", "eve"][..], &["rm", "eve"], &["rm", "--force", "main.zoe"], &["resume", "zoe", "--yes"]]
+        {
+            app.shopfloor(verb).any_status().any_out().any_err();
+        }
+        assert!(!app.has("unfinished") && pers.has("unfinished") && adam.read(".env") == "mine\n");
+    }
+    let workers = floor.ctl(&["status", "--json"]).exit(0).json();
+    assert!(!workers.to_string().contains(pers.path.to_str().unwrap()));
+    drop(eve);
+}

@@ -353,3 +353,27 @@ fn a_parent_hears_of_a_worktree_that_is_gone() {
     assert_eq!((text(&told, "/from/id"), text(&told, "/status")), ("main.x.y", "failure"));
     std::fs::rename(w.home("away"), &y.path).unwrap();
 }
+
+/// Its server runs outside of the agent's sandbox, so it makes no worker of a worktree that an agent calls its child.
+#[test]
+fn land_child_adopts_nothing() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    let app = &floor.app;
+    let pers = app.worktree("pers");
+    pers.commit("unfinished", "unfinished\n");
+    let state = |name: &str| app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
+    let record = std::fs::read_to_string(state("y")).unwrap();
+    write(&state("pers"), &record.replace("\"main.x.y\"", "\"main.x.pers\"").replace("\"y\"", "\"pers\""));
+    let mut parent = Client::connect(&x, ".mcp.json");
+    assert!(parent.refused("land_child", json!({ "name": "pers" })).contains("is no worker"));
+    floor.ctl(&["nuke", "y", "--yes"]).exit(0).any_out();
+    y.commit("f", "f\n");
+    assert!(parent.refused("land_child", json!({ "name": "y" })).contains("a person makes a worker of it"));
+    let workers = floor.ctl(&["status", "--json"]).exit(0).json();
+    assert!(!workers.to_string().contains(pers.path.to_str().unwrap()));
+    // Nor does it serve an agent by a record that is not ours.
+    write(&state("x"), &std::fs::read_to_string(state("x")).unwrap().replace("\"tl\"", "\"x\""));
+    let why = parent.refused("spawn_subtree", json!({ "branch_name": "z", "task": "t" }));
+    assert!(why.contains("is not one that you have written"), "{why}");
+}

@@ -364,3 +364,53 @@ fn a_pipe_in_one_record_is_named_and_stops_only_what_must_read_it() {
         app.spawn(&["subtree", "new"]).succeeds();
     }
 }
+
+/// Only the user's own list says which records worktree-spawn has written, so none of an agent's names a person's worktree.
+#[test]
+fn a_record_that_is_not_listed_removes_and_runs_nothing() {
+    let w = World::new();
+    let app = app(&w);
+    app.write(".gitignore", ".env\n");
+    app.git(&["add", "."]);
+    app.git(&["commit", "-qm", "ignore"]);
+    let eve = subtree(&app, &["eve"]);
+    let pers = app.worktree("pers");
+    pers.write(".env", "mine\n");
+    let state = |name: &str| app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
+    let record = std::fs::read_to_string(state("eve")).unwrap();
+    // Eve's record is the person's worktree's from now on, under eve's name or the branch's.
+    for (id, birth) in [("main.eve", "main.eve"), ("pers", "pers")] {
+        let forged = record.replace("\"id\":\"main.eve\"", &format!("\"id\":\"{id}\""));
+        let forged = forged.replace("\"birth_branch\":\"main.eve\"", &format!("\"birth_branch\":\"{birth}\""));
+        write(&state("pers"), &forged);
+        write(&state("eve"), &record.replace("eve", "zoe"));
+        app.spawn(&["gc"]).exit(0).any_out().any_err();
+        for args in [&["remove", id][..], &["remove", "--force", id], &["run", id, "--", "touch", "ran"]] {
+            app.spawn(args).exit(1).any_out().err_has("is not one that you have written");
+        }
+        assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false), "{id}");
+    }
+    assert!(eve.has(".git"));
+    // Nor does git's record of eve's worktree that names another directory.
+    write(&state("eve"), &record);
+    let own = app.path.join(".git/worktrees/eve/gitdir");
+    let leads = std::fs::read_to_string(&own).unwrap();
+    write(&own, &format!("{}/.git\n", pers.path.display()));
+    app.spawn(&["run", "main.eve", "--", "touch", "ran"]).exit(1).any_out().err_has("is not at");
+    app.spawn(&["remove", "--force", "main.eve"]).any_status().any_out().any_err();
+    assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false));
+    if own.exists() {
+        write(&own, &leads);
+    }
+    // Nor does another record of eve's that leads there.
+    let aaa = app.path.join(".git/worktrees/aaa");
+    app.sh("cp -r .git/worktrees/eve .git/worktrees/aaa && rm -r .git/worktrees/pers/shopfloor").exit(0);
+    write(&aaa.join("gitdir"), &format!("{}/.git\n", pers.path.display()));
+    write(&aaa.join("shopfloor/worktree-spawn/identity.json"), &record.replace("main.eve", "main.aaa"));
+    for args in
+        [&["remove", "main.aaa"][..], &["remove", "--force", "main.aaa"], &["run", "main.aaa", "--", "touch", "ran"]]
+    {
+        app.spawn(args).any_status().any_out().any_err();
+    }
+    assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false));
+}

@@ -128,6 +128,13 @@ fn a_removal_whose_directory_is_exchanged_after_the_look_takes_nothing_away() {
     app.git(&["branch", "tmp"]);
     child.git(&["worktree", "add", "-q", "-b", "tmp.zz", "sub/precious", "tmp"]);
     claim(&app, "precious", "tmp.zz");
+    // As if a spawn of ours had made it.
+    let record = state(&app, "precious").join("identity.json");
+    app.sh(&format!(
+        "echo \"$(sha256sum < {0} | cut -c1-64) {0}\" >> ~/.local/state/shopfloor/own-files",
+        record.display()
+    ))
+    .exit(0);
     std::fs::create_dir(app.path.join(".git/worktrees/precious/modules")).unwrap();
     w.at(child.path.join("sub/precious")).spawn(&["run", "tmp.zz", "--", "true"]).exit(0);
     git_and_then(&w, "merge-base", 2, &swap(&child, diary.parent().unwrap()));

@@ -39,7 +39,9 @@ use crate::apply::notify::{Notification, notify};
 use crate::apply::wait::{EventFilter, EventWait, WaitOutcome};
 use crate::event::EventStatus;
 use crate::facts::{agents, repository};
+use crate::known_agent::KnownAgent;
 use crate::place::Place;
+use crate::plan::removal::require_spawned;
 use crate::plan::spawn::SpawnRequest;
 use crate::spool::Spool;
 use crate::tool::TOOL;
@@ -186,6 +188,7 @@ impl Server {
     }
 
     fn spawn_subtree(&self, ui: &Ui, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
+        self.known_caller(place)?;
         let task = TaskArgs { task: Some(required(args, "task")?), task_file: None };
         let launch = LaunchArgs { launch: true, launcher: None };
         let request = SpawnRequest { name: required(args, "branch_name")?, ..SpawnRequest::default() };
@@ -196,6 +199,7 @@ impl Server {
 
     /// Makes as many seats as possible. Failures are reported beside the seats that were made.
     fn spawn_workers(&self, ui: &Ui, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
+        self.known_caller(place)?;
         let workers = args.get("workers").and_then(Value::as_array).filter(|workers| !workers.is_empty());
         let workers = workers.ok_or_else(|| Failure::usage("`workers` must be a list of workers"))?;
         let spawn = |worker: &Value| -> ToolResult {
@@ -226,13 +230,20 @@ impl Server {
         to_value(&SentAnswer { ack: true, published: notify(env, place, &notification)? })
     }
 
+    /// The agent that this server serves. It runs outside of the agent's sandbox, so a record of the agent's own counts
+    /// nothing.
+    fn known_caller(&self, place: &Place) -> Result<KnownAgent> {
+        let caller = agents::require(place, &self.id)?;
+        require_spawned(&caller).map(|()| caller)
+    }
+
     fn land_child(&self, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
-        workers::land_child(env, place, &agents::require(place, &self.id)?, &required(args, "name")?)
+        workers::land_child(env, place, &self.known_caller(place)?, &required(args, "name")?)
     }
 
     fn send_agent(&self, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
         let (to, text) = (required(args, "to")?, required(args, "text")?);
-        workers::send_agent(env, place, &agents::require(place, &self.id)?, (&to, &text))
+        workers::send_agent(env, place, &self.known_caller(place)?, (&to, &text))
     }
 
     /// An event that was there at once counts as taken with the client's next call. An event that the client had to

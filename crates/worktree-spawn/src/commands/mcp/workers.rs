@@ -16,19 +16,17 @@ const TOOL: &str = "worker-ctl";
 /// Lands the work of the caller's child on the caller's branch.
 pub fn land_child(env: &Env, place: &Place, caller: &KnownAgent, name: &str) -> Result<Value> {
     let child = relative(place, caller, name, &[Relation::Child])?;
-    // Clients start this server outside of the agent's sandbox. Which branch is the caller's own, worker-ctl has recorded
-    // where no agent can write.
-    let branch = worker(env, caller, caller)?["branch"].clone();
-    let path = child.worktree.path.to_string_lossy();
-    let added = worker_ctl(env, &child, caller, &["add", "--worktree", "-"], format!("{path}\n"))?;
-    let text = |key: &str| added[key].as_str().unwrap_or_default().to_owned();
-    let (worker, target) = (text("name"), text("target"));
-    if branch != *target {
+    // Clients start this server outside of the agent's sandbox. Who is a worker, and which branch is whose, a person has
+    // said, and worker-ctl has recorded where no agent can write.
+    let (own, worker) = (worker(env, caller, caller)?, worker(env, &child, caller)?);
+    let text = |key: &str| worker[key].as_str().unwrap_or_default().to_owned();
+    let (name, target) = (text("name"), text("target"));
+    if own["branch"] != *target {
         return Err(failure::NOT_RELATED
             .failure(format!("the work of {} lands on {target}, which is not your branch", child.agent.id))
             .hint("tell the person that the work can be reviewed"));
     }
-    worker_ctl(env, &child, caller, &["accept", &worker], String::new())
+    worker_ctl(env, &child, caller, &["accept", &name], String::new())
 }
 
 /// Sends a text to the terminal of the caller's parent or child.
