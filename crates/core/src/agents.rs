@@ -8,25 +8,25 @@ pub struct AgentProgram {
     pub name: &'static str,
     /// The versions that it was tried with, newest first.
     pub versions: &'static [&'static str],
-    /// The words that start it for a worker. `{model}`, `{skip_permissions}` and `{allowed_tools}` stand for settings,
-    /// `{hooks}` for hooks of ours, `{worktree}`, `{git_dir}` and `{git_common_dir}` for directories. Without a model, `{model}` and the flag before
-    /// it are left out.
-    pub worker_command: &'static [&'static str],
+    /// The words that start it for a worker, with blanks between them. `{model}`, `{skip_permissions}` and
+    /// `{allowed_tools}` stand for settings, `{hooks}` for hooks of ours, `{worktree}`, `{git_dir}` and
+    /// `{git_common_dir}` for directories. Without a model, `{model}` and the flag before it are left out.
+    pub worker_command: &'static str,
     /// The variables that it is started with.
     pub variables: &'static [(&'static str, &'static str)],
     /// The words that `{skip_permissions}` stands for if permissions are skipped.
-    pub skip_permissions: &'static [&'static str],
+    pub skip_permissions: &'static str,
     /// The words that it stands for if they are not.
-    pub ask_permissions: &'static [&'static str],
+    pub ask_permissions: &'static str,
     /// The model that it runs if none is set; none if it chooses one itself.
     pub model: Option<&'static str>,
     /// How it gets a task.
     pub task: TaskDelivery,
     /// The words after the program's name that make it continue its last conversation in this directory; none if it
     /// cannot.
-    pub resume: &'static [&'static str],
+    pub resume: &'static str,
     /// The words that make it continue the conversation that `{conversation}` stands for.
-    pub resume_conversation: &'static [&'static str],
+    pub resume_conversation: &'static str,
     /// A regular expression for the line it shows once it takes input.
     pub ready: &'static str,
     /// How many seconds it may take until then.
@@ -182,22 +182,14 @@ pub const PROGRAMS: &[AgentProgram] = &[
         name: "claude",
         versions: &["2.1.330"],
         // `--allowedTools` takes every word that follows, so another flag must come between it and the task.
-        worker_command: &[
-            "claude",
-            "--allowedTools",
-            "{allowed_tools}",
-            "--model",
-            "{model}",
-            "{hooks}",
-            "{skip_permissions}",
-        ],
+        worker_command: "claude --allowedTools {allowed_tools} --model {model} {hooks} {skip_permissions}",
         variables: &[],
-        skip_permissions: &["--dangerously-skip-permissions"],
-        ask_permissions: &[],
+        skip_permissions: "--dangerously-skip-permissions",
+        ask_permissions: "",
         model: Some("opus"),
         task: TaskDelivery::Argv(&["{task}"]),
-        resume: &["--continue"],
-        resume_conversation: &["--resume", "{conversation}"],
+        resume: "--continue",
+        resume_conversation: "--resume {conversation}",
         // Its input line has a no-break space after the mark; the marks of its menus have a blank.
         ready: "^❯\u{a0}",
         ready_secs: 30,
@@ -237,26 +229,16 @@ pub const PROGRAMS: &[AgentProgram] = &[
         name: "codex",
         versions: &["0.169.0"],
         // All sessions of one home would share a daemon, with the environment of the first.
-        worker_command: &["codex", "--no-daemon", "{skip_permissions}", "{hooks}", "--model", "{model}"],
+        worker_command: "codex --no-daemon {skip_permissions} {hooks} --model {model}",
         variables: &[],
-        skip_permissions: &["--dangerously-bypass-approvals-and-sandbox"],
+        skip_permissions: "--dangerously-bypass-approvals-and-sandbox",
         // Its sandbox makes the git directory of a linked worktree read-only.
-        ask_permissions: &[
-            "--add-dir",
-            "{git_dir}",
-            "--add-dir",
-            "{git_common_dir}/objects",
-            "--add-dir",
-            "{git_common_dir}/refs",
-            "--add-dir",
-            "{git_common_dir}/logs",
-            "--add-dir",
-            "{git_common_dir}/rr-cache",
-        ],
+        ask_permissions: "--add-dir {git_dir} --add-dir {git_common_dir}/objects --add-dir {git_common_dir}/refs \
+                          --add-dir {git_common_dir}/logs --add-dir {git_common_dir}/rr-cache",
         model: None,
         task: TaskDelivery::Argv(&["{task}"]),
-        resume: &["resume", "--last"],
-        resume_conversation: &["resume", "{conversation}"],
+        resume: "resume --last",
+        resume_conversation: "resume {conversation}",
         // The last line names the model once there is a session. The mark alone is also that of its menus.
         ready: r"(?s)^› .*\n  \S+ .* · ",
         ready_secs: 30,
@@ -278,16 +260,16 @@ pub const PROGRAMS: &[AgentProgram] = &[
         name: "gemini",
         versions: &["0.61.0"],
         // Trusting a folder would make it start itself anew, and what is typed meanwhile would be lost.
-        worker_command: &["gemini", "--skip-trust", "{skip_permissions}", "--model", "{model}"],
+        worker_command: "gemini --skip-trust {skip_permissions} --model {model}",
         // It would load its code twice: once for a program above it, which only starts it anew after some changes of its
         // settings.
         variables: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
-        skip_permissions: &["--yolo"],
-        ask_permissions: &[],
+        skip_permissions: "--yolo",
+        ask_permissions: "",
         model: None,
         task: TaskDelivery::Argv(&["-i", "{task}"]),
-        resume: &["--resume", "latest"],
-        resume_conversation: &["--resume", "{conversation}"],
+        resume: "--resume latest",
+        resume_conversation: "--resume {conversation}",
         ready: r"^ [>*!] +Type your message",
         ready_secs: 60,
         dialogs: &[],
@@ -313,24 +295,16 @@ pub const PROGRAMS: &[AgentProgram] = &[
     AgentProgram {
         name: "aider",
         versions: &["0.86.2"],
-        worker_command: &[
-            "aider",
-            "--yes-always",
-            "--no-gitignore",
-            "--no-check-update",
-            "--no-show-model-warnings",
-            "--no-show-release-notes",
-            "--model",
-            "{model}",
-        ],
+        worker_command: "aider --yes-always --no-gitignore --no-check-update --no-show-model-warnings \
+                         --no-show-release-notes --model {model}",
         variables: &[],
-        skip_permissions: &[],
-        ask_permissions: &[],
+        skip_permissions: "",
+        ask_permissions: "",
         model: None,
         // `--message` would make it end with the task.
         task: TaskDelivery::Paste,
-        resume: &[],
-        resume_conversation: &[],
+        resume: "",
+        resume_conversation: "",
         ready: r"^\S*> ?$",
         ready_secs: 60,
         dialogs: &[],
@@ -345,15 +319,15 @@ pub const PROGRAMS: &[AgentProgram] = &[
     AgentProgram {
         name: "opencode",
         versions: &["1.18.33"],
-        worker_command: &["opencode", "{skip_permissions}", "--model", "{model}"],
+        worker_command: "opencode {skip_permissions} --model {model}",
         variables: &[],
-        skip_permissions: &["--auto"],
-        ask_permissions: &[],
+        skip_permissions: "--auto",
+        ask_permissions: "",
         model: None,
         task: TaskDelivery::Argv(&["--prompt", "{task}"]),
         // With `--continue` it does not submit the text of `--prompt`.
-        resume: &[],
-        resume_conversation: &["--session", "{conversation}"],
+        resume: "",
+        resume_conversation: "--session {conversation}",
         // The first on an empty screen, the second below a conversation that is continued.
         ready: r"Ask anything|ctrl\+p commands +• OpenCode",
         ready_secs: 120,
@@ -394,8 +368,8 @@ mod tests {
     /// What an agent can write there, git on the host obeys: never `config` or `hooks`.
     #[test]
     fn codex_may_write_only_to_what_a_commit_needs() {
-        let opened: Vec<&str> =
-            find("codex").unwrap().ask_permissions.iter().copied().filter(|w| *w != "--add-dir").collect();
+        let words = find("codex").unwrap().ask_permissions.split(' ');
+        let opened: Vec<&str> = words.filter(|word| *word != "--add-dir").collect();
         let common = ["objects", "refs", "logs", "rr-cache"].map(|dir| format!("{{git_common_dir}}/{dir}"));
         assert_eq!(opened[0], "{git_dir}");
         assert_eq!(opened[1..], common.each_ref().map(String::as_str));

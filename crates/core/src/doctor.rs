@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::error::{Exit, Result};
 use crate::git::{Git, Repo};
 use crate::hook;
 use crate::text::printable;
 use crate::ui::Ui;
+use serde_json::json;
 
 /// The hook that sets up a new worktree.
 const POST_CHECKOUT: &str = "post-checkout";
@@ -78,16 +78,6 @@ pub fn install_hook(git: &Git, repo: &Repo, tool: &'static str) -> Result<()> {
     hook::install(git, repo, POST_CHECKOUT, tool, false)?.require(POST_CHECKOUT, tool)
 }
 
-/// A line of the answer as scripts read it.
-#[derive(Serialize)]
-struct FindingAnswer<'a> {
-    check: &'a str,
-    ok: bool,
-    detail: &'a str,
-    fix: Option<&'a str>,
-    fixed: bool,
-}
-
 /// Prints the findings, and repairs what can be repaired if a person agreed. Exit 1 if something stays wrong, exit 3 if
 /// a person must decide first. A dry run only says which repairs it would make.
 pub fn run<R>(
@@ -130,7 +120,7 @@ fn print<R>(ui: &Ui, finding: &Finding<R>, fixed: bool, wants_repair: bool) {
     let Finding { check, ok, detail, fix, repair } = finding;
     let fix = fix.as_deref();
     if ui.is_json() {
-        return ui.json(&FindingAnswer { check, ok: *ok, detail, fix, fixed });
+        return ui.json(&json!({ "check": check, "ok": ok, "detail": detail, "fix": fix, "fixed": fixed }));
     }
     let word = match (ok, fixed) {
         (true, _) => "ok",

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::agents::ProjectSettings;
 use crate::env::Env;
 use crate::fs;
+use crate::path::real;
 
 /// The levels of trust that trust a folder. The second one is for the folder above the one it names.
 const TRUSTED: [&str; 2] = ["TRUST_FOLDER", "TRUST_PARENT"];
@@ -29,10 +30,6 @@ pub fn is_trusted(env: &Env, settings: &ProjectSettings, folder: &Path) -> bool 
     };
     let longest = rules.iter().filter(applies).max_by_key(|(path, _)| path.as_os_str().len());
     longest.and_then(|(_, level)| level.as_str()).is_some_and(|level| TRUSTED.contains(&level))
-}
-
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]

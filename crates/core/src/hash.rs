@@ -57,18 +57,6 @@ impl Digest {
         Digest::of(&[seed(), seed(), seed(), seed()].concat())
     }
 
-    /// Its 32 bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// The digest with these 32 bytes; a shorter slice is filled up with zeros.
-    pub fn from_bytes(bytes: &[u8]) -> Digest {
-        let mut digest = [0; 32];
-        digest.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        Digest(digest)
-    }
-
     /// Its 64 hex digits.
     pub fn hex(&self) -> [u8; 64] {
         // Manifests hold hundreds of digests, so they are not formatted byte by byte.
@@ -82,12 +70,7 @@ impl Digest {
 
     /// Reads 64 hex digits.
     pub fn parse(hex: &str) -> Option<Digest> {
-        let digit = |b: u8| match b {
-            b'0'..=b'9' => Some(b - b'0'),
-            b'a'..=b'f' => Some(b - b'a' + 10),
-            b'A'..=b'F' => Some(b - b'A' + 10),
-            _ => None,
-        };
+        let digit = |b: u8| char::from(b).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
         let mut bytes = [0; 32];
         let (pairs, rest) = hex.as_bytes().as_chunks::<2>();
         if pairs.len() != bytes.len() || !rest.is_empty() {

@@ -71,19 +71,19 @@ pub fn run(
 ) -> Result<Exit> {
     let hooks: Vec<&'static str> = hook::of(tool).collect();
     let (name, args) = match command {
-        HookCommand::Install => {
-            hooks.iter().try_for_each(|hook| install(ui, env, tool, hook))?;
-            return Ok(Exit::Done);
-        }
-        HookCommand::Uninstall => {
-            let gone: Vec<bool> = hooks.iter().map(|hook| uninstall(ui, env, tool, hook)).collect::<Result<_>>()?;
-            return Ok(if gone.iter().all(|is_gone| *is_gone) { Exit::Done } else { Exit::No });
-        }
-        HookCommand::Status => {
-            let states: Vec<bool> = hooks.iter().map(|hook| status(ui, env, tool, hook)).collect::<Result<_>>()?;
-            return Ok(if states.iter().all(|installed| *installed) { Exit::Done } else { Exit::No });
-        }
         HookCommand::Run { name, args } => (name, args),
+        asked => {
+            let (git, repo) = Git::here(env)?;
+            let mut is_so = true;
+            for hook in hooks {
+                is_so &= match asked {
+                    HookCommand::Install => install(ui, &git, &repo, tool, hook).map(|()| true),
+                    HookCommand::Uninstall => uninstall(ui, &git, &repo, tool, hook),
+                    _ => status(ui, &git, &repo, tool, hook),
+                }?;
+            }
+            return Ok(if is_so { Exit::Done } else { Exit::No });
+        }
     };
     let Some(hook) = hooks.iter().copied().find(|hook| *hook == name) else {
         return Err(Failure::usage(format!("{tool} has no hook `{name}`"))
@@ -158,14 +158,12 @@ fn with_removal<'h>(tool: &str, hooks: &[&'h str]) -> Vec<&'h str> {
     hooks.iter().copied().chain(removal).collect()
 }
 
-fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<()> {
+fn install(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static str) -> Result<()> {
     let dry_run = ui.is_dry();
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
     if !dry_run {
-        repo.remember(env)?;
+        repo.remember(git.env())?;
     }
-    let installed = hook::install(&git, &repo, hook, tool, dry_run)?;
+    let installed = hook::install(git, repo, hook, tool, dry_run)?;
     match &installed {
         Installed::Stub { status, changed } => {
             if ui.is_json() {
@@ -181,7 +179,7 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result
             if let Some(chained) = &status.chained {
                 ui.note(format!("the hook that was there still runs first: {}", chained.display()));
             }
-            let is_relative = git.hooks_path(&repo)?.is_some_and(|path| path.is_relative());
+            let is_relative = git.hooks_path(repo)?.is_some_and(|path| path.is_relative());
             if is_relative && repo.has_own_hooks() && !repo.hooks_dir.starts_with(&repo.common_dir) {
                 ui.note("core.hooksPath is relative: each worktree runs the hook of its own checkout, so commit it");
             } else if !repo.has_own_hooks() {
@@ -221,16 +219,14 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result
 }
 
 /// Takes a hook out. Returns `false` if a file that a person wrote still calls the tool.
-fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<bool> {
+fn uninstall(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static str) -> Result<bool> {
     let dry_run = ui.is_dry();
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
-    let status = hook::status(&repo, hook)?;
+    let status = hook::status(repo, hook)?;
     let there = match dry_run {
-        true => !hook::stubs(&repo, hook, tool).is_empty() || (status.chained.is_some() && !status.path.exists()),
-        false => hook::uninstall(env, &repo, hook, tool)?,
+        true => !hook::stubs(repo, hook, tool).is_empty() || (status.chained.is_some() && !status.path.exists()),
+        false => hook::uninstall(git.env(), repo, hook, tool)?,
     };
-    let caller = if there { None } else { hook_manager::run_by(&git, &repo, hook, tool)? };
+    let caller = if there { None } else { hook_manager::run_by(git, repo, hook, tool)? };
     if let Some((manager, file)) = &caller {
         let file = file.display().to_string();
         ui.warn(format!(
@@ -251,11 +247,9 @@ fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Resu
     Ok(caller.is_none())
 }
 
-fn status(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<bool> {
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
-    let status = hook::status(&repo, hook)?;
-    let by = hook::runs(&git, &repo, hook, tool)?;
+fn status(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static str) -> Result<bool> {
+    let status = hook::status(repo, hook)?;
+    let by = hook::runs(git, repo, hook, tool)?;
     let installed = by.is_some();
     if ui.is_json() {
         ui.json(&json!({

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A relative path whose text cannot lead out of the directory it is joined to.
@@ -152,6 +152,11 @@ impl<'de> serde::Deserialize<'de> for RelPath {
         let parse = |text: &str| RelPath::parse(text).map_err(|e| format!("`{text}`: {e}"));
         deserializer.deserialize_str(crate::text::Parsed { parse, what: "a relative path" })
     }
+}
+
+/// The path without links; as it is if nothing is there.
+pub fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// A path as a `file:` URL, percent-encoded (RFC 8089).

@@ -23,7 +23,7 @@ use crate::error::{Exit, Failure, Result};
 /// How long process groups have after a signal before they are killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often we read the output of a child that passes through us.
+/// How often we look at the output of a child that passes through us.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A command to run: an absolute program, its arguments, its whole environment.
@@ -229,12 +229,7 @@ impl Cmd {
                 pass(&piece[..n]);
             }
         };
-        let mut pause = Duration::from_millis(1);
-        let status = self.run_while(&expression, || {
-            drain();
-            thread::sleep(pause);
-            pause = (pause * 2).min(TICK);
-        });
+        let status = self.run_while(&expression, |_| drain());
         drain();
         Ok(status?.status)
     }
@@ -244,19 +239,12 @@ impl Cmd {
     pub fn capture_within(self, scratch: (File, File), limit: Duration, most: usize) -> Result<Option<Output>> {
         let (writer, mut reader) = scratch;
         let expression = self.expression().stderr_null().stdout_file(writer);
-        let (start, mut pause, mut is_over) = (Instant::now(), Duration::from_millis(1), false);
+        let (start, mut is_over) = (Instant::now(), false);
         let size = |file: &File| file.metadata().map_or(0, |meta| meta.len());
-        let status = self.start(&expression, |handle| {
-            loop {
-                if let Some(output) = handle.try_wait()? {
-                    return Ok(collect(output));
-                }
-                if !is_over && (start.elapsed() >= limit || size(&reader) > most as u64) {
-                    is_over = true;
-                    end_groups(&handle.pids(), Signal::KILL);
-                }
-                thread::sleep(pause.min(limit.saturating_sub(start.elapsed())).max(Duration::from_millis(1)));
-                pause = (pause * 2).min(TICK);
+        let status = self.run_while(&expression, |handle| {
+            if !is_over && (start.elapsed() >= limit || size(&reader) > most as u64) {
+                is_over = true;
+                end_groups(&handle.pids(), Signal::KILL);
             }
         })?;
         // Processes it left in its group would go on writing.
@@ -306,13 +294,16 @@ impl Cmd {
             .hint("see whether a pipe lies where a file should, in that directory or in its git directory"))
     }
 
-    fn run_while(&self, expression: &duct::Expression, mut meanwhile: impl FnMut()) -> Result<Output> {
+    fn run_while(&self, expression: &duct::Expression, mut meanwhile: impl FnMut(&duct::Handle)) -> Result<Output> {
         self.start(expression, |handle| {
+            let mut pause = Duration::from_millis(1);
             loop {
-                match handle.try_wait()? {
-                    Some(output) => return Ok(collect(output)),
-                    None => meanwhile(),
+                if let Some(output) = handle.try_wait()? {
+                    return Ok(collect(output));
                 }
+                meanwhile(handle);
+                thread::sleep(pause);
+                pause = (pause * 2).min(TICK);
             }
         })
     }

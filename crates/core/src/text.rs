@@ -139,6 +139,12 @@ fn is_invisible(c: char) -> bool {
         | '\u{feff}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// The word by which JSON names a value. Lines of text have the same.
+pub fn word(value: &impl serde::Serialize) -> String {
+    let json = serde_json::to_value(value).ok();
+    json.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+}
+
 /// Reads a value from a string as it stands in the input, which is not copied first.
 pub(crate) struct Parsed<F> {
     pub parse: F,

@@ -209,6 +209,16 @@ impl Ui {
         self.line(self.render(answer));
     }
 
+    /// The same with the keys of two objects, one after the other.
+    pub fn json_of_both(&self, first: &impl Serialize, second: &impl Serialize) {
+        let object = |part: serde_json::Result<serde_json::Value>| part.unwrap_or_default();
+        let (mut first, mut second) = (object(serde_json::to_value(first)), object(serde_json::to_value(second)));
+        if let (Some(all), Some(more)) = (first.as_object_mut(), second.as_object_mut()) {
+            all.append(more);
+        }
+        self.json(&first);
+    }
+
     /// Records of JSON Lines.
     pub fn json_lines<T: Serialize>(&self, answers: impl IntoIterator<Item = T>) {
         self.stream(|out| answers.into_iter().try_for_each(|answer| writeln!(out, "{}", self.render(&answer))));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::env::Env;
+use crate::path::real;
 use crate::proc::{self, Cmd};
 
 /// Variables that name a place in one checkout, or several with colons between them. Behind some are those that say more of
@@ -28,7 +29,6 @@ type Vars = BTreeMap<OsString, OsString>;
 /// place, and what direnv loaded there. A worktree that holds the person's home, as with dotfiles, takes nothing away.
 /// Drop [`LOCAL_VARS`](crate::git::LOCAL_VARS) as well where git could be called.
 pub fn for_worktree(env: &Env, own: &Path, all: &[PathBuf]) -> Env {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let own = real(own);
     let named =
         all.iter().cloned().chain([own.clone()]).filter(|root| env.home().is_none_or(|home| !home.starts_with(root)));

@@ -1,7 +1,6 @@
 //! Snapshots: many events folded into one file that says the same. `archive` writes them; `docs/formats.md` describes
 //! the format.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read};
 
@@ -38,44 +37,44 @@ pub struct Snapshot {
 /// entry's event among the events.
 #[derive(Deserialize, Serialize)]
 #[serde(untagged)]
-enum SnapshotLine<'a> {
+enum SnapshotLine {
     Event {
         event: Digest,
         ts: String,
-        agent: Cow<'a, str>,
+        agent: String,
         #[serde(skip_serializing_if = "Option::is_none")]
-        branch: Option<Cow<'a, str>>,
+        branch: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        topic: Option<Cow<'a, str>>,
+        topic: Option<String>,
     },
     Folded {
         snapshot: Digest,
     },
     Text {
         of: usize,
-        section: Cow<'a, str>,
-        text: Cow<'a, str>,
+        section: String,
+        text: String,
     },
     Item {
         of: usize,
-        section: Cow<'a, str>,
-        item: Cow<'a, str>,
+        section: String,
+        item: String,
     },
     Pair {
         of: usize,
-        section: Cow<'a, str>,
-        key: Cow<'a, str>,
+        section: String,
+        key: String,
         /// Missing: the key is removed.
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<Cow<'a, str>>,
+        value: Option<String>,
     },
     Checkpoint {
         of: usize,
-        phase: Cow<'a, str>,
-        status: Cow<'a, str>,
-        updated: Cow<'a, str>,
-        #[serde(default, skip_serializing_if = "str::is_empty")]
-        more: Cow<'a, str>,
+        phase: String,
+        status: String,
+        updated: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        more: String,
     },
 }
 
@@ -138,7 +137,7 @@ fn read_lines(mut lines: SnapshotLines<impl BufRead>) -> Result<Snapshot, Unread
     while let Some(line) = lines.next()? {
         content.add(line.as_bytes());
         if first_problem.is_none() {
-            let added = serde_json::from_str::<SnapshotLine<'_>>(&line)
+            let added = serde_json::from_str::<SnapshotLine>(&line)
                 .map_err(|e| e.to_string())
                 .and_then(|line| line.add_to(&mut events, &mut folds).ok_or("unknown kind of line".to_owned()));
             first_problem = added.err().map(|why| (lines.number, why));
@@ -202,15 +201,14 @@ impl<R: BufRead> SnapshotLines<R> {
     }
 }
 
-impl SnapshotLine<'_> {
+impl SnapshotLine {
     /// None: it is about an event that no line before it names.
     fn add_to(self, events: &mut Vec<EventRecord>, folds: &mut BTreeSet<Digest>) -> Option<()> {
         let named = |section: &str| SectionName::from(section);
         let (of, entry) = match self {
             SnapshotLine::Event { event: id, ts, agent, branch, topic } => {
-                let (ts, agent) = (event_time::parse(&ts)?, agent.into_owned());
-                let (branch, title) = (branch.map(Cow::into_owned), topic.map(Cow::into_owned));
-                let meta = Meta { ts, agent, branch, kind: None, reason: None, title };
+                let ts = event_time::parse(&ts)?;
+                let meta = Meta { ts, agent, branch, kind: None, reason: None, title: topic };
                 events.push(EventRecord { id, event: LedgerEvent { meta, entries: Vec::new() } });
                 return Some(());
             }
@@ -218,17 +216,12 @@ impl SnapshotLine<'_> {
                 folds.insert(snapshot);
                 return Some(());
             }
-            SnapshotLine::Text { of, section, text } => {
-                (of, Entry::Text { section: named(&section), text: text.into_owned() })
-            }
-            SnapshotLine::Item { of, section, item } => {
-                (of, Entry::Item { section: named(&section), text: item.into_owned() })
-            }
+            SnapshotLine::Text { of, section, text } => (of, Entry::Text { section: named(&section), text }),
+            SnapshotLine::Item { of, section, item } => (of, Entry::Item { section: named(&section), text: item }),
             SnapshotLine::Pair { of, section, key, value } => {
-                (of, Entry::Pair { section: named(&section), key: key.into_owned(), value: value.map(Cow::into_owned) })
+                (of, Entry::Pair { section: named(&section), key, value })
             }
             SnapshotLine::Checkpoint { of, phase, status, updated, more } => {
-                let [phase, status, updated, more] = [phase, status, updated, more].map(Cow::into_owned);
                 (of, Checkpoint { phase, status, updated, more }.into())
             }
         };
@@ -253,15 +246,15 @@ pub fn statements(join: &Join<'_>) -> String {
     lines(join, std::iter::empty())
 }
 
-fn lines<'a>(join: &'a Join<'_>, folded: impl Iterator<Item = SnapshotLine<'a>>) -> String {
+fn lines(join: &Join<'_>, folded: impl Iterator<Item = SnapshotLine>) -> String {
     let positions: BTreeMap<Digest, usize> = join.events.keys().copied().zip(0..).collect();
     let of = |by: &EventRecord| positions.get(&by.id).copied().unwrap_or_default();
     let events = join.events.values().map(|event| SnapshotLine::Event {
         event: event.id,
         ts: event.ts().to_string(),
         agent: event.agent().into(),
-        branch: event.branch().map(Cow::from),
-        topic: event.topic().map(first_words),
+        branch: event.branch().map(str::to_owned),
+        topic: event.topic().map(|topic| first_words(topic).into_owned()),
     });
     let texts = join.sections.iter().filter_map(|(section, joined)| Some((section.as_str(), joined.text?)));
     // The newest of these is the text of its section.
@@ -274,7 +267,7 @@ fn lines<'a>(join: &'a Join<'_>, folded: impl Iterator<Item = SnapshotLine<'a>>)
         text: quote.text.into(),
     });
     let items = join.sections.iter().flat_map(|(section, joined)| {
-        let line = move |(item, by): (&&'a str, &&EventRecord)| SnapshotLine::Item {
+        let line = move |(item, by): (&&str, &&EventRecord)| SnapshotLine::Item {
             of: of(by),
             section: section.as_str().into(),
             item: (*item).into(),
@@ -286,17 +279,14 @@ fn lines<'a>(join: &'a Join<'_>, folded: impl Iterator<Item = SnapshotLine<'a>>)
             of: of(quote.by),
             section: section.as_str().into(),
             key: (*key).into(),
-            value: quote.text.map(Cow::from),
+            value: quote.text.map(str::to_owned),
         })
     });
     let mut checkpoints: Vec<_> = join.checkpoints.iter().collect();
     checkpoints.sort_unstable_by_key(|((checkpoint, _), by)| (*checkpoint, by.id));
-    let checkpoints = checkpoints.into_iter().map(|((checkpoint, _), by)| SnapshotLine::Checkpoint {
-        of: of(by),
-        phase: checkpoint.phase.as_str().into(),
-        status: checkpoint.status.as_str().into(),
-        updated: checkpoint.updated.as_str().into(),
-        more: checkpoint.more.as_str().into(),
+    let checkpoints = checkpoints.into_iter().map(|((checkpoint, _), by)| {
+        let Checkpoint { phase, status, updated, more } = (*checkpoint).clone();
+        SnapshotLine::Checkpoint { of: of(by), phase, status, updated, more }
     });
     let mut out = String::new();
     for line in events.chain(folded).chain(texts).chain(items).chain(pairs).chain(checkpoints) {

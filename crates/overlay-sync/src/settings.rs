@@ -248,11 +248,10 @@ pub fn load_config(env: &Env, repo: &Repo, flags: &OverlayFlags) -> Result<Confi
 impl Settings {
     /// The settings that a configuration results in. Exit 2 for a glob or key that cannot be read, naming its source.
     pub fn from_config(config: &Config) -> Result<Settings> {
-        let default = |name| config.default_of(name).unwrap_or_default();
         let millis = |name| config.duration(name, Unit::Milliseconds);
         let items = |name| match config.value(name) {
             Some(value) => value.items.clone(),
-            None => default(name).split(',').filter(|text| !text.is_empty()).map(str::to_owned).collect(),
+            None => config.text(name).split(',').filter(|text| !text.is_empty()).map(str::to_owned).collect(),
         };
         let globs = |name| {
             let source = config.value(name).map_or_else(String::new, |value| format!(" ({})", value.source));
@@ -268,7 +267,7 @@ impl Settings {
             enabled: config.truth("enabled"),
             debounce: millis("debounce_ms"),
             max_wait: millis("max_wait_ms"),
-            on_conflict: match config.value("on_conflict").map_or(default("on_conflict"), |value| &value.text) {
+            on_conflict: match config.text("on_conflict") {
                 "overlay" => OnConflict::Overlay,
                 "hold" => OnConflict::Hold,
                 _ => OnConflict::Workspace,

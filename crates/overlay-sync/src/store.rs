@@ -76,14 +76,6 @@ impl LogRecord {
     }
 }
 
-/// A record in an answer, with the workspace under the name that all tools use as well.
-#[derive(Serialize)]
-pub struct RecordAnswer<'a, T> {
-    #[serde(flatten)]
-    pub record: &'a T,
-    pub worktree: &'a str,
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_zero(n: &usize) -> bool {
     *n == 0

@@ -1,6 +1,7 @@
 //! The rules by which files are synced.
 
 use serde::{Deserialize, Serialize};
+use shopfloor_core::text::word;
 
 /// The rule by which a file was synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,10 +25,4 @@ impl std::fmt::Display for SyncRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&word(self))
     }
-}
-
-/// The word by which JSON names a value. Lines of text have the same.
-pub fn word(value: &impl Serialize) -> String {
-    let json = serde_json::to_value(value).ok();
-    json.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
 }

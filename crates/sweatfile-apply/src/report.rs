@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use shopfloor_core::approval::ApprovalStatus;
+use shopfloor_core::text;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::env_file;
@@ -23,19 +24,6 @@ pub enum ItemAction {
     Skipped,
     /// For `check`: it differs from the sweatfiles.
     Drifted,
-}
-
-impl std::fmt::Display for ItemAction {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            ItemAction::Created => "created",
-            ItemAction::Kept => "kept",
-            ItemAction::Failed => "failed",
-            ItemAction::Unchanged => "unchanged",
-            ItemAction::Skipped => "skipped",
-            ItemAction::Drifted => "drifted",
-        })
-    }
 }
 
 /// Which command a report is for.
@@ -123,7 +111,7 @@ impl Report {
         let did = |action: ItemAction, word: &'static str| match (ui.is_dry(), action) {
             (true, ItemAction::Created) => format!("would have {word}"),
             (false, ItemAction::Created) => word.to_owned(),
-            (_, action) => action.to_string(),
+            (_, action) => text::word(&action),
         };
         for exclude in self.excludes.iter().filter(|e| e.action != ItemAction::Unchanged) {
             lines.push(format!("{} exclude {}", did(exclude.action, "created"), printable(&exclude.pattern)));

@@ -22,8 +22,7 @@ pub struct OpenWorktree {
 impl OpenWorktree {
     /// Opens the worktree of the current directory; exit 2 when there is none.
     pub fn find(env: &Env) -> Result<OpenWorktree> {
-        let mut git = Git::find(env)?;
-        let repo = git.discover()?;
+        let (git, repo) = Git::here(env)?;
         OpenWorktree::open(env, git, repo)
     }
 

@@ -112,10 +112,11 @@ impl AgentTable {
     /// The table of a program that is known.
     pub fn preset(name: &str) -> Option<AgentTable> {
         let program = agents::find(name)?;
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let words = |words: &str| words.split_whitespace().map(str::to_owned).collect();
+        let all = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let dialog = |dialog: &ProgramDialog| Dialog::Menu { when: dialog.when.into(), choose: dialog.choose.into() };
         let (delivery, task) = match program.task {
-            TaskDelivery::Argv(task) => (Delivery::Argv, words(task)),
+            TaskDelivery::Argv(task) => (Delivery::Argv, all(task)),
             TaskDelivery::Paste => (Delivery::Paste, Vec::new()),
         };
         let timeout_secs = Some(program.ready_secs);
@@ -134,7 +135,7 @@ impl AgentTable {
             dialogs: program.dialogs.iter().map(dialog).collect(),
             end: End::Hangup,
             clear: program.clear.map(str::to_owned),
-            strip: words(program.signatures),
+            strip: all(program.signatures),
             ..AgentTable::default()
         })
     }

@@ -221,8 +221,7 @@ impl RootConfig {
 
     /// The text of a setting, or its default; empty without one.
     pub fn text(&self, name: &str) -> &str {
-        let set = self.settings.value(name).map(|value| value.text.as_str());
-        set.or(self.settings.default_of(name)).unwrap_or_default()
+        self.settings.text(name)
     }
 
     /// The text of a setting that something sets.
@@ -237,7 +236,7 @@ impl RootConfig {
 
     /// The command that a setting holds.
     pub fn command(&self, name: &str) -> Option<Line> {
-        self.settings.value(name).filter(|value| !value.text.trim().is_empty()).map(Line::of)
+        self.settings.command(name)
     }
 
     /// The branch of the worker with this name, when it is added.

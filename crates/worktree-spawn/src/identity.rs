@@ -33,16 +33,6 @@ pub enum AgentKind {
     Worker,
 }
 
-impl AgentKind {
-    pub fn word(self) -> &'static str {
-        match self {
-            AgentKind::Root => "root",
-            AgentKind::Subtree => "subtree",
-            AgentKind::Worker => "worker",
-        }
-    }
-}
-
 /// An identity record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {

@@ -147,25 +147,9 @@ pub fn left_behind<J: Journaled>(shared: &Path) -> Result<Vec<(String, String, J
     Ok(ids)
 }
 
-impl OpenJournal<SpawnJournal> {
-    /// Notes that another process made the branch.
-    pub fn disown_branch(&mut self) -> Result<()> {
-        self.entry.makes_branch = false;
-        self.save()
-    }
-}
-
-impl OpenJournal<RemovalJournal> {
-    /// Leaves the journal to a later removal, which tries again to delete the files. All the rest is done, and an agent
-    /// that gets this id meanwhile keeps its branch.
-    pub fn leave(mut self) -> Result<()> {
-        (self.entry.deletes, self.entry.is_tried) = (None, true);
-        self.save()
-    }
-}
-
 impl<J: Journaled> OpenJournal<J> {
-    fn save(&self) -> Result<()> {
+    /// Writes the journal again, after its entry has changed.
+    pub fn save(&self) -> Result<()> {
         json_file::save(&self.path, &Journal { v: VERSION, id: self.id.clone(), entry: self.entry.clone() })
     }
 

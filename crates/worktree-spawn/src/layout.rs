@@ -33,19 +33,9 @@ pub fn temporary_dir(state: &Path) -> PathBuf {
     state.join("tmp")
 }
 
-/// The lock that guards git's records of worktrees and ours.
-pub fn lock_file(shared: &Path) -> PathBuf {
-    shared.join("lock")
-}
-
 /// Worktrees that were moved away and are being deleted.
 pub fn gone_dir(shared: &Path) -> PathBuf {
     shared.join("gone")
-}
-
-/// Worktrees of undone spawns that held ignored files.
-pub fn undone_dir(shared: &Path) -> PathBuf {
-    shared.join("undone")
 }
 
 /// The records and locks of agents' runs.

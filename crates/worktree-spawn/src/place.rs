@@ -5,12 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Root;
-use shopfloor_core::git::{Git, Home, Repo, bare_by_mistake};
+use shopfloor_core::git::{Git, Home, Repo, no_worktree};
 use shopfloor_core::path::RelPath;
 
-use crate::failure;
 use crate::layout;
 
 /// A worktree of the repository, as git has registered it.
@@ -97,15 +96,7 @@ impl Place {
 
     /// The current worktree; exit 2 in a bare repository.
     pub fn require_here(&self) -> Result<&Worktree> {
-        self.here.as_ref().ok_or_else(|| {
-            if let Some(failure) = bare_by_mistake(&self.common_dir) {
-                return failure;
-            }
-            let message = format!("{} has no work tree", self.common_dir.display());
-            failure::NO_WORKTREE
-                .with(Exit::Bad, message)
-                .hint("run the command inside a work tree; `git worktree list` shows them")
-        })
+        self.here.as_ref().ok_or_else(|| no_worktree(&self.common_dir, &self.common_dir))
     }
 
     /// The same repository as another of its worktrees sees it.

@@ -60,20 +60,18 @@ impl Settings {
     pub fn load(env: &Env, home: &Home, flags: Flags<'_>) -> Result<Settings> {
         let config = load_config(env, home, flags)?;
         let default = |name: &str| config.default_of(name).unwrap_or_default();
-        let text = |name: &str| config.value(name).map_or(default(name), |value| value.text.as_str()).to_owned();
-        let line = |name: &str| config.value(name).filter(|v| !v.text.trim().is_empty()).map(Line::of);
-        let base = text("worktree_base");
+        let base = config.text("worktree_base");
         if base.trim().is_empty() {
             return Err(Failure::malformed("`worktree_base` is empty")
                 .hint(format!("name a directory, such as `{}`", default("worktree_base"))));
         }
-        if config::is_anothers_home(&base) {
+        if config::is_anothers_home(base) {
             return Err(Failure::malformed(format!("`worktree_base` is `{base}`, in the home of another user"))
                 .hint("write that path out; a directory whose name begins with `~` is `./~NAME`"));
         }
         // tmux, shells and terminals meet the base in paths, and may obey other characters.
         let is_plain = |c: char| c.is_alphanumeric() || "._-/ ".contains(c);
-        let odd = base.strip_prefix('~').unwrap_or(&base).chars().find(|c| !is_plain(*c));
+        let odd = base.strip_prefix('~').unwrap_or(base).chars().find(|c| !is_plain(*c));
         let source = config.value("worktree_base").map(|value| &value.source);
         if let (Some(c), Some(source @ SettingSource::Repository(..))) = (odd, source) {
             let refused = format!("`worktree_base` may not contain `{}` ({source})", c.escape_default());
@@ -86,11 +84,11 @@ impl Settings {
         // The last one of a name counts.
         let agents: Vec<_> = workers.map(|(name, line)| (name, without_fields(line))).chain(agents).collect();
         Ok(Settings {
-            worktree_base: config::expand_home(env, &base),
+            worktree_base: config::expand_home(env, base),
             max_depth: config.number("max_depth"),
-            agent: text("agent"),
-            launcher: line("launcher").unwrap_or(Line::Shell(default("launcher").to_owned())),
-            probe: line("probe"),
+            agent: config.text("agent").to_owned(),
+            launcher: config.command("launcher").unwrap_or(Line::Shell(default("launcher").to_owned())),
+            probe: config.command("probe"),
             agents,
             warnings: config.all_warnings(),
         })

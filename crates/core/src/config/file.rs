@@ -1,27 +1,15 @@
 //! One file of settings: a tool's table in it, and warnings about the rest.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item};
 
-use super::setting::{
-    INSIDE_ELSEWHERE, OPEN_ELSEWHERE, Row, Setting, SettingSource, SettingType, Trust, Value, placed,
-};
-use crate::env::Env;
+use super::setting::{INSIDE_ELSEWHERE, OPEN_ELSEWHERE, Row, Setting, SettingSource, SettingType, Trust, Value};
 use crate::error::{Failure, Result};
 use crate::text::{Position, nearest};
 
 /// The tools that have a table.
 const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
-
-/// One setting as a file spells it.
-#[derive(Clone)]
-pub(super) struct SpelledSetting<'a> {
-    setting: &'a Setting,
-    text: String,
-    items: Vec<String>,
-    line: usize,
-}
 
 /// What a tool knows of a table.
 #[derive(Clone, Copy, Debug)]
@@ -31,41 +19,30 @@ pub(super) struct Known<'a> {
     pub(super) settings: &'a [Setting],
     /// Keys that are not settings.
     pub(super) others: &'a [&'a str],
-}
-
-impl SpelledSetting<'_> {
-    /// The value as it stands, with its place.
-    pub(super) fn into_value(self, source: impl Fn(usize) -> SettingSource) -> Value {
-        Value { text: self.text, items: self.items, source: source(self.line) }
-    }
-
-    /// The same, with a path starting at `base`.
-    pub(super) fn placed(self, env: &Env, base: &Path, source: impl Fn(usize) -> SettingSource) -> Value {
-        placed(env, self.setting, self.into_value(source), base)
-    }
-
-    fn needs_approval(&self) -> bool {
-        self.setting.trust.needs_approval(Some(&self.text))
-    }
+    /// What the file is, for the sources of its values.
+    pub(super) source: fn(PathBuf, usize) -> SettingSource,
 }
 
 /// One file's table of the tool.
-pub(super) struct File<'a> {
+#[derive(Default)]
+pub(super) struct File {
     pub(super) text: String,
-    pub(super) values: Vec<SpelledSetting<'a>>,
-    pub(super) tables: Vec<(&'static str, String, Vec<SpelledSetting<'a>>)>,
+    values: Vec<(Setting, Value)>,
+    pub(super) rows: Vec<Row>,
     /// Whether it sets something guarded, for whichever tool.
     pub(super) is_guarded: bool,
 }
 
-impl<'a> File<'a> {
+impl File {
+    /// Reads a file; one that is not there sets nothing.
     pub(super) fn parse(
         path: &Path,
         bytes: Option<Vec<u8>>,
-        Known { tool, settings, others }: Known<'a>,
+        known: Known<'_>,
         warnings: &mut Vec<String>,
-    ) -> Result<Option<Self>> {
-        let Some(bytes) = bytes else { return Ok(None) };
+    ) -> Result<File> {
+        let Some(bytes) = bytes else { return Ok(File::default()) };
+        let Known { tool, settings, .. } = known;
         let wrong = |at: Position, what: String| Failure::malformed(format!("{}:{at}: {what}", path.display()));
         let text = String::from_utf8(bytes).map_err(|e| {
             let valid = e.utf8_error().valid_up_to();
@@ -76,7 +53,7 @@ impl<'a> File<'a> {
             let at = Position::of(&text, e.span().map_or(0, |s| s.start));
             wrong(at, e.message().to_owned())
         })?;
-        let mut reader = Reader { path, text: &text, others, warnings };
+        let mut reader = Reader { path, text: &text, known, warnings };
         // A file that only one tool reads has tables of its own.
         let is_shared = TOOLS.contains(&tool);
         for (key, item) in document.iter().filter(|(key, _)| is_shared && !TOOLS.contains(key)) {
@@ -85,7 +62,7 @@ impl<'a> File<'a> {
             }
         }
         let mut is_guarded = is_shared && TOOLS.iter().any(|other| *other != tool && sets_guarded(&document, other));
-        let (mut values, mut tables) = (Vec::new(), Vec::new());
+        let (mut values, mut rows) = (Vec::new(), Vec::new());
         if let Some(item) = document.get(tool) {
             values = reader.table(tool, item, settings)?;
             for setting in settings {
@@ -94,26 +71,25 @@ impl<'a> File<'a> {
                 let named = item.as_table_like().ok_or_else(|| reader.wrong(setting.name, setting.kind, item))?;
                 for (name, item) in named.iter() {
                     let table = format!("{tool}.{}.{name:?}", setting.name);
-                    tables.push((setting.name, name.to_owned(), reader.table(&table, item, inner)?));
+                    let values = reader.table(&table, item, inner)?;
+                    rows.push(Row { setting: setting.name, name: name.to_owned(), values });
                 }
             }
         }
         drop(document);
-        is_guarded |=
-            values.iter().chain(tables.iter().flat_map(|(_, _, values)| values)).any(SpelledSetting::needs_approval);
-        Ok(Some(File { text, values, tables, is_guarded }))
+        is_guarded |= values.iter().chain(rows.iter().flat_map(|row| &row.values)).any(needs_approval);
+        Ok(File { text, values, rows, is_guarded })
     }
 
-    pub(super) fn value(&self, name: &str) -> Option<SpelledSetting<'a>> {
-        self.values.iter().find(|said| said.setting.name == name).cloned()
+    pub(super) fn value(&self, name: &str) -> Option<Value> {
+        self.values.iter().find(|(setting, _)| setting.name == name).map(|(_, value)| value.clone())
     }
 
     /// Forgets what only the user's own file may set, approved or not.
-    pub(super) fn leave_out_users(&mut self, path: &Path, warnings: &mut Vec<String>) {
-        self.values.retain(|said| {
-            let is_users = said.setting.trust == Trust::User;
-            if is_users {
-                let (line, name) = (said.line, said.setting.name);
+    pub(super) fn leave_out_users(&mut self, warnings: &mut Vec<String>) {
+        self.values.retain(|(Setting { name, trust, .. }, value)| {
+            let is_users = *trust == Trust::User;
+            if let (true, SettingSource::Repository(path, line)) = (is_users, &value.source) {
                 warnings.push(format!("{}:{line}: only the user's own config.toml may set `{name}`", path.display()));
             }
             !is_users
@@ -122,26 +98,17 @@ impl<'a> File<'a> {
 
     /// Forgets what is guarded; `true` when that is anything.
     pub(super) fn leave_out_guarded(&mut self) -> bool {
-        let all = self.tables.iter_mut().map(|(_, _, values)| values).chain([&mut self.values]);
+        let all = self.rows.iter_mut().map(|row| &mut row.values).chain([&mut self.values]);
         all.fold(false, |any, values| {
             let before = values.len();
-            values.retain(|said| !said.needs_approval());
+            values.retain(|said| !needs_approval(said));
             any || values.len() < before
         })
     }
+}
 
-    pub(super) fn rows(&self, source: impl Fn(usize) -> SettingSource) -> Vec<Row> {
-        let value = |said: &SpelledSetting<'_>| {
-            let value = Value { text: said.text.clone(), items: said.items.clone(), source: source(said.line) };
-            (said.setting.name, value)
-        };
-        let row = |(setting, name, values): &(&'static str, String, Vec<SpelledSetting<'_>>)| Row {
-            setting,
-            name: name.clone(),
-            values: values.iter().map(value).collect(),
-        };
-        self.tables.iter().map(row).collect()
-    }
+fn needs_approval((setting, value): &(Setting, Value)) -> bool {
+    setting.trust.needs_approval(Some(&value.text))
 }
 
 /// Whether the table of another tool, itself or in a table of it, sets something that needs approval.
@@ -167,7 +134,7 @@ fn sets_guarded(document: &Document<&str>, tool: &str) -> bool {
 struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
-    others: &'a [&'a str],
+    known: Known<'a>,
     warnings: &'a mut Vec<String>,
 }
 
@@ -192,7 +159,7 @@ impl Reader<'_> {
     }
 
     /// What a table sets, but for tables in it.
-    fn table<'s>(&mut self, name: &str, item: &Item, settings: &'s [Setting]) -> Result<Vec<SpelledSetting<'s>>> {
+    fn table(&mut self, name: &str, item: &Item, settings: &[Setting]) -> Result<Vec<(Setting, Value)>> {
         let Some(table) = item.as_table_like() else {
             let what = format!("{}:{}: `{name}` must be a table", self.path.display(), self.at(item));
             return Err(Failure::malformed(what).hint(format!("write `[{name}]`")));
@@ -200,7 +167,7 @@ impl Reader<'_> {
         let mut values = Vec::new();
         for (key, item) in table.iter() {
             let Some(setting) = settings.iter().find(|s| s.name == key) else {
-                if self.others.contains(&key) {
+                if self.known.others.contains(&key) {
                     continue;
                 }
                 let names: Vec<_> = settings.iter().map(|s| s.name).collect();
@@ -212,7 +179,8 @@ impl Reader<'_> {
                 continue;
             }
             let (text, items) = setting.kind.read(item).ok_or_else(|| self.wrong(key, setting.kind, item))?;
-            values.push(SpelledSetting { setting, text, items, line: self.at(item).line });
+            let source = (self.known.source)(self.path.to_path_buf(), self.at(item).line);
+            values.push((*setting, Value { text, items, source }));
         }
         Ok(values)
     }

@@ -28,8 +28,7 @@ pub const REPOSITORY_FILE: &str = ".shopfloor/config.toml";
 /// All settings of one tool.
 #[derive(Debug, Default)]
 pub struct Config {
-    values: Vec<(&'static str, Option<Value>)>,
-    defaults: Vec<&'static str>,
+    values: Vec<(Setting, Option<Value>)>,
     rows: Vec<Row>,
     /// Warnings: unknown keys, with file, line and the nearest known one.
     pub warnings: Vec<String>,
@@ -44,7 +43,7 @@ pub struct Config {
 impl Config {
     /// The value in force, if any place sets one.
     pub fn value(&self, name: &str) -> Option<&Value> {
-        self.values.iter().find(|(n, _)| *n == name).and_then(|(_, v)| v.as_ref())
+        self.values.iter().find(|(setting, _)| setting.name == name).and_then(|(_, v)| v.as_ref())
     }
 
     /// What the user's own file says, whether or not something else is in force: no variable and no repository had a
@@ -57,7 +56,7 @@ impl Config {
     /// one than the main checkout, whose file was read.
     pub fn follow(&mut self, tree: &Config, names: &[&str]) {
         let Config { values, user, .. } = self;
-        for (name, value) in values.iter_mut().filter(|(name, _)| names.contains(name)) {
+        for (Setting { name, .. }, value) in values.iter_mut().filter(|(setting, _)| names.contains(&setting.name)) {
             let source = value.as_ref().map(|value| &value.source);
             if !matches!(source, Some(SettingSource::Flag | SettingSource::Variable(_))) {
                 let users = user.iter().find(|(own, _)| own == name).map(|(_, value)| value);
@@ -79,8 +78,18 @@ impl Config {
     /// The length of time in force, or the default that the setting declares; zero without one. A number alone is in
     /// `unit`.
     pub fn duration(&self, name: &str, unit: Unit) -> Duration {
-        let text = self.value(name).map(|value| value.text.as_str()).or(self.default_of(name));
-        text.and_then(|text| time::parse_duration(text, unit)).unwrap_or_default()
+        time::parse_duration(self.text(name), unit).unwrap_or_default()
+    }
+
+    /// The text in force, or the default that the setting declares; empty without one.
+    pub fn text(&self, name: &str) -> &str {
+        let set = self.value(name).map(|value| value.text.as_str());
+        set.or(self.default_of(name)).unwrap_or_default()
+    }
+
+    /// The command that a setting holds.
+    pub fn command(&self, name: &str) -> Option<Line> {
+        self.value(name).filter(|value| !value.text.trim().is_empty()).map(Line::of)
     }
 
     fn parsed<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
@@ -91,15 +100,16 @@ impl Config {
     /// Every setting in the order declared, set or not; then what tables set.
     pub fn all(&self) -> impl Iterator<Item = (String, Option<&Value>)> {
         let tables = self.rows.iter().flat_map(|row| {
-            row.values.iter().map(move |(name, value)| (format!("{}.{:?}.{name}", row.setting, row.name), Some(value)))
+            let name = move |setting: &Setting| format!("{}.{:?}.{}", row.setting, row.name, setting.name);
+            row.values.iter().map(move |(setting, value)| (name(setting), Some(value)))
         });
-        self.values.iter().map(|(name, value)| ((*name).to_owned(), value.as_ref())).chain(tables)
+        self.values.iter().map(|(setting, value)| (setting.name.to_owned(), value.as_ref())).chain(tables)
     }
 
     /// What holds when no place sets a setting, in words.
     pub fn default_of(&self, name: &str) -> Option<&'static str> {
-        let at = self.values.iter().position(|(n, _)| *n == name)?;
-        self.defaults.get(at).copied().filter(|default| !default.is_empty())
+        let (setting, _) = self.values.iter().find(|(setting, _)| setting.name == name)?;
+        Some(setting.default).filter(|default| !default.is_empty())
     }
 
     /// All warnings about the settings, and a note when some need approval.
@@ -128,47 +138,37 @@ pub fn load(
     trust_repository: bool,
 ) -> Result<Config> {
     let mut config = Config::default();
-    let known = Known { tool, settings, others: &[] };
+    let known = Known { tool, settings, others: &[], source: SettingSource::User };
     let user_file = env.config_home().map(|dir| dir.join("config.toml"));
     let user = match &user_file {
         Some(path) => File::parse(path, fs::read(path)?, known, &mut config.warnings)?,
-        None => None,
+        None => File::default(),
     };
     let repository_path = home.checkout.join(REPOSITORY_FILE);
     // A branch must not make it lead out of the repository.
     let below = RelPath::parse(REPOSITORY_FILE).map_err(|e| Failure::failed(e.0))?;
     let bytes = Root::open(&home.checkout)?.read(&below)?;
+    let known = Known { source: SettingSource::Repository, ..known };
     let mut repository = File::parse(&repository_path, bytes, known, &mut config.warnings)?;
-    if let Some(file) = repository.as_mut() {
-        file.leave_out_users(&repository_path, &mut config.warnings);
-    }
-    if let Some(file) = repository.as_mut().filter(|file| file.is_guarded) {
-        config.guarded_text = Some(file.text.clone());
-        let approved = || Approvals::load(env)?.status(&home.common_dir, REPOSITORY_FILE, file.text.as_bytes());
+    repository.leave_out_users(&mut config.warnings);
+    if repository.is_guarded {
+        let text = repository.text.clone();
+        let approved = || Approvals::load(env)?.status(&home.common_dir, REPOSITORY_FILE, text.as_bytes());
         if !trust_repository && approved()? != ApprovalStatus::Approved {
-            config.unapproved = file.leave_out_guarded();
+            config.unapproved = repository.leave_out_guarded();
         }
+        config.guarded_text = Some(text);
     }
-    if let (Some(file), Some(path)) = (&user, &user_file) {
-        config.rows.extend(file.rows(|line| SettingSource::User(path.clone(), line)));
-    }
-    if let Some(file) = &repository {
-        config.rows.extend(file.rows(|line| SettingSource::Repository(repository_path.clone(), line)));
-    }
+    let user_dir = user_file.as_deref().and_then(Path::parent).unwrap_or(&env.cwd);
     for setting in settings.iter().filter(|setting| !matches!(setting.kind, SettingType::Tables(_))) {
-        let users = user.as_ref().zip(user_file.as_deref()).and_then(|(file, path)| {
-            let base = path.parent().unwrap_or(path);
-            Some(file.value(setting.name)?.placed(env, base, |line| SettingSource::User(path.to_path_buf(), line)))
-        });
-        let repositorys = repository.as_ref().and_then(|file| file.value(setting.name));
-        let repositorys = repositorys.map(|said| {
-            said.placed(env, &home.checkout, |line| SettingSource::Repository(repository_path.clone(), line))
-        });
-        let outside = outside(env, setting, flags)?.map(|value| placed(env, setting, value, &env.cwd));
+        let place = |value: Value, base: &Path| placed(env, setting, value, base);
+        let users = user.value(setting.name).map(|value| place(value, user_dir));
+        let repositorys = repository.value(setting.name).map(|value| place(value, &home.checkout));
+        let outside = outside(env, setting, flags)?.map(|value| place(value, &env.cwd));
         config.user.extend(users.clone().map(|value| (setting.name, value)));
-        config.values.push((setting.name, outside.or(repositorys).or(users)));
-        config.defaults.push(setting.default);
+        config.values.push((*setting, outside.or(repositorys).or(users)));
     }
+    config.rows = [user.rows, repository.rows].concat();
     Ok(config)
 }
 
@@ -176,14 +176,9 @@ pub fn load(
 /// the tree that has this file, whoever asks. `path` is for messages.
 pub fn load_alone(path: &Path, bytes: Option<Vec<u8>>, tool: &str, settings: &[Setting]) -> Result<Config> {
     let mut config = Config::default();
-    let known = Known { tool, settings, others: &[] };
+    let known = Known { tool, settings, others: &[], source: SettingSource::Repository };
     let file = File::parse(path, bytes, known, &mut config.warnings)?;
-    for setting in settings {
-        let said = file.as_ref().and_then(|file| file.value(setting.name));
-        let value = said.map(|said| said.into_value(|line| SettingSource::Repository(path.to_path_buf(), line)));
-        config.values.push((setting.name, value));
-        config.defaults.push(setting.default);
-    }
+    config.values = settings.iter().map(|setting| (*setting, file.value(setting.name))).collect();
     Ok(config)
 }
 
@@ -220,13 +215,10 @@ pub fn load_own(env: &Env, path: &Path, tables: &[OwnTable], flags: &[(&str, Opt
     let mut config = Config::default();
     let bytes = fs::read(path)?;
     for OwnTable { name, settings, others } in tables {
-        let known = Known { tool: name, settings, others };
+        let known = Known { tool: name, settings, others, source: SettingSource::Own };
         let file = File::parse(path, bytes.clone(), known, &mut config.warnings)?;
         for setting in *settings {
-            let said = file.as_ref().and_then(|file| file.value(setting.name));
-            let said = said.map(|said| said.into_value(|line| SettingSource::Own(path.to_path_buf(), line)));
-            config.values.push((setting.name, outside(env, setting, flags)?.or(said)));
-            config.defaults.push(setting.default);
+            config.values.push((*setting, outside(env, setting, flags)?.or(file.value(setting.name))));
         }
     }
     Ok(config)

@@ -269,13 +269,13 @@ pub struct Row {
     pub setting: &'static str,
     /// The name of the table.
     pub name: String,
-    pub(super) values: Vec<(&'static str, Value)>,
+    pub(super) values: Vec<(Setting, Value)>,
 }
 
 impl Row {
     /// The value of a setting in this table, if the table sets it.
     pub fn value(&self, name: &str) -> Option<&Value> {
-        self.values.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+        self.values.iter().find(|(setting, _)| setting.name == name).map(|(_, value)| value)
     }
 }
 

@@ -24,7 +24,7 @@ use super::mount;
 use super::root::{content_at, open_file, sync_dir};
 use super::{Content, Root, unique_name};
 use crate::error::{At, Failure, Result};
-use crate::hash::{Digest, DigestBuilder};
+use crate::hash::Digest;
 use crate::path::RelPath;
 use crate::text::shell_word;
 
@@ -58,24 +58,6 @@ pub struct Staged {
     ours: Option<Content>,
     /// Whether what has the temporary name is not ours to remove, or nothing has it any more.
     pub(super) stays: bool,
-}
-
-/// A file and the digest of what is written into it.
-struct Digesting {
-    file: File,
-    digest: DigestBuilder,
-}
-
-impl Write for Digesting {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let length = self.file.write(bytes)?;
-        self.digest.add(&bytes[..length]);
-        Ok(length)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
 }
 
 impl Staging {
@@ -164,22 +146,16 @@ impl Staging {
         Ok(staged)
     }
 
-    /// Like [`file`](Staging::file), for a file that `write` writes in pieces, so that it need not be in memory.
-    pub fn file_in_pieces(
-        &self,
-        root: &Root,
-        target: &RelPath,
-        mode: Option<u32>,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Staged> {
+    /// Like [`file`](Staging::file) with all that `source` has, so that it need not be in memory.
+    pub fn file_from(&self, root: &Root, target: &RelPath, source: &mut impl io::Read) -> Result<Staged> {
         let mut staged = self.name(root, target)?;
-        let write_and_sync = || -> io::Result<Digest> {
-            let mut out = Digesting { file: staged.create(mode)?, digest: DigestBuilder::default() };
-            write(&mut out)?;
+        let mut write_and_sync = || -> io::Result<Digest> {
+            let mut file = staged.create(None)?;
+            io::copy(source, &mut file)?;
             if self.is_durable {
-                out.file.sync_all()?;
+                file.sync_all()?;
             }
-            Ok(out.digest.finish())
+            Digest::of_stream(&mut open_file(&staged.dir, &staged.name)?)
         };
         let digest = write_and_sync().at("write", &root.join(target))?;
         staged.ours = Some(Content::File(digest));

@@ -35,20 +35,15 @@ fn place_never_overwrites_and_leaves_no_temporary() {
 }
 
 #[test]
-fn a_file_in_pieces_is_whole() {
+fn a_file_from_a_stream_is_whole() {
     let p = place();
     let text = "0123456789".repeat(20_000);
-    let in_pieces = |text: &str| {
-        let text = text.to_owned();
-        p.staging.file_in_pieces(&p.root, &rel("long"), None, |out| {
-            text.as_bytes().chunks(999).try_for_each(|piece| out.write_all(piece))
-        })
-    };
-    let staged = in_pieces(&text).unwrap();
+    let streamed = |text: &str| p.staging.file_from(&p.root, &rel("long"), &mut text.as_bytes());
+    let staged = streamed(&text).unwrap();
     assert!(staged.place(&p.root, &rel("long")).unwrap());
     assert_eq!(p.root.content(&rel("long")).unwrap(), Some(file(&text)));
     // It is what others' changes are told apart from.
-    let staged = in_pieces("new").unwrap();
+    let staged = streamed("new").unwrap();
     assert!(staged.swap(&p.root, &rel("long"), &file(&text)).unwrap());
     assert_eq!(p.root.content(&rel("long")).unwrap(), Some(file("new")));
 }

@@ -12,9 +12,10 @@ use super::plain_files::{
 };
 use super::proven_worktree::WorktreeDir;
 use super::stand_in::{Owner, Setting, require_no_way_out, runs_nothing};
-use super::{Git, LOCAL_VARS, failed, nul_fields, private_dir};
+use super::{Git, LOCAL_VARS, nul_fields, private_dir, run_git};
 use crate::error::Result;
 use crate::fs;
+use crate::path::real;
 use crate::proc::Cmd;
 
 /// What turns off, in every command of ours, the programs that git runs by itself, rerere (it writes conflicts, whose
@@ -284,11 +285,8 @@ impl Git {
             Some(git_dir) => cmd.var("GIT_DIR", git_dir).var("GIT_WORK_TREE", worktree),
             None => cmd,
         };
-        let listed = cmd.args(["ls-files", "--stage", "-z"]).capture()?;
-        if !listed.status.success() {
-            return Err(failed("ls-files", &listed));
-        }
-        let links = nul_fields(&listed.stdout).filter(|entry| entry.starts_with(b"160000 "));
+        let listed = run_git("ls-files", cmd.args(["ls-files", "--stage", "-z"]))?;
+        let links = nul_fields(&listed).filter(|entry| entry.starts_with(b"160000 "));
         let paths = links.filter_map(|entry| entry.splitn(2, |b| *b == b'\t').nth(1));
         let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));
         Ok(paths.filter(|path| worktree.join(path).join(".git").symlink_metadata().is_ok()).collect())
@@ -310,7 +308,7 @@ impl Git {
         let mut seen = BTreeSet::new();
         while let Some(place) = places.pop() {
             // Links may lead in circles.
-            if !seen.insert(place.canonicalize().unwrap_or_else(|_| place.clone())) {
+            if !seen.insert(real(&place)) {
                 continue;
             }
             let shown = place.strip_prefix(worktree).unwrap_or(&place).display().to_string();

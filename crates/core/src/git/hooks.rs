@@ -3,16 +3,9 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use super::{Git, Repo, nul_fields};
 use crate::error::Result;
-
-/// The exit code of git for a subcommand that it does not know.
-const USAGE: i32 = 129;
-
-/// Set when this git has no `git hook list`, so that a process asks once.
-static LISTS_NO_HOOKS: OnceLock<()> = OnceLock::new();
 
 /// A hook in git's configuration, which git runs by `sh` from version 2.54 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,13 +25,7 @@ impl Git {
     /// The hooks of an event that git's configuration has, in the order in which git runs them. An older git knows no
     /// such hooks, and no `git hook list`.
     pub fn configured_hooks(&self, dir: &Path, event: &str) -> Result<Vec<ConfiguredHook>> {
-        if LISTS_NO_HOOKS.get().is_some() {
-            return Ok(Vec::new());
-        }
         let listed = self.cmd(dir).args(["hook", "list", "-z", event]).capture()?;
-        if listed.status.code() == USAGE {
-            let _ = LISTS_NO_HOOKS.set(());
-        }
         let names = nul_fields(&listed.stdout).filter(|_| listed.status.success()).map(String::from_utf8_lossy);
         let mut hooks = Vec::new();
         // What is disabled has a word and a tab before its name.

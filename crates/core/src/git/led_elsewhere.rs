@@ -58,9 +58,18 @@ pub fn refuse_led_elsewhere(env: &Env, top: &Path, git_dir: &Path, common_dir: &
 }
 
 impl Git {
+    /// The same of a repository. `top` is the directory of the `.git` that leads to it, if there is one; without, it can
+    /// say that a directory above it is its work tree.
+    pub(super) fn refuse_led_away(&self, found: &Repo, top: Option<&Path>) -> Result<()> {
+        if let Some(worktree) = top.or(found.worktree.as_deref()) {
+            refuse_led_elsewhere(&self.env, worktree, &found.git_dir, &found.common_dir)?;
+        }
+        top.map_or(Ok(()), |top| self.refuse_other_work_tree(found, top))
+    }
+
     /// The same of the repository that was found at `top`, the directory of the `.git` that leads to it: a
     /// `config.worktree` can name another work tree.
-    pub(super) fn refuse_other_work_tree(&self, repo: &Repo, top: &Path) -> Result<()> {
+    fn refuse_other_work_tree(&self, repo: &Repo, top: &Path) -> Result<()> {
         if !reads_own_settings(&repo.common_dir)? {
             return Ok(());
         }

@@ -71,16 +71,13 @@ impl Git {
     }
 
     /// The `shopfloor.source` that `worker-ctl init` wrote into the configuration of this git directory. Included files
-    /// and other levels of configuration do not count. The file is read first, because asking git costs a process, which
-    /// every command of every tool would pay.
+    /// and other levels of configuration do not count. The file is looked at first, because asking git costs a process,
+    /// which every command of every tool would pay.
     pub fn recorded_source(&self, git_dir: &Path) -> Result<Option<PathBuf>> {
         let file = git_dir.join("config");
         let text = fs::read(&file)?.unwrap_or_default();
         if !text.split(|b| *b == b'\n').any(|line| line.trim_ascii().to_ascii_lowercase().starts_with(SECTION)) {
             return Ok(None);
-        }
-        if let Some(source) = plain_source(&text) {
-            return Ok(Some(source));
         }
         let cmd = self.cmd(Path::new("/")).args(["config", "--file"]).arg(&file);
         let output = cmd.args(["--no-includes", "-z", "--get", "shopfloor.source"]).capture()?;
@@ -110,31 +107,6 @@ pub(super) fn way_out(cwd: &Path) -> String {
 
 /// The section of a configuration that names the source.
 const SECTION: &[u8] = b"[shopfloor]";
-
-/// The source in a configuration, if it stands there alone in its section and as plainly as `worker-ctl init` writes it;
-/// none where git should be asked.
-fn plain_source(text: &[u8]) -> Option<PathBuf> {
-    let lines: Vec<&[u8]> = text.split(|b| *b == b'\n').collect();
-    let names_section = |line: &&&[u8]| {
-        line.to_ascii_lowercase().windows(SECTION.len() - 1).any(|part| part == &SECTION[..SECTION.len() - 1])
-    };
-    let at = lines.iter().position(|line| *line == SECTION)?;
-    let is_continued = at > 0 && lines[at - 1].ends_with(b"\\");
-    if is_continued || lines.iter().filter(names_section).count() > 1 {
-        return None;
-    }
-    let is_end = match lines.get(at + 2..)? {
-        [] => true,
-        [next, rest @ ..] => next.starts_with(b"[") || next.is_empty() && rest.is_empty(),
-    };
-    let value = lines[at + 1].strip_prefix(b"\tsource = ").filter(|value| is_end && !value.is_empty())?;
-    let (value, odd) = match value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")) {
-        Some(quoted) => (quoted, &b"\"\\\t\r"[..]),
-        None => (value, &b"\"\\\t\r #;"[..]),
-    };
-    let is_plain = !value.is_empty() && !value.iter().any(|byte| odd.contains(byte));
-    is_plain.then(|| PathBuf::from(OsString::from_vec(value.to_vec())))
-}
 
 /// The failure for a repository with a checkout that its configuration calls bare, as some programs leave it behind.
 pub fn bare_by_mistake(common_dir: &Path) -> Option<Failure> {
@@ -168,34 +140,5 @@ impl Repo {
         }
         let _lock = Lock::take(&path.with_extension("lock"))?;
         written_files::write(env, &path, bytes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_plainly_written_source_is_read_without_git() {
-        let read = |text: &str| plain_source(text.as_bytes());
-        let there = Some(PathBuf::from("/a b"));
-        assert_eq!(read("[core]\n\tbare = false\n[shopfloor]\n\tsource = \"/a b\"\n"), there);
-        assert_eq!(read("[shopfloor]\n\tsource = \"/a b\"\n[lfs]\n\tx = y\n"), there);
-        assert_eq!(read("[shopfloor]\n\tsource = /a\n"), Some(PathBuf::from("/a")));
-        for odd in [
-            "[shopfloor]\n\tsource = /a b\n",
-            "[shopfloor]\n\tsource = /a;b\n",
-            "[shopfloor]\n\tsource = \"/a\\\"b\"\n",
-            "[shopfloor]\n\tsource = \"/a\" \"b\"\n",
-            "[shopfloor]\n\tsource = \"\"\n",
-            "[shopfloor]\n\tsource = /a\n\tsource = /b\n",
-            "[shopfloor]\n\tsource = /a\n\n\tsource = /b\n",
-            "[shopfloor]\n\tsource = /a\n[core] [ShopFloor]\n\tsource = /b\n",
-            "[core]\n\tx = y\\\n[shopfloor]\n\tsource = /a\n",
-            "[shopfloor]\n\tother = /a\n",
-            "[shopfloor]",
-        ] {
-            assert_eq!(read(odd), None, "{odd}");
-        }
     }
 }

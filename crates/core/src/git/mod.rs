@@ -117,6 +117,13 @@ impl Git {
         Ok(Git { program, env: env.clone(), pinned: None, quarantine: Vec::new(), known_excludes: None })
     }
 
+    /// git, and the repository of the current directory: [`find`](Git::find) and [`discover`](Git::discover).
+    pub fn here(env: &Env) -> Result<(Git, Repo)> {
+        let mut git = Git::find(env)?;
+        let repo = git.discover()?;
+        Ok((git, repo))
+    }
+
     /// The environment that git is called in.
     pub(crate) fn env(&self) -> &Env {
         &self.env
@@ -181,13 +188,7 @@ impl Git {
         let git_dir = above.and_then(private_dir);
         git_dir.as_deref().map_or(Ok(()), plain_files::require_sound)?;
         let found = self.find_repo()?;
-        if let Some(top) = above.filter(|_| git_dir == found.git_dir.canonicalize().ok()) {
-            refuse_led_elsewhere(&self.env, top, &found.git_dir, &found.common_dir)?;
-            self.refuse_other_work_tree(&found, top)?;
-        } else if let Some(top) = &found.worktree {
-            // A repository without a `.git` that says that a directory above it is its work tree.
-            refuse_led_elsewhere(&self.env, top, &found.git_dir, &found.common_dir)?;
-        }
+        self.refuse_led_away(&found, above.filter(|_| git_dir == found.git_dir.canonicalize().ok()))?;
         let dirs = [&found.common_dir, &found.git_dir, &found.home.common_dir];
         dirs.into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
         Ok(found)
@@ -383,18 +384,14 @@ impl Git {
             return Ok(None);
         }
         // As it was committed, whatever the index says.
-        let blob = self.cmd(&home.checkout).args(["cat-file", "blob"]).arg(format!("HEAD:{name}")).capture()?;
-        if blob.status.success() { Ok(Some(blob.stdout)) } else { Err(failed("cat-file", &blob)) }
+        let blob = self.cmd(&home.checkout).args(["cat-file", "blob"]).arg(format!("HEAD:{name}"));
+        run_git("cat-file", blob).map(Some)
     }
 
     /// The paths that `git ls-files -z ARGS` lists.
     pub fn ls_files(&self, worktree: &Path, args: &[OsString]) -> Result<Vec<PathBuf>> {
         let cmd = self.cmd(worktree).args(["ls-files", "-z"]).args(args.iter().cloned());
-        let output = cmd.within(LOOK_LIMIT).capture()?;
-        if !output.status.success() {
-            return Err(failed("ls-files", &output));
-        }
-        Ok(nul_paths(&output.stdout))
+        Ok(nul_paths(&run_git("ls-files", cmd.within(LOOK_LIMIT))?))
     }
 }
 
@@ -426,13 +423,7 @@ fn common_of(git_dir: &Path) -> Option<PathBuf> {
 impl Repo {
     /// The work tree, or exit 2 in a bare repository.
     pub fn require_worktree(&self) -> Result<&Path> {
-        self.worktree.as_deref().ok_or_else(|| {
-            if let Some(failure) = bare_by_mistake(&self.common_dir) {
-                return failure;
-            }
-            Failure::new(Exit::Bad, "no_worktree", format!("{} has no work tree", self.git_dir.display()))
-                .hint("run the command inside a work tree; `git worktree list` shows them")
-        })
+        self.worktree.as_deref().ok_or_else(|| no_worktree(&self.common_dir, &self.git_dir))
     }
 
     /// Whether this is a linked worktree, made by `git worktree add`.
@@ -459,6 +450,14 @@ impl Repo {
     }
 }
 
+/// The failure of a command that needs a work tree, at this git directory of a repository. Exit 2.
+pub fn no_worktree(common_dir: &Path, git_dir: &Path) -> Failure {
+    bare_by_mistake(common_dir).unwrap_or_else(|| {
+        Failure::new(Exit::Bad, "no_worktree", format!("{} has no work tree", git_dir.display()))
+            .hint("run the command inside a work tree; `git worktree list` shows them")
+    })
+}
+
 /// The paths as input for `--stdin -z`. The `./` prevents git from reading `:(glob)x` as pathspec magic, which
 /// check-ignore cannot turn off in another way.
 fn nul_list(paths: &[PathBuf]) -> Vec<u8> {
@@ -481,6 +480,12 @@ fn nul_paths(bytes: &[u8]) -> Vec<PathBuf> {
 pub fn failed(command: &str, output: &Output) -> Failure {
     Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
         .because(anyhow::anyhow!(git_said(output)))
+}
+
+/// Runs a command of git that must succeed, and returns what it prints. `command` is its name.
+pub fn run_git(command: &str, cmd: Cmd) -> Result<Vec<u8>> {
+    let output = cmd.capture()?;
+    if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output)) }
 }
 
 /// The text that a git command printed; fails if git failed.

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Git, failed, nul_fields};
+use super::{Git, nul_fields, run_git};
 use crate::error::Result;
 use crate::fs;
 
@@ -97,8 +97,7 @@ impl<'a> FreshIndex<'a> {
 
     fn ask_within(&self, args: &[&str], input: Vec<u8>, limit: Duration) -> Result<Vec<u8>> {
         let cmd = self.git.cmd_alone(self.at).var("GIT_INDEX_FILE", self.index.path()).within(limit);
-        let output = cmd.args(args.iter().copied()).input(input).capture()?;
-        if output.status.success() { Ok(output.stdout) } else { Err(failed(args[0], &output)) }
+        run_git(args[0], cmd.args(args.iter().copied()).input(input))
     }
 
     /// The files that are there with another content, separated by NUL. Contents are hashed, because an object that an
@@ -112,13 +111,11 @@ impl<'a> FreshIndex<'a> {
 impl Git {
     /// The entries of a worktree's index.
     pub fn index_entries(&self, worktree: &Path, limit: Duration) -> Result<IndexEntries> {
-        let listed = self.cmd_alone(worktree).args(["ls-files", "-t", "--stage", "-z"]).within(limit).capture()?;
-        if !listed.status.success() {
-            return Err(failed("ls-files", &listed));
-        }
+        let cmd = self.cmd_alone(worktree).args(["ls-files", "-t", "--stage", "-z"]).within(limit);
+        let listed = run_git("ls-files", cmd)?;
         let mut entries = IndexEntries::default();
         // A letter and a blank before each say what is to be in the worktree.
-        for entry in nul_fields(&listed.stdout).filter(|entry| entry.len() > 2) {
+        for entry in nul_fields(&listed).filter(|entry| entry.len() > 2) {
             entries.text.extend_from_slice(&entry[2..]);
             entries.text.push(0);
             if entry[0] == b'S' {

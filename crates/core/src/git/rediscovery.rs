@@ -7,9 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::main_checkout::MEMORY;
-use super::{
-    Git, Home, LOCAL_VARS, Repo, SETTING_VARS, failed, private_dir, refuse_led_elsewhere, refuse_linked_state,
-};
+use super::{Git, Home, LOCAL_VARS, Repo, SETTING_VARS, failed, private_dir, refuse_linked_state};
 use crate::env::Env;
 use crate::error::Result;
 use crate::fs::{self, Stat};
@@ -26,10 +24,7 @@ impl Git {
         let repo = &known.repo;
         [&repo.common_dir, &repo.git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
         // That file is an agent's to write, too.
-        if let Some(top) = &repo.worktree {
-            refuse_led_elsewhere(&self.env, top, &repo.git_dir, &repo.common_dir)?;
-            self.refuse_other_work_tree(repo, top)?;
-        }
+        self.refuse_led_away(repo, repo.worktree.as_deref())?;
         let file = known.repo.git_dir.join("shopfloor").join(name);
         let mut print = known.print.to_string().into_bytes();
         print.push(b'\n');

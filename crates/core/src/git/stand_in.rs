@@ -16,7 +16,7 @@ use super::{Git, git_said, nul_fields};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::hash::Digest;
-use crate::path::file_url;
+use crate::path::{file_url, real};
 use crate::text::is_like;
 
 /// What the stand-in has links to.
@@ -66,7 +66,7 @@ pub type Setting = (String, Option<OsString>);
 impl Git {
     /// Makes the stand-in for a common directory, or brings it up to date.
     pub(super) fn stand_in(&self, common_dir: &Path, owner: &Owner) -> Result<PathBuf> {
-        let real = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
+        let real = real(common_dir);
         let dir = match owner {
             Owner::Agents { dir, .. } => dir.clone(),
             Owner::Person => self.own_place(common_dir)?,
@@ -144,11 +144,10 @@ impl Git {
 
     /// Where a stand-in lies in the user's own state.
     pub(super) fn own_place(&self, common_dir: &Path) -> Result<PathBuf> {
-        let real = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
         let home = self.env.state_home().ok_or_else(|| {
             Failure::usage("there is no place for state: neither XDG_STATE_HOME nor HOME is set").hint("set HOME")
         })?;
-        Ok(home.join("git").join(Digest::of(real.as_os_str().as_bytes()).to_string()))
+        Ok(home.join("git").join(Digest::of(real(common_dir).as_os_str().as_bytes()).to_string()))
     }
 
     /// The harmless settings of a worktree's own configuration, from one read.

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::stand_in::Owner;
-use super::{Git, Repo, common_dir_of, failed, private_dir, recorded_path};
+use super::{Git, Repo, common_dir_of, private_dir, recorded_path, run_git};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::text::shell_word;
@@ -78,11 +78,7 @@ impl Git {
             let stand_in = self.stand_in(&common_dir, &Owner::Person)?;
             cmd = cmd.var("GIT_DIR", &common_dir).var("GIT_COMMON_DIR", stand_in);
         }
-        let output = cmd.args(["worktree", "list", "--porcelain", "-z"]).capture()?;
-        if !output.status.success() {
-            return Err(failed("worktree list", &output));
-        }
-        let mut listed = parse(&output.stdout);
+        let mut listed = parse(&run_git("worktree list", cmd.args(["worktree", "list", "--porcelain", "-z"]))?);
         // git takes the main one's path from the name of the common directory.
         if let Some(main) = listed.first_mut().filter(|_| !is_sound) {
             main.path = if common_dir.ends_with(".git") { common_dir.with_file_name("") } else { common_dir };
@@ -99,11 +95,8 @@ impl Git {
             return Ok(Vec::new());
         }
         let all = ["for-each-ref", "--format=%(objectname)", "refs/bisect", "refs/rewritten", "refs/worktree"];
-        let listed = self.cmd_alone(worktree).args(all).capture()?;
-        if !listed.status.success() {
-            return Err(failed("for-each-ref", &listed));
-        }
-        let found: BTreeSet<String> = String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect();
+        let listed = run_git("for-each-ref", self.cmd_alone(worktree).args(all))?;
+        let found: BTreeSet<String> = String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect();
         match found.len() > MOST_HEADS {
             true => Err(Failure::malformed(format!("{} has {} refs of its own", worktree.display(), found.len()))
                 .hint(format!("look at them: `git -C {} for-each-ref refs/worktree`", shell_word(worktree)))),

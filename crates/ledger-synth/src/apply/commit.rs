@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::{Git, failed, private_dir, require_plain_ref, require_sound};
+use shopfloor_core::git::{Git, failed, private_dir, require_plain_ref, require_sound, run_git};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::shell_word;
@@ -185,12 +185,9 @@ fn paths(ledger: &Ledger, prefix: &Path) -> Vec<PathBuf> {
 /// The ledger's files that git sees as changed.
 fn changes(git: &Git, ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<ChangedFile>> {
     let cmd = literal(git, ledger).args(["status", "--porcelain", "-z", "-uall", "--no-renames", "--"]);
-    let output = cmd.args(all.iter().map(|path| path.as_os_str().to_owned())).capture()?;
-    if !output.status.success() {
-        return Err(failed("status", &output));
-    }
+    let listed = run_git("status", cmd.args(all.iter().map(|path| path.as_os_str().to_owned())))?;
     let mut changes = Vec::new();
-    for entry in output.stdout.split(|b| *b == 0).filter(|entry| entry.len() > 3) {
+    for entry in listed.split(|b| *b == 0).filter(|entry| entry.len() > 3) {
         let path = Path::new(OsStr::from_bytes(&entry[3..])).to_path_buf();
         // Other files belong to somebody else.
         if path.file_name().is_some_and(is_event_name) {

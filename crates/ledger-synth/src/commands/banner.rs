@@ -72,8 +72,7 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
         ui.problem(&failure);
         String::new()
     });
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
+    let (git, repo) = Git::here(env)?;
     let ledger = Ledger::in_repo(ui, env, ledger_args, git, repo);
     let context =
         ledger.and_then(|ledger| session_context(ui, env, &ledger, args, &session)).unwrap_or_else(|failure| {

@@ -51,8 +51,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>, is_strict: bool) -> Result<Exit> {
     let (verdict, place, fix) = match tree {
         Some(rev) => {
-            let mut git = Git::find(env)?;
-            let repo = git.discover()?;
+            let (git, repo) = Git::here(env)?;
             let settings = Settings::load(env, &repo, ledger_args)?;
             settings.warnings.iter().for_each(|warning| ui.warn(warning));
             let verdict = check_commit(env, &git, &repo, &settings, rev, is_strict)?;

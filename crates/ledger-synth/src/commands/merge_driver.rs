@@ -55,8 +55,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     let ours = env.cwd.join(&args.ours);
     let text = fs::read_text(&ours)?.unwrap_or_default();
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
+    let (git, repo) = Git::here(env)?;
     let theirs = fs::read_text(&env.cwd.join(&args.theirs))?.unwrap_or_default();
     let footers = [&text, &theirs].map(|side| std::str::from_utf8(side).ok().and_then(view::footer));
     let [Some(our_footer), Some(their_footer)] = &footers else {

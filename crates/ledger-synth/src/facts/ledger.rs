@@ -9,7 +9,7 @@ use shopfloor_core::fs::{Found, Root, Stat};
 use shopfloor_core::git::{Git, Repo, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::path::RelPath;
+use shopfloor_core::path::{RelPath, real};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
@@ -47,8 +47,7 @@ pub struct Ledger {
 impl Ledger {
     /// Finds the ledger of the current repository.
     pub fn find(ui: &Ui, env: &Env, args: &LedgerArgs) -> Result<Ledger> {
-        let mut git = Git::find(env)?;
-        let repo = git.discover()?;
+        let (git, repo) = Git::here(env)?;
         Ledger::in_repo(ui, env, args, git, repo)
     }
 
@@ -120,8 +119,7 @@ impl Ledger {
 
     /// A short hash of the directory, for the names of files about it.
     pub fn word(&self) -> String {
-        let real = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
-        Digest::of(real.as_os_str().as_bytes()).to_string()[..12].to_owned()
+        Digest::of(real(&self.dir).as_os_str().as_bytes()).to_string()[..12].to_owned()
     }
 
     /// Takes the lock that keeps two runs from writing one ledger at a time. Writers of events take no lock.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::config::REPOSITORY_FILE;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Found, Root};
-use shopfloor_core::git::{Git, Repo, failed, private_dir};
+use shopfloor_core::git::{Git, Repo, private_dir, run_git};
 use shopfloor_core::path::RelPath;
 
 use super::objects::{self, Blobs};
@@ -26,11 +26,8 @@ pub fn left_out(git: &Git, worktree: &Root, prefix: &RelPath) -> Result<Blobs> {
         return Ok(blobs);
     }
     let cmd = git.cmd(worktree.path()).args(["--literal-pathspecs", "ls-files", "-z", "-t", "-s", "--"]);
-    let output = cmd.arg(prefix.as_path().as_os_str()).capture()?;
-    if !output.status.success() {
-        return Err(failed("ls-files", &output));
-    }
-    for line in output.stdout.split(|b| *b == 0).filter(|line| line.starts_with(b"S 100")) {
+    let listed = run_git("ls-files", cmd.arg(prefix.as_path().as_os_str()))?;
+    for line in listed.split(|b| *b == 0).filter(|line| line.starts_with(b"S 100")) {
         let Some(tab) = line.iter().position(|b| *b == b'\t') else { continue };
         let head = String::from_utf8_lossy(&line[..tab]).into_owned();
         let path = Path::new(OsStr::from_bytes(&line[tab + 1..]));

@@ -1,20 +1,13 @@
 //! What a sync did, as its user reads it, and the exit code for it.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Failure};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::outcome::SyncOutcome;
-use crate::store::RecordAnswer;
 use crate::sync_rule::SyncRule;
-
-/// The last line of a sync that did part of its work.
-#[derive(Debug, Serialize)]
-struct PartialAnswer {
-    error: serde_json::Value,
-}
 
 impl SyncOutcome {
     /// Prints it as the command's answer.
@@ -47,7 +40,7 @@ impl SyncOutcome {
 fn print_events(ui: &Ui, outcome: &SyncOutcome, print: impl Fn(&Ui, String)) {
     for event in &outcome.events {
         if ui.is_json() {
-            ui.json(&RecordAnswer { record: event, worktree: &event.workspace });
+            ui.json_of_both(event, &json!({ "worktree": event.workspace }));
         } else {
             let kept = match event.kept {
                 0 => String::new(),
@@ -73,6 +66,6 @@ fn print_rest(ui: &Ui, outcome: &SyncOutcome) {
         let failure = Failure::failed("not everything could be read or written")
             .details(outcome.failures.clone())
             .hint("fix the cause and run `overlay-sync sync`; everything else was synced");
-        ui.json(&PartialAnswer { error: failure.to_json() });
+        ui.json(&json!({ "error": failure.to_json() }));
     }
 }

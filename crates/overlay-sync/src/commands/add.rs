@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
 use shopfloor_core::hash::Digest;
@@ -29,19 +29,13 @@ pub struct Args {
     files: Vec<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct AddAnswer<'a> {
-    path: &'a RelPath,
-    added: bool,
-}
-
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let top = overlay.repo.require_worktree()?.to_path_buf();
     let files = read(overlay, &top, &args.files)?;
     if ui.is_dry() {
         for (path, _) in &files {
             match ui.is_json() {
-                true => ui.json(&AddAnswer { path, added: false }),
+                true => ui.json(&json!({ "path": path, "added": false })),
                 false => ui.line(format!("would add {}", printable(&path.to_string()))),
             }
         }
@@ -67,7 +61,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
             workspace.save(&overlay.store.workspaces())?;
         }
         if ui.is_json() {
-            ui.json(&AddAnswer { path: &path, added });
+            ui.json(&json!({ "path": path, "added": added }));
         } else if added {
             ui.done(format!("added {}", printable(&path.to_string())));
         } else {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
@@ -33,13 +33,6 @@ pub struct Args {
     entry: String,
 }
 
-#[derive(Serialize)]
-struct DropAnswer<'a> {
-    path: &'a RelPath,
-    entry: String,
-    dropped: bool,
-}
-
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let path = RelPath::parse_os(args.path.as_os_str()).map_err(|why| {
         Failure::usage(format!("{}: {why}", args.path.display()))
@@ -61,7 +54,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     }
     let line = format!("{} from {}", printable(&entry.to_string()), printable(&path.to_string()));
     match (ui.is_json(), &outcome) {
-        (true, _) => ui.json(&DropAnswer { path: &path, entry: entry.to_string(), dropped: true }),
+        (true, _) => ui.json(&json!({ "path": path, "entry": entry.to_string(), "dropped": true })),
         (false, None) => ui.line(format!("would drop {line}")),
         (false, Some(_)) => ui.line(format!("dropped {line}")),
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use notify::{RecursiveMode, Watcher};
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::args::Since;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
@@ -30,15 +30,6 @@ pub struct Args {
     /// Start at a time, `30m` ago, after the record with this `seq`, or print `all`
     #[arg(long, value_name = "TIME|SEQ|all")]
     since: Option<String>,
-}
-
-#[derive(Serialize)]
-struct LogAnswer<'a> {
-    #[serde(flatten)]
-    record: &'a LogRecord,
-    worktree: &'a str,
-    seq: u64,
-    id: String,
 }
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
@@ -79,7 +70,7 @@ fn more(overlay: &Overlay, seq: &mut u64, since: Since) -> Result<Vec<(u64, LogR
 
 fn print(ui: &Ui, seq: u64, record: &LogRecord) {
     if ui.is_json() {
-        ui.json(&LogAnswer { record, worktree: &record.workspace, seq, id: record.id() });
+        ui.json_of_both(record, &json!({ "worktree": record.workspace, "seq": seq, "id": record.id() }));
     } else {
         let (path, workspace) = (printable(&record.path.to_string()), printable(&record.workspace));
         let what = record.what.to_string();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
@@ -21,13 +21,6 @@ pub struct Args {
     workspace: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct ManifestAnswer<'a> {
-    #[serde(flatten)]
-    workspace: WorkspaceKeys<'a>,
-    files: BTreeMap<String, Digest>,
-}
-
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let path = match &args.workspace {
         Some(path) => path.clone(),
@@ -38,7 +31,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let workspace = found.first().ok_or_else(|| Failure::not_found("the workspace is not attached"))?;
     let files: BTreeMap<String, Digest> = workspace.files.iter().map(|(p, b)| (p.to_string(), b.sha256)).collect();
     if ui.is_json() {
-        ui.json(&ManifestAnswer { workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()), files });
+        ui.json_of_both(&WorkspaceKeys::of(workspace.root.to_string_lossy()), &json!({ "files": files }));
     } else {
         // In the format of sha256sum, so that `sha256sum --check` takes it.
         files.iter().for_each(|(path, digest)| ui.line(format!("{digest}  {}", printable(path))));

@@ -1,9 +1,8 @@
 //! `merge`: the three-way merge alone, for pipelines and as git's merge driver.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -37,16 +36,6 @@ pub struct Args {
     write: bool,
 }
 
-/// The answer: the merged text, or with `--write` the file that has it.
-#[derive(Serialize)]
-struct MergeAnswer<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<Cow<'a, str>>,
-    conflicts: Vec<&'a str>,
-}
-
 /// git aborts on any status other than 0 and 1, so every failure exits 1.
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     merge_files(ui, env, flags, args).map_err(|failure| Failure { exit: Exit::No, ..failure })
@@ -76,9 +65,12 @@ fn merge_files(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<
         fs::replace(&env.cwd.join(&args.overlay), &merged.bytes, None)?;
     }
     if ui.is_json() {
-        let path = args.write.then(|| args.overlay.to_string_lossy());
-        let text = (!args.write).then(|| String::from_utf8_lossy(&merged.bytes));
-        ui.json(&MergeAnswer { path, text, conflicts });
+        // The merged text, or with `--write` the file that has it.
+        let (key, value) = match args.write {
+            true => ("path", args.overlay.to_string_lossy()),
+            false => ("text", String::from_utf8_lossy(&merged.bytes)),
+        };
+        ui.json(&json!({ (key): value, "conflicts": conflicts }));
     } else if !args.write {
         ui.answer(&merged.bytes);
     } else if is_written && ui.is_dry() {

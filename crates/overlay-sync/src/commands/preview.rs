@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
@@ -19,7 +20,7 @@ use crate::facts::overlay::Overlay;
 use crate::facts::versions::{Origin, Version, Waiting};
 use crate::ground::{Ground, LeftAlone, Side};
 use crate::plan::Step;
-use crate::store::{LogRecord, RecordAnswer};
+use crate::store::LogRecord;
 use crate::sync_rule::SyncRule;
 use crate::workspace::Workspace;
 
@@ -116,7 +117,7 @@ pub fn preview_accept(ui: &Ui, overlay: &Overlay, version: &Version) -> Result<(
 
 fn print(ui: &Ui, what: &str, record: &LogRecord) {
     if ui.is_json() {
-        return ui.json(&RecordAnswer { record, worktree: &record.workspace });
+        return ui.json_of_both(record, &json!({ "worktree": record.workspace }));
     }
     ui.line(format!("{what} {} ({})", printable(&record.path.to_string()), printable(&record.workspace)));
 }

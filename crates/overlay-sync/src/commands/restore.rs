@@ -1,10 +1,9 @@
 //! `restore`: a displaced text goes back to where it was, or into a new file.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::hash::Digest;
@@ -42,12 +41,6 @@ pub struct Args {
     yes: bool,
 }
 
-#[derive(Serialize)]
-struct RestoreAnswer<'a> {
-    path: Cow<'a, str>,
-    sha256: Digest,
-}
-
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let (bytes, paths) = find_text(overlay, &args.id)?;
     let path = match &args.to {
@@ -56,7 +49,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     };
     let path = path.to_string_lossy();
     if ui.is_json() {
-        ui.json(&RestoreAnswer { path, sha256: Digest::of(&bytes) });
+        ui.json(&json!({ "path": path, "sha256": Digest::of(&bytes) }));
     } else if ui.is_dry() {
         ui.line(format!("would restore {} bytes to {}", bytes.len(), printable(&path)));
     } else {

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable_lines;
@@ -23,24 +23,14 @@ pub struct Args {
     id: String,
 }
 
-/// The text, or its bytes in base64 if it is not UTF-8.
-#[derive(Serialize)]
-struct ShowAnswer {
-    sha256: Digest,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base64: Option<String>,
-}
-
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let (bytes, _) = find_text(overlay, &args.id)?;
     if ui.is_json() {
-        let (text, base64) = match String::from_utf8(bytes.clone()) {
-            Ok(text) => (Some(text), None),
-            Err(_) => (None, Some(BASE64.encode(&bytes))),
+        let (key, text) = match String::from_utf8(bytes.clone()) {
+            Ok(text) => ("text", text),
+            Err(_) => ("base64", BASE64.encode(&bytes)),
         };
-        ui.json(&ShowAnswer { sha256: Digest::of(&bytes), text, base64 });
+        ui.json(&json!({ "sha256": Digest::of(&bytes), (key): text }));
     } else {
         // An agent may have written what a terminal obeys.
         ui.answer(&if io::stdout().is_terminal() { printable_lines(&bytes, false) } else { bytes });

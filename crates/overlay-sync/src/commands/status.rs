@@ -7,7 +7,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::DisplacedFile;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, word};
 use shopfloor_core::ui::Ui;
 
 use super::workspaces::WorkspaceArgs;
@@ -18,7 +18,7 @@ use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
 use crate::ground::{LeftAlone, ReadFile, Side};
 use crate::plan::Step;
-use crate::sync_rule::{SyncRule, word};
+use crate::sync_rule::SyncRule;
 use crate::workspace::{Workspace, WorkspaceKeys};
 
 /// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree

@@ -1,8 +1,7 @@
 //! `undo`: one change of the log is taken back, and nothing else.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -14,7 +13,7 @@ use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_change;
 use crate::failure;
 use crate::ground::Ground;
-use crate::merge::{Changes, FileType, MergeInput, Rule, by_rule, changes};
+use crate::merge::{FileType, MergeInput, Rule, by_rule, changes};
 use crate::programs;
 use crate::store::LogRecord;
 use crate::sync_rule::SyncRule;
@@ -27,15 +26,6 @@ use crate::sync_rule::SyncRule;
 pub struct Args {
     /// The id of a change that `log` prints, or the hash of the text that it made, or the beginning of either
     id: String,
-}
-
-#[derive(Serialize)]
-struct UndoAnswer<'a> {
-    id: String,
-    path: &'a RelPath,
-    undone: bool,
-    #[serde(flatten)]
-    what: &'a Changes,
 }
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
@@ -54,7 +44,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let what = changes(FileType::from_path(path.as_path()), &before.bytes, after);
     let line = format!("{id} in {} ({what})", printable(&path.to_string()));
     match (ui.is_json(), &outcome) {
-        (true, _) => ui.json(&UndoAnswer { id, path, undone: true, what: &what }),
+        (true, _) => ui.json_of_both(&json!({ "id": id, "path": path, "undone": true }), &what),
         (false, None) => ui.line(format!("would undo {line}")),
         (false, Some(_)) => ui.line(format!("undid {line}")),
     }

@@ -1,8 +1,7 @@
 //! `accept` and `reject`: a person's word on a text that waits.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -16,13 +15,6 @@ use crate::workspace::Workspace;
 pub struct Args {
     /// The id that `conflicts` prints, or its beginning
     id: String,
-}
-
-#[derive(Serialize)]
-struct VerdictAnswer<'a> {
-    id: &'a str,
-    path: &'a RelPath,
-    accepted: bool,
 }
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args, verdict: Verdict) -> Result<Exit> {
@@ -40,7 +32,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args, verdict: Verdict) -> Result<
     }
     let (path, verb) = (printable(&waiting.path.to_string()), if is_accepted { "accept" } else { "reject" });
     if ui.is_json() {
-        ui.json(&VerdictAnswer { id: &waiting.id, path: &waiting.path, accepted: is_accepted });
+        ui.json(&json!({ "id": waiting.id, "path": waiting.path, "accepted": is_accepted }));
     } else if ui.is_dry() {
         ui.line(format!("would {verb} {path}: {}", printable(&waiting.why())));
     } else {

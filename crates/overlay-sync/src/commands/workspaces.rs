@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
@@ -12,25 +12,12 @@ use shopfloor_core::ui::Ui;
 
 use crate::workspace::{Workspace, WorkspaceKeys};
 
-/// What became of a workspace.
-#[derive(Serialize)]
-struct MembershipAnswer<'a> {
-    #[serde(flatten)]
-    workspace: WorkspaceKeys<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    attached: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detached: Option<bool>,
-}
-
 /// Says that a workspace was attached or detached, or would be.
 pub fn print_membership(ui: &Ui, workspace: &Workspace, is_attached: bool) {
-    let (root, is_done) = (workspace.root.to_string_lossy(), Some(!ui.is_dry()));
+    let (root, word) = (workspace.root.to_string_lossy(), if is_attached { "attach" } else { "detach" });
     if ui.is_json() {
-        let [attached, detached] = if is_attached { [is_done, None] } else { [None, is_done] };
-        return ui.json(&MembershipAnswer { workspace: WorkspaceKeys::of(root), attached, detached });
+        return ui.json_of_both(&WorkspaceKeys::of(root), &json!({ (format!("{word}ed")): !ui.is_dry() }));
     }
-    let word = if is_attached { "attach" } else { "detach" };
     let root = printable(&root);
     ui.done(if ui.is_dry() { format!("would {word} {root}") } else { format!("{word}ed {root}") });
 }

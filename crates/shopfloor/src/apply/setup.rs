@@ -1,6 +1,6 @@
 //! Carries out the steps of a set-up, and records them so that they can be taken back.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::ui::{Ui, printable};
@@ -13,15 +13,6 @@ use crate::tool::record_file;
 
 /// Variables that name another root than that of this repository.
 const WORKER_VARIABLES: [&str; 3] = ["WORKER_CTL_ROOT", "WORKER_CTL_WORKER", "WORKER_CTL_WORKTREE"];
-
-/// A command that was run, with `--json`.
-#[derive(Serialize)]
-struct StepAnswer<'a> {
-    step: &'a str,
-    command: String,
-    /// What it exited with; none in a dry run.
-    exit: Option<i32>,
-}
 
 /// Carries out a step. Returns `false` if one of its commands failed; those after it are not run.
 ///
@@ -45,7 +36,7 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
 /// Says which command a dry run leaves out.
 pub fn show_dry(ui: &Ui, step: &str, words: &CommandWords) {
     match ui.is_json() {
-        true => ui.json(&StepAnswer { step, command: words.line(), exit: None }),
+        true => ui.json(&json!({ "step": step, "command": words.line(), "exit": null })),
         false => ui.line(format!("would run {}", printable(&words.line()))),
     }
 }
@@ -59,7 +50,7 @@ pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords, answer: impl Fn
     let output = command(env, &words.0)?.without_vars(&WORKER_VARIABLES).capture()?;
     if ui.is_json() {
         ui.pass_through(None, &output.stdout);
-        ui.json(&StepAnswer { step, command: words.line(), exit: Some(output.status.code()) });
+        ui.json(&json!({ "step": step, "command": words.line(), "exit": output.status.code() }));
     } else {
         answer(&output.stdout);
     }

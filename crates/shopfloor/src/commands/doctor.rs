@@ -1,7 +1,6 @@
 //! `doctor`: the five doctors in one list.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use shopfloor_core::doctor::DoctorArgs;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -24,16 +23,6 @@ pub struct Args {
 
 /// The check of a tool's git hooks.
 const HOOKS: &str = "hooks";
-
-/// What one tool found, with `--json`.
-#[derive(Serialize)]
-struct ToolFinding<'a> {
-    tool: &'a str,
-    check: &'a str,
-    ok: bool,
-    detail: String,
-    fix: Option<String>,
-}
 
 pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     let repository = repository::find(env)?;
@@ -110,7 +99,7 @@ fn show_hooks(ui: &Ui, tool: &str, answer: &Answer, record: &Record) -> bool {
 /// Prints a finding. Returns whether all is well.
 fn show(ui: &Ui, tool: &str, check: &str, ok: bool, detail: String, fix: Option<String>) -> bool {
     if ui.is_json() {
-        ui.json(&ToolFinding { tool, check, ok, detail, fix });
+        ui.json(&json!({ "tool": tool, "check": check, "ok": ok, "detail": detail, "fix": fix }));
     } else {
         let mark = if ok { "ok   " } else { "wrong" };
         let fix = fix.filter(|_| !ok).map(|fix| format!("; {}", printable(&fix))).unwrap_or_default();

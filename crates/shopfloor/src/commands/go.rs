@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
@@ -26,12 +26,6 @@ pub struct Args {
     pub name: Option<String>,
 }
 
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct PlaceAnswer<'a> {
-    worktree: &'a str,
-}
-
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let main = repository::find_near(env)?.main;
     let path = match &args.name {
@@ -47,7 +41,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             .hint("`worktree-spawn doctor` tells what happened to it"));
     }
     if ui.is_json() {
-        ui.json(&PlaceAnswer { worktree: &path });
+        ui.json(&json!({ "worktree": path }));
     } else {
         ui.answer(format!("{path}\n").as_bytes());
     }

@@ -8,6 +8,7 @@ use shopfloor_core::args::Common;
 use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::path::real;
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -229,8 +230,7 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result
 fn worker_at(env: &Env, path: &Path) -> Result<Option<Value>> {
     let status = ask(env, &["worker-ctl", "status"])?;
     let all = status.records.into_iter().filter_map(|record| record.get("workers")?.as_array().cloned()).flatten();
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    Ok(all.into_iter().find(|worker| worker["worktree"] == *real.to_string_lossy()))
+    Ok(all.into_iter().find(|worker| worker["worktree"] == *real(path).to_string_lossy()))
 }
 
 fn exit_of(answer: &Answer) -> Exit {
@@ -243,7 +243,7 @@ fn missing_program(env: &Env, args: &Args) -> Result<Option<String>> {
     let usual =
         settings.iter().find(|setting| setting["name"] == "agent").and_then(|setting| setting["value"].as_str());
     let agent = args.agent.as_deref().or(usual).unwrap_or("claude");
-    let program = agents::find(agent).map(|known| known.worker_command[0]);
+    let program = agents::find(agent).map(|known| known.name);
     Ok(["tmux"].into_iter().chain(program).find(|program| proc::find(env, program).is_none()).map(str::to_owned))
 }
 

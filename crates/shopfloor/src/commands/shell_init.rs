@@ -1,7 +1,7 @@
 //! `shell-init`: the shell function with which `go` changes the directory.
 
 use clap::ValueEnum;
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
@@ -36,16 +36,10 @@ const POSIX: &str = include_str!("shell/function.sh");
 /// The function for fish.
 const FISH: &str = include_str!("shell/function.fish");
 
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct ScriptAnswer<'a> {
-    text: &'a str,
-}
-
 pub fn run(ui: &Ui, _: &Env, args: &Args) -> Result<Exit> {
     let text = if args.shell == Shell::Fish { FISH } else { POSIX };
     if ui.is_json() {
-        ui.json(&ScriptAnswer { text });
+        ui.json(&json!({ "text": text }));
     } else {
         ui.answer(text.as_bytes());
     }

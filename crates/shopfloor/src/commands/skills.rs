@@ -1,6 +1,6 @@
 //! `skills`: tells agents how to use the tools.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
@@ -27,15 +27,6 @@ pub struct Args {
     pub undo: bool,
 }
 
-/// A skill, with `--json`.
-#[derive(Serialize)]
-struct SkillAnswer<'a> {
-    name: &'a str,
-    path: &'a str,
-    /// `written`, `removed`, `kept` (it differs) or `unchanged`.
-    action: &'a str,
-}
-
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let top = Root::open(repository.repo.require_worktree()?)?;
@@ -58,7 +49,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             ui.warn(format!("{} is not as `setup` left it", printable(&path)));
         }
         if ui.is_json() {
-            ui.json(&SkillAnswer { name, path: &path, action });
+            ui.json(&json!({ "name": name, "path": path, "action": action }));
             continue;
         }
         let [would, did] = match action {

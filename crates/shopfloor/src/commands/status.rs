@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::thread;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
@@ -29,14 +29,6 @@ pub struct Args {
     /// Keep showing the table until interrupted
     #[arg(long)]
     pub watch: bool,
-}
-
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct StatusAnswer<'a> {
-    worktrees: &'a [Row],
-    ledger: Option<LedgerState>,
-    problems: &'a [String],
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -80,8 +72,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
 }
 
-fn answer<'a>(overview: &'a Overview, rows: &'a [Row]) -> StatusAnswer<'a> {
-    StatusAnswer { worktrees: rows, ledger: overview.ledger, problems: &overview.problems }
+fn answer(overview: &Overview, rows: &[Row]) -> Value {
+    json!({ "worktrees": rows, "ledger": overview.ledger, "problems": overview.problems })
 }
 
 /// The table in columns, and a line about the ledger.

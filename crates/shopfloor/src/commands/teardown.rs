@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::lock::Lock;
@@ -29,14 +29,6 @@ pub struct Args {
     /// Delete it without asking
     #[arg(long)]
     pub yes: bool,
-}
-
-/// What became of a step, with `--json`.
-#[derive(Serialize)]
-struct UndoneAnswer<'a> {
-    step: &'a str,
-    /// What stays, and why.
-    stays: Vec<String>,
 }
 
 /// The overlay that is to be deleted, if there is one. Exit 1 if it has files that would be lost, and 3 if nobody can be
@@ -87,7 +79,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             record.save(&file)?;
         }
         if ui.is_json() {
-            ui.json(&UndoneAnswer { step, stays });
+            ui.json(&json!({ "step": step, "stays": stays }));
         }
     }
     let exit = if is_whole { Exit::Done } else { Exit::No };

@@ -28,8 +28,7 @@ pub fn find_near(env: &Env) -> Result<Repository> {
 
 /// Finds the repository. Exit 2 where there is none, and in one that is bare or a worker's clone.
 pub fn find(env: &Env) -> Result<Repository> {
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
+    let (git, repo) = Git::here(env)?;
     let main = repo.main_checkout.clone();
     if repo.home.common_dir != repo.common_dir {
         let why = format!("{} belongs to the workers of {}", main.display(), repo.home.checkout.display());

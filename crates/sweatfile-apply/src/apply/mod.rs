@@ -2,14 +2,12 @@
 
 mod env_file;
 mod place;
-mod promote;
 mod remove;
 mod setup;
 mod sweatfile;
 
 pub use self::env_file::write_env_file;
 pub use self::place::{place, placing_failure};
-pub use self::promote::promote;
 pub use self::remove::{RemovedItems, remove};
 pub use self::setup::setup;
-pub use self::sweatfile::{remove_sweatfile, write_sweatfile};
+pub use self::sweatfile::{promote, remove_sweatfile, write_sweatfile};

@@ -26,11 +26,7 @@ const REPO_ROOT: &str = "SWEATFILE_REPO_ROOT";
 
 /// Runs the setup commands, with output and progress on stderr. The worktree's lock is not held: a command may take
 /// long, and may call this tool.
-pub fn setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Report) -> Option<Failure> {
-    try_setup(ui, env, worktree, plan, report).err()
-}
-
-fn try_setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Report) -> Result<()> {
+pub fn setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Report) -> Result<()> {
     if plan.commands.is_empty() || matches!(plan.run, SetupRun::Finished | SetupRun::LeftOut | SetupRun::Held) {
         return Ok(());
     }

@@ -139,7 +139,7 @@ pub fn set_up(
     if failure.is_some() {
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
     } else {
-        failure = apply::setup(ui, env, worktree, &plan.setup, &mut report);
+        failure = apply::setup(ui, env, worktree, &plan.setup, &mut report).err();
     }
     Ok(Applied { report, failure, unapproved })
 }

@@ -1,13 +1,13 @@
 //! `approvals`: the files that need approval, and whether they have it. Also what `approve` and `apply` share with it:
 //! finding these files, showing them, and asking about them.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::approval::{self, ApprovalStatus};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hash::Digest;
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, word};
 use shopfloor_core::ui::Ui;
 
 use crate::approvable::{self, Approvable};
@@ -23,38 +23,22 @@ use crate::worktree::OpenWorktree;
 pub struct Args {}
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> {
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
+    let (git, repo) = Git::here(env)?;
     let layers = facts::load_layers(env, &repo, dirs, LoadOptions::default())?;
     for file in find_all(env, &git, &repo, dirs, &layers)? {
         let status = file.status(env, &repo)?;
         if ui.is_json() {
-            ui.json(&ApprovalLine::new(&file, status));
+            ui.json(&answer(&file, status));
         } else {
-            let word = match status {
-                ApprovalStatus::None => "none",
-                ApprovalStatus::Required => "required",
-                ApprovalStatus::Approved => "approved",
-            };
-            ui.line(format!("{word} {}", printable(&file.path.display().to_string())));
+            ui.line(format!("{} {}", word(&status), printable(&file.path.display().to_string())));
         }
     }
     Ok(Exit::Done)
 }
 
 /// The answer about one file.
-#[derive(Debug, Serialize)]
-pub struct ApprovalLine {
-    path: String,
-    sha256: Option<Digest>,
-    status: ApprovalStatus,
-}
-
-impl ApprovalLine {
-    pub fn new(file: &Approvable, status: ApprovalStatus) -> ApprovalLine {
-        let sha256 = file.bytes.as_deref().map(Digest::of);
-        ApprovalLine { path: file.path.to_string_lossy().into_owned(), sha256, status }
-    }
+pub fn answer(file: &Approvable, status: ApprovalStatus) -> Value {
+    json!({ "path": file.path.to_string_lossy(), "sha256": file.bytes.as_deref().map(Digest::of), "status": status })
 }
 
 /// Every file that needs approval: the repository's, and those that hold setup back in the current worktree.

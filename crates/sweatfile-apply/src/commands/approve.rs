@@ -9,7 +9,7 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::approvals::{self, ApprovalLine};
+use super::approvals;
 use crate::approvable::Approvable;
 use crate::facts::{self, LoadOptions};
 use crate::failure;
@@ -28,8 +28,7 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
+    let (git, repo) = Git::here(env)?;
     let layers = facts::load_layers(env, &repo, dirs, LoadOptions::default())?;
     layers.warnings().iter().for_each(|warning| ui.warn(warning));
     layers.merged()?;
@@ -85,7 +84,8 @@ fn approve(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable) -> Result<()> {
         file.approve(env, repo)?;
     }
     if ui.is_json() {
-        ui.json(&ApprovalLine::new(file, if dry_run { ApprovalStatus::Required } else { ApprovalStatus::Approved }));
+        let status = if dry_run { ApprovalStatus::Required } else { ApprovalStatus::Approved };
+        ui.json(&approvals::answer(file, status));
     } else if !dry_run {
         ui.done(format!("approved {}", printable(&file.path.display().to_string())));
     }

@@ -34,8 +34,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     if !args.all {
         return check(ui, env, dirs, args);
     }
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
+    let (git, repo) = Git::here(env)?;
     let (mut has_drift, mut has_failed) = (false, false);
     for (worktree, _) in git.worktrees(&repo)? {
         // A worktree that cannot be read says nothing about the others.

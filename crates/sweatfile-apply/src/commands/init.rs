@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
@@ -30,12 +30,6 @@ pub struct Args {
     pub undo: bool,
 }
 
-#[derive(Serialize)]
-struct InitAnswer {
-    path: String,
-    created: bool,
-}
-
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let dir = dirs.repo_root(env, &repo);
@@ -54,7 +48,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         apply::write_sweatfile(&repo, &dir, None, STARTER)?;
     }
     if ui.is_json() {
-        ui.json(&InitAnswer { path: path.to_string_lossy().into_owned(), created: !dry_run });
+        ui.json(&json!({ "path": path.to_string_lossy(), "created": !dry_run }));
     } else {
         ui.line(printable(&path.to_string_lossy()));
     }
@@ -72,7 +66,7 @@ fn undo(ui: &Ui, repo: &Repo, dir: &Path) -> Result<Exit> {
             .hint("delete it yourself if nobody needs it"));
     }
     if ui.is_json() {
-        ui.json(&InitAnswer { path: path.to_string_lossy().into_owned(), created: false });
+        ui.json(&json!({ "path": path.to_string_lossy(), "created": false }));
     } else {
         ui.line(format!("{} {FILE}", if ui.is_dry() { "would have removed" } else { "removed" }));
     }

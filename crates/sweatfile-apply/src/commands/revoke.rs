@@ -1,6 +1,6 @@
 //! `revoke`: takes every approval of this clone back.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::approval::{self, Approvals};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -12,13 +12,6 @@ use shopfloor_core::ui::Ui;
 #[command(after_help = "Example:\n  sweatfile-apply revoke")]
 pub struct Args {}
 
-#[derive(Serialize)]
-struct RevokeAnswer {
-    revoked: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    would_revoke: Option<usize>,
-}
-
 pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let dry_run = ui.is_dry();
@@ -28,8 +21,8 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     };
     if ui.is_json() {
         ui.json(&match dry_run {
-            true => RevokeAnswer { revoked: 0, would_revoke: Some(count) },
-            false => RevokeAnswer { revoked: count, would_revoke: None },
+            true => json!({ "revoked": 0, "would_revoke": count }),
+            false => json!({ "revoked": count }),
         });
     } else if count > 0 {
         ui.done(format!("{} {count}", if dry_run { "would revoke" } else { "revoked" }));

@@ -6,6 +6,7 @@ use shopfloor_core::config::{self, Config, SettingSource};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::{self, Repo};
+use shopfloor_core::path::real;
 
 use crate::layer::{self, FILE};
 
@@ -62,10 +63,6 @@ fn require_user_names(env: &Env, config: &Config, dir: &Path) -> Result<()> {
 fn users_file(env: &Env) -> String {
     let dir = env.config_home().map(|dir| dir.join("config.toml").display().to_string());
     format!("`[sweatfile-apply]` of {}", dir.unwrap_or_else(|| "your config.toml".into()))
-}
-
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// Whether git takes this directory for the top of a worktree.

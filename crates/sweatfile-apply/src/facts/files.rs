@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::fs::{Content, Found, Root};
-use shopfloor_core::path::RelPath;
+use shopfloor_core::path::{RelPath, real};
 
 use crate::applied::Record;
 use crate::layer::MergedFile;
@@ -68,7 +68,6 @@ pub fn read_original(env: &Env, worktree: &OpenWorktree, wanted: &MergedFile, de
 
 /// Whether a copy of `source` would include one of these directories.
 fn contains(source: &Path, dirs: [&PathBuf; 2]) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     dirs.into_iter().any(|dir| real(dir).starts_with(real(source)))
 }
 

@@ -10,7 +10,6 @@ use shopfloor_core::path::RelPath;
 
 use super::env_file::{CurrentEnvFile, read_env_file};
 use super::files::{CurrentFile, Original, read_current, read_original};
-use super::ignored;
 use super::include::{self, IncludedFiles};
 use super::unapproved_inputs::{self, TrackedFile};
 use crate::applied::Record;
@@ -135,9 +134,54 @@ fn read_what_git_says(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers,
     let env_file = PathBuf::from(env_file::FILE);
     paths.extend((!merged.env.is_empty()).then(|| env_file.clone()));
     let patterns = excludes::wanted(merged, facts.needs_reserved);
-    let ignored = ignored::read(env, worktree, &paths, (&facts.exclude, &patterns))?;
+    let ignored = read_ignored(env, worktree, &paths, (&facts.exclude, &patterns))?;
     facts.is_env_exposed = !merged.env.is_empty() && !ignored.contains(&env_file);
     facts.ignored = ignored.iter().filter_map(|p| RelPath::parse_os(p.as_os_str()).ok()).collect();
-    facts.patterns_matching_tracked = ignored::patterns_matching_tracked(worktree, &patterns, &facts.record)?;
+    facts.patterns_matching_tracked = patterns_matching_tracked(worktree, &patterns, &facts.record)?;
     Ok(())
+}
+
+/// The paths among these that git ignores, now or when the patterns are added. The patterns that are not there yet go
+/// into a second question, which is asked only when the first answer left a path open.
+fn read_ignored(
+    env: &Env,
+    worktree: &OpenWorktree,
+    paths: &[PathBuf],
+    (exclude, patterns): (&[u8], &[String]),
+) -> Result<Vec<PathBuf>> {
+    let mut ignored = worktree.git.ignored(&worktree.path, paths, None)?;
+    let pending = excludes::missing(exclude, patterns);
+    let open: Vec<PathBuf> = paths.iter().filter(|p| !ignored.contains(p)).cloned().collect();
+    if !open.is_empty()
+        && !pending.is_empty()
+        && let Ok(file) = fs::Temporary::with(env, (pending.join("\n") + "\n").as_bytes())
+    {
+        ignored.extend(worktree.git.ignored(&worktree.path, &open, Some(file.path()))?);
+    }
+    Ok(ignored)
+}
+
+/// The patterns that match tracked files, each with one such file. git is asked only about patterns that are new to
+/// this worktree.
+fn patterns_matching_tracked(
+    worktree: &OpenWorktree,
+    patterns: &[String],
+    record: &Record,
+) -> Result<Vec<(String, String)>> {
+    let new: Vec<&String> = patterns.iter().filter(|p| !record.excludes.contains(*p)).collect();
+    let list = |patterns: &[&String]| {
+        let options = ["-c".into(), "-i".into()].into_iter();
+        let excludes = patterns.iter().flat_map(|p| ["-x".into(), p.as_str().into()]);
+        worktree.git.ls_files(&worktree.path, &options.chain(excludes).collect::<Vec<_>>())
+    };
+    let mut matching = Vec::new();
+    if new.is_empty() || list(&new)?.is_empty() {
+        return Ok(matching);
+    }
+    for pattern in new {
+        if let Some(example) = list(&[pattern])?.first() {
+            matching.push((pattern.clone(), example.display().to_string()));
+        }
+    }
+    Ok(matching)
 }

@@ -8,6 +8,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Home, Repo};
+use shopfloor_core::path::real;
 
 use super::area;
 use crate::approvable::Approvable;
@@ -166,7 +167,6 @@ fn refuse(problems: Vec<String>) -> Result<()> {
 
 /// Refuses a sweatfile that is a link out of the repository: a branch could point it at a file that must not be read.
 fn refuse_leaving_link(root: &Path, path: &Path) -> Result<()> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     if !path.is_symlink() || real(path).starts_with(real(root)) {
         return Ok(());
     }

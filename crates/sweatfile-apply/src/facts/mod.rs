@@ -5,7 +5,6 @@ mod area;
 pub mod env_file;
 pub mod files;
 mod gather;
-mod ignored;
 mod include;
 mod layers;
 pub mod removal;

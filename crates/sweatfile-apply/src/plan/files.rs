@@ -246,7 +246,7 @@ mod tests {
                 FileOperation::Swap(..) => "swap",
                 FileOperation::Take(_) | FileOperation::Forget => "take",
             };
-            format!("{} {work} drift={}", s.action, s.drifts)
+            format!("{} {work} drift={}", shopfloor_core::text::word(&s.action), s.drifts)
         };
         let (area, repo) = (LayerName::Area, LayerName::Repo);
         assert_eq!(show(decide("a", None, None)), "created create drift=true");

@@ -2,17 +2,13 @@
 //! a plan; `--dry-run` and `check` print the same plan.
 
 mod apply;
-mod approval;
 mod env;
 mod files;
-pub mod promotion;
 pub mod removal;
-mod report;
 pub mod review;
 mod setup;
 
 pub use self::apply::{Plan, known_record, plan};
-pub use self::approval::unapproved;
 pub use self::env::EnvOperation;
 pub use self::files::{FileOperation, FileStep, FileToPlace};
-pub use self::setup::{SetupPlan, SetupRun, held_files};
+pub use self::setup::{SetupPlan, SetupRun, held_files, unapproved};

@@ -1,7 +1,6 @@
 //! What landing work names outside of git's own objects: objects of git-lfs, and commits of submodules. git carries
 //! neither along.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
@@ -131,7 +130,7 @@ pub fn copy(ctx: &Context<'_>, oids: &[Digest]) -> Result<()> {
         };
         let (mut file, _) = from.open_regular(&path)?.ok_or_else(damaged)?;
         staging.sweep_beside(&to, std::iter::once(&path))?;
-        let staged = staging.file_in_pieces(&to, &path, None, |out| io::copy(&mut file, out).map(drop))?;
+        let staged = staging.file_from(&to, &path, &mut file)?;
         if staged.written() != Some(&Content::File(*oid)) {
             return Err(damaged());
         }

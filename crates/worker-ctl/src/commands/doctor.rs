@@ -91,7 +91,7 @@ fn check_programs<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
     let is_there =
         |name: &str| if name.contains('/') { Path::new(name).is_file() } else { proc::find(ctx.env, name).is_some() };
     let presets: Vec<_> = state.workers.values().filter_map(|worker| ctx.root.preset_of(worker)).collect();
-    let check = |name: String| match (is_there(&name), presets.iter().find(|preset| preset.worker_command[0] == name)) {
+    let check = |name: String| match (is_there(&name), presets.iter().find(|preset| preset.name == name)) {
         (true, Some(program)) => Finding::good("programs", describe_version(ctx, program)),
         (true, None) => Finding::good("programs", name),
         (false, _) => Finding::bad("programs", format!("{name} is not installed"), format!("install {name}"), None),

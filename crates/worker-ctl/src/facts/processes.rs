@@ -92,7 +92,7 @@ const STARTERS: [&str; 9] = ["env", "sh", "bash", "zsh", "node", "npx", "python"
 /// The agent programs, known ones and those of these commands, that run in a worktree and are not this worker's, by name.
 /// Needs `/proc`.
 pub fn others_in(worktree: &Path, root: &Path, worker: &str, commands: &[String]) -> Vec<String> {
-    let known: Vec<&OsStr> = PROGRAMS.iter().map(|known| known.worker_command[0]).map(OsStr::new).collect();
+    let known: Vec<&OsStr> = PROGRAMS.iter().map(|known| OsStr::new(known.name)).collect();
     let is_own = |name: &&OsStr| !STARTERS.iter().any(|starter| name == starter);
     let configured = commands.iter().filter_map(|command| Path::new(command).file_name()).filter(is_own);
     let known: Vec<&OsStr> = known.into_iter().chain(configured).collect();

@@ -17,7 +17,7 @@ const MOST: usize = 64 * 1024;
 
 /// The version that a program prints, or none if it prints none within `limit`. aider takes several seconds.
 pub fn installed(ctx: &Context<'_>, program: &AgentProgram, limit: Duration) -> Option<String> {
-    let cmd = Cmd::new(&proc::find(ctx.env, program.worker_command[0])?, ctx.env).arg("--version").dir(&ctx.root.path);
+    let cmd = Cmd::new(&proc::find(ctx.env, program.name)?, ctx.env).arg("--version").dir(&ctx.root.path);
     // The directory is there already, so that nothing is written but a file without a name.
     let scratch = fs::scratch(&ctx.root.path.join("locks")).ok()?;
     let output = cmd.capture_within(scratch, limit, MOST).ok()??;

@@ -12,7 +12,6 @@ use crate::excludes;
 use crate::facts::agents;
 use crate::identity::AgentKind;
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
-use crate::layout;
 use crate::place::Place;
 use crate::plan::spawn::exclude;
 
@@ -29,7 +28,7 @@ pub struct SpawnContext<'a> {
 
 /// Takes the lock under which git's records of worktrees and ours are made and removed.
 pub fn lock(place: &Place) -> Result<Lock> {
-    Lock::take(&layout::lock_file(&place.shared()))
+    Lock::take(&place.shared().join("lock"))
 }
 
 /// The lines that keep children and our files out of every `git status`.

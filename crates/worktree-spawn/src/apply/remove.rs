@@ -185,7 +185,7 @@ fn put_back(place: &Place, moves: &Moves, worktree: &mut WorktreeDir) -> Result<
 fn finish(
     place: &Place,
     git: &Git,
-    open: OpenJournal<RemovalJournal>,
+    mut open: OpenJournal<RemovalJournal>,
     (moves, worktree): (&Moves, Option<WorktreeDir>),
     decided: Decided,
     done: &mut RemovalOutcome,
@@ -220,7 +220,10 @@ fn finish(
         }
     }
     if stays {
-        return open.leave();
+        // A later removal tries again to delete the files. All the rest is done, and an agent that gets this id meanwhile
+        // keeps its branch.
+        (open.entry.deletes, open.entry.is_tried) = (None, true);
+        return open.save();
     }
     place.remove_state(&moves.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));

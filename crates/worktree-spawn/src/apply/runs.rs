@@ -164,10 +164,10 @@ pub fn liveness(
 
 /// Whether an agent or a seat in its worktree runs.
 pub fn worktree_liveness(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent]) -> Result<Liveness> {
-    let Inspection { env, place, probe, deaths, .. } = *inspection;
+    let Inspection { env, place, settings, deaths, .. } = *inspection;
     let one = |known: &KnownAgent| -> Result<Liveness> {
         let last = agent_run::load(&place.shared(), &known.agent.id)?;
-        Ok(liveness(env, place, probe, known, last, deaths)?.0)
+        Ok(liveness(env, place, settings.probe.as_ref(), known, last, deaths)?.0)
     };
     if known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost {
         for seated in seated_in(known, all) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, Repo, private_dir};
+use shopfloor_core::git::{self, Git, Repo, private_dir, run_git};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
@@ -16,7 +16,6 @@ use super::lock_and_excludes::{SpawnContext, add_excludes, lock, state_lines};
 use super::undo::{self, LostWorktrees, with_leftovers};
 use crate::excludes;
 use crate::facts::environment::inherited;
-use crate::facts::repository::run_git;
 use crate::facts::spawn::StartPoint;
 use crate::failure;
 use crate::journal::{self, OpenJournal, SpawnJournal};
@@ -102,7 +101,8 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     {
         // Another process made the branch meanwhile, so undoing must not delete it. A signal does not mean that.
         if failure::GIT.is_kind_of(&failure) {
-            journal.disown_branch()?;
+            journal.entry.makes_branch = false;
+            journal.save()?;
         }
         return Err(failure);
     }

@@ -5,11 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, OPERATION_HEADS, commits_to_pick, named_commits};
+use shopfloor_core::git::{self, Git, OPERATION_HEADS, commits_to_pick, named_commits, run_git};
 use shopfloor_core::proc::Cmd;
 
 use crate::facts::history::commit_cmd;
-use crate::facts::repository::run_git;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
 

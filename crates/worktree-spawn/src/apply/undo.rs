@@ -112,7 +112,7 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
             // The task is a person's text.
             let task = RelPath::parse(TASK_FILE).map_err(|e| Failure::failed(e.0))?;
             if let Some((text, _)) = worktree.root().read_whole(&task)?.filter(|_| !is_own) {
-                let undone_dir = layout::undone_dir(&place.shared());
+                let undone_dir = place.shared().join("undone");
                 fs::create_private_dir(&undone_dir)?;
                 let kept = undone_dir.join(format!("{}.md", new_uid()));
                 fs::replace(&kept, &text, Some(fs::PRIVATE))?;
@@ -165,7 +165,7 @@ fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<b
     let index = git.own_index()?;
     let ask = |args: &[&str]| {
         let cmd = git.cmd_alone(&entry.path).var("GIT_INDEX_FILE", index.path());
-        repository::run_git(args[0], cmd.args(args.iter().copied()))
+        git::run_git(args[0], cmd.args(args.iter().copied()))
     };
     let how =
         ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored", "--ignore-submodules"];

@@ -1,6 +1,6 @@
 //! `ack`: acknowledge events that were delivered with a lease.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::{Ui, printable};
@@ -41,15 +41,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     ))
 }
 
-#[derive(Serialize)]
-struct AckAnswer<'a> {
-    uid: &'a str,
-    acknowledged: bool,
-}
-
 fn tell(ui: &Ui, uid: &str, word: &str) {
     match ui.is_json() {
-        true => ui.json(&AckAnswer { uid, acknowledged: !ui.is_dry() }),
+        true => ui.json(&json!({ "uid": uid, "acknowledged": !ui.is_dry() })),
         false => ui.done(format!("{word} {}", printable(uid))),
     }
 }

@@ -1,9 +1,8 @@
-//! `env`: an agent's environment, found without a git process.
+//! `env`: an agent's environment.
 
 use std::path::Path;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::LOCAL_VARS;
@@ -12,7 +11,6 @@ use shopfloor_core::ui::Ui;
 
 use crate::facts::environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
-use crate::known_agent::AgentKeys;
 
 /// Print an agent's environment, for `eval`
 ///
@@ -22,14 +20,6 @@ use crate::known_agent::AgentKeys;
 pub struct Args {
     /// The agent's id, or a slug that only one agent has
     pub id: String,
-}
-
-#[derive(Serialize)]
-struct EnvAnswer<'a> {
-    #[serde(flatten)]
-    agent: AgentKeys<'a>,
-    /// The variables by name.
-    env: Map<String, Value>,
 }
 
 /// Whether a shell takes this as the name of a variable.
@@ -44,8 +34,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let known = agents::require(&place, &args.id)?;
     let variables = variables(&known);
     if ui.is_json() {
-        let env = variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        ui.json(&EnvAnswer { agent: known.keys(), env });
+        let env: Map<String, Value> =
+            variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        ui.json_of_both(&known.keys(), &json!({ "env": env }));
         return Ok(Exit::Done);
     }
     let unset = OPTIONAL.iter().filter(|name| variables.iter().all(|(set, _)| set != *name)).chain(LOCAL_VARS);

@@ -1,6 +1,6 @@
 //! `gc`: remove agents that have ended and left nothing, and say why the others stay.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
@@ -12,7 +12,7 @@ use crate::apply::{lock_and_excludes, recover, remove, runs};
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
-use crate::known_agent::{AgentKeys, KnownAgent};
+use crate::known_agent::KnownAgent;
 use crate::plan::removal::{AgentRemoval, RemovalRequest, has_ended, is_collectable, plan, require_spawned};
 use crate::settings::Settings;
 
@@ -23,14 +23,6 @@ use crate::settings::Settings;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn gc --dry-run")]
 pub struct Args {}
-
-#[derive(Serialize)]
-struct GcAnswer<'a> {
-    #[serde(flatten)]
-    agent: AgentKeys<'a>,
-    action: &'a str,
-    why: Option<&'a str>,
-}
 
 /// Why an agent stays.
 type Reason = String;
@@ -44,14 +36,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let git = Git::find(env)?;
     let settings = Settings::load(env, &place.home, &[])?;
-    let inspection = Inspection {
-        env,
-        place: &place,
-        git: &git,
-        probe: settings.probe.as_ref(),
-        deaths: Deaths::of(ui),
-        base: &settings.worktree_base,
-    };
+    let inspection = Inspection { env, place: &place, git: &git, settings: &settings, deaths: Deaths::of(ui) };
     if !is_dry {
         let _lock = lock_and_excludes::lock(&place)?;
         recover::recover(&place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
@@ -80,7 +65,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
         let action = *done.as_ref().unwrap_or(&"kept");
         let (id, why) = (&known.agent.id, done.err());
         if ui.is_json() {
-            ui.json(&GcAnswer { agent: known.keys(), action, why: why.as_deref() });
+            ui.json_of_both(&known.keys(), &json!({ "action": action, "why": why }));
         } else if let Some(why) = why {
             ui.note(format!("{action} {id}: {why}"));
         } else {

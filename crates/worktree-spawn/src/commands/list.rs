@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::text::word;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_run::RunExit;
@@ -39,7 +40,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let width = all.iter().map(|listed| listed.known.agent.id.chars().count()).max().unwrap_or(0);
         for listed in &all {
             let KnownAgent { agent, worktree, error, .. } = &listed.known;
-            let kind = if error.is_some() { "error" } else { agent.kind.word() };
+            let kind = if error.is_some() { "error".to_owned() } else { word(&agent.kind) };
             let path = printable(&worktree.path.to_string_lossy());
             ui.line(format!("{:width$}  {kind:7}  {}  {path}", printable(&agent.id), text(listed)));
         }

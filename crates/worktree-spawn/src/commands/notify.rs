@@ -1,6 +1,6 @@
 //! `notify`: report something to the parent.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -37,15 +37,6 @@ pub struct Args {
     pub paths: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct NotifyAnswer<'a> {
-    uid: Option<&'a str>,
-    id: Option<u64>,
-    seq: Option<u64>,
-    to: &'a str,
-    repeated: bool,
-}
-
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find_for_speaker(env)?;
     let message = match args.message.as_deref() {
@@ -64,7 +55,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_dry() {
         let (caller, to) = notify::check(&place, &notification)?;
         match ui.is_json() {
-            true => ui.json(&NotifyAnswer { uid: None, id: None, seq: None, to: &to, repeated: false }),
+            true => ui.json(&json!({ "uid": null, "id": null, "seq": null, "to": to, "repeated": false })),
             false => ui.line(format!("would tell {} as {}", printable(&to), printable(&caller.agent.id))),
         }
         return Ok(Exit::Done);
@@ -74,8 +65,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         ui.detail(format!("already sent, as event {}", published.id));
     }
     if ui.is_json() {
-        let (uid, id, to) = (Some(published.uid.as_str()), Some(published.id), &published.to);
-        ui.json(&NotifyAnswer { uid, id, seq: id, to, repeated: published.is_repeated });
+        let (id, to) = (published.id, &published.to);
+        ui.json(&json!({ "uid": published.uid, "id": id, "seq": id, "to": to, "repeated": published.is_repeated }));
     } else if !published.is_repeated {
         ui.done(format!("told {} with event {}", printable(&published.to), published.id));
     }

@@ -1,4 +1,4 @@
-//! `path`: where an agent works, found without a git process.
+//! `path`: where an agent works.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};

@@ -53,14 +53,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let git = Git::find(env)?;
     let settings = Settings::load(env, &place.home, &[])?;
-    let inspection = Inspection {
-        env,
-        place,
-        git: &git,
-        probe: settings.probe.as_ref(),
-        deaths: Deaths::of(ui),
-        base: &settings.worktree_base,
-    };
+    let inspection = Inspection { env, place, git: &git, settings: &settings, deaths: Deaths::of(ui) };
     if ui.is_dry() {
         for removal in plan_whole(&inspection, args)? {
             let deleted_branch = removal.deletes.as_ref().map(|(name, _)| name.clone());

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
@@ -36,13 +37,6 @@ pub enum RepairSubject {
     Session,
 }
 
-#[derive(Serialize)]
-struct RepairAnswer<'a> {
-    what: RepairSubject,
-    detail: &'a str,
-    done: bool,
-}
-
 /// How to mend a worktree that was not found.
 pub fn lost_fix(worktree: &Worktree) -> String {
     let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {
@@ -61,7 +55,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let tell = |what: RepairSubject, text: String| {
         told.set(true);
         match ui.is_json() {
-            true => ui.json(&RepairAnswer { what, detail: &text, done: !ui.is_dry() }),
+            true => ui.json(&json!({ "what": what, "detail": text, "done": !ui.is_dry() })),
             false => ui.done(printable(&text)),
         }
     };

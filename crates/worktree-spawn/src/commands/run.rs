@@ -3,8 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
@@ -19,7 +18,7 @@ use crate::event::{EventDraft, EventStatus, completion};
 use crate::facts::environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
 use crate::failure;
-use crate::known_agent::{AgentKeys, KnownAgent};
+use crate::known_agent::KnownAgent;
 use crate::place::Place;
 use crate::plan::removal::require_spawned;
 
@@ -39,14 +38,6 @@ pub struct Args {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
-}
-
-/// What a dry run would run, and where.
-#[derive(Serialize)]
-struct RunAnswer<'a> {
-    #[serde(flatten)]
-    agent: AgentKeys<'a>,
-    command: &'a str,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -71,7 +62,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_dry() {
         let command = args.command.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
         match ui.is_json() {
-            true => ui.json(&RunAnswer { agent: known.keys(), command: &command }),
+            true => ui.json_of_both(&known.keys(), &json!({ "command": command })),
             false => {
                 let worktree = printable(&known.worktree.path.to_string_lossy());
                 ui.line(format!("would run {} as {} in {worktree}", printable(&command), printable(id)));

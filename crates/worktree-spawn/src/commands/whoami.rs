@@ -1,13 +1,12 @@
-//! `whoami`: the calling agent, found without a git process.
+//! `whoami`: the calling agent.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::{Ui, printable};
 
 use super::shared_args::CallerArgs;
 use crate::facts::{agents, repository};
-use crate::known_agent::AgentKeys;
 
 /// Print the calling agent: by `--as`, else the environment, else the worktree
 #[derive(clap::Args, Clone, Debug)]
@@ -17,18 +16,11 @@ pub struct Args {
     pub caller: CallerArgs,
 }
 
-#[derive(Serialize)]
-struct WhoamiAnswer<'a> {
-    #[serde(flatten)]
-    agent: AgentKeys<'a>,
-    session: &'a str,
-}
-
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let known = agents::caller(&place, args.caller.id.as_deref())?;
     if ui.is_json() {
-        ui.json(&WhoamiAnswer { agent: known.keys(), session: &known.agent.id });
+        ui.json_of_both(&known.keys(), &json!({ "session": known.agent.id }));
     } else {
         ui.line(printable(&known.agent.id));
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, run_git};
 use shopfloor_core::proc::Cmd;
 
-use super::repository::run_git;
 use crate::place::{Place, Worktree};
 
 /// How a branch contains another one that was merged into it.

@@ -4,19 +4,19 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links};
+use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links, run_git};
 
 use super::history::{contained, loose_commits};
 use super::moved::moved;
-use super::repository::{self, run_git};
+use super::repository;
 use crate::agent_run::{Deaths, Liveness};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 use crate::place::{Place, Worktree};
+use crate::settings::Settings;
 use crate::spool::Spool;
 
 /// What an inspection of agents needs.
@@ -25,11 +25,8 @@ pub struct Inspection<'a> {
     pub env: &'a Env,
     pub place: &'a Place,
     pub git: &'a Git,
-    /// The command that tells whether an agent lives that `run` did not start.
-    pub probe: Option<&'a Line>,
+    pub settings: &'a Settings,
     pub deaths: Deaths,
-    /// Where worktrees are made, and looked for if they are not at their paths.
-    pub base: &'a Path,
 }
 
 /// The condition of an agent that may be removed.
@@ -133,8 +130,9 @@ fn find_deleted(
     all: &[KnownAgent],
     found: &mut Condition,
 ) -> Result<()> {
-    let (Inspection { place, base, .. }, worktree) = (*inspection, &known.worktree);
-    let is_moved = || Ok(moved(place, base)?.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir));
+    let (Inspection { place, settings, .. }, worktree) = (*inspection, &known.worktree);
+    let is_moved =
+        || Ok(moved(place, &settings.worktree_base)?.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir));
     let has_submodules = worktree.git_dir.join("modules").exists();
     if worktree.path.symlink_metadata().is_ok()
         || unfinished(worktree).next().is_some()

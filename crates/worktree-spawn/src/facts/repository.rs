@@ -9,9 +9,9 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{
-    self, Git, Home, LOOK_LIMIT, ListedWorktree, Repo, private_dir, recorded_path, refuse_linked_state,
+    self, Git, Home, LOOK_LIMIT, ListedWorktree, Repo, private_dir, recorded_path, refuse_linked_state, run_git,
 };
-use shopfloor_core::proc::{self, Cmd};
+use shopfloor_core::proc;
 
 use crate::failure;
 use crate::place::{Place, Worktree};
@@ -193,10 +193,4 @@ pub fn head(git: &Git, worktree: &Worktree) -> Result<Option<String>> {
 pub fn is_dirty(git: &Git, worktree: &Worktree) -> Result<bool> {
     let how = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
     Ok(!run_git("status", git.cmd_alone(&worktree.path).args(how).within(LOOK_LIMIT))?.is_empty())
-}
-
-/// Runs a command of git that must succeed, and returns what it prints. `command` is its name.
-pub fn run_git(command: &str, cmd: Cmd) -> Result<Vec<u8>> {
-    let output = cmd.capture()?;
-    if output.status.success() { Ok(output.stdout) } else { Err(git::failed(command, &output)) }
 }

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{Found, Root};
-use shopfloor_core::git::{Git, clean};
+use shopfloor_core::git::{Git, clean, run_git};
 use shopfloor_core::path::RelPath;
 
-use super::repository::run_git;
 use crate::failure;
 use crate::place::{Place, Worktree};
 

@@ -16,14 +16,13 @@ use crate::json_file;
 const FORWARDS: usize = 64;
 
 /// A published event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
     pub uid: String,
     pub id: u64,
     /// The session it went to.
     pub to: String,
     /// Whether this is an earlier event with the same key.
-    #[serde(rename = "repeated")]
     pub is_repeated: bool,
 }
 

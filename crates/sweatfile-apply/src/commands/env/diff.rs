@@ -1,6 +1,6 @@
 //! `env diff`: the changes to `.sweatshop-env` since the snapshot. `env review` reads and shows them alike.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -26,7 +26,7 @@ pub fn run(ui: &Ui, worktree: &OpenWorktree, args: &Args) -> Result<Exit> {
     let (before, now) = (require_snapshot(worktree)?, require_usable(worktree)?.variables());
     for change in review::changes(&before, &now) {
         if ui.is_json() {
-            ui.json(&ChangeLine::new(&change, args.reveal));
+            ui.json(&answer(&change, args.reveal));
         } else {
             ui.line(describe(&change, args.reveal));
         }
@@ -39,24 +39,11 @@ pub fn run(ui: &Ui, worktree: &OpenWorktree, args: &Args) -> Result<Exit> {
 }
 
 /// The answer about one change.
-#[derive(Serialize)]
-struct ChangeLine<'a> {
-    key: &'a str,
-    change: &'static str,
-    #[serde(flatten)]
-    values: Option<RevealedValues>,
-}
-
-#[derive(Serialize)]
-struct RevealedValues {
-    old: Option<String>,
-    new: String,
-}
-
-impl<'a> ChangeLine<'a> {
-    fn new(change: &'a Change, reveal: bool) -> ChangeLine<'a> {
-        let values = reveal.then(|| RevealedValues { old: change.old.as_ref().map(text), new: text(&change.new) });
-        ChangeLine { key: &change.key, change: change.kind(), values }
+fn answer(change: &Change, reveal: bool) -> Value {
+    let (key, kind, old) = (&change.key, change.kind(), change.old.as_ref().map(text));
+    match reveal {
+        true => json!({ "key": key, "change": kind, "old": old, "new": text(&change.new) }),
+        false => json!({ "key": key, "change": kind }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::lock::Lock;
@@ -16,7 +16,6 @@ use crate::facts::{self, LoadOptions};
 use crate::failure;
 use crate::flags::LayerFlags;
 use crate::layout;
-use crate::plan::promotion;
 use crate::plan::review::{self as plan, Answer};
 use crate::review::{Change, changes};
 use crate::snapshot;
@@ -146,7 +145,7 @@ fn promote(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, chang
     let repo = &worktree.repo;
     let _lock = if ui.is_dry() { None } else { Some(Lock::take(&layout::promote_lock(repo))?) };
     let layers = facts::load_layers(env, repo, dirs, LoadOptions::default())?;
-    let plan = promotion::plan(layers.repo(), changes)?;
+    let plan = plan::promotion(layers.repo(), changes)?;
     plan.notes.iter().for_each(|note| ui.note(note));
     if ui.is_dry() || plan.changes_nothing() {
         return Ok(());
@@ -160,17 +159,9 @@ fn promote(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, chang
     Ok(())
 }
 
-/// The answer that a change got.
-#[derive(Serialize)]
-struct AnswerLine<'a> {
-    key: &'a str,
-    change: &'static str,
-    answer: Answer,
-}
-
 fn print_answer(ui: &Ui, change: &Change, answer: Answer) {
     if ui.is_json() {
-        return ui.json(&AnswerLine { key: &change.key, change: change.kind(), answer });
+        return ui.json(&json!({ "key": change.key, "change": change.kind(), "answer": answer }));
     }
     let word = match answer {
         Answer::Promote => "promoted",

@@ -1,6 +1,6 @@
 //! `env snapshot`: remembers `.sweatshop-env` as it is.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
@@ -15,12 +15,6 @@ use crate::worktree::OpenWorktree;
 #[command(after_help = "Example:\n  sweatfile-apply env snapshot && tmux new-session -A -s work")]
 pub struct Args {}
 
-#[derive(Serialize)]
-struct SnapshotAnswer {
-    path: String,
-    created: bool,
-}
-
 /// Takes a snapshot. One that was never reviewed stays, so that a crash does not hide changes.
 pub fn run(ui: &Ui, worktree: &OpenWorktree, _args: &Args) -> Result<Exit> {
     let dry_run = ui.is_dry();
@@ -34,7 +28,7 @@ pub fn run(ui: &Ui, worktree: &OpenWorktree, _args: &Args) -> Result<Exit> {
     let took = if dry_run { "would take" } else { "took" };
     if ui.is_json() {
         let path = layout::snapshot(&worktree.repo).to_string_lossy().into_owned();
-        ui.json(&SnapshotAnswer { path, created: !is_kept && !dry_run });
+        ui.json(&json!({ "path": path, "created": !is_kept && !dry_run }));
     } else if !is_kept {
         ui.done(format!("{took} a snapshot of {}", env_file::FILE));
     }

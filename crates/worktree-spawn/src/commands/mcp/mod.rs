@@ -1,7 +1,6 @@
 //! `mcp`: the MCP server with an agent's tools, over stdin and stdout, through the official SDK. This is the only
 //! asynchronous part. Each tool does what the command of that name does.
 
-mod answers;
 mod delivered;
 mod workers;
 
@@ -21,7 +20,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ServerHandler, ServiceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
@@ -29,7 +28,6 @@ use shopfloor_core::ui::{Options, Ui, printable};
 use tokio::io::{Stdin, Stdout};
 use tokio_util::sync::CancellationToken;
 
-use self::answers::{AgentsAnswer, EventAnswer, EventFlag, SentAnswer, WorkerFailure, WorkersAnswer};
 use self::delivered::DeliveredEvents;
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, TaskArgs};
@@ -43,7 +41,7 @@ use crate::known_agent::KnownAgent;
 use crate::place::Place;
 use crate::plan::removal::require_spawned;
 use crate::plan::spawn::SpawnRequest;
-use crate::spool::Spool;
+use crate::spool::{Published, Spool};
 use crate::tool::TOOL;
 use crate::watch::Signals;
 
@@ -214,10 +212,10 @@ impl Server {
             to_value(&worker::spawn(ui, env, place, &args)?.answer())
         };
         let spawn_or_tell = |worker: &Value| {
-            spawn(worker)
-                .or_else(|failure| to_value(&WorkerFailure { name: worker.get("name"), error: failure.to_json() }))
+            let not_made = |failure: Failure| json!({ "name": worker.get("name"), "error": failure.to_json() });
+            spawn(worker).unwrap_or_else(not_made)
         };
-        to_value(&WorkersAnswer { workers: workers.iter().map(spawn_or_tell).collect::<Result<_>>()? })
+        Ok(json!({ "workers": workers.iter().map(spawn_or_tell).collect::<Vec<Value>>() }))
     }
 
     fn notify_parent(&self, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
@@ -227,7 +225,8 @@ impl Server {
         let message = required(args, "message")?;
         let notification =
             Notification { status, message: &message, kind: None, dedupe: None, paths: &[], named: Some(&self.id) };
-        to_value(&SentAnswer { ack: true, published: notify(env, place, &notification)? })
+        let Published { uid, id, to, is_repeated } = notify(env, place, &notification)?;
+        Ok(json!({ "ack": true, "uid": uid, "id": id, "to": to, "repeated": is_repeated }))
     }
 
     /// The agent that this server serves. It runs outside of the agent's sandbox, so a record of the agent's own counts
@@ -252,14 +251,19 @@ impl Server {
     fn wait_for_event(&self, env: &Env, place: &Place, args: &JsonObject, ended: &CancellationToken) -> ToolResult {
         let begun = Instant::now();
         let (filter, seconds) = parse_wait(args)?;
-        let answer = |event, flag| to_value(&EventAnswer { event, flag });
+        // A flag is what else the client should know, as a key that is `true`.
+        let answer = |event: Option<JsonObject>, flag: Option<&str>| {
+            let mut answer = json!({ "event": event });
+            flag.into_iter().for_each(|flag| answer[flag] = true.into());
+            Ok(answer)
+        };
         if ended.is_cancelled() {
-            return answer(None, Some(EventFlag::Cancelled(true)));
+            return answer(None, Some("cancelled"));
         }
         if let Some(event) = self.delivered.redeliver(&filter) {
             let mut record = event.answer();
             record.insert("redelivered".into(), true.into());
-            return answer(Some(record), Some(EventFlag::Redelivered(true)));
+            return answer(Some(record), Some("redelivered"));
         }
         let caller = agents::require(place, &self.id)?;
         let spool = Spool::new(&place.shared(), &caller.agent.id);
@@ -273,15 +277,15 @@ impl Server {
             // Nobody will read the answer.
             WaitOutcome::Event(claim) if ended.is_cancelled() => {
                 claim.give_back()?;
-                answer(None, Some(EventFlag::Cancelled(true)))
+                answer(None, Some("cancelled"))
             }
             WaitOutcome::Event(claim) => {
                 let event = claim.event.answer();
                 self.delivered.add(*claim, env.later().now, begun.elapsed())?;
                 answer(Some(event), None)
             }
-            _ if ended.is_cancelled() => answer(None, Some(EventFlag::Cancelled(true))),
-            WaitOutcome::Timeout | WaitOutcome::Signal(_) => answer(None, Some(EventFlag::Timeout(true))),
+            _ if ended.is_cancelled() => answer(None, Some("cancelled")),
+            WaitOutcome::Timeout | WaitOutcome::Signal(_) => answer(None, Some("timeout")),
         }
     }
 
@@ -298,7 +302,8 @@ impl Server {
 
 fn list_agents(ui: &Ui, env: &Env, place: &Place) -> ToolResult {
     let all = listing::list(ui, env, place, &ListingRequest::default())?;
-    to_value(&AgentsAnswer { agents: all.iter().map(ListedAgent::answer).collect() })
+    let agents = to_value(&all.iter().map(ListedAgent::answer).collect::<Vec<_>>())?;
+    Ok(json!({ "agents": agents }))
 }
 
 /// The events that a client waits for, and for how many seconds.
