@@ -372,7 +372,18 @@ fn land_child_adopts_nothing() {
     assert!(parent.refused("land_child", json!({ "name": "y" })).contains("a person makes a worker of it"));
     let workers = floor.ctl(&["status", "--json"]).exit(0).json();
     assert!(!workers.to_string().contains(pers.path.to_str().unwrap()));
-    // Nor does it serve an agent by a record that is not ours.
+    // Nor does it serve another agent than that of the worktree in which it runs.
+    let own = x.read(".mcp.json");
+    x.write(".mcp.json", &own.replace("main.x", "root"));
+    let mut root = Client::connect(&x, ".mcp.json");
+    for (tool, args) in [
+        ("spawn_workers", json!({ "workers": [{ "name": "z", "prompt": "t" }] })),
+        ("send_agent", json!({ "to": "x", "text": "hi" })),
+    ] {
+        assert!(root.refused(tool, args).contains("runs in another worktree"), "{tool}");
+    }
+    x.write(".mcp.json", &own);
+    // Nor one by a record that is not ours.
     write(&state("x"), &std::fs::read_to_string(state("x")).unwrap().replace("\"tl\"", "\"x\""));
     let why = parent.refused("spawn_subtree", json!({ "branch_name": "z", "task": "t" }));
     assert!(why.contains("is not one that you have written"), "{why}");

@@ -37,8 +37,9 @@ use crate::apply::notify::{Notification, notify};
 use crate::apply::wait::{EventFilter, EventWait, WaitOutcome};
 use crate::event::EventStatus;
 use crate::facts::{agents, repository};
+use crate::failure;
 use crate::known_agent::KnownAgent;
-use crate::place::Place;
+use crate::place::{Place, Worktree};
 use crate::plan::removal::require_spawned;
 use crate::plan::spawn::SpawnRequest;
 use crate::spool::{Published, Spool};
@@ -78,6 +79,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let runtime = runtime.map_err(|e| failed("start the MCP server", e.to_string()))?;
     let server = Server {
         env: env.clone(),
+        here: place.here.clone(),
         place: place.seen_from(&caller.worktree),
         id: caller.agent.id.clone(),
         delivered: DeliveredEvents::default(),
@@ -138,6 +140,9 @@ impl Transport<RoleServer> for Client {
 #[derive(Clone)]
 struct Server {
     env: Env,
+    /// The worktree in which it runs.
+    here: Option<Worktree>,
+    /// As the agent sees it.
     place: Place,
     id: String,
     delivered: DeliveredEvents,
@@ -233,7 +238,14 @@ impl Server {
     /// nothing.
     fn known_caller(&self, place: &Place) -> Result<KnownAgent> {
         let caller = agents::require(place, &self.id)?;
-        require_spawned(&caller).map(|()| caller)
+        require_spawned(&caller)?;
+        // Its configuration, in which an agent can name another one, is that of the worktree in which it runs.
+        match self.here.as_ref().is_none_or(|here| here.path == caller.worktree.path) {
+            true => Ok(caller),
+            false => Err(failure::IDENTITY
+                .failure(format!("this server runs in another worktree than that of {}", caller.agent.id))
+                .hint("look at `.mcp.json` there: each worktree has its own")),
+        }
     }
 
     fn land_child(&self, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
