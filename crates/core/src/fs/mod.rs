@@ -89,6 +89,14 @@ pub fn is_open_at(file: &File, path: &Path) -> bool {
     file.metadata().is_ok_and(|open| path.symlink_metadata().is_ok_and(|named| id(open) == id(named)))
 }
 
+/// Tells a directory from a later one at its path: its inode and, where the file system has it, when it was made. A copy
+/// is another directory, one that was renamed is not.
+pub fn dir_id(path: &Path) -> Option<String> {
+    let meta = path.symlink_metadata().ok().filter(std::fs::Metadata::is_dir)?;
+    let made = meta.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    Some(format!("{}@{}", meta.ino(), made.map_or(0, |made| made.as_nanos())))
+}
+
 /// Fails when `path` is a link.
 pub fn refuse_link(path: &Path) -> Result<()> {
     if path.is_symlink() { Err(link_refused(path)) } else { Ok(()) }

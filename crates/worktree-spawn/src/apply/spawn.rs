@@ -18,6 +18,7 @@ use crate::excludes;
 use crate::facts::environment::inherited;
 use crate::facts::spawn::StartPoint;
 use crate::failure;
+use crate::identity::Agent;
 use crate::journal::{self, OpenJournal, SpawnJournal};
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::layout;
@@ -123,7 +124,8 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
         .ok_or_else(|| Failure::failed(format!("git made no worktree at {}", plan.path.display())))?;
     // If an earlier agent had this id, its session's events are no longer forwarded.
     Spool::new(&context.place.shared(), &plan.agent.id).unbury()?;
-    plan.agent.save(context.env, &layout::identity_file(&git_dir))?;
+    let agent = Agent { directory: fs::dir_id(&plan.path), ..plan.agent.clone() };
+    agent.save(context.env, &layout::identity_file(&git_dir))?;
     let path = plan.path.canonicalize().at("find", &plan.path)?;
     note_worktree(context.env, &path, common_dir)?;
     Ok(Worktree { path, git_dir, branch: Some(plan.branch.clone()), is_main: false, is_lost: false })

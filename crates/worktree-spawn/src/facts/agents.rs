@@ -68,8 +68,12 @@ fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<Kno
             AgentKind::Worker => {
                 Err(Failure::malformed(format!("{} has the record of a seat", worktree.path.display())))
             }
-            // An agent can write the record of any worktree.
-            kind => Ok(known(agent, kind != AgentKind::Root && recorded.listed.has(&record, &bytes))),
+            // An agent can write the record of any worktree, and put the listed one of an earlier worktree back.
+            kind => {
+                let is_its = agent.directory.is_some() && agent.directory == fs::dir_id(&worktree.path);
+                let is_managed = kind != AgentKind::Root && is_its && recorded.listed.has(&record, &bytes);
+                Ok(known(agent, is_managed))
+            }
         };
     }
     if !worktree.git_dir.join("HEAD").exists() {

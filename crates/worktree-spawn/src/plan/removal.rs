@@ -65,9 +65,10 @@ pub fn require_spawned(known: &KnownAgent) -> Result<()> {
     }
     let path = known.worktree.path.display();
     Err(failure::UNMANAGED
-        .failure(format!("the record of {} at {path} is not one that you have written", known.agent.id))
+        .failure(format!("the record of {} is not one that you have written for {path}", known.agent.id))
         .hint(format!(
-            "it was written in a sandbox, or by an agent; look at the worktree, then use git: `git worktree remove {}`",
+            "it was written in a sandbox or by an agent, or for an earlier worktree; look at this one, then use git: `git \
+             worktree remove {}`",
             shell_word(&known.worktree.path)
         )))
 }

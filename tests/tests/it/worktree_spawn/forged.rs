@@ -396,7 +396,7 @@ fn a_record_that_is_not_listed_removes_and_runs_nothing() {
     let own = app.path.join(".git/worktrees/eve/gitdir");
     let leads = std::fs::read_to_string(&own).unwrap();
     write(&own, &format!("{}/.git\n", pers.path.display()));
-    app.spawn(&["run", "main.eve", "--", "touch", "ran"]).exit(1).any_out().err_has("is not at");
+    app.spawn(&["run", "main.eve", "--", "touch", "ran"]).exit(1).any_out().err_has("not one that you have written");
     app.spawn(&["remove", "--force", "main.eve"]).any_status().any_out().any_err();
     assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false));
     if own.exists() {
@@ -413,4 +413,36 @@ fn a_record_that_is_not_listed_removes_and_runs_nothing() {
         app.spawn(args).any_status().any_out().any_err();
     }
     assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false));
+}
+
+#[test]
+fn a_listed_record_of_an_earlier_worktree_is_not_that_of_a_later_one() {
+    let w = World::new();
+    let app = app(&w);
+    app.sh("echo .env > .gitignore && git add . && git commit -qm ignore").exit(0);
+    for removal in ["worktree-spawn remove pers", "git worktree remove --force .shopfloor/worktrees/pers"] {
+        let pers = subtree(&app, &["pers"]);
+        let state = app.path.join(".git/worktrees/pers/shopfloor");
+        let kept = app.path.join(".git/kept");
+        app.sh(&format!("cp -a .git/worktrees/pers .git/kept && {removal} && git branch -D main.pers || true"))
+            .exit(0)
+            .any_out()
+            .any_err();
+        assert!(!pers.path.exists());
+        // The person's own, at the same place; the agent puts back what it has kept, and then git's whole record.
+        app.git(&["worktree", "add", "-q", "-f", "-b", "main.pers", pers.path.to_str().unwrap()]);
+        pers.write(".env", "mine\n");
+        app.sh("mkdir -p .git/worktrees/pers && cp -a .git/kept/shopfloor .git/worktrees/pers/").exit(0);
+        for args in
+            [&["remove", "pers"][..], &["remove", "--force", "main.pers"], &["run", "pers", "--", "touch", "ran"]]
+        {
+            app.spawn(args).exit(1).any_out().err_has("is not one that you have written");
+        }
+        app.spawn(&["gc"]).exit(0).any_out().any_err();
+        assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false), "{removal}");
+        app.sh("git worktree remove --force .shopfloor/worktrees/pers && git branch -D main.pers && rm -rf .git/kept")
+            .exit(0)
+            .any_out();
+        assert!(kept.symlink_metadata().is_err() && !state.exists());
+    }
 }
