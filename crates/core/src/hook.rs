@@ -221,11 +221,6 @@ pub fn missing(git: &Git, repo: &Repo, hook: &str) -> Result<Vec<&'static str>> 
     Ok(missing)
 }
 
-/// What to tell a person about a tool whose hook is [`missing`] `at` a place, such as `here`.
-pub fn missing_text(tool: &str, at: &str) -> String {
-    format!("git does not run the hook of {tool} {at}; `{tool} hook install` tells what is missing")
-}
-
 /// The lines of the list of hooks that a person has installed, if it is as we wrote it: agents can write there.
 fn noted(env: &Env, repo: &Repo) -> Vec<String> {
     let file = repo.common_dir.join("shopfloor/hooks");
@@ -284,16 +279,17 @@ pub fn refuse_foreign(hook: &str, path: &Path) -> Result<()> {
 }
 
 /// Runs the post-checkout hooks in a new worktree at `sha` as `git worktree add` does: those of the configuration, then
-/// the file. Their output goes through `scratch` to `pass`, and processes that they leave running are not waited for.
+/// the file; then the `missing` tools, whose hooks git does not run. Their output goes through `scratch` to `pass`, and processes that they leave running are not waited for.
 /// None if there is no such hook.
 pub fn run_post_checkout(
     git: &Git,
     (hook, configured, worktree, sha): (&Path, &[ConfiguredHook], &Path, &str),
+    missing: &[&str],
     scratch: (File, File),
     pass: impl FnMut(&[u8]),
 ) -> Result<Option<Status>> {
     let file = is_executable(hook).then_some(hook);
-    if file.is_none() && configured.is_empty() {
+    if file.is_none() && configured.is_empty() && missing.is_empty() {
         return Ok(None);
     }
     let env = git.env();
@@ -309,9 +305,10 @@ pub fn run_post_checkout(
         let command = &hook.command;
         format!("sh -c {} {} \"$@\" || status=$?\n", word(&format!("{command} \"$@\"")), word(command))
     };
-    let all: String = configured.iter().map(run).chain(own).collect();
+    let missing = missing.iter().map(|tool| format!("{tool} hook run post-checkout \"$@\" || status=$?\n"));
+    let all: String = configured.iter().map(run).chain(own).chain(missing).collect();
     let cmd = match file {
-        Some(hook) if configured.is_empty() => Cmd::new(hook, env),
+        Some(hook) if all.lines().count() == 1 => Cmd::new(hook, env),
         _ => Cmd::new(Path::new("/bin/sh"), env).args(["-c", &format!("status=0\n{all}exit $status"), "hooks"]),
     };
     let cmd = cmd.var("PATH", path).dir(worktree).without_vars(LOCAL_VARS);

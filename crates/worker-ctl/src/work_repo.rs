@@ -186,8 +186,9 @@ impl WorkRepo {
     }
 
     /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed, or the one in
-    /// `shared`, a person's directory for all repositories; returns what a person should know about that.
-    pub fn fill_worktree(&self, path: &Path, shared: Option<&Path>) -> Result<Option<String>> {
+    /// `shared`, a person's directory for all repositories, and the `missing` tools, whose hooks git does not run.
+    /// Returns what a person should know about that.
+    pub fn fill_worktree(&self, path: &Path, shared: Option<&Path>, missing: &[&str]) -> Result<Option<String>> {
         let sha = self.ask(path, &["rev-parse", "HEAD"])?;
         let cmd = self.reading_source(self.git_for(path)?.fetching(path), &[&sha])?;
         answer("reset", &cmd.args(["reset", "--quiet", "--hard"]).capture()?)?;
@@ -208,11 +209,8 @@ impl WorkRepo {
             return Ok(Some(why));
         }
         let configured = self.git.configured_hooks(&self.top, "post-checkout")?;
-        if !hook.is_file() && configured.is_empty() {
-            return Ok(None);
-        }
         let scratch = fs::scratch(&self.root.join("locks"))?;
-        let ended = hook::run_post_checkout(&self.plain, (&hook, &configured, path, &sha), scratch, |_| {})?;
+        let ended = hook::run_post_checkout(&self.plain, (&hook, &configured, path, &sha), missing, scratch, |_| {})?;
         let failed = ended.filter(|status| !status.success());
         Ok(failed.map(|status| format!("a hook failed with {status} while {} was created", path.display())))
     }

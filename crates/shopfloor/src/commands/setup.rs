@@ -10,17 +10,19 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::setup::{carry_out, show_dry};
+use crate::facts::answers::ask;
 use crate::facts::surroundings::Surroundings;
 use crate::facts::{repository, surroundings};
 use crate::plan::setup as plan;
+use crate::setup_log::Record;
 use crate::step::Step;
-use crate::tool::lock_file;
+use crate::tool::{TOOLS, lock_file, record_file};
 
 /// Set up this repository for agents, step by step
 ///
 /// Says what is there, asks about each step that is missing, and then prints each command that it runs. You could type
-/// all of them yourself. `shopfloor teardown` takes everything back. Exits with 1 if a command fails, and with 3 if nobody can be
-/// asked.
+/// all of them yourself. `shopfloor teardown` takes everything back. Exits with 1 if a command fails or if you have to add
+/// lines for a program that manages your hooks, and with 3 if nobody can be asked.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  shopfloor setup -n      # shows the commands\n  shopfloor setup --yes")]
 pub struct Args {
@@ -86,8 +88,40 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         ui.warn(format!("not set up: {}; do what the hints say, then run `shopfloor setup` again", failed.join(", ")));
         return Ok(Exit::No);
     }
+    let is_whole = show_missing_lines(ui, &here, &Record::load(&record_file(&repository.repo.common_dir))?)?;
     ui.note("commit what `git status` shows; then `shopfloor new NAME` makes a worktree for an agent");
-    Ok(Exit::Done)
+    Ok(if is_whole { Exit::Done } else { Exit::No })
+}
+
+/// Prints what a person has to add where another program manages the hooks, a block for each file. Returns whether there
+/// is nothing.
+fn show_missing_lines(ui: &Ui, env: &Env, record: &Record) -> Result<bool> {
+    let mut blocks: Vec<(String, Vec<String>)> = Vec::new();
+    let mut last = String::new();
+    for tool in TOOLS.iter().filter(|tool| record.has_hooks(tool)) {
+        for asked in ask(env, &[tool, "hook", "install", "--dry-run"])?.records {
+            let (Some(file), Some(entry)) = (asked["file"].as_str(), asked["entry"].as_str()) else { continue };
+            let below = asked["below"].as_str().unwrap_or_default();
+            if blocks.iter().all(|(other, _)| other != file) {
+                blocks.push((file.to_owned(), Vec::new()));
+            }
+            let Some((_, lines)) = blocks.iter_mut().find(|(other, _)| other == file) else { continue };
+            let is_yaml = file.ends_with(".yml") || file.ends_with(".yaml");
+            let keys: Vec<&str> = below.split_whitespace().collect();
+            if below != last {
+                lines.extend(keys.iter().enumerate().map(|(depth, key)| format!("{}{key}", "  ".repeat(depth))));
+                below.clone_into(&mut last);
+            }
+            let indent = "  ".repeat(if is_yaml { keys.len() } else { 0 });
+            lines.extend(entry.lines().map(|line| format!("{indent}{line}")));
+        }
+    }
+    for (file, lines) in &blocks {
+        let head = format!("so that git runs the tools, add to {}:", printable(file));
+        let lines = lines.iter().map(|line| format!("    {}", printable(line)));
+        ui.show(&std::iter::once(head).chain(lines).collect::<Vec<_>>());
+    }
+    Ok(blocks.is_empty())
 }
 
 /// Says what is there.

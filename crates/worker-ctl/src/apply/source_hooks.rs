@@ -106,9 +106,7 @@ pub fn fill_worktree(ctx: &Context<'_>, worktree: &Path) -> Result<()> {
     let mut warnings = missing.bring(ctx.env)?;
     let listed = || ctx.clone.excludes();
     let before = listed()?;
-    let at = format!("in {}", ctx.source().display());
-    warnings.extend(missing.lost.iter().map(|tool| hook::missing_text(tool, &at)));
-    warnings.extend(ctx.clone.fill_worktree(worktree, shared.as_deref())?);
+    warnings.extend(ctx.clone.fill_worktree(worktree, shared.as_deref(), &missing.lost)?);
     // What the source's hooks have added meanwhile.
     let (old, new): (Vec<_>, _) = (before.split(|b| *b == b'\n').collect(), listed()?);
     let added = new.split(|b| *b == b'\n').filter(|line| !line.is_empty() && !old.contains(line));

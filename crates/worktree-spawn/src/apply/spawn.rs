@@ -228,7 +228,8 @@ fn write_files(git: &Git, worktree: &Worktree) -> Result<()> {
     proc::check_interrupt()
 }
 
-/// Runs the repository's post-checkout hook. Its output goes to stderr. If an agent asks, the set-up commands of a commit
+/// Runs the repository's post-checkout hook, and the tools that a person has installed there and git does not run, because
+/// another program manages the hooks. Their output goes to stderr. If an agent asks, the set-up commands of a commit
 /// that did not land wait for a person.
 fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree, is_agents: bool) -> Result<()> {
     let hook = &start.hook;
@@ -237,12 +238,12 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let git = spawner.git(context.git, context.place)?;
     let hooks_dir = hook.parent().unwrap_or(hook).to_path_buf();
     let lost = hook::missing(&git, &Repo { hooks_dir: hooks_dir.clone(), ..context.place.repo() }, "post-checkout")?;
-    made.warnings.extend(lost.iter().map(|tool| hook::missing_text(tool, "here")));
     let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
     let repo = Repo { hooks_dir, ..context.place.repo() };
     if is_agents && !has_landed(context, &start.sha)? {
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
-        if hook::runs(&git, &repo, "post-checkout", "sweatfile-apply")?.is_some() {
+        let tool = "sweatfile-apply";
+        if lost.contains(&tool) || hook::runs(&git, &repo, "post-checkout", tool)?.is_some() {
             let path = shell_word(&made.known.worktree.path);
             let why = "it starts at an agent's commit that has not landed, so set-up commands wait for you";
             made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
@@ -259,6 +260,7 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     match hook::run_post_checkout(
         &Git::find(&env)?,
         (hook, &configured, &made.known.worktree.path, &sha),
+        &lost,
         scratch,
         pass,
     ) {

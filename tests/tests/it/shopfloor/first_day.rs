@@ -9,7 +9,7 @@ fn lines_in_the_files_of_a_hook_manager_are_named_until_a_person_deletes_them() 
     let app = w.repo("app");
     app.write(".husky/_/post-checkout", "#!/bin/sh\n. \"${0%/*}/../post-checkout\"\n");
     app.sh("chmod +x .husky/_/post-checkout; git config core.hooksPath .husky/_").exit(0);
-    app.shopfloor(&["setup", "--yes"]).succeeds().any_err();
+    app.shopfloor(&["setup", "--yes"]).exit(1).any_out().err_has("add to .husky/post-checkout:");
     app.write(".husky/post-checkout", "sweatfile-apply hook run post-checkout \"$@\"\n");
     app.run("sweatfile-apply", &["hook", "status"]).exit(0).any_out();
     let out = app.shopfloor(&["teardown"]).exit(1).any_out();

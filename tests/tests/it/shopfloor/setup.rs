@@ -259,14 +259,19 @@ fn what_to_add_to_the_configuration_of_a_hook_manager_is_shown() {
     app.write("lefthook.yml", "pre-commit: {}\n");
     app.write(".git/hooks/pre-commit", "#!/bin/sh\ncall_lefthook run pre-commit\n");
     app.sh("chmod +x .git/hooks/pre-commit").exit(0);
-    let out = app.shopfloor(&["setup", "--yes"]).exit(0).any_out();
+    let out = app.shopfloor(&["setup", "--yes"]).exit(1).any_out();
     out.err_has("lefthook owns the hooks, so nothing was written").err_has("overlay-sync hook run post-checkout {0}");
+    out.err_has("so that git runs the tools, add to lefthook.yml:\n");
+    out.err_has("    post-checkout:\n        jobs:\n          - {name: sweatfile-apply, ");
+    out.err_has("    pre-push:\n        jobs:\n          - {");
     assert!(!app.has(".git/hooks/post-checkout"));
-    // Until somebody has added it, the doctor asks for it, and a new worktree does not come up in silence.
+    // Until somebody has added it, the doctor asks for it, and what makes worktrees here sets them up itself.
     let wrong = app.shopfloor(&["doctor"]).exit(1).any_err();
     wrong.out_has("wrong  sweatfile-apply  hooks: not installed; sweatfile-apply hook install");
     wrong.out_has("wrong  overlay-sync     hooks: not installed; overlay-sync hook install");
-    app.shopfloor(&["new", "feat"]).exit(0).any_out().err_has("git does not run the hook of sweatfile-apply here");
+    assert_eq!(*app.shopfloor(&["new", "feat", "--", "cat", ".env"]).exit(0).any_err().stdout, *"A=1\n");
+    app.run("worker-ctl", &["add", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(w.at(w.home("workers/.worktrees/adam")).read(".env"), "A=1\n");
     app.shopfloor(&["rm", "feat"]).exit(0).any_out().any_err();
     app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
 }
