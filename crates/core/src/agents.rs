@@ -176,6 +176,11 @@ impl SettingsForm {
     }
 }
 
+/// Files and directories at the top of a worktree from which agent programs take what they start by themselves: hooks,
+/// servers, plugins.
+pub const STARTERS: [&str; 8] =
+    [".claude", ".mcp.json", ".codex", ".gemini", ".opencode", "opencode.json", "opencode.jsonc", ".aider.conf.yml"];
+
 /// Every program that is known. The facts behind each entry are in `docs/agents.md`.
 pub const PROGRAMS: &[AgentProgram] = &[
     AgentProgram {

@@ -32,7 +32,11 @@ const STARTERS: &str = "PATH ENV BASH_ENV BASHOPTS BASH_FUNC_* SHELL SHELLOPTS I
     RANLIB DEVELOPER_DIR ANDROID_HOME CUDA_HOME TF_DATA_DIR TCL_LIBRARY BASH_LOADABLES_PATH MPLBACKEND GNUPGHOME JJ_CONFIG \
     LG_CONFIG_FILE GST_PLUGIN_PATH* USE_BAZEL_VERSION BAZEL_REAL MIX_HOME LEIN_HOME JUPYTER_* PLAYWRIGHT_BROWSERS_PATH \
     GUILE_LOAD_PATH NPM_EXECPATH TORCHINDUCTOR_* ZSH_CUSTOM OPENAI_*BASE GOOGLE_GEMINI_*URL CODE_ASSIST_ENDPOINT \
-    SSLKEYLOGFILE HISTFILE PGSERVICEFILE PGPASSFILE";
+    SSLKEYLOGFILE HISTFILE PGSERVICEFILE PGPASSFILE CDPATH TMPDIR CONDA_EXE CCACHE_PREFIX M4 YACC BISON LLVM_CONFIG \
+    SWIFT_EXEC *SYMBOLIZER_PATH DBUS_* MSBUILDSDKSPATH AZURE_CONFIG_DIR COVERAGE_PROCESS_START CAML_LD_LIBRARY_PATH \
+    GHC_PACKAGE_PATH OCAMLPATH MONO_PATH TCLLIBPATH LIBGL_DRIVERS_PATH VK_* COMPOSE_ENV_FILES \
+    COMPOSE_PROJECT_DIRECTORY SPRING_CONFIG_* GOOGLE_APPLICATION_CREDENTIALS *_MIRROR *_DOWNLOAD_HOST *_CDNURL GOSUMDB \
+    BUILDKIT_HOST DOCKER_CONTEXT SSL_CERT_* *_CA_BUNDLE PGSSL* PYTHONHTTPSVERIFY";
 
 /// The variable by which the front door tells a tool that it runs in its place.
 pub const FRONT: &str = "SHOPFLOOR_FRONT";
@@ -74,6 +78,11 @@ impl Env {
         let mut vars: BTreeMap<_, _> = std::env::vars_os().collect();
         // For this process, and none that it starts.
         let is_behind_front = vars.remove(OsStr::new(FRONT)).is_some();
+        // A relative directory would be one of the worktree in which a program runs, where an agent has put programs.
+        if let Some(path) = vars.get_mut(OsStr::new("PATH")) {
+            let dirs: Vec<PathBuf> = std::env::split_paths(path).filter(|dir| dir.is_absolute()).collect();
+            *path = std::env::join_paths(dirs).unwrap_or_default();
+        }
         let named = vars.get(OsStr::new("SHOPFLOOR_NOW"));
         let now = named.and_then(|text| text.to_str()?.parse().ok());
         if let (Some(text), None) = (named, now) {

@@ -29,7 +29,8 @@ const RUN: &str = ".flaskenv .vscode/tasks.json .vscode/launch.json *.code-works
     cliff.toml cog.toml release.toml trunk.toml go.work directory.build.* cmakelists.txt meson.build build.bazel guardfile \
     fastfile podfile capfile sconstruct jenkinsfile dvc.yaml nextflow.config pixi.toml bacon.toml skaffold.yaml \
     helmfile.yaml serverless.yml build.xml build.sc build.mill build.zig magefile.go guix.scm session.vim .hg/* .jj/* \
-    launchsettings.json .externaltoolbuilders/* .lsp.json .github/hooks/*";
+    launchsettings.json .externaltoolbuilders/* .lsp.json .github/hooks/* uv.toml supervisord.conf tmuxinator.y*ml \
+    smug.y*ml workmux.y*ml .projections.json psalm.xml* .tern-project .circleci/* .sops.yaml";
 
 /// The directories of agent programs.
 const AGENTS: &str = ".claude .codex .gemini .opencode .cursor .agents .amp .qwen .copilot .kiro .roo .kilocode \

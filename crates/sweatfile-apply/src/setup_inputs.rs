@@ -14,7 +14,7 @@ const READERS: &[(&str, &str)] = &[
     ("mise rtx asdf proto moon", "mise* .mise* .tool-versions .prototools .moon"),
     (
         "npm npx pnpm pnpx yarn bun bunx corepack nx turbo lerna rush ni nr wireit wsrun",
-        "nx.json turbo.json lerna.json rush.json package.json package.json5 package.yaml binding.gyp *.gypi package-lock.json npm-shrinkwrap.json .npmrc yarn.lock .yarn* pnpm-* .pnpmfile* bun.lock* bunfig.toml",
+        "nx.json turbo.json lerna.json rush.json package.json package.json5 package.yaml binding.gyp *.gypi package-lock.json npm-shrinkwrap.json .npmrc yarn.lock .yarn* pnpm-* .pnpmfile* .pnp.* bun.lock* bunfig.toml",
     ),
     ("deno", "deno.* package.json"),
     // What `npm run` and the like find before everything else: an agent may have put programs there.
@@ -101,6 +101,7 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
     let names: BTreeSet<&str> = commands.iter().flat_map(|command| names(command)).collect();
     // What most programs for JavaScript read: `vite.config.ts` is vite's, `.eslintrc.cjs` eslint's.
     patterns.extend(names.iter().map(|name| format!("{0}.config.* .{0}rc*", name.to_lowercase())));
+    let python = directories_of_python(&commands);
     let is_wild = commands.iter().any(|command| words(command).any(|word| word.rsplit('/').next() == Some("*")));
     let is_used = |path: &&RelPath| {
         let (path, name) = (path.as_path(), path.name().to_string_lossy());
@@ -112,9 +113,29 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
             || path.iter().rev().skip(1).any(has)
             || is_wild && dir.is_none_or(|dir| is_named(&dir))
             || path.iter().any(|part| fits_any(&part.to_string_lossy().to_lowercase()))
+            || python.as_ref().is_some_and(|dirs| is_found_by_python(path, dirs))
             || PROGRAM_DIRS.iter().any(|dir| fits_any(dir) && path.ancestors().any(|above| above.ends_with(dir)))
     };
     files.iter().filter(is_used).collect()
+}
+
+/// The directories in which Python looks for modules before its own, if one of the commands runs it: the current one, also
+/// after `cd`, and that of a script. A module there takes the place of any other.
+fn directories_of_python(commands: &[String]) -> Option<BTreeSet<&str>> {
+    let last =
+        |word: &str| word.rsplit('/').next().is_some_and(|name| ["python", "pypy"].iter().any(|p| name.starts_with(p)));
+    let parts = || commands.iter().flat_map(|command| words(command)).flat_map(|word| word.split('/'));
+    commands.iter().any(|command| words(command).any(last)).then(|| parts().collect())
+}
+
+fn is_found_by_python(path: &Path, dirs: &BTreeSet<&str>) -> bool {
+    let is_module = path.extension().is_some_and(|end| ["py", "pyc", "so"].iter().any(|module| end == *module));
+    let dir = |path: &Path| {
+        path.parent()
+            .map(|dir| dir.file_name().is_none_or(|name| name.to_str().is_some_and(|name| dirs.contains(name))))
+    };
+    let is_package = path.file_stem().is_some_and(|stem| stem == "__init__");
+    is_module && (dir(path) == Some(true) || is_package && path.parent().and_then(dir) == Some(true))
 }
 
 /// The command without the files that it writes to: `log` of `make >>log`.
@@ -235,10 +256,20 @@ mod tests {
             ("invoke setup", "tasks/__init__.py"),
             ("Rscript -e 1", ".Rprofile"),
             ("python3 -m tools.setup", "setup.py"),
+            ("python3 -m venv .venv", "logging.py"),
+            ("/usr/bin/python3.11 -c 1", "json/__init__.py"),
+            ("cd web && python -m venv x", "web/os.py"),
+            ("python tools/x.py", "tools/y.py"),
+            ("yarn", ".pnp.cjs"),
         ] {
             assert!(uses(command, path), "{command}: {path}");
         }
-        for (command, path) in [("npm-check", "package.json"), ("remake", "Makefile"), ("npm ci", "src/index.js")] {
+        for (command, path) in [
+            ("npm-check", "package.json"),
+            ("remake", "Makefile"),
+            ("npm ci", "src/index.js"),
+            ("python3 -m venv .venv", "src/x.py"),
+        ] {
             assert!(!uses(command, path), "{command}: {path}");
         }
     }

@@ -55,6 +55,9 @@ pub struct Agent {
     /// Tells this agent from an earlier one with the same id.
     pub incarnation: String,
     pub created: String,
+    /// The branch that its parent worked on, on which its work lands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Which directory the worktree is: a later one at its path, or one with its record, is not this agent's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
@@ -78,6 +81,7 @@ impl Agent {
             base_sha: None,
             incarnation: new_uid(),
             created: created.to_string(),
+            target: None,
             directory: None,
         }
     }

@@ -23,7 +23,7 @@ const VERSION: u64 = 2;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Journal<J> {
     v: u64,
-    /// The id of the agent, which is the name of its branch as well.
+    /// The id of the agent, which is mostly the name of its branch as well.
     id: String,
     #[serde(flatten)]
     entry: J,
@@ -48,6 +48,9 @@ pub struct SpawnJournal {
     /// The last part of the worktree's path.
     #[serde(default)]
     pub name: String,
+    /// The branch, if it is not called like the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// Whether the spawn makes the branch, so that undoing it deletes the branch.
     pub makes_branch: bool,
     pub base_sha: String,
@@ -66,6 +69,10 @@ pub struct SpawnJournal {
 impl Journaled for SpawnJournal {
     const DIR: &'static str = "journal";
     const WORD: &'static str = "spawn";
+
+    fn is_sound(&self) -> bool {
+        self.branch.as_deref().is_none_or(is_branch_name)
+    }
 }
 
 /// The removal of a worktree that has been decided: nothing in the worktree would be lost.

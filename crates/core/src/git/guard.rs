@@ -320,8 +320,27 @@ impl Git {
         Ok(None)
     }
 
-    /// The same of repositories in directories that git ignores, which `git status` never mentions: a linked worktree
-    /// of this one is none of them.
+    /// The same of clones of submodules in the worktree's own record, which stay there when the submodule leaves the
+    /// worktree.
+    pub fn module_losses(&self, worktree: &Path, record: &Path) -> Result<Option<String>> {
+        let (above, modules) = (self.owned_dirs(worktree), record.join("modules"));
+        // The name of a submodule may have slashes, and a submodule may have others.
+        let mut dirs = vec![modules.clone()];
+        while let Some(dir) = dirs.pop() {
+            let shown = dir.strip_prefix(&modules).unwrap_or(&dir).display().to_string();
+            let is_clone = is_bare(&dir);
+            if is_clone && let Some(why) = self.inner_loss(&dir, &above)? {
+                return Ok(Some(format!("the submodule {shown}, which was here, {why}")));
+            }
+            let below = if is_clone { vec!["modules".into()] } else { fs::list(&dir).unwrap_or_default() };
+            let is_dir = |dir: &PathBuf| dir.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+            dirs.extend(below.into_iter().map(|name| dir.join(name)).filter(is_dir));
+        }
+        Ok(None)
+    }
+
+    /// The same of repositories in directories that git ignores, which `git status` never mentions. A linked worktree of
+    /// this one is none of them if its record is whole: then whoever removes knows of it.
     pub fn ignored_losses(&self, common_dir: &Path, worktree: &Path) -> Result<Option<String>> {
         let above = self.owned_dirs(worktree);
         let how = ["--others", "--ignored", "--exclude-standard", "--directory"].map(Into::into);
@@ -340,8 +359,9 @@ impl Git {
                     continue;
                 }
                 let shown = place.strip_prefix(worktree).unwrap_or(place).display().to_string();
-                let is_linked = has_git && super::common_dir_of(place) == common_dir.canonicalize().ok();
-                if !is_linked && let Some(why) = self.inner_loss(place, &above)? {
+                if !(has_git && is_recorded(common_dir, place))
+                    && let Some(why) = self.inner_loss(place, &above)?
+                {
                     return Ok(Some(format!("the repository in {shown}, which git ignores, {why}")));
                 }
             }
@@ -432,6 +452,15 @@ pub fn recorded_path(record: &Path) -> Result<Option<PathBuf>> {
     let Some(says) = fs::read_no_follow(&record.join("gitdir"))? else { return Ok(None) };
     let dot_git = clean(&record.join(OsStr::from_bytes(says.trim_ascii_end())));
     Ok(dot_git.parent().map(Path::to_path_buf))
+}
+
+/// Whether a directory is a linked worktree of this repository, and its record says so, too.
+fn is_recorded(common_dir: &Path, place: &Path) -> bool {
+    let Some(record) = private_dir(place) else { return false };
+    let says = recorded_path(&record).ok().flatten().and_then(|path| path.canonicalize().ok());
+    super::common_dir_of(place) == common_dir.canonicalize().ok()
+        && says == place.canonicalize().ok()
+        && matches!(fs::read_no_follow(&record.join("HEAD")), Ok(Some(_)))
 }
 
 /// Whether a worktree is a directory, and no link, whose `.git` is a plain file that names this record. The record need

@@ -64,7 +64,8 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     for name in &words[..names] {
         let row = require(&rows, name)?;
         let is_dry = common.dry_run || words.iter().any(|word| *word == "-n" || *word == "--dry-run");
-        let adopts = is_yes || verb.adopts && row.is_known;
+        // An agent chooses what is checked out in its worktree: then a person names the branch.
+        let adopts = is_yes || verb.adopts && (row.is_as_made || row.branch.as_ref() == Some(name));
         if is_dry && row.worker.is_none() && !row.is_main && adopts {
             ui.line(format!("would make an agent of {}", printable(&row.worktree)));
             return Ok(Exit::Done);
@@ -130,18 +131,20 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         .hint("`shopfloor new NAME` makes a worktree for an agent"));
     }
     if !adopts {
-        let path = shell_word(row.worktree.as_ref());
+        let (path, branch) =
+            (shell_word(row.worktree.as_ref()), printable(row.branch.as_deref().unwrap_or("no branch")));
         return Err(Failure::new(
             Exit::No,
             "no_worker",
-            format!("{shown} was not started here, so it cannot be asked"),
+            format!("{shown}, on {branch}, was not started here, so it cannot be asked"),
         )
         .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
     }
     let adopted = ask(&env.at(row.worktree.as_ref())?, &[TOOL, "add", "--worktree", "."])?;
     let text = |key: &str| adopted.records.iter().find_map(|record| record[key].as_str().map(printable));
     if let (Some(name), Some(target)) = (text("name"), text("target")) {
-        ui.note(format!("{shown} is the agent {name} from now on, and its work lands on {target}"));
+        let branch = printable(row.branch.as_deref().unwrap_or_default());
+        ui.note(format!("{shown} is the agent {name} from now on, and its work on {branch} lands on {target}"));
         return Ok(name);
     }
     // What its own configuration runs, a person has to see.

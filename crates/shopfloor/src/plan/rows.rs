@@ -25,6 +25,9 @@ pub struct Row {
     /// Whether its id and name are not only an agent's word.
     #[serde(skip)]
     pub is_known: bool,
+    /// Whether it was made here and is on the branch that it was made with, or is on one that is called like its directory.
+    #[serde(skip)]
+    pub is_as_made: bool,
     pub worktree: String,
     pub branch: Option<String>,
     pub alive: String,
@@ -97,8 +100,20 @@ fn agent_row(record: &Value) -> Row {
         is_main: record["id"] == "root",
         // Whoever made a worktree by hand gave it no name, and an agent can.
         is_known: record["managed"] == true || record["id"] == record["branch"],
+        is_as_made: match record["managed"] == true {
+            true => record["drift"] != true,
+            false => is_called_alike(record),
+        },
         ..row(record)
     }
+}
+
+/// Whether a worktree is on the branch that its directory is called after, as git and Claude Code name them.
+fn is_called_alike(record: &Value) -> bool {
+    let branch = record["branch"].as_str().unwrap_or_default();
+    let last = branch.rsplit('/').next().unwrap_or_default();
+    let dir = Path::new(record["worktree"].as_str().unwrap_or_default()).file_name();
+    dir.is_some_and(|dir| [last, last.strip_prefix("worktree-").unwrap_or(last)].iter().any(|name| dir == *name))
 }
 
 fn worker_row(record: &Value) -> Row {

@@ -10,6 +10,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT, Root};
 use shopfloor_core::path::RelPath;
+use walkdir::{DirEntry, WalkDir};
 
 use super::files::{CurrentFile, content_of};
 use crate::approvable;
@@ -40,6 +41,9 @@ pub fn read(
     merged: &MergedLayers,
     current: &BTreeMap<RelPath, CurrentFile>,
 ) -> Result<BTreeMap<RelPath, TrackedFile>> {
+    if merged.setup.is_empty() {
+        return Ok(BTreeMap::new());
+    }
     let (listed, is_tracked) = list(worktree)?;
     let users = users(merged, current, &listed);
     let mut tracked = BTreeMap::new();
@@ -90,7 +94,9 @@ fn list(worktree: &OpenWorktree) -> Result<(Vec<RelPath>, impl Fn(&RelPath) -> b
         }
         others = worktree.git.ls_files(&worktree.path, &["--others", "--directory"].map(OsString::from))?;
         others.retain(|path| path != Path::new(env_file::FILE));
-        // The programs in a directory that counts whole are looked at alone: the rest changes with every installation.
+        let below: Vec<PathBuf> = others.iter().flat_map(|dir| files_below(&worktree.path, dir)).collect();
+        others.extend(below);
+        // The programs in these directories are looked at alone: the rest changes with every installation.
         let programs = PROGRAM_DIRS.iter().filter_map(|dir| dir.split_once('/'));
         let found =
             programs.flat_map(|(dir, name)| others.iter().filter(move |p| p.ends_with(dir)).map(move |p| p.join(name)));
@@ -102,6 +108,23 @@ fn list(worktree: &OpenWorktree) -> Result<(Vec<RelPath>, impl Fn(&RelPath) -> b
     let tracked: BTreeSet<RelPath> = tracked.iter().filter_map(parse).collect();
     let listed = tracked.iter().cloned().chain(others.iter().filter_map(parse)).collect();
     Ok((listed, move |path: &RelPath| tracked.contains(path)))
+}
+
+/// Directories that tools fill with very many files.
+const FILLED: [&str; 7] = ["node_modules", "target", ".venv", "venv", ".direnv", "__pycache__", ".shopfloor"];
+
+/// How deep and how far a look into such a directory goes: links in it may lead anywhere.
+const DEPTH: usize = 8;
+const MOST_FILES: usize = 200_000;
+
+/// The files below a directory without tracked files, of which an agent's index or ignore file tells no more.
+fn files_below(worktree: &Path, dir: &Path) -> Vec<PathBuf> {
+    let is_filled = |entry: &DirEntry| entry.file_name().to_str().is_some_and(|name| FILLED.contains(&name));
+    let top = worktree.join(dir);
+    let walk = WalkDir::new(&top).min_depth(1).max_depth(DEPTH).follow_links(true).into_iter();
+    let found = walk.filter_entry(move |entry| !is_filled(entry)).take(MOST_FILES);
+    let files = found.filter_map(std::result::Result::ok).filter(|entry| !entry.file_type().is_dir());
+    files.filter_map(|entry| Some(entry.path().strip_prefix(worktree).ok()?.to_path_buf())).collect()
 }
 
 /// The files that setup commands use, each with the layer of the commands. The area's layer comes first: its

@@ -11,6 +11,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
 use shopfloor_core::slug::ascii_slug;
 use shopfloor_core::text::{printable, shell_word};
+use shopfloor_core::written_files::Listed;
 
 use crate::context::Context;
 use crate::failure;
@@ -30,8 +31,10 @@ pub struct Adoptable {
 #[derive(Clone, Debug, Default)]
 pub struct SpawnRecord {
     slug: String,
-    /// The branch that the worktree's own was made from.
-    parent: Option<String>,
+    /// The branch that its parent worked on, by a record that is ours.
+    target: Option<String>,
+    /// The branch that the worktree's own is called after.
+    namesake: Option<String>,
 }
 
 /// Looks at a worktree. Exit 2 unless it is a linked worktree of the person's own repository, by that repository's record,
@@ -70,7 +73,7 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
         );
     };
     refuse_checked_out_twice(&git, &repo.common_dir, &path, &branch)?;
-    let record = read_record(&repo, &branch)?;
+    let record = read_record(env, &repo, &path, &branch)?;
     Ok(Adoptable { path, branch, repo, record })
 }
 
@@ -87,16 +90,20 @@ pub fn refuse_checked_out_twice(git: &Git, common_dir: &Path, own: &Path, branch
     }
 }
 
-/// Reads the record of worktree-spawn. An agent can write it, so it only proposes a name and a branch.
-fn read_record(repo: &Repo, branch: &str) -> Result<Option<SpawnRecord>> {
+/// Reads the record of worktree-spawn. An agent can write it: only one that the user's own list has, about this directory and
+/// this branch, says where work lands. Any other proposes a name, and a branch for `add` to look at.
+fn read_record(env: &Env, repo: &Repo, path: &Path, branch: &str) -> Result<Option<SpawnRecord>> {
     let file = repo.worktree_state("worktree-spawn").join("identity.json");
     let text = fs::read_no_follow(&file)?.unwrap_or_default();
     let Ok(record) = serde_json::from_slice::<serde_json::Value>(&text) else { return Ok(None) };
     let field = |name: &str| record[name].as_str().map(str::to_owned).filter(|text| !text.contains(char::is_control));
     let Some(slug) = field("slug") else { return Ok(None) };
     // The branch of a subtree is its parent's with its own slug.
-    let parent = branch.rsplit_once('.').filter(|(_, last)| *last == slug).map(|(parent, _)| parent.to_owned());
-    Ok(Some(SpawnRecord { slug, parent }))
+    let namesake = branch.rsplit_once('.').filter(|(_, last)| *last == slug).map(|(parent, _)| parent.to_owned());
+    let is_ours = field("birth_branch").as_deref() == Some(branch)
+        && field("directory") == fs::dir_id(path)
+        && Listed::read(env).has(&file, &text);
+    Ok(Some(SpawnRecord { slug, target: field("target").filter(|_| is_ours), namesake }))
 }
 
 impl Adoptable {
@@ -121,16 +128,27 @@ impl Adoptable {
         })
     }
 
-    /// The branch that its work lands on: the named one, else the one that it was made from, else the root's. Exit 2 unless
-    /// that is another branch and exists here.
+    /// The branch that its work lands on: the named one, else the one that its parent works on, else the root's. Exit 2
+    /// unless that is another branch and exists here, or if only its name tells of a parent that is no worker.
     pub fn target(&self, ctx: &Context<'_>, named: Option<&str>) -> Result<String> {
-        let recorded = self.record.as_ref().and_then(|record| record.parent.clone());
+        let record = self.record.clone().unwrap_or_default();
+        let usual = ctx.root.config.text("branch");
+        let is_workers = |branch: &str| -> Result<bool> {
+            Ok(ctx.state()?.workers.values().any(|worker| worker.adopted.is_some() && worker.branch == branch))
+        };
+        if let (None, None, Some(namesake)) = (named, &record.target, &record.namesake)
+            && namesake != usual
+            && !is_workers(namesake)?
+        {
+            let message = format!("{} is called after {namesake}, where no worker works", self.branch);
+            return Err(Failure::usage(message)
+                .hint(format!("say where its work lands: `--target {namesake}` or `--target {usual}`")));
+        }
         let key = format!("branch.{}.workmux-base", self.branch);
         let workmux = || ctx.clone.git.config(&self.repo.common_dir, &key, None);
-        let target = match (named.map(str::to_owned), recorded) {
-            (Some(target), _) | (None, Some(target)) => target,
-            (None, None) => workmux()?
-                .map_or_else(|| ctx.root.config.text("branch").to_owned(), |name| name.to_string_lossy().into_owned()),
+        let target = match named.map(str::to_owned).or(record.target).or(record.namesake) {
+            Some(target) => target,
+            None => workmux()?.map_or_else(|| usual.to_owned(), |name| name.to_string_lossy().into_owned()),
         };
         self.require_target(&Git::find(ctx.env)?, &target).map(|()| target)
     }

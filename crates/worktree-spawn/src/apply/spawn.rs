@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use shopfloor_core::agents::STARTERS;
 use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -58,6 +59,7 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<Spa
     }
     let spawn = SpawnJournal {
         name: plan.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        branch: Some(plan.branch.clone()).filter(|branch| *branch != plan.agent.id),
         path: plan.path.clone(),
         makes_branch: plan.makes_branch,
         base_sha: plan.base_sha.clone(),
@@ -280,6 +282,15 @@ fn has_landed(context: &SpawnContext<'_>, sha: &str) -> Result<bool> {
     let common_dir = &context.place.common_dir;
     let cmd = context.git.common(common_dir)?.cmd(common_dir).args(["merge-base", "--is-ancestor", sha, "HEAD"]);
     Ok(cmd.capture()?.status.success())
+}
+
+/// Whether a commit has other files than the main checkout's branch from which agent programs take what they start: an
+/// agent that is contained may have written them for one that is not.
+pub fn brings_starters(context: &SpawnContext<'_>, sha: &str) -> Result<bool> {
+    let common_dir = &context.place.common_dir;
+    let how = ["diff", "--quiet", "--no-ext-diff", "--no-textconv", "HEAD", sha, "--"];
+    let cmd = context.git.common(common_dir)?.cmd(common_dir).args(how.iter().chain(&STARTERS));
+    Ok(!cmd.capture()?.status.success())
 }
 
 /// Makes a seat: its files first, then the record by which it counts. The caller holds the repository's lock.

@@ -67,11 +67,15 @@ struct WorktreeRecord {
     found: Option<WorktreeDir>,
 }
 
+fn branch_of(open: &OpenJournal<SpawnJournal>) -> &str {
+    open.entry.branch.as_deref().unwrap_or(&open.id)
+}
+
 /// Finds the record that the spawn made: it is on the spawn's branch and has the spawn's agent. A spawn that was killed
 /// before it wrote its agent left a worktree without files.
 fn record_of(place: &Place, open: &OpenJournal<SpawnJournal>) -> Result<Option<WorktreeRecord>> {
     let admin = place.common_dir.join("worktrees");
-    let head = format!("ref: refs/heads/{}", open.id);
+    let head = format!("ref: refs/heads/{}", branch_of(open));
     for name in fs::list(&admin)? {
         let dir = admin.join(name);
         let text = fs::read_no_follow(&dir.join("HEAD")).unwrap_or_default().unwrap_or_default();
@@ -130,8 +134,8 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
     if spawn.makes_branch {
         // A git that was killed while it made the branch leaves its lock, which no other process uses.
         let heads = place.common_dir.join("refs/heads");
-        if heads.canonicalize().is_ok_and(|real| real == heads) && !open.id.contains('/') {
-            fs::remove(&heads.join(format!("{}.lock", open.id)))?;
+        if heads.canonicalize().is_ok_and(|real| real == heads) && !branch_of(&open).contains('/') {
+            fs::remove(&heads.join(format!("{}.lock", branch_of(&open))))?;
         }
     }
     take_back(place, git, &open, entry.as_ref())?;
@@ -197,7 +201,7 @@ fn take_back(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: 
     }
     if spawn.makes_branch {
         let decided = if spawn.path.as_os_str().is_empty() { Decided::ByJournal } else { Decided::Here };
-        delete_branch(place, git, &open.id, &spawn.base_sha, decided)?;
+        delete_branch(place, git, branch_of(open), &spawn.base_sha, decided)?;
     }
     for dir in spawn.makes_dirs.iter().rev() {
         fs::remove_empty_dir(dir);
@@ -214,14 +218,14 @@ pub enum Decided {
     ByJournal,
 }
 
-/// Deletes an agent's branch if it is still at this commit and no worktree has it. Says whether it is gone; none if it
+/// Deletes a branch if it is still at this commit and no worktree has it. Says whether it is gone; none if it
 /// was gone before.
-pub fn delete_branch(place: &Place, git: &Git, id: &str, tip: &str, decided: Decided) -> Result<Option<bool>> {
-    let name = format!("refs/heads/{id}");
+pub fn delete_branch(place: &Place, git: &Git, branch: &str, tip: &str, decided: Decided) -> Result<Option<bool>> {
+    let name = format!("refs/heads/{branch}");
     git::require_plain_ref(&place.common_dir, &name)?;
     let git = git.common(&place.common_dir)?;
     let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied()).capture();
-    let is_held = repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(id));
+    let is_held = repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(branch));
     let is_elsewhere = || -> Result<bool> {
         let refs = ask(&["for-each-ref", "--count=2", "--format=%(refname)", "--contains", tip])?;
         Ok(String::from_utf8_lossy(&refs.stdout).lines().any(|other| other != name))

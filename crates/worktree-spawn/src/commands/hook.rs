@@ -126,7 +126,8 @@ fn create(ui: &Ui, env: &Env) -> Result<Exit> {
         let place = repository::find(&env)?;
         let name = name.to_owned();
         let request = SpawnRequest { name, if_exists: IfExists::Return, ..SpawnRequest::default() };
-        let args = subtree::Args { request, ..subtree::Args::default() };
+        // Programs run hooks outside of the sandbox in which an agent is.
+        let args = subtree::Args { request, is_agents: true, ..subtree::Args::default() };
         Ok(subtree::spawn(ui, &env, &place, &args)?.known.worktree.path)
     };
     match create() {

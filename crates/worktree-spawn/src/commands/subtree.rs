@@ -13,6 +13,7 @@ use shopfloor_core::ui::Ui;
 use super::run;
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
+use crate::apply::launch;
 use crate::apply::lock_and_excludes::{self, SpawnContext};
 use crate::apply::recover;
 use crate::apply::spawn::{self, SpawnOptions};
@@ -130,15 +131,26 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     place.repo().remember(env)?;
     let options =
         SpawnOptions { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks, is_agents: args.is_agents };
-    let mut spawned = {
+    let (mut spawned, is_held) = {
         let _deferred = proc::defer_signals();
         let spinner = ui.spinner(&format!("making a worktree for {}", request.name));
         let context = SpawnContext { ui, spinner: spinner.as_ref(), env, place, git: &git };
-        make(&context, &request, &caller, &options)?
+        let spawned = make(&context, &request, &caller, &options)?;
+        let sha = spawned.known.agent.base_sha.as_deref().unwrap_or_default();
+        let is_held = args.is_agents && args.launch.is_wanted() && spawn::brings_starters(&context, sha)?;
+        (spawned, is_held)
     };
     spawned.warnings.iter().for_each(|warning| ui.warn(warning));
-    if args.launch.is_wanted() {
-        spawned.launch(ui, env, place, &settings);
+    match () {
+        () if is_held => {
+            let line = launch::run_line(env, &settings, &spawned.known)?;
+            spawned.warnings.push(format!(
+                "its commit brings files of agent programs, such as .claude, that have not landed, so it is not started; \
+                 a person who has read them starts it with `{line}`"
+            ));
+        }
+        () if args.launch.is_wanted() => spawned.launch(ui, env, place, &settings),
+        () => {}
     }
     Ok(spawned)
 }
@@ -218,11 +230,14 @@ fn decide(
     let first = slugs.first().cloned().unwrap_or_default();
     // A slug that gets a number may be cut to make room for it.
     let stem: String = if request.unique { first.chars().take(40).collect() } else { first };
-    let branches = facts::branches(git, place, &format!("{prefix}.{stem}"))?;
+    let named = request.branch.as_deref();
+    let branches = facts::branches(git, place, &format!("{prefix}.{stem}"), named)?;
     facts::refuse_links(&caller.worktree.path, &request.base)?;
     let paths: Vec<PathBuf> = slugs.iter().map(|slug| path_of(caller, request, slug)).collect();
     let occupied = facts::occupied(&paths);
-    let base_sha = start.sha.clone();
+    let is_new = |name: &&str| request.from.is_none() && branches.iter().all(|(local, _)| local != name);
+    let remote = named.filter(is_new).map(|name| facts::remote_branch(git, place, name)).transpose()?;
+    let base_sha = remote.flatten().unwrap_or_else(|| start.sha.clone());
     plan(&SpawnFacts { caller, all: &all, base_sha, branches, occupied, now: place.env.now }, request)
 }
 

@@ -182,6 +182,8 @@ pub struct Changes {
     pub paths: Vec<String>,
     /// Changes or commits that only a submodule's clone here has.
     pub submodule: Option<String>,
+    /// The size of the changed files together, in bytes.
+    pub size: u64,
 }
 
 /// Asks git what would be lost of the files in a worktree. The `git` is the worktree's own.
@@ -195,6 +197,7 @@ pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes>
         if code == b"??" && path.ends_with('/') {
             found.submodule = Some(format!("{path} is a repository of its own"));
         }
+        found.size += worktree.path.join(&path).symlink_metadata().map_or(0, |meta| meta.len());
         found.paths.push(path);
     }
     for link in filled_links(&worktree.path, &entries)? {
@@ -204,8 +207,11 @@ pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes>
     if found.submodule.is_none() {
         found.submodule = match git.inner_losses(&worktree.path)? {
             Some(why) => Some(why),
-            None => git.ignored_losses(&place.common_dir, &worktree.path)?,
+            None => git.module_losses(&worktree.path, &worktree.git_dir)?,
         };
+    }
+    if found.submodule.is_none() {
+        found.submodule = git.ignored_losses(&place.common_dir, &worktree.path)?;
     }
     Ok(found)
 }

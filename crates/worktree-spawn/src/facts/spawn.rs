@@ -67,15 +67,31 @@ fn without_start(git: &Git, worktree: &Worktree, git_said: &str) -> Failure {
     }
 }
 
-/// The local branches with this prefix and the commits they point at.
-pub fn branches(git: &Git, place: &Place, prefix: &str) -> Result<Vec<(String, String)>> {
-    let cmd = git
-        .common(&place.common_dir)?
-        .cmd(&place.common_dir)
-        .args(["for-each-ref", "--format=%(refname) %(objectname)"]);
-    let cmd = cmd.arg(format!("refs/heads/{prefix}*")).arg(format!("refs/heads/{prefix}/"));
+/// The local branches with this prefix and those that are, or are below, `named`, with the commits they point at.
+pub fn branches(git: &Git, place: &Place, prefix: &str, named: Option<&str>) -> Result<Vec<(String, String)>> {
+    let named = named.map(|branch| format!("refs/heads/{branch}"));
+    let patterns = [format!("refs/heads/{prefix}*"), format!("refs/heads/{prefix}/")].into_iter().chain(named);
+    let found = refs(git, place, patterns)?.into_iter();
+    Ok(found.filter_map(|(name, sha)| Some((name.strip_prefix("refs/heads/")?.to_owned(), sha))).collect())
+}
+
+/// The commit of a branch that a remote has. Exit 1 if remotes have different ones.
+pub fn remote_branch(git: &Git, place: &Place, branch: &str) -> Result<Option<String>> {
+    let found = refs(git, place, [format!("refs/remotes/*/{branch}")])?;
+    let Some((name, sha)) = found.first() else { return Ok(None) };
+    match found.iter().find(|(_, other)| other != sha) {
+        None => Ok(Some(sha.clone())),
+        Some((other, _)) => Err(failure::AMBIGUOUS
+            .failure(format!("{name} and {other} are different commits"))
+            .hint(format!("say where it starts: `--from {}`", name.trim_start_matches("refs/remotes/")))),
+    }
+}
+
+fn refs(git: &Git, place: &Place, patterns: impl IntoIterator<Item = String>) -> Result<Vec<(String, String)>> {
+    let cmd = git.common(&place.common_dir)?.cmd(&place.common_dir);
+    let cmd = cmd.args(["for-each-ref", "--format=%(refname) %(objectname)"]).args(patterns);
     let text = String::from_utf8_lossy(&run_git("for-each-ref", cmd)?).into_owned();
-    let pairs = text.lines().filter_map(|line| line.strip_prefix("refs/heads/")?.split_once(' '));
+    let pairs = text.lines().filter_map(|line| line.split_once(' '));
     Ok(pairs.map(|(name, sha)| (name.to_owned(), sha.to_owned())).collect())
 }
 

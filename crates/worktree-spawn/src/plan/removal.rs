@@ -73,6 +73,9 @@ pub fn require_spawned(known: &KnownAgent) -> Result<()> {
         )))
 }
 
+/// How many bytes of changes are kept at most: they are copied while other spawns and removals wait.
+const LARGEST_KEPT: u64 = 2 << 30;
+
 fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     let agent = &condition.known.agent;
     let path = condition.known.worktree.path.display();
@@ -115,6 +118,12 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
             .failure(format!("{path} has uncommitted changes"))
             .details(shown.chain(rest))
             .hint("commit them, or let `worktree-spawn remove --force` keep them under refs/shopfloor/trash/"));
+    }
+    if condition.changes.size > LARGEST_KEPT {
+        let size = condition.changes.size >> 30;
+        return Err(failure::DIRTY
+            .failure(format!("the changes in {path} are too large to keep: {size} GiB"))
+            .hint("move large files away or delete them; `git status` there lists them"));
     }
     if condition.loose_commits > 0 && !request.force {
         return Err(failure::UNMERGED.failure(format!("{path} has {} commits that are on no branch", condition.loose_commits))
@@ -224,7 +233,10 @@ pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> 
         branch
             if agent.kind == AgentKind::Subtree && (condition.other_branch.is_some() || *branch == Branch::NotHeld) =>
         {
-            Err("it no longer holds the branch it was made with".into())
+            Err(match agent.birth_branch == condition.known.worktree.branch {
+                true => format!("its branch {} was named by you", agent.birth_branch.as_deref().unwrap_or_default()),
+                false => "it no longer holds the branch it was made with".into(),
+            })
         }
         Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} lacks")),
         Branch::Elsewhere { name, path } => Err(format!("{name} is checked out at {path} as well")),

@@ -9,7 +9,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::RelPath;
 
 use crate::failure;
-use crate::identity::{Agent, AgentKind};
+use crate::identity::{Agent, AgentKind, ROOT};
 use crate::known_agent::KnownAgent;
 use crate::slug::{LONGEST_BRANCH, is_branch_name, numbered, slug};
 
@@ -24,6 +24,9 @@ pub struct SpawnRequest {
     /// The name that stands for the branch if HEAD is detached
     #[arg(long, value_name = "NAME")]
     pub base_name: Option<String>,
+    /// The branch: a new one, or one that exists here or at a remote [default: the spawner's with the name]
+    #[arg(long, value_name = "BRANCH", conflicts_with_all = ["unique", "reuse_branch"])]
+    pub branch: Option<String>,
     /// The role of the agent, which its environment names [default: tl]
     #[arg(long)]
     pub role: Option<String>,
@@ -105,11 +108,10 @@ pub fn candidates(request: &SpawnRequest) -> Result<Vec<String>> {
 /// The prefix of the branches of an agent's children. Exit 2 if the root's HEAD is detached and there is no
 /// `base_name`.
 pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<String> {
-    let agent = &caller.agent;
-    // The agent of the main checkout uses the branch that is checked out; other agents use the branch that they were
-    // made with.
-    let follows = agent.kind == AgentKind::Root && (agent.birth_branch.is_none() || agent.id == "root");
-    let own = if follows { caller.worktree.branch.clone() } else { agent.birth_branch.clone() };
+    let own = match caller.agent.kind {
+        AgentKind::Subtree => Some(caller.agent.id.clone()),
+        _ => own_branch(caller),
+    };
     if base_name.is_some_and(|name| !is_branch_name(name)) {
         return Err(
             Failure::usage("--base-name must be a name that a branch can have").hint("pass a name such as `main`")
@@ -122,6 +124,13 @@ pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<Str
     })
 }
 
+/// The branch of an agent: in the main checkout the one that is checked out, else the one that it was made with.
+fn own_branch(caller: &KnownAgent) -> Option<String> {
+    let agent = &caller.agent;
+    let follows = agent.kind == AgentKind::Root && (agent.birth_branch.is_none() || agent.id == ROOT);
+    if follows { caller.worktree.branch.clone() } else { agent.birth_branch.clone() }
+}
+
 /// Decides what to make.
 pub fn plan(facts: &SpawnFacts<'_>, request: &SpawnRequest) -> Result<SpawnDecision> {
     let caller = &facts.caller.agent;
@@ -132,7 +141,7 @@ pub fn plan(facts: &SpawnFacts<'_>, request: &SpawnRequest) -> Result<SpawnDecis
     }
     let mut refused = None;
     for slug in candidates(request)? {
-        match with_slug(facts, request, &format!("{prefix}.{slug}"), &slug) {
+        match with_slug(facts, request, (&format!("{prefix}.{slug}"), &slug)) {
             Err(failure) if failure::EXISTS.is_kind_of(&failure) && request.unique => refused = Some(failure),
             decided => return decided,
         }
@@ -140,7 +149,8 @@ pub fn plan(facts: &SpawnFacts<'_>, request: &SpawnRequest) -> Result<SpawnDecis
     Err(refused.unwrap_or_else(|| Failure::failed("no name is free")))
 }
 
-fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug: &str) -> Result<SpawnDecision> {
+fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, (id, slug): (&str, &str)) -> Result<SpawnDecision> {
+    let branch = request.branch.as_deref().unwrap_or(id);
     if branch.len() > LONGEST_BRANCH {
         let length = branch.len();
         return Err(Failure::usage(format!(
@@ -152,20 +162,21 @@ fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug:
         return Err(Failure::usage(format!("git does not accept `{branch}` as the name of a branch"))
             .hint("choose another name"));
     }
-    let taken = facts.all.iter().filter(|known| known.agent.id == branch);
+    let taken = facts.all.iter().filter(|known| known.agent.id == id);
     if let Some(known) = taken.min_by_key(|known| known.agent.kind != AgentKind::Subtree) {
         return match known.agent.kind {
             AgentKind::Subtree => existing(known, request),
-            _ => Err(exists(format!("{branch} is the id of another agent, at {}", known.worktree.path.display()))
+            _ => Err(exists(format!("{id} is the id of another agent, at {}", known.worktree.path.display()))
                 .hint("choose another name, or let `--unique` number it")),
         };
     }
     let path = path_of(facts.caller, request, slug);
     refuse_taken(facts, request, branch, &path)?;
     let found = facts.branches.iter().find(|(name, _)| name == branch);
-    let mut agent = facts.caller.agent.child(AgentKind::Subtree, branch, slug, &request.name, facts.now);
+    let mut agent = facts.caller.agent.child(AgentKind::Subtree, id, slug, &request.name, facts.now);
     let base_sha = found.map_or(&facts.base_sha, |(_, sha)| sha).clone();
     agent.birth_branch = Some(branch.to_owned());
+    agent.target = own_branch(facts.caller);
     agent.role = Some(request.role.clone().unwrap_or_else(|| "tl".into()));
     agent.agent = Some(request.agent.clone());
     agent.base_sha = Some(base_sha.clone());
@@ -216,7 +227,7 @@ fn refuse_taken(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, pa
         return Err(exists(format!("the branch {branch} is checked out at {}", known.worktree.path.display()))
             .hint("choose another name, or let `--unique` number it"));
     }
-    if !request.reuse_branch && facts.branches.iter().any(|(name, _)| name == branch) {
+    if !request.reuse_branch && request.branch.is_none() && facts.branches.iter().any(|(name, _)| name == branch) {
         return Err(exists(format!("the branch {branch} already exists"))
             .hint("check it out with `--reuse-branch`, choose another name, or let `--unique` number it"));
     }

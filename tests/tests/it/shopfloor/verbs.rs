@@ -237,3 +237,39 @@ fn no_name_that_an_agent_takes_is_anothers() {
     assert!(!workers.to_string().contains(pers.path.to_str().unwrap()));
     drop(eve);
 }
+
+/// An agent chooses what is checked out in its worktree: a name for the worktree says nothing of that branch.
+#[test]
+fn what_lands_on_the_way_is_the_branch_that_the_worktree_was_made_with() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("f", "1\n");
+    app.git(&["branch", "release"]);
+    app.sh("git switch -qc wip && echo half > half && git add . && git commit -qm half && git switch -q main").exit(0);
+    let a = w.at(app.shopfloor(&["new", "a"]).exit(0).any_err().stdout.trim_end());
+    let pers = app.worktree("pers");
+    let tips =
+        || app.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main", "refs/heads/release"]);
+    let before = tips();
+    // A branch whose name ends in the agent's, and one that a person has not finished.
+    for (at, name, line) in [
+        (&a, "a", "git switch -qc release.a && echo 2 > f && git commit -qam fix"),
+        (&a, "a", "git symbolic-ref HEAD refs/heads/wip && git reset -q --hard"),
+        (&pers, "pers", "git symbolic-ref HEAD refs/heads/wip && git reset -q --hard"),
+    ] {
+        at.sh(line).exit(0);
+        app.shopfloor(&["land", name]).exit(1).err_has("was not started here").err_has("shopfloor adopt");
+        assert_eq!(tips(), before, "{line}");
+        a.git(&["symbolic-ref", "HEAD", "refs/heads/main.a"]);
+    }
+    a.git(&["reset", "-q", "--hard"]);
+    // Nor does adoption guess a parent from a name.
+    a.git(&["switch", "-q", "release.a"]);
+    let asked = app.shopfloor(&["adopt", a.path.to_str().unwrap()]).exit(2);
+    asked.err_has("is called after release, where no worker works").err_has("--target release");
+    a.git(&["switch", "-q", "main.a"]);
+    a.commit("g", "1\n");
+    app.shopfloor(&["land", "a"]).exit(0).any_out().err_has("its work on main.a lands on main");
+    assert!(app.has("g"));
+}

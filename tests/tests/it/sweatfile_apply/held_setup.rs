@@ -432,3 +432,54 @@ fn a_directory_that_the_index_calls_a_submodule_is_looked_at() {
     wt.sh("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),.cargo").exit(0);
     wt.apply(&[]).exit(3).any_out().err_has("nobody has approved .cargo");
 }
+
+#[test]
+fn a_module_that_takes_the_place_of_pythons_own_holds_setup_back() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("sweatfile", "setup = [\"python3 -m venv --help\"]\n");
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let a = app.worktree("a");
+    a.apply(&[]).exit(0).any_out().any_err();
+    let runs = "open('ran', 'w')\n";
+    for (module, is_committed) in [("logging.py", true), ("argparse.py", false), ("json/__init__.py", false)] {
+        let b = app.worktree("b");
+        b.write(module, runs);
+        if is_committed {
+            b.sh(&format!("git add . && git commit -qm x {module}")).exit(0);
+        }
+        b.apply(&[]).exit(3).any_out().err_has(&format!("nobody has approved {module}"));
+        assert!(!b.has("ran"), "{module}");
+        app.git(&["worktree", "remove", "--force", b.path.to_str().unwrap()]);
+        app.git(&["branch", "-D", "b"]);
+    }
+}
+
+/// git lists a directory without tracked files as a whole, and an agent says in its index and ignore file which are.
+#[test]
+fn a_file_in_a_directory_that_git_lists_as_a_whole_holds_setup_back() {
+    let w = World::new();
+    let app = w.app();
+    app.write("conf/a.mk", "\n");
+    app.write("Makefile", "-include conf/*.mk local/*.mk\nprep:\n\t@:\n");
+    app.write(".gitignore", "local\n");
+    app.commit("sweatfile", "setup = [\"make -s prep\"]\n");
+    app.sh("git add . && git commit -qm make").exit(0);
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let runs = "$(shell touch ran)\n";
+    for (name, file, line) in [
+        ("a", "conf/z.mk", "git rm -rq --cached conf"),
+        ("b", "local/deep/z.mk", "true"),
+        (
+            "c",
+            "out/z.mk",
+            "mv out else && ln -s else out && printf 'else\nout\n' >> $(git rev-parse --git-path info/exclude)",
+        ),
+    ] {
+        let at = app.worktree(name);
+        at.write(file, runs);
+        at.sh(line).exit(0);
+        at.apply(&[]).exit(3).any_out().err_has(&format!("nobody has approved {file}"));
+        assert!(!at.has("ran"), "{file}");
+    }
+}

@@ -180,3 +180,28 @@ fn a_branch_that_is_checked_out_twice_stays_the_persons() {
     app.git(&["rev-parse", "--verify", "refs/heads/eve"]);
     assert!(adam.has("a") && !tip(&floor).is_empty());
 }
+
+/// A relative directory on the PATH is one of the worktree in which git runs.
+#[test]
+fn no_program_is_found_by_a_relative_path() {
+    let mut w = World::new();
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", w.path("bin").display());
+    for (name, relative) in [("a", "./bin:"), ("b", ":"), ("c", "bin:")] {
+        w.set("PATH", format!("{relative}{path}"));
+        let app = w.repo(name);
+        app.git(&["config", "filter.lfs.clean", "git-lfs clean -- %f"]);
+        app.commit("x.bin", "1\n");
+        app.commit(".gitattributes", "*.bin filter=lfs\n");
+        let child = w.at(app.run("worktree-spawn", &["subtree", "x"]).exit(0).any_err().stdout.trim_end());
+        for dir in ["bin", "."] {
+            child.write(&format!("{dir}/git-lfs"), &format!("#!/bin/sh\ntouch {}\n", w.path("ran").display()));
+            child.sh(&format!("chmod +x {dir}/git-lfs")).exit(0);
+        }
+        child.write("x.bin", "2\n");
+        app.sh("worktree-spawn list --status --stat; shopfloor status; worktree-spawn remove x")
+            .any_status()
+            .any_out()
+            .any_err();
+        assert!(!w.path("ran").exists(), "{relative}");
+    }
+}

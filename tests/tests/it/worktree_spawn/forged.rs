@@ -446,3 +446,35 @@ fn a_listed_record_of_an_earlier_worktree_is_not_that_of_a_later_one() {
         assert!(kept.symlink_metadata().is_err() && !state.exists());
     }
 }
+
+#[test]
+fn a_worktree_inside_whose_record_is_broken_is_work_that_would_be_lost() {
+    let w = World::new();
+    let app = app(&w);
+    let a = subtree(&app, &["a"]);
+    let c = w.at(a.spawn(&["subtree", "--max-depth", "5", "c"]).exit(0).any_err().stdout.trim_end());
+    c.write("work", "a day\n");
+    app.spawn(&["remove", "a"]).exit(1).err_has("there are worktrees inside");
+    app.run("worker-ctl", &["add", "--worktree", a.path.to_str().unwrap()]).exit(0).any_out().any_err();
+    let record = app.path.join(".git/worktrees/c");
+    for broken in ["echo /nonexistent/c/.git > gitdir", "rm gitdir", "mv HEAD H"] {
+        app.sh(&format!("cp -a {0} kept && cd {0} && {broken}", record.display())).exit(0);
+        app.spawn(&["remove", "main.a"]).exit(1).err_has("/worktrees/c, which git ignores, ");
+        app.spawn(&["gc"]).exit(0).any_out().err_has("kept main.a: ");
+        app.run("worker-ctl", &["nuke", "a", "--worktree", "--yes"]).exit(1).any_out().err_has("/worktrees/c, ");
+        assert_eq!(c.read("work"), "a day\n", "{broken}");
+        app.sh(&format!("rm -rf {0} && mv kept {0}", record.display())).exit(0);
+    }
+}
+
+#[test]
+fn changes_of_any_size_are_refused_before_anybody_waits() {
+    let w = World::new();
+    let app = app(&w);
+    let a = subtree(&app, &["a"]);
+    std::fs::File::create(a.path.join("big")).unwrap().set_len(400 << 30).unwrap();
+    app.spawn(&["remove", "--force", "a"]).exit(1).err_has("too large to keep: 400 GiB");
+    assert!(a.has("big"));
+    std::fs::remove_file(a.path.join("big")).unwrap();
+    app.spawn(&["remove", "a"]).succeeds();
+}

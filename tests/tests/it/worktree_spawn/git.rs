@@ -169,6 +169,11 @@ fn a_submodule_and_a_repository_with_one_work() {
     sub.commit("only-here", "x");
     full.git(&["commit", "-q", "-am", "bump"]);
     outer.spawn(&["remove", "full"]).exit(1).err_has("submodule");
+    // Its commits stay in the worktree's record when it leaves the worktree.
+    full.sh("git submodule --quiet deinit -f sub").exit(0).any_err();
+    assert!(!full.has("sub/.git"));
+    outer.spawn(&["remove", "full"]).exit(1).err_has("the submodule sub, which was here, has commits");
+    full.sh("git submodule --quiet update --init").exit(0).any_err();
     sub.git(&["reset", "-q", "--hard", "HEAD~1"]);
     full.git(&["reset", "-q", "--hard", "HEAD~1"]);
     outer.spawn(&["remove", "full"]).succeeds();

@@ -86,6 +86,11 @@ fn what_an_agent_asks_for_runs_no_hook_of_its_own_and_no_set_up_at_its_commit() 
     assert!(text(&made, "/warnings/0").contains("set-up commands wait for you"), "{made}");
     let child = w.at(text(&made, "/worktree"));
     assert!(child.has(".env") && !mark.exists());
+    // Programs run hooks outside of the sandbox, too.
+    let asked = json!({ "hook_event_name": "WorktreeCreate", "cwd": agent.path, "name": "h" });
+    let made = agent.sh(&format!("echo '{asked}' | worktree-spawn hook worktree-create")).exit(0).any_out();
+    made.err_has("set-up commands wait for you");
+    assert!(!mark.exists());
     // A person decides.
     child.apply(&[]).any_status().any_out().any_err();
     assert!(mark.exists());
@@ -316,4 +321,31 @@ fn mcp_keeps_the_order_of_reports_and_ends_with_its_input() {
     assert_eq!(said, (1..=20).collect::<Vec<_>>());
     drop(stdin);
     assert!(server.wait().unwrap().success());
+}
+
+/// An agent that is contained cannot write these files in its worktree, but can commit them.
+#[test]
+fn an_agent_is_not_started_where_a_commit_brings_what_its_program_would_run() {
+    let w = World::new();
+    let app = app(&w);
+    write(
+        &w.home(".config/shopfloor/config.toml"),
+        "[worktree-spawn]\nmax_depth = 3\nlauncher = \"touch $HOME/{slug}\"\n",
+    );
+    w.program("claude", "true");
+    let agent = w.at(app.spawn(&["subtree", "a"]).exit(0).any_err().stdout.trim_end());
+    let mut client = Client::connect(&agent, ".mcp.json");
+    agent.commit("work", "1\n");
+    client.call("spawn_subtree", json!({ "task": "t", "branch_name": "b" }));
+    assert!(w.home("b").exists());
+    for (n, file) in [".claude/settings.json", ".mcp.json", ".codex/config.toml"].into_iter().enumerate() {
+        agent
+            .sh(&format!("mkdir -p $(dirname {file}) && echo '{{}}' > {file} && git add -f {file} && git commit -qm x"))
+            .exit(0);
+        let name = format!("c{n}");
+        let made = client.call("spawn_subtree", json!({ "task": "t", "branch_name": name }));
+        assert!(made["warnings"].to_string().contains("is not started"), "{made}");
+        assert!(!w.home(&name).exists(), "{file}");
+        agent.git(&["reset", "-q", "--hard", "HEAD~"]);
+    }
 }

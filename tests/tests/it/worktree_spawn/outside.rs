@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use shopfloor_core::fs::dir_id;
 
 use crate::support::spawn::{app, subtree};
 use crate::support::world::{Repo, World, mode, which, write};
@@ -130,6 +131,9 @@ fn a_removal_whose_directory_is_exchanged_after_the_look_takes_nothing_away() {
     claim(&app, "precious", "tmp.zz");
     // As if a spawn of ours had made it.
     let record = state(&app, "precious").join("identity.json");
+    let its = |dir: &Path| format!("\"directory\":\"{}\"", dir_id(dir).unwrap());
+    let text = std::fs::read_to_string(&record).unwrap();
+    write(&record, &text.replace(&its(&child.path), &its(&child.path.join("sub/precious"))));
     app.sh(&format!(
         "echo \"$(sha256sum < {0} | cut -c1-64) {0}\" >> ~/.local/state/shopfloor/own-files",
         record.display()
