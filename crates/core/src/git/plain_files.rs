@@ -21,14 +21,21 @@ const KNOWN_LINKS: [&str; 9] =
     ["annex", "config", "description", "hooks", "info", "modules", "objects", "rr-cache", "svn"];
 
 /// Files further down that git reads as it starts.
-const READ_BELOW: [&str; 5] =
-    ["info/attributes", "info/exclude", "info/grafts", "objects/info/alternates", "objects/info/commit-graph"];
+const READ_BELOW: [&str; 6] = [
+    "info/attributes",
+    "info/exclude",
+    "info/grafts",
+    "info/sparse-checkout",
+    "objects/info/alternates",
+    "objects/info/commit-graph",
+];
 
 /// The most bytes that files have which git reads whole: any can be made to seem endless.
-const LARGEST: [(&str, u64); 4] = [
+const LARGEST: [(&str, u64); 5] = [
     ("packed-refs", 1 << 30),
     ("info/exclude", 64 << 20),
     ("info/attributes", 64 << 20),
+    ("info/sparse-checkout", 64 << 20),
     ("objects/info/alternates", 1 << 20),
 ];
 

@@ -119,7 +119,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
 /// Exit 1, forced or not, while another worktree of the repository lies inside, as a child's does: it would go along.
 fn refuse_others_inside(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
-    if worker.adopted.is_none() || !tree.is_dir() {
+    if !tree.is_dir() {
         return Ok(());
     }
     match ctx.repo.trees()?.into_keys().find(|path| path != tree && path.starts_with(tree)) {

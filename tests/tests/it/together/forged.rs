@@ -126,7 +126,13 @@ fn links_among_what_git_lfs_keeps_are_refused() {
 fn a_pipe_where_git_reads_a_file_of_the_repository_is_named() {
     let w = World::new();
     let app = w.app();
-    for file in ["info/exclude", "info/attributes", "objects/info/alternates", "objects/info/commit-graph"] {
+    for file in [
+        "info/exclude",
+        "info/attributes",
+        "info/sparse-checkout",
+        "objects/info/alternates",
+        "objects/info/commit-graph",
+    ] {
         app.sh(&format!("mkdir -p .git/objects/info && rm -f .git/{file} && mkfifo .git/{file}")).exit(0);
         app.spawn(&["subtree", "a"]).exit(4).err_has(&format!(".git/{file} is not a file"));
         app.run("shopfloor", &["status"]).exit(4).err_has(&format!(".git/{file} is not a file"));

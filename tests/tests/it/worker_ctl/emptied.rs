@@ -98,3 +98,17 @@ fn reset_keeps_a_repository_that_was_committed_in_the_place_of_a_file() {
     assert_eq!(std::fs::read_to_string(format!("{dir}/README.md/lib.c")).unwrap(), "work\n");
     assert_eq!(tree(&floor, "adam").read("README.md"), "app\n");
 }
+
+#[test]
+fn a_worktree_in_an_ignored_directory_of_a_worker_outlives_it() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    adam.sh("echo '*.ign' >> $(git rev-parse --git-path info/exclude) && mkdir x.ign && git worktree add -q x.ign/n -b nn && echo work > x.ign/n/p").exit(0);
+    for line in ["true", "rm \"$(git -C x.ign/n rev-parse --git-dir)/gitdir\""] {
+        adam.sh(line).exit(0);
+        floor.ctl(&["nuke", "adam", "--yes"]).exit(1).any_out().err_has("x.ign/n");
+        floor.ctl(&["deinit", "--yes"]).exit(1).any_out().any_err();
+        assert_eq!(adam.read("x.ign/n/p"), "work\n", "{line}");
+    }
+}
