@@ -42,6 +42,15 @@ pub struct Args {
     /// Start at this commit instead of HEAD
     #[arg(long, value_name = "REF")]
     pub from: Option<String>,
+    /// Work on this branch: a new one, or one that exists here or at a remote
+    #[arg(long, value_name = "BRANCH", conflicts_with_all = ["unique", "reuse_branch"])]
+    pub branch: Option<String>,
+    /// Make a worker in the root's clone instead of a worktree of this repository
+    #[arg(
+        long,
+        conflicts_with_all = ["from", "branch", "if_exists", "unique", "reuse_branch", "submodules", "launch", "cmd"]
+    )]
+    pub clone: bool,
     /// What to do if the name is taken: fail, or print the path of what is there
     #[arg(long, value_name = "ACTION", value_parser = ["fail", "return"])]
     pub if_exists: Option<String>,
@@ -94,11 +103,18 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         return Err(Failure::usage(format!("`{}` is what the main checkout is called", printable(&args.name)))
             .hint("choose another name, such as `feature-a`"));
     }
+    if args.clone {
+        return in_clone(ui, env, common, args, task.as_deref());
+    }
     let mut words = vec!["subtree".to_owned()];
     words.extend(base(env, &repository)?.map(|base| format!("--base-dir={base}")));
-    for (flag, value) in
-        [("--task", &task), ("--from", &args.from), ("--agent", &args.agent), ("--if-exists", &args.if_exists)]
-    {
+    for (flag, value) in [
+        ("--task", &task),
+        ("--from", &args.from),
+        ("--branch", &args.branch),
+        ("--agent", &args.agent),
+        ("--if-exists", &args.if_exists),
+    ] {
         words.extend(value.iter().map(|value| format!("{flag}={value}")));
     }
     let flags = [
@@ -131,8 +147,44 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Where worktrees lie, unless a person has said so: beside the main checkout, whose own tools would take those inside of it
-/// for its files. An agent's own ones lie where worktree-spawn puts them.
+/// `--clone`: a worker whose worktree no IDE sees. What is done already stays, and the same command goes on.
+fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>) -> Result<Exit> {
+    let mut add = ["add", &args.name].map(str::to_owned).to_vec();
+    add.extend(args.agent.iter().map(|agent| format!("--agent={agent}")));
+    add.extend(args.yolo.then(|| "--yolo".to_owned()));
+    if common.dry_run {
+        return pass_on(ui, env, common, "worker-ctl", add);
+    }
+    let there = || -> Result<Option<Value>> {
+        Ok(workers(env)?.into_iter().find(|worker| worker["name"] == *args.name && worker["adopted"] != true))
+    };
+    let goes_on = |worker: &Value| worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim);
+    if !there()?.is_some_and(|worker| task.is_some() && goes_on(&worker)) {
+        let added = quietly(ui, env, &words_for(common, "worker-ctl", add))?;
+        if added.status.code() != 0 {
+            ui.answer(added.text.as_bytes());
+            return Ok(exit_of(&added));
+        }
+    }
+    let Some(worker) = there()? else { return Err(Failure::failed("the worker is not there")) };
+    if let Some(task) = task {
+        if let Some(lacks) = missing_program(env, args)? {
+            ui.warn(format!("no agent was started: {lacks} is not on the PATH; once it is, the same command goes on"));
+        } else if let Some(failed) = give(ui, env, &worker, task)? {
+            ui.note("the same command goes on");
+            return Ok(failed);
+        }
+    }
+    let path = worker["worktree"].as_str().unwrap_or_default();
+    match ui.is_json() {
+        true => ui.json(&there()?.unwrap_or(worker)),
+        false => ui.answer(format!("{path}\n").as_bytes()),
+    }
+    Ok(Exit::Done)
+}
+
+/// Where worktrees lie, unless a person has said so or nothing can be made there: beside the main checkout, whose own tools
+/// would take those inside of it for its files.
 fn base(env: &Env, repository: &Repository) -> Result<Option<String>> {
     let settings = ask(env, &["worktree-spawn", "config"])?.records;
     let is_set = settings.iter().any(|setting| setting["name"] == "worktree_base" && setting["source"] != "default");
@@ -140,8 +192,9 @@ fn base(env: &Env, repository: &Repository) -> Result<Option<String>> {
     let (Some(parent), Some(name)) = (main.parent(), main.file_name().and_then(|name| name.to_str())) else {
         return Ok(None);
     };
-    let is_here = repository.repo.worktree.as_ref() == Some(main) && !is_set && fs::can_write(parent);
-    Ok(is_here.then(|| parent.join(format!("{name}.worktrees")).to_string_lossy().into_owned()))
+    let base = parent.join(format!("{name}.worktrees"));
+    let can_make = fs::can_write(if base.is_dir() { &base } else { parent });
+    Ok((!is_set && can_make).then(|| base.to_string_lossy().into_owned()))
 }
 
 /// The text of the task.
@@ -208,6 +261,11 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result
         }
     }
     let Some(worker) = worker_at(there, path)? else { return Err(Failure::failed("the worktree has no agent")) };
+    give(ui, there, &worker, task)
+}
+
+/// Starts a worker's program and gives it the task, as far as that is not done. Returns the exit of the step that failed.
+fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<Exit>> {
     let name = worker["name"].as_str().unwrap_or_default();
     let mut steps = Vec::new();
     if worker["alive"] != "up" {
@@ -218,7 +276,7 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result
         steps.push(["worker-ctl", "start", name, &format!("--task={task}")].map(str::to_owned).to_vec());
     }
     for step in steps {
-        let done = quietly(ui, there, &step)?;
+        let done = quietly(ui, env, &step)?;
         if done.status.code() != 0 {
             return Ok(Some(exit_of(&done)));
         }
@@ -228,9 +286,13 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result
 
 /// What worker-ctl says of the worker in a worktree.
 fn worker_at(env: &Env, path: &Path) -> Result<Option<Value>> {
+    Ok(workers(env)?.into_iter().find(|worker| worker["worktree"] == *real(path).to_string_lossy()))
+}
+
+fn workers(env: &Env) -> Result<Vec<Value>> {
     let status = ask(env, &["worker-ctl", "status"])?;
-    let all = status.records.into_iter().filter_map(|record| record.get("workers")?.as_array().cloned()).flatten();
-    Ok(all.into_iter().find(|worker| worker["worktree"] == *real(path).to_string_lossy()))
+    let lists = status.records.into_iter().filter_map(|record| record.get("workers")?.as_array().cloned());
+    Ok(lists.flatten().collect())
 }
 
 fn exit_of(answer: &Answer) -> Exit {

@@ -224,8 +224,12 @@ fn refuse_taken(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, pa
         return Err(exists(format!("the branch {branch} cannot exist beside {name}")).hint("choose another name"));
     }
     if let Some(known) = facts.all.iter().find(|known| known.worktree.branch.as_deref() == Some(branch)) {
-        return Err(exists(format!("the branch {branch} is checked out at {}", known.worktree.path.display()))
-            .hint("choose another name, or let `--unique` number it"));
+        return Err(exists(format!("the branch {branch} is checked out at {}", known.worktree.path.display())).hint(
+            match request.branch {
+                Some(_) => "name another branch",
+                None => "choose another name, or let `--unique` number it",
+            },
+        ));
     }
     if !request.reuse_branch && request.branch.is_none() && facts.branches.iter().any(|(name, _)| name == branch) {
         return Err(exists(format!("the branch {branch} already exists"))

@@ -6,20 +6,24 @@ use crate::support::floor::Floor;
 use crate::support::worker::{event, hook, prompts};
 use crate::support::world::{Repo, World, built, text, wait_for, which, write};
 
-/// A repository with a worktree of each origin: one that worktree-spawn made, its child, one that a person made, one where
-/// Claude Code puts its own, and a worker in the root's clone.
+/// A repository with a worktree of each origin: one of `new`, its child, one that a person made, one where Claude Code puts
+/// its own, and one of `new --clone`.
 fn origins(w: &World) -> (Floor<'_>, [&'static str; 5]) {
     which("tmux");
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
     let app = w.app();
     app.commit("README.md", "app\n");
-    let x = w.at(app.sh("worktree-spawn subtree x").exit(0).stdout.trim_end());
-    x.sh("worktree-spawn subtree y").exit(0).any_out();
+    let x = w.at(app.shopfloor(&["new", "x"]).exit(0).any_err().stdout.trim_end());
+    let y = x.shopfloor(&["new", "y"]).exit(0).any_err().stdout.trim_end().to_owned();
+    assert!(y.ends_with("app.worktrees/x.y"), "{y}");
     app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
     app.git(&["worktree", "add", "-q", "-b", "worktree-fix", ".claude/worktrees/fix"]);
     app.run("worker-ctl", &["init"]).exit(0).any_out().any_err();
     let floor = Floor::of(app, w);
-    floor.ctl(&["add", "adam", "--agent", "scripted"]).exit(0).any_out();
+    let app = &floor.app;
+    app.shopfloor(&["new", "adam", "--clone", "--agent", "scripted", "-n"]).exit(0).any_err().out_has("would create");
+    let adam = app.shopfloor(&["new", "adam", "--clone", "--agent", "scripted"]).exit(0).any_err();
+    assert!(adam.stdout.ends_with("/.worktrees/adam\n"), "{adam}");
     (floor, ["y", "x", "feat", "fix", "adam"])
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::Stdio;
 
-use crate::support::spawn::{app, assert_nothing_left, subtree};
-use crate::support::world::{World, text, write};
+use crate::support::spawn::{app, assert_nothing_left, branch_named, subtree};
+use crate::support::world::{Repo, World, text, write};
 
 #[test]
 fn a_subtree_has_its_own_branch_and_git_status_stays_empty() {
@@ -328,4 +328,50 @@ fn nothing_is_made_for_a_program_that_is_not_there() {
     app.write("tool", "#!/bin/sh\necho here\n");
     app.sh("chmod +x tool; git add -A; git commit -q -m tool").exit(0);
     assert_eq!(app.spawn(&["subtree", "x", "--", "./tool"]).exit(0).any_err().stdout, "here\n");
+}
+
+#[test]
+fn a_named_branch_is_made_or_checked_out_and_stays() {
+    let w = World::new();
+    let app = app(&w);
+    let start = app.git(&["rev-parse", "main"]);
+    for (remote, branch) in [("one", "far"), ("one", "both"), ("two", "both")] {
+        app.git(&["update-ref", &format!("refs/remotes/{remote}/team/{branch}"), "main"]);
+        app.git(&["commit", "-q", "--allow-empty", "-m", remote]);
+    }
+    app.git(&["branch", "here", "main~1"]);
+    let made = |name: &str, branch: &str| subtree(&app, &[name, "--branch", branch]);
+    let at = |agent: &Repo<'_>| agent.git(&["log", "-1", "--format=%D %H"]);
+    let (new, far, here) = (made("a", "team/new"), made("b", "team/far"), made("c", "here"));
+    assert!(
+        at(&new).starts_with("HEAD -> team/new, main ") && at(&far).ends_with(&start) && at(&here).contains("here")
+    );
+    assert_eq!(new.spawn(&["whoami"]).exit(0).stdout, "main.a\n");
+    // Its children are called after it, not after the branch.
+    assert!(subtree(&new, &["--max-depth", "5", "kid"]).path.ends_with("kid"));
+    assert!(!branch_named(&app, "main.a.kid").is_empty());
+    app.spawn(&["subtree", "d", "--branch", "team/both"])
+        .exit(1)
+        .err_has("are different commits")
+        .err_has("--from one/");
+    subtree(&app, &["d", "--branch", "team/both", "--from", "two/team/both"]);
+    for (branch, status, why) in [
+        ("main", 1, "is checked out at"),
+        ("team/new", 1, "is checked out at"),
+        ("team", 1, "cannot exist beside"),
+        ("a..b", 2, "does not accept"),
+        ("-x", 2, ""),
+    ] {
+        app.spawn(&["subtree", "e", &format!("--branch={branch}")]).exit(status).any_out().err_has(why);
+    }
+    app.spawn(&["remove", "b"]).exit(0).any_out().err_has("the branch team/far stays");
+    assert!(!branch_named(&app, "team/far").is_empty());
+    // A spawn that fails leaves no branch that it made.
+    app.write(".git/hooks/post-checkout", "#!/bin/sh\nkill -9 $PPID\n");
+    app.sh("chmod +x .git/hooks/post-checkout").exit(0);
+    app.spawn(&["subtree", "f", "--branch", "team/killed"]).any_status().any_out().any_err();
+    app.sh("rm .git/hooks/post-checkout").exit(0);
+    app.spawn(&["repair"]).any_status().any_out().any_err();
+    let is_left = !branch_named(&app, "team/killed").is_empty();
+    assert_eq!(is_left, app.path.join(".shopfloor/worktrees/f").exists());
 }
