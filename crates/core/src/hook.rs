@@ -239,7 +239,7 @@ fn note(env: &Env, repo: &Repo, hook: &str, tool: &str, is_wanted: bool) -> Resu
     lines.retain(|other| *other != line);
     lines.extend(is_wanted.then_some(line));
     match lines.is_empty() {
-        true => fs::remove(&file),
+        true => written_files::remove(env, &file),
         false => written_files::write(env, &file, format!("{}\n", lines.join("\n")).as_bytes()),
     }
 }

@@ -69,6 +69,21 @@ pub fn write(env: &Env, path: &Path, bytes: &[u8]) -> Result<()> {
     fs::replace(path, bytes, Some(fs::PRIVATE))
 }
 
+/// Removes a file of our own state, and takes it off the list: what an agent has kept of it counts no more.
+pub fn remove(env: &Env, path: &Path) -> Result<()> {
+    let own = line(path, b"");
+    if let Some(list) = list(env).filter(|list| list.exists()) {
+        let _lock = Lock::take(&list.with_extension("lock"))?;
+        let text = fs::read_no_follow(&list)?.unwrap_or_default();
+        let kept = String::from_utf8_lossy(&text)
+            .lines()
+            .filter(|other| file(other) != file(&own))
+            .fold(String::new(), |all, other| all + other + "\n");
+        fs::replace(&list, kept.as_bytes(), Some(fs::PRIVATE))?;
+    }
+    fs::remove(path)
+}
+
 /// Lists a file as it is.
 pub fn note(env: &Env, path: &Path, bytes: &[u8]) -> Result<()> {
     list(env).map_or(Ok(()), |list| add(&list, &line(path, bytes)).map(drop))

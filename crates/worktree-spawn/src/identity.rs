@@ -9,7 +9,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
-use shopfloor_core::written_files;
+use shopfloor_core::written_files::{self, Listed};
 
 use crate::slug::slug;
 
@@ -141,6 +141,15 @@ impl Agent {
             () if self.level != self.parents.len() as u64 + 1 => Err("the level is not that of its parents".into()),
             () => Ok(()),
         }
+    }
+
+    /// Whether this record, which is `bytes` at `file`, is ours and about the directory at `worktree`: an agent can write
+    /// the record of any worktree, and put the listed one of an earlier worktree back. Where nothing is, nothing is
+    /// taken for it.
+    pub fn is_ours(&self, (file, bytes): (&Path, &[u8]), worktree: &Path, listed: &Listed) -> bool {
+        let is_there = worktree.symlink_metadata().is_ok();
+        let is_its = self.directory.is_some() && self.directory == fs::dir_id(worktree);
+        (!is_there || is_its) && listed.has(file, bytes)
     }
 
     /// Loads a record, if there is one. Exit 2 when it cannot be understood.

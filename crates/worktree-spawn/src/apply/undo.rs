@@ -9,6 +9,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, WorktreeDir, recorded_path};
 use shopfloor_core::path::RelPath;
+use shopfloor_core::written_files::Listed;
 
 use super::lock_and_excludes::release_excludes;
 use crate::agent_run;
@@ -65,6 +66,8 @@ struct WorktreeRecord {
     path: PathBuf,
     /// The worktree at that path, if it leads back to the record.
     found: Option<WorktreeDir>,
+    /// Whether its agent is the spawn's by a record that is ours, or it has none yet.
+    is_ours: bool,
 }
 
 fn branch_of(open: &OpenJournal<SpawnJournal>) -> &str {
@@ -74,7 +77,7 @@ fn branch_of(open: &OpenJournal<SpawnJournal>) -> &str {
 /// Finds the record that the spawn made: it is on the spawn's branch and has the spawn's agent. A spawn that was killed
 /// before it wrote its agent left a worktree without files.
 fn record_of(place: &Place, open: &OpenJournal<SpawnJournal>) -> Result<Option<WorktreeRecord>> {
-    let admin = place.common_dir.join("worktrees");
+    let (admin, listed) = (place.common_dir.join("worktrees"), Listed::read(&place.env));
     let head = format!("ref: refs/heads/{}", branch_of(open));
     for name in fs::list(&admin)? {
         let dir = admin.join(name);
@@ -83,13 +86,18 @@ fn record_of(place: &Place, open: &OpenJournal<SpawnJournal>) -> Result<Option<W
         let Some(path) = recorded_path(&dir).ok().flatten().filter(|_| on_branch) else { continue };
         let found = WorktreeDir::open(&path, &dir)?;
         let is_bare = || fs::list(&path).is_ok_and(|names| names.iter().all(|name| name == ".git"));
-        let is_its = match Agent::load(&layout::identity_file(&dir)) {
-            Ok(Some(agent)) => agent.id == open.id,
-            Ok(None) => is_same(&path, &open.entry.path) || (found.is_some() && is_bare()),
-            Err(_) => false,
+        let file = layout::identity_file(&dir);
+        let is_mine = is_same(&path, &open.entry.path);
+        let is_ours = match fs::read_no_follow(&file) {
+            Ok(Some(bytes)) => {
+                let agent = Agent::parse(&file, &bytes).ok().filter(|agent| agent.id == open.id);
+                agent.map(|agent| is_mine || agent.is_ours((&file, &bytes), &path, &listed))
+            }
+            Ok(None) => (is_mine || found.is_some() && is_bare()).then_some(true),
+            Err(_) => None,
         };
-        if is_its {
-            return Ok(Some(WorktreeRecord { dir, path, found }));
+        if let Some(is_ours) = is_ours {
+            return Ok(Some(WorktreeRecord { dir, path, found, is_ours }));
         }
     }
     Ok(None)
@@ -106,6 +114,10 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
     match (&entry, worktree) {
         (Some(entry), None) if lost == LostWorktrees::Leave || has_staged(place, git, &spawn, entry)? => {
             return Ok(UndoneSpawn::Astray(entry.path.clone()));
+        }
+        (Some(entry), Some(_)) if !entry.is_ours => {
+            open.close()?;
+            return Ok(UndoneSpawn::Kept(entry.path.clone()));
         }
         (Some(entry), Some(worktree)) => {
             if (!is_own || spawn.ran_hook) && is_used(place, git, &open, entry)? {
@@ -160,7 +172,11 @@ fn is_used(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: &W
     let git = &git.guarded(&place.common_dir, &entry.path)?;
     let head = git.cmd_alone(&entry.path).args(["rev-parse", "HEAD"]).capture()?;
     let is_at_start = String::from_utf8_lossy(&head.stdout).trim() == spawn.base_sha;
-    Ok(!is_at_start || git.inner_losses(&entry.path)?.is_some() || has_more(git, spawn, entry)?)
+    Ok(!is_at_start
+        || git.inner_losses(&entry.path)?.is_some()
+        || git.module_losses(&entry.path, &entry.dir)?.is_some()
+        || !git.own_refs(&entry.path, &entry.dir)?.is_empty()
+        || has_more(git, spawn, entry)?)
 }
 
 /// Whether there is more in the worktree than git and this tool write, by a new index: a killed git may have left none,
@@ -177,7 +193,9 @@ fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<b
     let (gemini_ignore, _) = GEMINI_PROJECT.ignore_file();
     let is_ours = |line: &[u8]| {
         let (code, name) = line.split_at(line.len().min(3));
-        code == b" D " || OURS.iter().any(|ours| ours.as_bytes() == name) || name == gemini_ignore.as_bytes()
+        let is_new = code == b"?? " || code == b"!! ";
+        code == b" D "
+            || is_new && (OURS.iter().any(|ours| ours.as_bytes() == name) || name == gemini_ignore.as_bytes())
     };
     Ok(ask(&how)?.split(|b| *b == 0).any(|line| !line.is_empty() && !is_ours(line)))
 }

@@ -68,13 +68,9 @@ fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<Kno
             AgentKind::Worker => {
                 Err(Failure::malformed(format!("{} has the record of a seat", worktree.path.display())))
             }
-            // An agent can write the record of any worktree, and put the listed one of an earlier worktree back. Where no
-            // directory is, none is taken for another.
             kind => {
-                let there = fs::dir_id(&worktree.path);
-                let is_its = there.is_none() || agent.directory == there;
-                let is_managed = kind != AgentKind::Root && is_its && recorded.listed.has(&record, &bytes);
-                Ok(known(agent, is_managed))
+                let is_ours = agent.is_ours((&record, &bytes), &worktree.path, &recorded.listed);
+                Ok(known(agent, kind != AgentKind::Root && is_ours))
             }
         };
     }

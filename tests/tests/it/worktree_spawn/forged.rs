@@ -5,21 +5,21 @@ use serde_json::{Value, json};
 use crate::support::spawn::{app, branch_named, subtree};
 use crate::support::world::{Repo, World, needs_mount, write};
 
-const UID: &str = "0123456789abcdef0123456789abcdef";
+pub const UID: &str = "0123456789abcdef0123456789abcdef";
 
 /// A directory of a person's with a file in it.
-fn precious(w: &World) -> std::path::PathBuf {
+pub fn precious(w: &World) -> std::path::PathBuf {
     let dir = w.home("precious");
     write(&dir.join("thesis"), "years of work\n");
     dir
 }
 
-fn state(app: &Repo<'_>, below: &str) -> std::path::PathBuf {
+pub fn state(app: &Repo<'_>, below: &str) -> std::path::PathBuf {
     app.path.join(".git/shopfloor/worktree-spawn").join(below)
 }
 
 /// Everything that looks at journals, each with any result.
-fn look_at_everything(app: &Repo<'_>) -> String {
+pub fn look_at_everything(app: &Repo<'_>) -> String {
     let mut said = String::new();
     for args in [
         &["list"][..],
@@ -35,7 +35,7 @@ fn look_at_everything(app: &Repo<'_>) -> String {
     said
 }
 
-fn identity(app: &Repo<'_>, name: &str) -> Value {
+pub fn identity(app: &Repo<'_>, name: &str) -> Value {
     let file = app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
@@ -366,115 +366,3 @@ fn a_pipe_in_one_record_is_named_and_stops_only_what_must_read_it() {
 }
 
 /// Only the user's own list says which records worktree-spawn has written, so none of an agent's names a person's worktree.
-#[test]
-fn a_record_that_is_not_listed_removes_and_runs_nothing() {
-    let w = World::new();
-    let app = app(&w);
-    app.write(".gitignore", ".env\n");
-    app.git(&["add", "."]);
-    app.git(&["commit", "-qm", "ignore"]);
-    let eve = subtree(&app, &["eve"]);
-    let pers = app.worktree("pers");
-    pers.write(".env", "mine\n");
-    let state = |name: &str| app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
-    let record = std::fs::read_to_string(state("eve")).unwrap();
-    // Eve's record is the person's worktree's from now on, under eve's name or the branch's.
-    for (id, birth) in [("main.eve", "main.eve"), ("pers", "pers")] {
-        let forged = record.replace("\"id\":\"main.eve\"", &format!("\"id\":\"{id}\""));
-        let forged = forged.replace("\"birth_branch\":\"main.eve\"", &format!("\"birth_branch\":\"{birth}\""));
-        write(&state("pers"), &forged);
-        write(&state("eve"), &record.replace("eve", "zoe"));
-        app.spawn(&["gc"]).exit(0).any_out().any_err();
-        for args in [&["remove", id][..], &["remove", "--force", id], &["run", id, "--", "touch", "ran"]] {
-            app.spawn(args).exit(1).any_out().err_has("is not one that you have written");
-        }
-        assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false), "{id}");
-    }
-    assert!(eve.has(".git"));
-    // Nor does git's record of eve's worktree that names another directory.
-    write(&state("eve"), &record);
-    let own = app.path.join(".git/worktrees/eve/gitdir");
-    let leads = std::fs::read_to_string(&own).unwrap();
-    write(&own, &format!("{}/.git\n", pers.path.display()));
-    app.spawn(&["run", "main.eve", "--", "touch", "ran"]).exit(1).any_out().err_has("not one that you have written");
-    app.spawn(&["remove", "--force", "main.eve"]).any_status().any_out().any_err();
-    assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false));
-    if own.exists() {
-        write(&own, &leads);
-    }
-    // Nor does another record of eve's that leads there.
-    let aaa = app.path.join(".git/worktrees/aaa");
-    app.sh("cp -r .git/worktrees/eve .git/worktrees/aaa && rm -r .git/worktrees/pers/shopfloor").exit(0);
-    write(&aaa.join("gitdir"), &format!("{}/.git\n", pers.path.display()));
-    write(&aaa.join("shopfloor/worktree-spawn/identity.json"), &record.replace("main.eve", "main.aaa"));
-    for args in
-        [&["remove", "main.aaa"][..], &["remove", "--force", "main.aaa"], &["run", "main.aaa", "--", "touch", "ran"]]
-    {
-        app.spawn(args).any_status().any_out().any_err();
-    }
-    assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false));
-}
-
-#[test]
-fn a_listed_record_of_an_earlier_worktree_is_not_that_of_a_later_one() {
-    let w = World::new();
-    let app = app(&w);
-    app.sh("echo .env > .gitignore && git add . && git commit -qm ignore").exit(0);
-    for removal in ["worktree-spawn remove pers", "git worktree remove --force .shopfloor/worktrees/pers"] {
-        let pers = subtree(&app, &["pers"]);
-        let state = app.path.join(".git/worktrees/pers/shopfloor");
-        let kept = app.path.join(".git/kept");
-        app.sh(&format!("cp -a .git/worktrees/pers .git/kept && {removal} && git branch -D main.pers || true"))
-            .exit(0)
-            .any_out()
-            .any_err();
-        assert!(!pers.path.exists());
-        // The person's own, at the same place; the agent puts back what it has kept, and then git's whole record.
-        app.git(&["worktree", "add", "-q", "-f", "-b", "main.pers", pers.path.to_str().unwrap()]);
-        pers.write(".env", "mine\n");
-        app.sh("mkdir -p .git/worktrees/pers && cp -a .git/kept/shopfloor .git/worktrees/pers/").exit(0);
-        for args in
-            [&["remove", "pers"][..], &["remove", "--force", "main.pers"], &["run", "pers", "--", "touch", "ran"]]
-        {
-            app.spawn(args).exit(1).any_out().err_has("is not one that you have written");
-        }
-        app.spawn(&["gc"]).exit(0).any_out().any_err();
-        assert_eq!((pers.read(".env"), pers.has("ran")), ("mine\n".into(), false), "{removal}");
-        app.sh("git worktree remove --force .shopfloor/worktrees/pers && git branch -D main.pers && rm -rf .git/kept")
-            .exit(0)
-            .any_out();
-        assert!(kept.symlink_metadata().is_err() && !state.exists());
-    }
-}
-
-#[test]
-fn a_worktree_inside_whose_record_is_broken_is_work_that_would_be_lost() {
-    let w = World::new();
-    let app = app(&w);
-    let a = subtree(&app, &["a"]);
-    let c = w.at(a.spawn(&["subtree", "--max-depth", "5", "c"]).exit(0).any_err().stdout.trim_end());
-    c.write("work", "a day\n");
-    app.spawn(&["remove", "a"]).exit(1).err_has("there are worktrees inside");
-    app.run("worker-ctl", &["add", "--worktree", a.path.to_str().unwrap()]).exit(0).any_out().any_err();
-    let record = app.path.join(".git/worktrees/c");
-    for broken in ["echo /nonexistent/c/.git > gitdir", "rm gitdir", "mv HEAD H"] {
-        app.sh(&format!("cp -a {0} kept && cd {0} && {broken}", record.display())).exit(0);
-        app.spawn(&["remove", "main.a"]).exit(1).err_has("/worktrees/c, which git ignores, ");
-        app.spawn(&["gc"]).exit(0).any_out().err_has("kept main.a: ");
-        app.run("worker-ctl", &["nuke", "a", "--worktree", "--yes"]).exit(1).any_out().err_has("/worktrees/c, ");
-        assert_eq!(c.read("work"), "a day\n", "{broken}");
-        app.sh(&format!("rm -rf {0} && mv kept {0}", record.display())).exit(0);
-    }
-}
-
-#[test]
-fn changes_of_any_size_are_refused_before_anybody_waits() {
-    let w = World::new();
-    let app = app(&w);
-    let a = subtree(&app, &["a"]);
-    std::fs::File::create(a.path.join("big")).unwrap().set_len(400 << 30).unwrap();
-    app.spawn(&["remove", "--force", "a"]).exit(1).err_has("too large to keep: 400 GiB");
-    assert!(a.has("big"));
-    std::fs::remove_file(a.path.join("big")).unwrap();
-    app.spawn(&["remove", "a"]).succeeds();
-}

@@ -6,6 +6,7 @@ mod checkout;
 mod events;
 mod faults;
 mod forged;
+mod forged_records;
 mod forwarding;
 mod gc;
 mod git;

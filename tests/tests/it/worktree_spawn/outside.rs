@@ -35,6 +35,16 @@ fn claim(app: &Repo<'_>, record: &str, id: &str) {
     write(&state(app, record).join("identity.json"), &text);
 }
 
+/// Lists the claim of `below`, a worktree in that of `a`, as if a spawn of ours had made it.
+fn list(app: &Repo<'_>, a: &Path, below: &str) {
+    let record = state(app, "precious").join("identity.json");
+    let its = |dir: &Path| format!("\"directory\":\"{}\"", dir_id(dir).unwrap());
+    let text = std::fs::read_to_string(&record).unwrap();
+    write(&record, &text.replace(&its(a), &its(&a.join(below))));
+    let line = "echo \"$(sha256sum < {0} | cut -c1-64) {0}\" >> ~/.local/state/shopfloor/own-files";
+    app.sh(&line.replace("{0}", record.to_str().unwrap())).exit(0);
+}
+
 /// The journal of a spawn of `id` that was killed.
 fn killed(app: &Repo<'_>, id: &str, name: &str) {
     let journal = json!({"v": 2, "id": id, "name": name, "makes_branch": false, "base_sha": app.git(&["rev-parse", "main"]).trim()});
@@ -110,6 +120,7 @@ fn a_killed_spawn_whose_directory_is_exchanged_after_the_look_takes_nothing_away
     std::fs::create_dir(child.path.join("sub")).unwrap();
     child.git(&["worktree", "add", "-q", "--no-checkout", "-b", "main.zz", "sub/precious", "main"]);
     claim(&app, "precious", "main.zz");
+    list(&app, &child.path, "sub/precious");
     killed(&app, "main.zz", "precious");
     git_and_then(&w, "--ignored", 1, &swap(&child, diary.parent().unwrap()));
     app.spawn(&["subtree", "b"]).any_status().any_out().any_err();
@@ -129,16 +140,7 @@ fn a_removal_whose_directory_is_exchanged_after_the_look_takes_nothing_away() {
     app.git(&["branch", "tmp"]);
     child.git(&["worktree", "add", "-q", "-b", "tmp.zz", "sub/precious", "tmp"]);
     claim(&app, "precious", "tmp.zz");
-    // As if a spawn of ours had made it.
-    let record = state(&app, "precious").join("identity.json");
-    let its = |dir: &Path| format!("\"directory\":\"{}\"", dir_id(dir).unwrap());
-    let text = std::fs::read_to_string(&record).unwrap();
-    write(&record, &text.replace(&its(&child.path), &its(&child.path.join("sub/precious"))));
-    app.sh(&format!(
-        "echo \"$(sha256sum < {0} | cut -c1-64) {0}\" >> ~/.local/state/shopfloor/own-files",
-        record.display()
-    ))
-    .exit(0);
+    list(&app, &child.path, "sub/precious");
     std::fs::create_dir(app.path.join(".git/worktrees/precious/modules")).unwrap();
     w.at(child.path.join("sub/precious")).spawn(&["run", "tmp.zz", "--", "true"]).exit(0);
     git_and_then(&w, "merge-base", 2, &swap(&child, diary.parent().unwrap()));
