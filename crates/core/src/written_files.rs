@@ -69,19 +69,22 @@ pub fn write(env: &Env, path: &Path, bytes: &[u8]) -> Result<()> {
     fs::replace(path, bytes, Some(fs::PRIVATE))
 }
 
-/// Removes a file of our own state, and takes it off the list: what an agent has kept of it counts no more.
+/// Removes a file of our own state, and takes it off the list, if that can be written: what an agent has kept of it counts
+/// no more.
 pub fn remove(env: &Env, path: &Path) -> Result<()> {
     let own = line(path, b"");
-    if let Some(list) = list(env).filter(|list| list.exists()) {
-        let _lock = Lock::take(&list.with_extension("lock"))?;
-        let text = fs::read_no_follow(&list)?.unwrap_or_default();
-        let kept = String::from_utf8_lossy(&text)
-            .lines()
-            .filter(|other| file(other) != file(&own))
-            .fold(String::new(), |all, other| all + other + "\n");
-        fs::replace(&list, kept.as_bytes(), Some(fs::PRIVATE))?;
+    match list(env).filter(|list| list.exists()).map_or(Ok(()), |list| drop_lines(&list, file(&own))) {
+        Err(failure) if !failure.is_write_refused() => Err(failure),
+        _ => fs::remove(path),
     }
-    fs::remove(path)
+}
+
+fn drop_lines(list: &Path, path: &str) -> Result<()> {
+    let _lock = Lock::take(&list.with_extension("lock"))?;
+    let text = fs::read_no_follow(list)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let kept = text.lines().filter(|line| file(line) != path).map(|line| format!("{line}\n"));
+    fs::replace(list, kept.collect::<String>().as_bytes(), Some(fs::PRIVATE))
 }
 
 /// Lists a file as it is.

@@ -111,9 +111,8 @@ fn agent_row(record: &Value) -> Row {
 /// Whether a worktree is on the branch that its directory is called after, as git and Claude Code name them.
 fn is_called_alike(record: &Value) -> bool {
     let branch = record["branch"].as_str().unwrap_or_default();
-    let last = branch.rsplit('/').next().unwrap_or_default();
     let dir = Path::new(record["worktree"].as_str().unwrap_or_default()).file_name();
-    dir.is_some_and(|dir| [last, last.strip_prefix("worktree-").unwrap_or(last)].iter().any(|name| dir == *name))
+    dir.is_some_and(|dir| [branch, branch.strip_prefix("worktree-").unwrap_or(branch)].iter().any(|name| dir == *name))
 }
 
 fn worker_row(record: &Value) -> Row {

@@ -10,7 +10,6 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT, Root};
 use shopfloor_core::path::RelPath;
-use walkdir::{DirEntry, WalkDir};
 
 use super::files::{CurrentFile, content_of};
 use crate::approvable;
@@ -44,8 +43,10 @@ pub fn read(
     if merged.setup.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let (listed, is_tracked) = list(worktree)?;
-    let users = users(merged, current, &listed);
+    let found = list(worktree)?;
+    let is_tracked = |path: &RelPath| found.tracked.contains(path);
+    let mut users = users(merged, current, &found.listed);
+    users.extend(found.whole.iter().map(|path| (path, LayerName::Repo)));
     let mut tracked = BTreeMap::new();
     if users.is_empty() {
         return Ok(tracked);
@@ -80,13 +81,25 @@ fn is_empty(worktree: &OpenWorktree, path: &RelPath) -> bool {
     worktree.root.join(path).read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// The files that may be a branch's or an agent's, and whether one of them is tracked. In the main checkout what is not
+/// What may be a branch's or an agent's.
+struct WorktreeFiles {
+    listed: Vec<RelPath>,
+    /// Directories of which nobody can tell what is in them.
+    whole: Vec<RelPath>,
+    /// Those of the files that git tracks.
+    tracked: BTreeSet<RelPath>,
+}
+
+/// Lists the files of a worktree. In the main checkout what is not
 /// tracked is the user's own; elsewhere an agent may have made it, and a directory without tracked files counts whole.
-fn list(worktree: &OpenWorktree) -> Result<(Vec<RelPath>, impl Fn(&RelPath) -> bool)> {
+fn list(worktree: &OpenWorktree) -> Result<WorktreeFiles> {
     // Submodules count too: a branch chooses the commit they are at.
     let index = [OsString::from("--recurse-submodules")];
     let checkout = &worktree.repo.home.checkout;
     let (mut tracked, mut others) = (worktree.git.ls_files(&worktree.path, &index)?, Vec::new());
+    // A directory ends in a slash.
+    let parse = |file: &PathBuf| RelPath::parse_os(file.components().as_path().as_os_str()).ok();
+    let mut whole = Vec::new();
     if *checkout != worktree.path {
         // An agent can take a file out of its own index. A bare repository has none.
         if checkout.join(".git").symlink_metadata().is_ok() {
@@ -94,8 +107,9 @@ fn list(worktree: &OpenWorktree) -> Result<(Vec<RelPath>, impl Fn(&RelPath) -> b
         }
         others = worktree.git.ls_files(&worktree.path, &["--others", "--directory"].map(OsString::from))?;
         others.retain(|path| path != Path::new(env_file::FILE));
-        let below: Vec<PathBuf> = others.iter().flat_map(|dir| files_below(&worktree.path, dir)).collect();
+        let (below, too_large) = files_below(&worktree.path, &others);
         others.extend(below);
+        whole.extend(too_large.iter().filter_map(parse));
         // The programs in these directories are looked at alone: the rest changes with every installation.
         let programs = PROGRAM_DIRS.iter().filter_map(|dir| dir.split_once('/'));
         let found =
@@ -103,28 +117,45 @@ fn list(worktree: &OpenWorktree) -> Result<(Vec<RelPath>, impl Fn(&RelPath) -> b
         let found: Vec<PathBuf> = found.filter(|path| worktree.path.join(path).exists()).collect();
         others.extend(found);
     }
-    // A directory ends in a slash.
-    let parse = |file: &PathBuf| RelPath::parse_os(file.components().as_path().as_os_str()).ok();
     let tracked: BTreeSet<RelPath> = tracked.iter().filter_map(parse).collect();
     let listed = tracked.iter().cloned().chain(others.iter().filter_map(parse)).collect();
-    Ok((listed, move |path: &RelPath| tracked.contains(path)))
+    Ok(WorktreeFiles { listed, whole, tracked })
 }
 
 /// Directories that tools fill with very many files.
 const FILLED: [&str; 7] = ["node_modules", "target", ".venv", "venv", ".direnv", "__pycache__", ".shopfloor"];
 
-/// How deep and how far a look into such a directory goes: links in it may lead anywhere.
+/// How deep a look into a directory without tracked files goes, and how many files there may be in all of them.
 const DEPTH: usize = 8;
 const MOST_FILES: usize = 200_000;
 
-/// The files below a directory without tracked files, of which an agent's index or ignore file tells no more.
-fn files_below(worktree: &Path, dir: &Path) -> Vec<PathBuf> {
-    let is_filled = |entry: &DirEntry| entry.file_name().to_str().is_some_and(|name| FILLED.contains(&name));
-    let top = worktree.join(dir);
-    let walk = WalkDir::new(&top).min_depth(1).max_depth(DEPTH).follow_links(true).into_iter();
-    let found = walk.filter_entry(move |entry| !is_filled(entry)).take(MOST_FILES);
-    let files = found.filter_map(std::result::Result::ok).filter(|entry| !entry.file_type().is_dir());
-    files.filter_map(|entry| Some(entry.path().strip_prefix(worktree).ok()?.to_path_buf())).collect()
+/// The files below these directories, of which an agent's index or ignore file tells no more; and those directories that
+/// have too many. Links are followed, each directory once.
+fn files_below(worktree: &Path, dirs: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut files, mut too_large, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut left = MOST_FILES;
+    for dir in dirs {
+        let mut places = vec![(dir.clone(), 0)];
+        while let Some((place, depth)) = places.pop() {
+            let is_filled = place.file_name().is_some_and(|name| FILLED.iter().any(|filled| name == *filled));
+            let real = worktree.join(&place).canonicalize().ok().filter(|real| real.is_dir());
+            let Some(real) = real.filter(|real| !is_filled && seen.insert(real.clone())) else { continue };
+            for entry in real.read_dir().into_iter().flatten().flatten() {
+                let path = place.join(entry.file_name());
+                left = left.saturating_sub(1);
+                match entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink() && entry.path().is_dir()) {
+                    true if depth < DEPTH => places.push((path, depth + 1)),
+                    true => {}
+                    false => files.push(path),
+                }
+            }
+            if left == 0 {
+                too_large.push(dir.clone());
+                break;
+            }
+        }
+    }
+    (files, too_large)
 }
 
 /// The files that setup commands use, each with the layer of the commands. The area's layer comes first: its

@@ -228,13 +228,19 @@ fn add_hook(hooks: &CstObject, event: &str, command: &str) -> Option<()> {
     Some(())
 }
 
-/// Deletes the files of a seat.
+/// Deletes the files of a seat, and its directory if nothing else is in it.
 pub fn unseat(known: &KnownAgent) -> Result<()> {
     if known.agent.kind == AgentKind::Worker {
         let dir = rel(&seat_dir(&known.agent.slug))?;
         let root = open_root(&known.worktree)?;
         if matches!(root.look(&dir)?, Found::Dir) {
-            root.remove_tree(&dir)?;
+            for name in ["settings.json", "mcp.json", "task.md"] {
+                let file = rel(&format!("{dir}/{name}"))?;
+                if matches!(root.look(&file)?, Found::File(_)) {
+                    root.remove_tree(&file)?;
+                }
+            }
+            root.remove_empty_dir(&dir)?;
         }
     }
     Ok(())

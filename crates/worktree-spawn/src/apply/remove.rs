@@ -9,6 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, WorktreeDir, recorded_path};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::pre_remove;
+use shopfloor_core::written_files;
 
 use super::lock_and_excludes::release_excludes;
 use super::undo::{self, Decided};
@@ -299,9 +300,11 @@ fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> R
 
 /// Removes a seat.
 fn unseat(place: &Place, known: &KnownAgent) -> Result<()> {
-    if !known.worktree.is_lost {
+    // Of what only a forged record tells nothing is ours.
+    if !known.worktree.is_lost && known.is_managed {
         files::unseat(known)?;
     }
+    written_files::remove(&place.env, &layout::seat_file(&known.worktree.git_dir, &known.agent.slug))?;
     place.remove_state(&layout::seats_dir(&known.worktree.git_dir).join(&known.agent.slug))?;
     bury(place, &known.agent)
 }

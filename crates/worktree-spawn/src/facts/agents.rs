@@ -43,10 +43,17 @@ fn in_tree_among(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> 
     let seats = fs::list(&layout::seats_dir(&worktree.git_dir)).unwrap_or_default();
     let seated = seats.iter().filter_map(|slug| {
         let slug = slug.to_string_lossy();
-        match Agent::load(&layout::seat_file(&worktree.git_dir, &slug)) {
-            Ok(seat) => seat
-                .filter(|seat| seat.kind == AgentKind::Worker && seat.slug == slug)
-                .map(|seat| KnownAgent::spawned(seat, worktree.clone())),
+        let file = layout::seat_file(&worktree.git_dir, &slug);
+        let read = fs::read_no_follow(&file)
+            .and_then(|bytes| bytes.map(|bytes| Ok((Agent::parse(&file, &bytes)?, bytes))).transpose());
+        match read {
+            Ok(seat) => {
+                let seat = seat.filter(|(seat, _)| seat.kind == AgentKind::Worker && seat.slug == slug);
+                seat.map(|(seat, bytes)| KnownAgent {
+                    is_managed: recorded.listed.has(&file, &bytes),
+                    ..KnownAgent::spawned(seat, worktree.clone())
+                })
+            }
             Err(failure) => Some(unreadable(&format!("{}/{slug}", own.agent.id), &failure)),
         }
     });

@@ -11,6 +11,7 @@ use shopfloor_core::path::RelPath;
 use crate::failure;
 use crate::identity::{Agent, AgentKind, ROOT};
 use crate::known_agent::KnownAgent;
+use crate::plan::removal::require_spawned;
 use crate::slug::{LONGEST_BRANCH, is_branch_name, numbered, slug};
 
 // What the caller asked for, and what the settings say about it.
@@ -201,6 +202,10 @@ fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision>
         IfExists::Return if !is_same => {
             Err(exists(format!("`{}` and `{requested}` both get the id {id}", request.name))
                 .hint("choose another name, or let `--unique` number it"))
+        }
+        // An agent can give any worktree the name that scripts go to.
+        IfExists::Return if !known.is_managed => {
+            require_spawned(known).map(|()| SpawnDecision::Return(Box::new(known.clone())))
         }
         IfExists::Return if known.worktree.is_lost => {
             Err(exists(format!("{id} should be at {path}, but is not there")).hint(format!(

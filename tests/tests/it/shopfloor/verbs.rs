@@ -261,6 +261,11 @@ fn what_lands_on_the_way_is_the_branch_that_the_worktree_was_made_with() {
         (&a, "a", "git switch -qc release.a && echo 2 > f && git commit -qam fix"),
         (&a, "a", "git symbolic-ref HEAD refs/heads/wip && git reset -q --hard"),
         (&pers, "pers", "git symbolic-ref HEAD refs/heads/wip && git reset -q --hard"),
+        (
+            &pers,
+            "pers",
+            "git branch -q team/pers wip; git symbolic-ref HEAD refs/heads/team/pers && git reset -q --hard",
+        ),
     ] {
         at.sh(line).exit(0);
         app.shopfloor(&["land", name]).exit(1).err_has("was not started here").err_has("shopfloor adopt");

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::support::world::{Repo, World, wait_for};
+use crate::support::world::{Repo, World, wait_for, write};
 
 /// A repository with a few files.
 pub fn app(w: &World) -> Repo<'_> {
@@ -75,4 +75,42 @@ pub fn killed_in_its_hook<'w>(app: &Repo<'w>) -> Repo<'w> {
     spawn.wait().unwrap();
     app.sh("kill -9 $(cat $HOME/pid); rm .git/hooks/post-checkout").exit(0);
     Repo { world: app.world, path }
+}
+
+/// The name of a journal.
+pub const UID: &str = "0123456789abcdef0123456789abcdef";
+
+/// A directory of a person's with a file in it.
+pub fn precious(w: &World) -> std::path::PathBuf {
+    let dir = w.home("precious");
+    write(&dir.join("thesis"), "years of work\n");
+    dir
+}
+
+/// A file of worktree-spawn's shared state.
+pub fn state(app: &Repo<'_>, below: &str) -> std::path::PathBuf {
+    app.path.join(".git/shopfloor/worktree-spawn").join(below)
+}
+
+/// Everything that looks at journals, each with any result.
+pub fn look_at_everything(app: &Repo<'_>) -> String {
+    let mut said = String::new();
+    for args in [
+        &["list"][..],
+        &["doctor"],
+        &["subtree", "other", "--unique"],
+        &["gc"],
+        &["repair"],
+        &["wait", "--timeout", "0s"],
+    ] {
+        let out = app.spawn(args).any_status().any_out().any_err();
+        said += &format!("{}{}", *out.stdout, *out.stderr);
+    }
+    said
+}
+
+/// The record of an agent.
+pub fn identity(app: &Repo<'_>, name: &str) -> Value {
+    let file = app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }

@@ -82,3 +82,68 @@ fn setup_that_runs_again_waits_for_the_programs_in_a_worktree() {
         assert!(w.home("ran").exists());
     }
 }
+
+#[test]
+fn a_module_that_takes_the_place_of_pythons_own_holds_setup_back() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("sweatfile", "setup = [\"python3 -m venv --help\"]\n");
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let a = app.worktree("a");
+    a.apply(&[]).exit(0).any_out().any_err();
+    let runs = "open('ran', 'w')\n";
+    for (module, is_committed) in [("logging.py", true), ("argparse.py", false), ("json/__init__.py", false)] {
+        let b = app.worktree("b");
+        b.write(module, runs);
+        if is_committed {
+            b.sh(&format!("git add . && git commit -qm x {module}")).exit(0);
+        }
+        b.apply(&[]).exit(3).any_out().err_has(&format!("nobody has approved {module}"));
+        assert!(!b.has("ran"), "{module}");
+        app.git(&["worktree", "remove", "--force", b.path.to_str().unwrap()]);
+        app.git(&["branch", "-D", "b"]);
+    }
+}
+
+/// git lists a directory without tracked files as a whole, and an agent says in its index and ignore file which are.
+#[test]
+fn a_file_in_a_directory_that_git_lists_as_a_whole_holds_setup_back() {
+    let w = World::new();
+    let app = w.app();
+    app.write("conf/a.mk", "\n");
+    app.write("Makefile", "-include conf/*.mk local/*.mk\nprep:\n\t@:\n");
+    app.write(".gitignore", "local\n");
+    app.commit("sweatfile", "setup = [\"make -s prep\"]\n");
+    app.sh("git add . && git commit -qm make").exit(0);
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let runs = "$(shell touch ran)\n";
+    for (name, file, line) in [
+        ("a", "conf/z.mk", "git rm -rq --cached conf"),
+        ("b", "local/deep/z.mk", "true"),
+        ("c", "else/z.mk", "ln -s else out && printf 'else\nout\n' >> $(git rev-parse --git-path info/exclude)"),
+    ] {
+        let at = app.worktree(name);
+        at.write(file, runs);
+        at.sh(line).exit(0);
+        at.apply(&[]).exit(3).any_out().err_has(&format!("nobody has approved {file}"));
+        assert!(!at.has("ran"), "{file}");
+    }
+}
+
+#[test]
+fn a_directory_that_seems_endless_holds_setup_back() {
+    let w = World::new();
+    let app = w.app();
+    app.write("Makefile", "-include local/*.mk\nprep:\n\t@:\n");
+    app.write(".gitignore", "local\n");
+    app.commit("sweatfile", "setup = [\"make -s prep\"]\n");
+    app.sh("git add . && git commit -qm make").exit(0);
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let a = app.worktree("a");
+    // Links that lead round and round, as many paths as anybody would wait for.
+    a.sh("mkdir -p local/f/0 local/f/1 local/f/2 && for i in 0 1 2; do for k in a b c d; do ln -s ../$(((i+1)%3)) local/f/$i/$k; done; done")
+        .exit(0);
+    a.write("local/z.mk", "$(shell touch ran)\n");
+    a.apply(&[]).exit(3).any_out().err_has("nobody has approved local/z.mk");
+    assert!(!a.has("ran"));
+}

@@ -1,44 +1,9 @@
 //! State that an agent can write is input: a forged record deletes, moves, runs and reveals nothing.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::spawn::{app, branch_named, subtree};
+use crate::support::spawn::{UID, app, branch_named, identity, look_at_everything, precious, state, subtree};
 use crate::support::world::{Repo, World, needs_mount, write};
-
-pub const UID: &str = "0123456789abcdef0123456789abcdef";
-
-/// A directory of a person's with a file in it.
-pub fn precious(w: &World) -> std::path::PathBuf {
-    let dir = w.home("precious");
-    write(&dir.join("thesis"), "years of work\n");
-    dir
-}
-
-pub fn state(app: &Repo<'_>, below: &str) -> std::path::PathBuf {
-    app.path.join(".git/shopfloor/worktree-spawn").join(below)
-}
-
-/// Everything that looks at journals, each with any result.
-pub fn look_at_everything(app: &Repo<'_>) -> String {
-    let mut said = String::new();
-    for args in [
-        &["list"][..],
-        &["doctor"],
-        &["subtree", "other", "--unique"],
-        &["gc"],
-        &["repair"],
-        &["wait", "--timeout", "0s"],
-    ] {
-        let out = app.spawn(args).any_status().any_out().any_err();
-        said += &format!("{}{}", *out.stdout, *out.stderr);
-    }
-    said
-}
-
-pub fn identity(app: &Repo<'_>, name: &str) -> Value {
-    let file = app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
-    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
-}
 
 #[test]
 fn a_forged_removal_deletes_nothing() {
@@ -364,5 +329,3 @@ fn a_pipe_in_one_record_is_named_and_stops_only_what_must_read_it() {
         app.spawn(&["subtree", "new"]).succeeds();
     }
 }
-
-/// Only the user's own list says which records worktree-spawn has written, so none of an agent's names a person's worktree.

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::support::spawn::{app, branch_named, subtree};
+use crate::support::spawn::{UID, app, branch_named, identity, look_at_everything, precious, state, subtree};
 use crate::support::world::{World, write};
-use crate::worktree_spawn::forged::{UID, identity, look_at_everything, precious, state};
 
+/// Only the user's own list says which records worktree-spawn has written, so none of an agent's names a person's worktree.
 #[test]
 fn a_record_that_is_not_listed_removes_and_runs_nothing() {
     let w = World::new();
@@ -25,6 +25,10 @@ fn a_record_that_is_not_listed_removes_and_runs_nothing() {
         write(&state("pers"), &forged);
         write(&state("eve"), &record.replace("eve", "zoe"));
         app.spawn(&["gc"]).exit(0).any_out().any_err();
+        if id == "main.eve" {
+            // Scripts go where this says.
+            app.spawn(&["subtree", "eve", "--if-exists", "return"]).exit(1).err_has("is not one that you have written");
+        }
         for args in [&["remove", id][..], &["remove", "--force", id], &["run", id, "--", "touch", "ran"]] {
             app.spawn(args).exit(1).any_out().err_has("is not one that you have written");
         }
@@ -162,4 +166,28 @@ fn a_record_that_names_a_link_runs_nothing_behind_it() {
     write(&app.path.join(".git/worktrees/a/gitdir"), &format!("{}/l/.git\n", a.path.display()));
     app.spawn(&["run", "main.a", "--", "touch", "ran"]).exit(1).any_out().any_err();
     assert!(!precious.join("ran").exists());
+}
+
+#[test]
+fn a_forged_seat_deletes_nothing_and_a_seat_only_what_is_its_own() {
+    let w = World::new();
+    let app = app(&w);
+    app.write(".shopfloor/agents/eve/task.md", "mine\n");
+    let other = w.repo("other");
+    other.spawn(&["worker", "eve", "--task", "t"]).exit(0).any_out().any_err();
+    other.spawn(&["run", "root/eve", "--", "true"]).exit(0).any_out().any_err();
+    app.sh("mkdir -p .git/shopfloor/worktree-spawn && cp -r ~/other/.git/shopfloor/worktree-spawn/workers ~/other/.git/shopfloor/worktree-spawn/runs .git/shopfloor/worktree-spawn/")
+        .exit(0);
+    app.spawn(&["gc"]).any_status().any_out().any_err();
+    app.spawn(&["remove", "root/eve"]).any_status().any_out().any_err();
+    assert_eq!(app.read(".shopfloor/agents/eve/task.md"), "mine\n");
+    other.write(".shopfloor/agents/eve/notes", "mine\n");
+    other.sh("cp -r .git/shopfloor/worktree-spawn/workers kept").exit(0);
+    other.spawn(&["remove", "root/eve"]).exit(0).any_out().any_err();
+    assert!(other.has(".shopfloor/agents/eve/notes") && !other.has(".shopfloor/agents/eve/task.md"));
+    // Its record, put back, is that of nobody.
+    other.write(".shopfloor/agents/eve/task.md", "mine\n");
+    other.sh("mkdir -p .git/shopfloor/worktree-spawn && cp -r kept .git/shopfloor/worktree-spawn/workers").exit(0);
+    other.spawn(&["remove", "root/eve"]).any_status().any_out().any_err();
+    assert_eq!(other.read(".shopfloor/agents/eve/task.md"), "mine\n");
 }
