@@ -8,7 +8,7 @@ const CORE: &[&[&str]] = &[
     &["text", "path", "hash", "env", "error", "time", "agents", "slug"],
     &["proc", "fs", "lock", "written_files", "dir_list", "worktree_env"],
     &["git", "config", "approval", "hook_manager", "hook", "pre_remove", "folder_trust"],
-    &["ui", "args", "doctor", "hook_command"],
+    &["ui", "board", "args", "doctor", "hook_command"],
     &["lib"],
 ];
 

@@ -221,6 +221,18 @@ pub fn missing(git: &Git, repo: &Repo, hook: &str) -> Result<Vec<&'static str>> 
     Ok(missing)
 }
 
+/// The tools whose hook a person has installed with `hook install`, or git runs.
+pub fn wanted(git: &Git, repo: &Repo, hook: &str) -> Result<Vec<&'static str>> {
+    let noted = noted(git.env(), repo);
+    let mut wanted = Vec::new();
+    for tool in HOOKS.iter().filter(|(name, _)| *name == hook).flat_map(|(_, tools)| *tools) {
+        if noted.contains(&format!("{hook} {tool}")) || runs(git, repo, hook, tool)?.is_some() {
+            wanted.push(*tool);
+        }
+    }
+    Ok(wanted)
+}
+
 /// The lines of the list of hooks that a person has installed, if it is as we wrote it: agents can write there.
 fn noted(env: &Env, repo: &Repo) -> Vec<String> {
     let file = repo.common_dir.join("shopfloor/hooks");

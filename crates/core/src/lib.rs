@@ -2,7 +2,7 @@
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
 //! Rooms import downwards only: `text path hash env error time agents slug` ← `proc fs lock written_files dir_list worktree_env` ←
-//! `git config approval hook_manager hook pre_remove folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy`
+//! `git config approval hook_manager hook pre_remove folder_trust` ← `ui board args doctor hook_command`. `cargo xtask tidy`
 //! holds them to it.
 
 pub mod text;
@@ -31,6 +31,7 @@ pub mod hook_manager;
 pub mod pre_remove;
 
 pub mod args;
+pub mod board;
 pub mod doctor;
 pub mod hook_command;
 pub mod ui;

@@ -122,6 +122,13 @@ pub fn find(env: &Env, name: &str) -> Option<PathBuf> {
         .find(|program| program.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0))
 }
 
+/// Whether a process of this user has its current directory there or below. Only Linux tells.
+pub fn is_used(dir: &Path) -> bool {
+    let Ok(dir) = dir.canonicalize() else { return false };
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok()).any(|cwd| cwd.starts_with(&dir))
+}
+
 impl Cmd {
     /// `program` must be absolute (see [`find`]); it runs in the directory and environment of `env`.
     pub fn new(program: &Path, env: &Env) -> Cmd {

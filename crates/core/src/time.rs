@@ -12,6 +12,11 @@ pub fn render(time: Timestamp) -> String {
     format!("{time:.3}")
 }
 
+/// The time of day where the person is.
+pub fn local_clock(time: Timestamp) -> String {
+    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
+}
+
 /// The unit of a number that stands alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {

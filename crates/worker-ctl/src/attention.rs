@@ -1,5 +1,6 @@
 //! What a worker needs a person for.
 
+use shopfloor_core::board::Need;
 use shopfloor_core::fs;
 use shopfloor_core::time::Unit;
 
@@ -8,56 +9,24 @@ use crate::layout;
 use crate::note::Note;
 use crate::worker::{Activity, Task, Worker};
 
-/// Why a worker needs a person, the most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Need {
-    /// Its program asks a question.
-    Asks,
-    /// It cannot work.
-    Fault,
-    Review,
-    /// Its program was started anew, and does not know the task.
-    Fresh,
-    /// Its program was restarted, knows the task, and waits.
-    Resume,
-    /// Its turn ended without a commit, perhaps with a question in its text.
-    Rests,
-    /// It has a task, and its program has shown no sign for a long time.
-    Silent,
+/// What a worker needs a person for, by its record.
+pub fn need(worker: &Worker) -> Option<Need> {
+    match worker.reported.activity {
+        Activity::Asks => Some(Need::Asks),
+        _ if worker.program.fault.is_some() => Some(Need::Fault),
+        // A review needs no session.
+        _ if worker.task == Task::NeedsReview => Some(Need::Review),
+        _ if !worker.has_open_task() || worker.status() == "offline" => None,
+        Activity::Fresh => Some(Need::Fresh),
+        _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_))) => Some(Need::Resume),
+        Activity::Rests => Some(Need::Rests),
+        Activity::Busy | Activity::Unknown => None,
+    }
 }
 
-impl Need {
-    pub fn of(worker: &Worker) -> Option<Need> {
-        match worker.reported.activity {
-            Activity::Asks => Some(Need::Asks),
-            _ if worker.program.fault.is_some() => Some(Need::Fault),
-            // A review needs no session.
-            _ if worker.task == Task::NeedsReview => Some(Need::Review),
-            _ if !worker.has_open_task() || worker.status() == "offline" => None,
-            Activity::Fresh => Some(Need::Fresh),
-            _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_))) => Some(Need::Resume),
-            Activity::Rests => Some(Need::Rests),
-            Activity::Busy | Activity::Unknown => None,
-        }
-    }
-
-    /// The same, as it is now: a program that works shows a sign from time to time.
-    pub fn now(ctx: &Context<'_>, worker: &Worker) -> Option<Need> {
-        Need::of(worker).or_else(|| is_silent(ctx, worker).then_some(Need::Silent))
-    }
-
-    /// The word that `status` shows for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Need::Asks => Activity::Asks.word(),
-            Need::Fault => "error",
-            Need::Review => Task::NeedsReview.word(),
-            Need::Fresh => Activity::Fresh.word(),
-            Need::Resume => "resume",
-            Need::Rests => Activity::Rests.word(),
-            Need::Silent => "silent",
-        }
-    }
+/// The same, as it is now: a program that works shows a sign from time to time.
+pub fn need_now(ctx: &Context<'_>, worker: &Worker) -> Option<Need> {
+    need(worker).or_else(|| is_silent(ctx, worker).then_some(Need::Silent))
 }
 
 /// Whether a worker has a task, and its program has neither written to its terminal nor told anything for `silent_after`.

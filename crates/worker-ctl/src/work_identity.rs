@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::failed;
+use shopfloor_core::git::{answer, failed};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
@@ -16,6 +16,9 @@ use crate::worker::{Adopted, LandAs, LandedTip, Worker};
 
 /// How long a diff may take, and how many bytes it may have.
 const DIFF_LIMIT: (Duration, usize) = (Duration::from_secs(60), 256 << 20);
+
+/// The exit code of a git that does not know an option.
+const USAGE: i32 = 129;
 
 /// Options for a diff that no setting and no attribute changes.
 pub const PLAIN: [&str; 14] = [
@@ -88,11 +91,27 @@ impl WorkRepo {
     }
 
     /// The merge of the work on `sha`, from where it begins, if that is not where the histories part.
-    fn merge_tree(&self, base: &str, from: Option<String>, sha: &str, options: &[&str]) -> Result<Cmd> {
-        // The clone has no checkout that could tell git which attributes files have.
-        let cmd =
-            self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base).args(["merge-tree", "--write-tree", "--no-messages"]);
-        Ok(cmd.args(options).args(from.map(|from| format!("--merge-base={from}"))).args([base, sha]))
+    pub fn merge_tree(&self, base: &str, from: Option<&str>, sha: &str, options: &[&str]) -> Result<Output> {
+        let merge = |from: Option<String>, sides: [&str; 2]| {
+            // The clone has no checkout that could tell git which attributes files have.
+            let cmd = self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base);
+            cmd.args(["merge-tree", "--write-tree", "--no-messages"]).args(options).args(from).args(sides).capture()
+        };
+        let merged = merge(from.map(|from| format!("--merge-base={from}")), [base, sha])?;
+        let Some(from) = from.filter(|_| merged.status.code() == USAGE) else { return Ok(merged) };
+        // git before 2.40 takes no such option: histories that part there.
+        merge(None, [&self.on_top_of(from, base)?, &self.on_top_of(from, sha)?])
+    }
+
+    /// A commit with the tree of `sha` and no parent but `parent`, the same at each call.
+    fn on_top_of(&self, parent: &str, sha: &str) -> Result<String> {
+        let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+        let cmd = who.iter().fold(self.cmd(&self.top)?, |cmd, name| cmd.var(*name, "worker-ctl"));
+        let cmd = cmd.var("GIT_AUTHOR_DATE", "@1 +0000").var("GIT_COMMITTER_DATE", "@1 +0000");
+        answer(
+            "commit-tree",
+            &cmd.args(["commit-tree", &format!("{sha}^{{tree}}"), "-p", parent, "-m", "side"]).capture()?,
+        )
     }
 
     fn landed_tip(&self, base: &str, sha: &str) -> Result<Option<String>> {
@@ -105,7 +124,7 @@ impl WorkRepo {
     }
 
     fn merge_from(&self, base: &str, from: Option<String>, sha: &str) -> Result<MergeResult> {
-        let merged = self.merge_tree(base, from, sha, &[])?.capture()?;
+        let merged = self.merge_tree(base, from.as_deref(), sha, &[])?;
         let tree = merged.text().lines().next().unwrap_or_default().to_owned();
         match merged.status.code() {
             0 if tree == self.ask(&self.top, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),
@@ -117,7 +136,7 @@ impl WorkRepo {
 
     /// The files in which a commit conflicts with the default branch, as git quotes them.
     pub fn conflicting_files(&self, base: &str, sha: &str) -> Result<Vec<String>> {
-        let merged = self.merge_tree(base, self.landed_tip(base, sha)?, sha, &["--name-only"])?.capture()?;
+        let merged = self.merge_tree(base, self.landed_tip(base, sha)?.as_deref(), sha, &["--name-only"])?;
         match merged.status.code() {
             0 | 1 => Ok(merged.text().lines().skip(1).map(str::to_owned).collect()),
             _ => Err(failed("merge-tree", &merged)),

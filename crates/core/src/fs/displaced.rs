@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use super::read::open_plain;
 use super::{RESERVED, changed, list, read_own, remove, unique_name};
 use crate::error::Result;
 use crate::hash::Digest;
@@ -74,7 +75,7 @@ impl DisplacedFile {
 
     /// Who can write to it now.
     pub fn writers(&self) -> Writers {
-        File::open(&self.file).map_or(Writers::Unknown, |file| Writers::of(&file))
+        open_plain(&self.file).map_or(Writers::Unknown, |file| Writers::of(&file))
     }
 
     /// Whether it may be taken: no program can write to it, or the system does not tell and the file has not changed

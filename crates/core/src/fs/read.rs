@@ -48,6 +48,13 @@ pub fn read_own(path: &Path) -> Result<Option<Vec<u8>>> {
     read_with(path, nofollow(), u64::MAX - 1)
 }
 
+/// Opens a regular file: no link, which leads to anybody's file, and no pipe, which would be waited for.
+pub(super) fn open_plain(path: &Path) -> Option<File> {
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = OpenOptions::new().read(true).custom_flags(nofollow() | nonblock).open(path).ok()?;
+    file.metadata().is_ok_and(|meta| meta.is_file()).then_some(file)
+}
+
 fn read_with(path: &Path, flags: i32, limit: u64) -> Result<Option<Vec<u8>>> {
     let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = match OpenOptions::new().read(true).custom_flags(flags | nonblock).open(path) {

@@ -1,12 +1,12 @@
 //! The worktrees of a repository, as git lists them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::stand_in::Owner;
-use super::{Git, Repo, common_dir_of, private_dir, recorded_path, run_git};
+use super::{Git, LOOK_LIMIT, Repo, common_dir_of, private_dir, recorded_path, run_git};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::text::shell_word;
@@ -85,6 +85,23 @@ impl Git {
             main.path = main.path.components().collect();
         }
         Ok(listed)
+    }
+
+    /// Of each branch, how many commits it has that `base`, a ref, lacks, and the other way round. Nothing from a git before
+    /// 2.41, or where there is no such ref.
+    pub fn ahead_behind(&self, common_dir: &Path, base: &str) -> Result<BTreeMap<String, (u64, u64)>> {
+        if base.contains(['%', ')']) {
+            return Ok(BTreeMap::new());
+        }
+        let format = format!("--format=%(ahead-behind:{base}) %(refname)");
+        let cmd = self.common(common_dir)?.cmd(common_dir).args(["for-each-ref", &format, "refs/heads"]);
+        let listed = cmd.within(LOOK_LIMIT).capture()?;
+        let of = |line: &str| {
+            let mut fields = line.splitn(3, ' ');
+            let (ahead, behind) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+            Some((fields.next()?.strip_prefix("refs/heads/")?.to_owned(), (ahead, behind)))
+        };
+        Ok(String::from_utf8_lossy(&listed.stdout).lines().filter_map(of).collect())
     }
 
     /// The commits of the refs that only one worktree has, as those of a bisection. `git_dir` is its record. Exit 2 when

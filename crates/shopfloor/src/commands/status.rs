@@ -5,15 +5,17 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use shopfloor_core::board::{self, Screen};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
+use shopfloor_core::time::local_clock;
 use shopfloor_core::ui::Ui;
 
 use crate::facts::overview::{self, LedgerState, Overview};
 use crate::facts::repository;
-use crate::plan::rows::{Row, rows, table};
+use crate::plan::rows::{Row, legend, rows, table};
 
 /// How often `--watch` asks the tools.
 const POLL: Duration = Duration::from_secs(2);
@@ -41,19 +43,30 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         if ui.is_json() {
             ui.json(&answer(&overview, &rows(&overview)));
         } else {
-            lines(&overview, &here).iter().for_each(|line| ui.line(line));
+            lines(ui, &overview, &here).iter().for_each(|line| ui.line(line));
         }
         return Ok(if overview.problems.is_empty() { Exit::Done } else { Exit::Failed });
     }
     let is_screen = std::io::stdout().is_terminal() && !ui.is_json();
+    let screen = || {
+        let (width, height) = ui.size().unwrap_or((80, 24));
+        Screen { width, height, has_colors: ui.has_colors() }
+    };
     let mut last = Vec::new();
     loop {
         let overview = overview::read(&env)?;
         let shown = match ui.is_json() {
             true => vec![ui.render(&answer(&overview, &rows(&overview)))],
+            false if is_screen => {
+                let rows = rows(&overview).iter().map(Row::on_board).collect();
+                let now = env.later().now;
+                let problems = overview.problems.iter().map(|problem| format!("warning: {}", printable(problem)));
+                let board = board::lines(rows, overview.is_kept_up, (now.as_second(), &local_clock(now)), screen());
+                board.into_iter().chain(problems).take(screen().height).collect()
+            }
             false => {
                 let problems = overview.problems.iter().map(|problem| format!("warning: {}", printable(problem)));
-                lines(&overview, &here).into_iter().chain(problems).collect()
+                lines(ui, &overview, &here).into_iter().chain(problems).collect()
             }
         };
         if shown != last {
@@ -77,8 +90,9 @@ fn answer(overview: &Overview, rows: &[Row]) -> Value {
 }
 
 /// The table in columns, and a line about the ledger.
-fn lines(overview: &Overview, here: &str) -> Vec<String> {
-    let table = table(&rows(overview), here);
+fn lines(ui: &Ui, overview: &Overview, here: &str) -> Vec<String> {
+    let rows = rows(overview);
+    let table = table(&rows, here);
     let columns = table.first().map_or(0, Vec::len);
     let width = |column: usize| table.iter().map(|row| printable(&row[column]).chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -89,7 +103,13 @@ fn lines(overview: &Overview, here: &str) -> Vec<String> {
         let cells = shown.iter().map(|column| format!("{:width$}", printable(&row[*column]), width = widths[*column]));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    table.iter().map(line).chain(overview.ledger.and_then(ledger_line)).collect()
+    let has_colors = ui.has_colors() && std::io::stdout().is_terminal();
+    let painted = table.iter().skip(1).zip(&rows).map(|(cells, row)| match row.waits_for {
+        Some(_) => board::painted(&line(cells), row.standing(), has_colors),
+        None => line(cells),
+    });
+    let more = legend(&rows).into_iter().chain(overview.ledger.and_then(ledger_line));
+    table.first().map(line).into_iter().chain(painted).chain(more).collect()
 }
 
 /// What to know about the ledger; nothing where it has no events.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use shopfloor_core::agents::PROGRAMS;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::fs;
 use shopfloor_core::hook_manager;
 use shopfloor_core::proc;
 
@@ -115,7 +116,11 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
 
 /// Leaves out worktrees whose local files differ from those of the main checkout: attaching them would replace theirs.
 fn leave_out_differing(repository: &Repository, found: &mut Surroundings) {
-    let read = |top: &Path, file: &String| std::fs::read(top.join(file)).ok();
+    // What is no file there counts as another one.
+    let read = |top: &Path, file: &String| match fs::read_no_follow(&top.join(file)) {
+        Ok(text) => text,
+        Err(_) => Some(Vec::new()),
+    };
     let own = |worktree: &String| {
         let differs = |file: &&String| {
             let theirs = read(Path::new(worktree), file);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
+use shopfloor_core::board::{BoardRow, Need, Standing};
 use shopfloor_core::slug::slug;
 
 use crate::facts::overview::Overview;
@@ -47,6 +48,20 @@ pub struct Row {
     pub unsynced: usize,
     /// How many things differ from the sweatfiles.
     pub drift: usize,
+    /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
+    pub ahead: Option<u64>,
+    pub behind: Option<u64>,
+    /// What a person reads on the board, of a worker's record.
+    #[serde(skip)]
+    pub told: Told,
+}
+
+/// What worker-ctl says of a worker for a person.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Told {
+    need: Option<Need>,
+    since: Option<i64>,
+    text: String,
 }
 
 /// Makes the rows: worktree-spawn's agents in its order, then the workers in other places. Where an agent is a worker too,
@@ -63,8 +78,10 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
             [row] => {
                 // A worktree that a person made is called like its branch until it has a worker.
                 let name = if row.kind == "root" || !row.is_known { worker.name } else { row.name.clone() };
-                let Row { worker, branch, task, activity, waits_for, alive, .. } = worker;
-                **row = Row { name, worker, branch, task, activity, waits_for, alive, ..std::mem::take(*row) };
+                let Row { worker, branch, task, activity, waits_for, alive, ahead, behind, told, .. } = worker;
+                let counts = (ahead.or(row.ahead), behind.or(row.behind));
+                **row = Row { name, worker, branch, task, activity, waits_for, alive, told, ..std::mem::take(*row) };
+                (row.ahead, row.behind) = counts;
             }
             _ => rows.push(worker),
         }
@@ -83,6 +100,9 @@ fn row(record: &Value) -> Row {
         worktree: text(record, "worktree").unwrap_or_default(),
         branch: text(record, "branch"),
         alive: text(record, "alive").unwrap_or_default(),
+        stat: record.get("stat").cloned(),
+        ahead: record["ahead"].as_u64(),
+        behind: record["behind"].as_u64(),
         ..Row::default()
     }
 }
@@ -95,7 +115,6 @@ fn agent_row(record: &Value) -> Row {
         kind: text(record, "kind").unwrap_or_default(),
         waits_for: is_bad.then_some("look"),
         dirty: record["dirty"].as_bool(),
-        stat: record.get("stat").cloned(),
         pending: record["pending"].as_u64().unwrap_or(0),
         is_main: record["id"] == "root",
         // Whoever made a worktree by hand gave it no name, and an agent can.
@@ -116,16 +135,26 @@ fn is_called_alike(record: &Value) -> bool {
 }
 
 fn worker_row(record: &Value) -> Row {
-    let activity = text(record, "activity");
-    let waits_for = text(record, "needs").and_then(|needs| match needs.as_str() {
-        "asks" | "rests" => Some("answer"),
-        "needs_review" => Some("review"),
-        "error" | "silent" => Some("look"),
-        "fresh" | "resume" => Some("resume"),
-        _ => None,
-    });
-    let (kind, worker) = (POOL.to_owned(), text(record, "name"));
-    Row { kind, worker, task: text(record, "task"), activity, waits_for, is_known: true, ..row(record) }
+    let need = text(record, "needs").and_then(|word| Need::of_word(&word));
+    let since = text(record, "since_at").and_then(|time| time.parse::<jiff::Timestamp>().ok());
+    let says = |key: &str| text(record, key).filter(|_| need != Some(Need::Review));
+    let note = record["notes"][0].as_str().map(str::to_owned);
+    let said = says("activity_text").filter(|_| need == Some(Need::Asks)).or_else(|| says("fault")).or(note);
+    let told = Told {
+        need,
+        since: since.map(jiff::Timestamp::as_second),
+        text: said.or_else(|| Some(text(record, "prompt")?.lines().next()?.to_owned())).unwrap_or_default(),
+    };
+    Row {
+        kind: POOL.to_owned(),
+        worker: text(record, "name"),
+        task: text(record, "task"),
+        activity: text(record, "activity"),
+        waits_for: need.map(Need::verb),
+        is_known: true,
+        told,
+        ..row(record)
+    }
 }
 
 /// Adds what is known about the files of the row's worktree.
@@ -176,6 +205,54 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     Vec::new()
 }
 
+impl Row {
+    /// What it is up to.
+    pub fn standing(&self) -> Standing {
+        match (self.told.need, self.waits_for, self.task.as_deref()) {
+            (Some(need), ..) => Standing::Needs(need),
+            (None, Some(_), _) => Standing::Needs(Need::Fault),
+            (None, None, Some(_)) if self.alive != "up" => Standing::Offline,
+            (None, None, Some("idle")) => Standing::Idle,
+            (None, None, None) if self.alive != "up" => Standing::Idle,
+            _ => Standing::Works,
+        }
+    }
+
+    /// Its row on the board.
+    pub fn on_board(&self) -> BoardRow {
+        let does = self.activity.clone().filter(|activity| activity != "unknown").unwrap_or_default();
+        let verb = self.waits_for.map(|verb| format!("{verb} {}: ", self.worker.as_ref().unwrap_or(&self.name)));
+        let parts = [changes(self), files(self), self.told.text.clone()];
+        let said = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ");
+        BoardRow {
+            name: self.shown_name(),
+            state: match &self.task {
+                Some(_) if self.alive != "up" => "offline".to_owned(),
+                Some(task) => task.clone(),
+                None => self.state(),
+            },
+            does,
+            since: self.told.since,
+            what: verb.unwrap_or_default() + &said,
+            standing: self.standing(),
+        }
+    }
+
+    /// The main checkout has no name of its own.
+    fn shown_name(&self) -> String {
+        if self.is_main { "main checkout".to_owned() } else { self.name.clone() }
+    }
+
+    /// Whether its command runs, in words.
+    fn state(&self) -> String {
+        match self.alive.as_str() {
+            "never" if self.is_main => String::new(),
+            "never" => "not started".to_owned(),
+            other => other.to_owned(),
+        }
+    }
+}
+
 /// The table that a person reads.
 pub fn table(rows: &[Row], here: &str) -> Vec<Vec<String>> {
     let head = ["NAME", "STATE", "WAITS FOR", "BRANCH", "CHANGES", "FILES", "EVENTS", "WORKTREE"];
@@ -188,16 +265,9 @@ fn cells(row: &Row, here: &str) -> Vec<String> {
         (Some(task), _) if row.alive != "up" => format!("offline, task {task}"),
         (Some(task), Some(activity)) if activity != "unknown" => format!("{task}, {activity}"),
         (Some(task), _) => task.clone(),
-        (None, _) => row.alive.clone(),
+        (None, _) => row.state(),
     };
     let waits = row.waits_for.map_or(String::new(), |what| format!("you: {what}"));
-    let stat = row.stat.as_ref().filter(|stat| stat["files"] != 0);
-    let mut changes: Vec<String> =
-        stat.map(|stat| format!("+{} -{}", stat["insertions"], stat["deletions"])).into_iter().collect();
-    changes.extend((row.dirty == Some(true)).then(|| "uncommitted".to_owned()));
-    let counts = [(row.held, "held"), (row.unsynced, "unsynced"), (row.drift, "drifted")];
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let files: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
     let pending = if row.pending > 0 { row.pending.to_string() } else { String::new() };
     let below =
         |dir: &Path| Path::new(&row.worktree).strip_prefix(dir).ok().map(|path| path.to_string_lossy().into_owned());
@@ -209,7 +279,47 @@ fn cells(row: &Row, here: &str) -> Vec<String> {
         (None, None) => row.worktree.clone(),
     };
     let branch = row.branch.clone().unwrap_or_default();
-    vec![row.name.clone(), state, waits, branch, changes.join(", "), files.join(", "), pending, place]
+    vec![row.shown_name(), state, waits, branch, changes(row), files(row), pending, place]
+}
+
+/// What its branch has that has not landed, and what is not committed.
+fn changes(row: &Row) -> String {
+    let stat = row.stat.as_ref().filter(|stat| stat["files"] != 0);
+    let is_merged = row.ahead == Some(0) && stat.is_some() && row.dirty != Some(true);
+    let stat = stat.filter(|_| !is_merged);
+    let mut changes: Vec<String> =
+        stat.map(|stat| format!("+{} -{}", stat["insertions"], stat["deletions"])).into_iter().collect();
+    let counts = [(row.ahead, "ahead"), (row.behind, "behind")];
+    let counts = counts.into_iter().filter(|_| !row.is_main);
+    let counts = counts.filter_map(|(count, what)| Some(format!("{} {what}", count.filter(|count| *count > 0)?)));
+    changes.extend(counts);
+    changes.extend(is_merged.then(|| "merged".to_owned()));
+    changes.extend((row.dirty == Some(true)).then(|| "uncommitted".to_owned()));
+    changes.join(", ")
+}
+
+/// What is to be done about its files.
+fn files(row: &Row) -> String {
+    let counts = [(row.held, "held"), (row.unsynced, "unsynced"), (row.drift, "drifted")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+}
+
+/// What the counts of the table mean, each with the command that tells more; only those that the table shows.
+pub fn legend(rows: &[Row]) -> Vec<String> {
+    let all = [
+        (rows.iter().any(|row| row.held > 0), "held: files that wait for your decision: `overlay-sync status`"),
+        (
+            rows.iter().any(|row| row.unsynced > 0),
+            "unsynced: files that are not the same everywhere: `overlay-sync sync`",
+        ),
+        (rows.iter().any(|row| row.drift > 0), "drifted: differs from its sweatfile: `sweatfile-apply check --all`"),
+        (
+            rows.iter().any(|row| row.pending > 0),
+            "EVENTS: reports of agents that nobody has read: `worktree-spawn wait`",
+        ),
+    ];
+    all.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -233,6 +343,7 @@ mod tests {
                 json!({ "worktree": "/app/b", "layers": [{ "found": false }], "drift": ["x"] }),
             ],
             ledger: None,
+            is_kept_up: true,
             problems: Vec::new(),
         }
     }

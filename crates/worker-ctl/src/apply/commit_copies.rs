@@ -22,8 +22,7 @@ pub fn make(ctx: &Context<'_>, plan: &Accept, tree: &str) -> Result<String> {
     let mut last = base.clone();
     for commit in fields.chunks_exact(5) {
         let [id, author @ .., message] = commit else { continue };
-        let parent = format!("--merge-base={id}^");
-        let merged = repo.run(&repo.top, &["merge-tree", "--write-tree", "--no-messages", &parent, &last, id])?;
+        let merged = repo.merge_tree(&last, Some(&format!("{id}^")), id, &[])?;
         let merged_tree = merged.text().lines().next().unwrap_or_default().to_owned();
         match merged.status.code() {
             // The branch has this one already.

@@ -8,12 +8,15 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use serde::Serialize;
+use serde_json::{Value, json};
+use shopfloor_core::board::{Need, Screen, lines};
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
+use shopfloor_core::time::local_clock;
 use shopfloor_core::ui::printable;
 
-use crate::attention::Need;
-use crate::commands::board::{self, Screen};
+use crate::attention::{need_now, since};
+use crate::commands::board;
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::losses::stashes;
@@ -30,6 +33,9 @@ pub struct Args {
     /// Keep showing the workers until interrupted
     #[arg(long)]
     pub watch: bool,
+    /// With --json, also count what the workers of the clone have changed, which is slower
+    #[arg(long)]
+    pub stat: bool,
 }
 
 /// The answer with `--json`.
@@ -72,11 +78,25 @@ struct WorkerRow<'a> {
     crash_count: u32,
     host: Option<String>,
     needs: Option<&'static str>,
+    since_at: Option<String>,
+    #[serde(flatten)]
+    changes: Changes,
     activity: &'static str,
     activity_at: Option<&'a str>,
     activity_text: Option<&'a str>,
     notes: Vec<String>,
     pending: Option<&'a PendingSend>,
+}
+
+/// What the branch of a worker has that the one on which its work lands lacks, where that was asked for.
+#[derive(Default, Serialize)]
+struct Changes {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ahead: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stat: Option<Value>,
 }
 
 /// The state, in which a session whose tmux server does not answer is down: after a reboot nothing has recorded that yet.
@@ -110,7 +130,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     let seen = SeenState::read(ctx)?;
     if ctx.ui.is_json() {
-        ctx.ui.json(&answer(ctx, &seen)?);
+        let mut answer = answer(ctx, &seen)?;
+        if args.stat {
+            count_changes(ctx, &seen.state, &mut answer.workers)?;
+        }
+        ctx.ui.json(&answer);
     } else {
         table(ctx, &seen).iter().for_each(|line| ctx.ui.line(line));
     }
@@ -154,9 +178,8 @@ fn board(ctx: &Context<'_>, state: &State) -> Result<Vec<String>> {
     let (width, height) = ctx.ui.size().unwrap_or((80, 24));
     let screen = Screen { width, height, has_colors: ctx.ui.has_colors() };
     let now = ctx.env.later().now;
-    let clock = now.strftime("%H:%M:%SZ").to_string();
-    let need = |worker: &Worker| Need::now(ctx, worker);
-    Ok(board::lines(state, &need, daemon::is_running(&ctx.root.path)?, now.as_second(), &clock, screen))
+    let rows = state.workers.values().map(|worker| board::row(worker, need_now(ctx, worker))).collect();
+    Ok(lines(rows, daemon::is_running(&ctx.root.path)?, (now.as_second(), &local_clock(now)), screen))
 }
 
 fn answer<'a>(ctx: &Context<'_>, seen: &'a SeenState) -> Result<StatusAnswer<'a>> {
@@ -164,6 +187,31 @@ fn answer<'a>(ctx: &Context<'_>, seen: &'a SeenState) -> Result<StatusAnswer<'a>
     let workers = state.workers.values().map(|worker| row(ctx, seen, worker)).collect();
     let daemon = if daemon::is_running(&ctx.root.path)? { "running" } else { "stopped" };
     Ok(StatusAnswer { v: 1, workers, daemon, tmux_socket: &state.tmux_socket })
+}
+
+/// Counts the changes of the workers of the clone. Of worktrees of the person's own repository worktree-spawn tells them.
+fn count_changes(ctx: &Context<'_>, state: &State, rows: &mut [WorkerRow<'_>]) -> Result<()> {
+    if state.workers.values().all(|worker| worker.adopted.is_some()) {
+        return Ok(());
+    }
+    let (repo, base) = (&ctx.clone, ctx.clone.base());
+    let distances = repo.git.ahead_behind(&repo.common, &base)?;
+    for row in rows.iter_mut().filter(|row| row.repo == "clone") {
+        let distance = distances.get(row.branch);
+        row.changes.ahead = distance.map(|(ahead, _)| *ahead);
+        row.changes.behind = distance.map(|(_, behind)| *behind);
+        let Some(sha) = row.commit_sha else { continue };
+        let how = ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", &format!("{base}...{sha}")];
+        let counted = repo.run(&repo.top, &how)?;
+        if counted.status.success() {
+            let lines: Vec<Vec<u64>> = (counted.text().lines())
+                .map(|line| line.split('\t').take(2).map(|count| count.parse().unwrap_or(0)).collect())
+                .collect();
+            let sum = |column: usize| lines.iter().filter_map(|line| line.get(column)).sum::<u64>();
+            row.changes.stat = Some(json!({ "files": lines.len(), "insertions": sum(0), "deletions": sum(1) }));
+        }
+    }
+    Ok(())
 }
 
 fn table(ctx: &Context<'_>, seen: &SeenState) -> Vec<String> {
@@ -247,7 +295,9 @@ fn row<'a>(ctx: &Context<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow
         pane_pid: worker.program.pane_pid,
         crash_count: worker.program.crash_count,
         host: ctx.root.worker(&worker.name).host,
-        needs: Need::now(ctx, worker).map(Need::word),
+        needs: need_now(ctx, worker).map(Need::word),
+        since_at: time(since(worker)),
+        changes: Changes::default(),
         activity: worker.reported.activity.word(),
         activity_at: worker.reported.activity_at.as_deref(),
         activity_text: worker.reported.activity_text.as_deref(),

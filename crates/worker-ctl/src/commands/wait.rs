@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::args::flag_duration;
+use shopfloor_core::board::Need;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 
-use crate::attention::{Need, since};
+use crate::attention::{need_now, since};
 use crate::commands::{self, WorkerStatus};
 use crate::context::Context;
 use crate::daemon;
@@ -124,7 +125,7 @@ fn read_progress(ctx: &Context<'_>, names: &[String], wanted: &[String]) -> Resu
     for name in names {
         let worker = state.require(name)?;
         let is_in = |word: &String| match word.as_str() {
-            YOU => Need::now(ctx, worker).is_some(),
+            YOU => need_now(ctx, worker).is_some(),
             word => [worker.status(), worker.reported.activity.word()].contains(&word),
         };
         let obstacles: Option<Vec<String>> = wanted.iter().map(|word| obstacle(worker, word, is_kept_up)).collect();
@@ -173,7 +174,7 @@ fn print_needs(ctx: &Context<'_>, names: &[String]) -> Result<Exit> {
     let state = ctx.state()?;
     let mut workers: Vec<&Worker> = names.iter().filter_map(|name| state.workers.get(name)).collect();
     workers.sort_by_key(|worker| since(worker));
-    let why = |worker: &Worker| Need::now(ctx, worker).map_or(worker.status(), Need::word);
+    let why = |worker: &Worker| need_now(ctx, worker).map_or(worker.status(), Need::word);
     if ctx.ui.is_json() {
         let needy = workers.iter().map(|&worker| NeedyWorker { status: WorkerStatus::of(worker), why: why(worker) });
         ctx.ui.json(&NeedsAnswer { workers: needy.collect() });

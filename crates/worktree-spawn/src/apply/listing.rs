@@ -2,6 +2,7 @@
 //! the way.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use serde::Serialize;
@@ -20,6 +21,7 @@ use crate::known_agent::{AgentKeys, KnownAgent};
 use crate::layout::{encoded, sessions_dir};
 use crate::place::Place;
 use crate::settings::Settings;
+use crate::slug::is_branch_name;
 use crate::spool::Spool;
 
 // Which agents are listed, and how closely they are looked at.
@@ -40,7 +42,8 @@ pub struct ListingRequest {
     /// Also tell whether there are uncommitted changes, which is slower
     #[arg(long)]
     pub status: bool,
-    /// Also count the lines that changed since each worktree was made, which is slower
+    /// Also count the lines that changed since each worktree was made, and the commits that it is ahead of and behind the
+    /// branch on which its work lands, which is slower
     #[arg(long)]
     pub stat: bool,
     /// Ask this command whether an agent lives that `run` did not start: {id} {slug} {path} are filled in, exit 0 means
@@ -61,6 +64,8 @@ pub struct ListedAgent {
     pub is_dirty: Option<std::result::Result<bool, String>>,
     /// What changed in its worktree since that was made, if that was asked for and can be told.
     pub stat: Option<DiffStat>,
+    /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
+    pub distance: Option<(u64, u64)>,
 }
 
 /// How much changed, in commits and in files that git tracks.
@@ -91,6 +96,10 @@ pub struct AgentAnswer<'r> {
     dirty: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stat: Option<DiffStat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ahead: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<u64>,
 }
 
 impl ListedAgent {
@@ -125,6 +134,8 @@ impl ListedAgent {
             error: error.as_deref().or(worktree.is_lost.then_some(lost)).or(self.trouble()),
             dirty: self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().ok().copied()),
             stat: self.stat,
+            ahead: self.distance.map(|(ahead, _)| ahead),
+            behind: self.distance.map(|(_, behind)| behind),
         }
     }
 }
@@ -134,6 +145,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
     let settings = Settings::load(env, &place.home, &[("probe", request.probe.as_deref().map(Path::new))])?;
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
     let all = agents::all(place)?;
+    let main = all.iter().find(|known| known.worktree.is_main).and_then(|known| known.worktree.branch.clone());
     let under = request.under.as_deref().map(|name| agents::require(place, name)).transpose()?;
     let shared = place.shared();
     let runs = agent_run::all(&shared)?.into_iter().map(|run| (run.agent.id.clone(), run));
@@ -158,7 +170,16 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
         let pending = if has_session { Spool::new(&shared, &agent.id).pending()? } else { 0 };
         let children = children.get(&agent.id).copied().unwrap_or(0);
-        listed.push(ListedAgent { known, liveness, exit, pending, children, is_dirty: None, stat: None });
+        listed.push(ListedAgent {
+            known,
+            liveness,
+            exit,
+            pending,
+            children,
+            is_dirty: None,
+            stat: None,
+            distance: None,
+        });
     }
     if request.status {
         let git = Git::find(env)?;
@@ -173,8 +194,27 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         let git = Git::find(env)?;
         let stats = proc::map_parallel(&listed, |listed| diff_stat(&git, place, &listed.known));
         listed.iter_mut().zip(stats).for_each(|(listed, stat)| listed.stat = stat);
+        count_commits(&git, place, &mut listed, main.as_deref())?;
     }
     Ok(listed)
+}
+
+/// Counts how far each branch is from the one on which its work lands: its parent's, else `main`, the main checkout's.
+fn count_commits(git: &Git, place: &Place, all: &mut [ListedAgent], main: Option<&str>) -> Result<()> {
+    let mut known = BTreeMap::new();
+    for listed in all.iter_mut().filter(|listed| !listed.known.worktree.is_main) {
+        let target = listed.known.agent.target.clone().or_else(|| main.map(str::to_owned));
+        let Some(target) = target.filter(|target| is_branch_name(target)) else { continue };
+        let distances = match known.entry(target) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let base = format!("refs/heads/{}", entry.key());
+                entry.insert(git.ahead_behind(&place.common_dir, &base)?)
+            }
+        };
+        listed.distance = listed.known.worktree.branch.as_ref().and_then(|branch| distances.get(branch).copied());
+    }
+    Ok(())
 }
 
 /// Compares a worktree with the commit it was made at; none for a worktree that was made by hand, and where git fails.

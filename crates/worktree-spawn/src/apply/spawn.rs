@@ -1,5 +1,7 @@
 //! Makes a subtree or a seat as planned. git's records are made under the repository's lock, files without it.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,7 +9,7 @@ use shopfloor_core::agents::STARTERS;
 use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, Repo, private_dir, run_git};
+use shopfloor_core::git::{self, Git, Repo, nul_fields, private_dir, run_git};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
@@ -23,7 +25,7 @@ use crate::identity::Agent;
 use crate::journal::{self, OpenJournal, SpawnJournal};
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::layout;
-use crate::place::Worktree;
+use crate::place::{Place, Worktree};
 use crate::plan::spawn::Plan;
 use crate::spool::Spool;
 
@@ -239,30 +241,34 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     // Of what an agent may have configured for a worktree, no hook counts.
     let git = spawner.git(context.git, context.place)?;
     let hooks_dir = hook.parent().unwrap_or(hook).to_path_buf();
-    let lost = hook::missing(&git, &Repo { hooks_dir: hooks_dir.clone(), ..context.place.repo() }, "post-checkout")?;
-    let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
     let repo = Repo { hooks_dir, ..context.place.repo() };
-    if is_agents && !has_landed(context, &start.sha)? {
+    let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
+    let (mut configured, mut tools) = (Vec::new(), hook::missing(&git, &repo, "post-checkout")?);
+    let is_held = is_agents && !has_landed(context, &start.sha)?;
+    if is_held {
+        // Other programs look for theirs in the worktree: husky, lefthook, whatever a person's own hook calls.
+        tools = hook::wanted(&git, &repo, "post-checkout")?;
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
-        let tool = "sweatfile-apply";
-        if lost.contains(&tool) || hook::runs(&git, &repo, "post-checkout", tool)?.is_some() {
+        if tools.contains(&"sweatfile-apply") {
             let path = shell_word(&made.known.worktree.path);
             let why = "it starts at an agent's commit that has not landed, so set-up commands wait for you";
             made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
         }
-    }
-    if let Err(failure) = hook::refuse_changed(context.env, "post-checkout", hook) {
+    } else if let Err(failure) = hook::refuse_changed(context.env, "post-checkout", hook) {
         made.warnings.push(format!("left out the hook: {failure}; {}", failure.hints.join("; ")));
         return Ok(());
+    } else {
+        configured = git.configured_hooks(&spawner.path, "post-checkout")?;
     }
+    let file = hook.as_path();
+    let file = if is_held { Path::new("/dev/null") } else { file };
     let sha = made.known.agent.base_sha.clone().unwrap_or_default();
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.known.worktree.git_dir)))?;
     let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);
-    let configured = git.configured_hooks(&spawner.path, "post-checkout")?;
     match hook::run_post_checkout(
         &Git::find(&env)?,
-        (hook, &configured, &made.known.worktree.path, &sha),
-        &lost,
+        (file, &configured, &made.known.worktree.path, &sha),
+        &tools,
         scratch,
         pass,
     ) {
@@ -284,13 +290,19 @@ fn has_landed(context: &SpawnContext<'_>, sha: &str) -> Result<bool> {
     Ok(cmd.capture()?.status.success())
 }
 
-/// Whether a commit has other files than the main checkout's branch from which agent programs take what they start: an
-/// agent that is contained may have written them for one that is not.
-pub fn brings_starters(context: &SpawnContext<'_>, sha: &str) -> Result<bool> {
-    let common_dir = &context.place.common_dir;
-    let how = ["diff", "--quiet", "--no-ext-diff", "--no-textconv", "HEAD", sha, "--"];
+/// Whether a commit brings files from which agent programs take what they start, and which the main checkout does not have
+/// on the disk as they are: an agent that is contained may have written them for one that is not. Refs do not count, which
+/// agents write, too.
+pub fn brings_starters(context: &SpawnContext<'_>, worktree: &Path, sha: &str) -> Result<bool> {
+    let Place { common_dir, main_checkout, .. } = context.place;
+    let how = ["ls-tree", "-r", "-z", "--name-only", sha, "--"];
     let cmd = context.git.common(common_dir)?.cmd(common_dir).args(how.iter().chain(&STARTERS));
-    Ok(!cmd.capture()?.status.success())
+    let listed = run_git("ls-tree", cmd)?;
+    let differs = |name: &[u8]| {
+        let read = |top: &Path| fs::read_no_follow(&top.join(OsStr::from_bytes(name)));
+        !matches!((read(worktree), read(main_checkout)), (Ok(here), Ok(there)) if here == there)
+    };
+    Ok(nul_fields(&listed).any(differs))
 }
 
 /// Makes a seat: its files first, then the record by which it counts. The caller holds the repository's lock.

@@ -4,6 +4,7 @@ use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
+use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_run::Deaths;
@@ -93,6 +94,10 @@ fn verdict(
     let liveness = runs::worktree_liveness(inspection, known, all).map_err(reason)?;
     if !known.worktree.is_lost {
         has_ended(liveness)?;
+        // Its record is what agents can write.
+        if known.agent.kind == AgentKind::Subtree && proc::is_used(&known.worktree.path) {
+            return Err("a program works in it".into());
+        }
     }
     let condition = condition(inspection, known, all, liveness).map_err(reason)?;
     is_collectable(&condition)?;

@@ -137,7 +137,8 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         let context = SpawnContext { ui, spinner: spinner.as_ref(), env, place, git: &git };
         let spawned = make(&context, &request, &caller, &options)?;
         let sha = spawned.known.agent.base_sha.as_deref().unwrap_or_default();
-        let is_held = args.is_agents && args.launch.is_wanted() && spawn::brings_starters(&context, sha)?;
+        let path = &spawned.known.worktree.path;
+        let is_held = args.is_agents && args.launch.is_wanted() && spawn::brings_starters(&context, path, sha)?;
         (spawned, is_held)
     };
     spawned.warnings.iter().for_each(|warning| ui.warn(warning));

@@ -171,3 +171,21 @@ fn one_worktree_that_cannot_be_read_hides_no_other() {
     assert!(start.elapsed() < std::time::Duration::from_secs(90), "{:?}", start.elapsed());
     assert_eq!(s.text(".env"), "A=1\nB=1\n");
 }
+
+#[test]
+fn a_pipe_with_the_name_of_a_late_text_holds_nobody_up() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    let zeros = "0".repeat(64);
+    let dir = s.app.path.join(".git/worktrees/a/shopfloor/overlay-sync/tmp");
+    let line =
+        format!("mkdir -p {0} && mkfifo {0}/.shopfloor-tmp-late-{zeros}-{zeros}-0123456789abcdef-x", dir.display());
+    s.app.sh(&line).exit(0);
+    s.b.write(".env", "A=1\nB=1\n");
+    let start = std::time::Instant::now();
+    s.app.overlay(&["sync"]).any_status().any_out().any_err();
+    assert!(start.elapsed() < std::time::Duration::from_secs(20));
+    assert_eq!(s.text(".env"), "A=1\nB=1\n");
+}

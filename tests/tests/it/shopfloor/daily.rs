@@ -50,18 +50,20 @@ fn status_joins_what_five_tools_say_and_asks_each_once() {
     assert_eq!(status["ledger"], serde_json::json!({ "fresh": false, "event_count": 1 }));
     assert_eq!(status["problems"], serde_json::json!([]));
     let out = app.shopfloor(&["status"]).exit(0);
-    out.out_has("NAME").out_has("+2 -1, uncommitted").out_has("1 unsynced").out_has("current.md is stale");
+    out.out_has("NAME").out_has("+2 -1, 1 ahead, uncommitted").out_has("1 unsynced").out_has("current.md is stale");
 }
 
 #[test]
 fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
     let w = World::new();
     let app = app(&w);
-    app.shopfloor(&["status"]).exit(0).out_has("root");
+    app.shopfloor(&["status"]).exit(0).out_has("main checkout");
     w.program("overlay-sync", "exit 4");
     std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
     let out = app.shopfloor(&["status"]).exit(4);
-    out.out_has("root").err_has("overlay-sync: it ended with exit status 4").err_has("ledger-synth is not on the PATH");
+    out.out_has("main checkout")
+        .err_has("overlay-sync: it ended with exit status 4")
+        .err_has("ledger-synth is not on the PATH");
     assert_eq!(app.shopfloor(&["status", "--json"]).exit(4).any_err().json()["problems"].as_array().unwrap().len(), 2);
 }
 

@@ -258,7 +258,7 @@ fn a_slip_is_answered_with_the_word_that_was_meant() {
         out.err_has(&format!("tip: did you mean `{meant}`?"));
         assert_eq!(out.stderr.matches("tip:").count(), 1, "{out}");
     }
-    let out = app.shopfloor(&["new", "feat", "--branch", "x"]).exit(2);
+    let out = app.shopfloor(&["new", "feat", "--brnch", "x"]).exit(2);
     assert!(!out.stderr.contains("as a value"), "{out}");
 }
 

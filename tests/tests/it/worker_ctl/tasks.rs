@@ -15,7 +15,7 @@ fn a_task_runs_from_start_to_acceptance() {
     floor.ctl(&["add", "adam"]).succeeds();
     let offline = floor.ctl(&["start", "--prompt", "x"]).exit(1);
     offline.err_has("no worker is idle").err_has("start a session first: `worker-ctl up adam`");
-    floor.app.shopfloor(&["status"]).exit(0).out_has("adam  offline, task idle");
+    floor.app.shopfloor(&["status"]).exit(0).out_has("adam           offline, task idle");
     floor.up();
     let pid = floor.status("adam")["pane_pid"].clone();
     let started = floor.ctl(&[

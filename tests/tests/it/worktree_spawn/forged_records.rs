@@ -191,3 +191,20 @@ fn a_forged_seat_deletes_nothing_and_a_seat_only_what_is_its_own() {
     other.spawn(&["remove", "root/eve"]).any_status().any_out().any_err();
     assert_eq!(other.read(".shopfloor/agents/eve/task.md"), "mine\n");
 }
+
+#[test]
+fn a_forged_end_of_a_run_lets_gc_take_no_worktree_in_which_a_program_works() {
+    let w = World::new();
+    let app = app(&w);
+    let a = subtree(&app, &["a"]);
+    a.sh("setsid sh -c 'worktree-spawn run main.a -- sleep 60' > /dev/null 2>&1 & echo $! > ~/pid").exit(0);
+    let runs = state(&app, "runs/main.a.json");
+    crate::support::world::wait_for(|| runs.exists());
+    let text = std::fs::read_to_string(&runs).unwrap();
+    let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
+    (run["ended"], run["exit"]) = (json!("2026-01-01T00:00:00Z"), json!({"code": 0}));
+    write(&runs, &run.to_string());
+    app.spawn(&["gc"]).exit(0).any_out().err_has("kept main.a: a program works in it");
+    app.sh("pkill -g $(cat ~/pid) || kill $(cat ~/pid)").any_status().any_out().any_err();
+    assert!(a.has(".git"));
+}

@@ -91,6 +91,16 @@ fn what_an_agent_asks_for_runs_no_hook_of_its_own_and_no_set_up_at_its_commit() 
     let made = agent.sh(&format!("echo '{asked}' | worktree-spawn hook worktree-create")).exit(0).any_out();
     made.err_has("set-up commands wait for you");
     assert!(!mark.exists());
+    // Programs that manage hooks look for others in the worktree.
+    agent.commit(".husky/post-checkout", &format!("#!/bin/sh\ntouch {}\n", mark.display()));
+    agent.sh("chmod +x .husky/post-checkout").exit(0);
+    app.sh(
+        "cp .git/hooks/post-checkout kept && printf '#!/bin/sh\n. .husky/post-checkout\n' > .git/hooks/post-checkout",
+    )
+    .exit(0);
+    let made = client.call("spawn_subtree", json!({ "task": "t", "branch_name": "hu" }));
+    assert!(w.at(text(&made, "/worktree")).has(".env") && !mark.exists());
+    app.sh("mv kept .git/hooks/post-checkout").exit(0);
     // A person decides.
     child.apply(&[]).any_status().any_out().any_err();
     assert!(mark.exists());
@@ -346,6 +356,12 @@ fn an_agent_is_not_started_where_a_commit_brings_what_its_program_would_run() {
         let made = client.call("spawn_subtree", json!({ "task": "t", "branch_name": name }));
         assert!(made["warnings"].to_string().contains("is not started"), "{made}");
         assert!(!w.home(&name).exists(), "{file}");
+        // A ref that an agent moves for a moment does not make it a person's.
+        let main = app.git(&["rev-parse", "main"]);
+        agent.git(&["update-ref", "refs/heads/main", "HEAD"]);
+        let made = client.call("spawn_subtree", json!({ "task": "t", "branch_name": format!("{name}-landed") }));
+        agent.git(&["update-ref", "refs/heads/main", main.trim()]);
+        assert!(made["warnings"].to_string().contains("is not started"), "{made}");
         agent.git(&["reset", "-q", "--hard", "HEAD~"]);
     }
 }
