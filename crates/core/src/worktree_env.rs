@@ -30,8 +30,9 @@ type Vars = BTreeMap<OsString, OsString>;
 /// Drop [`LOCAL_VARS`](crate::git::LOCAL_VARS) as well where git could be called.
 pub fn for_worktree(env: &Env, own: &Path, all: &[PathBuf]) -> Env {
     let own = real(own);
-    let named =
-        all.iter().cloned().chain([own.clone()]).filter(|root| env.home().is_none_or(|home| !home.starts_with(root)));
+    // An agent's record can name any directory, but only a worktree has a `.git`.
+    let all = all.iter().filter(|root| root.join(".git").symlink_metadata().is_ok());
+    let named = all.cloned().chain([own.clone()]).filter(|root| env.home().is_none_or(|home| !home.starts_with(root)));
     let roots: Vec<(PathBuf, bool)> =
         named.flat_map(|root| [(real(&root), real(&root) == own), (root.clone(), real(&root) == own)]).collect();
     // Worktrees lie in each other: the innermost one counts.

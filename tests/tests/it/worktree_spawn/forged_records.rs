@@ -166,6 +166,11 @@ fn a_record_that_names_a_link_runs_nothing_behind_it() {
     write(&app.path.join(".git/worktrees/a/gitdir"), &format!("{}/l/.git\n", a.path.display()));
     app.spawn(&["run", "main.a", "--", "touch", "ran"]).exit(1).any_out().any_err();
     assert!(!precious.join("ran").exists());
+    // Nor does a directory that is no worktree leave the PATH of others.
+    let b = subtree(&app, &["b"]);
+    write(&app.path.join(".git/worktrees/a/gitdir"), "/usr/bin/.git\n");
+    let path = app.spawn(&["run", "main.b", "--", "sh", "-c", "echo $PATH"]).exit(0).any_err();
+    assert!(b.has(".git") && path.stdout.contains(":/usr/bin:"), "{path}");
 }
 
 #[test]
