@@ -9,7 +9,7 @@ use shopfloor_core::agents::STARTERS;
 use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, Repo, nul_fields, private_dir, run_git};
+use shopfloor_core::git::{self, Git, LOOK_LIMIT, Repo, nul_fields, private_dir, run_git};
 use shopfloor_core::hook;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
@@ -19,6 +19,7 @@ use super::lock_and_excludes::{SpawnContext, add_excludes, lock, state_lines};
 use super::undo::{self, LostWorktrees, with_leftovers};
 use crate::excludes;
 use crate::facts::environment::inherited;
+use crate::facts::repository;
 use crate::facts::spawn::StartPoint;
 use crate::failure;
 use crate::identity::Agent;
@@ -283,11 +284,25 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     Ok(())
 }
 
-/// Whether the main checkout's branch has the commit.
+/// Whether the main checkout's branch has the commit, and the main checkout its files: an agent can move the branch for a
+/// moment, but writes nothing there.
 fn has_landed(context: &SpawnContext<'_>, sha: &str) -> Result<bool> {
-    let common_dir = &context.place.common_dir;
-    let cmd = context.git.common(common_dir)?.cmd(common_dir).args(["merge-base", "--is-ancestor", sha, "HEAD"]);
-    Ok(cmd.capture()?.status.success())
+    let SpawnContext { place, git, .. } = *context;
+    let cmd = git.common(&place.common_dir)?.cmd(&place.common_dir);
+    if !cmd.args(["merge-base", "--is-ancestor", sha, "HEAD"]).capture()?.status.success() {
+        return Ok(false);
+    }
+    let Some(main) = repository::worktrees(place)?.into_iter().find(|worktree| worktree.is_main) else {
+        return Ok(true);
+    };
+    let git = main.git(git, place)?;
+    let index = git.own_index()?;
+    let ask = |args: &[&str]| {
+        let cmd = git.cmd_alone(&main.path).var("GIT_INDEX_FILE", index.path()).within(LOOK_LIMIT);
+        Ok(cmd.args(args.iter().copied()).capture()?.status.success())
+    };
+    Ok(ask(&["read-tree", sha])?
+        && ask(&["diff", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"])?)
 }
 
 /// Whether a commit brings files from which agent programs take what they start, and which the main checkout does not have

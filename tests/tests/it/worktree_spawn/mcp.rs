@@ -91,6 +91,12 @@ fn what_an_agent_asks_for_runs_no_hook_of_its_own_and_no_set_up_at_its_commit() 
     let made = agent.sh(&format!("echo '{asked}' | worktree-spawn hook worktree-create")).exit(0).any_out();
     made.err_has("set-up commands wait for you");
     assert!(!mark.exists());
+    // A ref that the agent moves for a moment does not make its commit a person's.
+    let main = app.git(&["rev-parse", "main"]);
+    agent.git(&["update-ref", "refs/heads/main", "HEAD"]);
+    let made = client.call("spawn_subtree", json!({ "task": "t", "branch_name": "moved" }));
+    agent.git(&["update-ref", "refs/heads/main", main.trim()]);
+    assert!(text(&made, "/warnings/0").contains("set-up commands wait for you") && !mark.exists(), "{made}");
     // Programs that manage hooks look for others in the worktree.
     agent.commit(".husky/post-checkout", &format!("#!/bin/sh\ntouch {}\n", mark.display()));
     agent.sh("chmod +x .husky/post-checkout").exit(0);
