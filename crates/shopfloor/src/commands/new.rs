@@ -151,7 +151,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
 fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>) -> Result<Exit> {
     let mut add = ["add", &args.name].map(str::to_owned).to_vec();
     add.extend(args.agent.iter().map(|agent| format!("--agent={agent}")));
-    add.extend(args.yolo.then(|| "--yolo".to_owned()));
+    add.push(if args.yolo { "--yolo" } else { "--ask" }.to_owned());
     if common.dry_run {
         return pass_on(ui, env, common, "worker-ctl", add);
     }

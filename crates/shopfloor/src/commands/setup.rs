@@ -29,12 +29,15 @@ pub struct Args {
     /// Take every step without asking
     #[arg(long)]
     pub yes: bool,
+    /// Write nothing where others find it: for a repository that you share with people who do not use this
+    #[arg(long)]
+    pub private: bool,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let here = env.at(&repository.main)?;
-    let found = surroundings::read(env, &repository)?;
+    let found = surroundings::read(env, &repository, args.private)?;
     tell(ui, &found);
     plan::notes(&found).iter().for_each(|note| ui.note(note));
     let steps = plan::steps(&found);
@@ -67,7 +70,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     // Another set-up may have come first.
     let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
-    let steps = plan::steps(&surroundings::read(env, &repository)?);
+    let steps = plan::steps(&surroundings::read(env, &repository, args.private)?);
     let mut failed = Vec::new();
     for step in steps.iter().filter(|step| wanted.contains(&step.name)) {
         let is_done = carry_out(ui, &here, &repository, step);
@@ -87,6 +90,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if !failed.is_empty() {
         ui.warn(format!("not set up: {}; do what the hints say, then run `shopfloor setup` again", failed.join(", ")));
         return Ok(Exit::No);
+    }
+    if args.private {
+        ui.note("`shopfloor new NAME` makes a worktree for an agent");
+        return Ok(Exit::Done);
     }
     let is_whole = show_missing_lines(ui, &here, &Record::load(&record_file(&repository.repo.common_dir))?)?;
     ui.note("commit what `git status` shows; then `shopfloor new NAME` makes a worktree for an agent");

@@ -38,8 +38,12 @@ pub struct Surroundings {
     pub differing: Vec<(String, String)>,
     /// The tools whose git hooks are installed.
     pub hooked: Vec<&'static str>,
+    /// Whether nothing is to be written where others find it.
+    pub is_private: bool,
     /// Whether git runs hooks from a directory of this repository.
     pub has_own_hooks: bool,
+    /// Whether we would write them into the checkout.
+    pub has_hooks_in_checkout: bool,
     pub is_attached: bool,
     pub has_ledger: bool,
     /// Whether the main checkout has every skill, in whatever version.
@@ -66,7 +70,7 @@ const INSTALLS: [(&str, &str); 8] = [
 ];
 
 /// Looks at everything. Exit 4 if one of the tools is missing.
-pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
+pub fn read(env: &Env, repository: &Repository, is_private: bool) -> Result<Surroundings> {
     for tool in TOOLS {
         program(env, tool)?;
     }
@@ -80,6 +84,7 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
         installs: INSTALLS.iter().filter(|(file, _)| has(file)).map(|(_, command)| *command).collect(),
         has_skills: SKILLS.iter().all(|(name, _)| has(&skill::file(DIR, name))),
         has_own_hooks: repository.repo.has_own_hooks(),
+        is_private,
         ..Surroundings::default()
     };
     // One whose name is not UTF-8 cannot be named on a command line of ours.
@@ -91,6 +96,11 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
         let path = record["path"].as_str().filter(|_| record["status"] == "required");
         found.unapproved.extend(path.map(str::to_owned));
     }
+    let place = |record: &Value| record["path"].as_str().map(PathBuf::from);
+    let would_be = ask(env, &["sweatfile-apply", "hook", "install", "--dry-run"])?.records;
+    let in_checkout =
+        |path: PathBuf| path.starts_with(&repository.main) && !path.starts_with(&repository.repo.common_dir);
+    found.has_hooks_in_checkout = would_be.iter().filter_map(place).any(in_checkout);
     for tool in ["sweatfile-apply", "overlay-sync", "ledger-synth"] {
         if ask(env, &[tool, "hook", "status"])?.status.success() {
             found.hooked.push(tool);

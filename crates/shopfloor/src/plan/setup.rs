@@ -4,15 +4,25 @@ use crate::facts::surroundings::Surroundings;
 use crate::skill::{self, DIR};
 use crate::step::{CommandWords, LEDGER, OVERLAY, SKILLS, SWEATFILE, Step, WORKERS};
 
-/// The steps that are still to be done, in their order: hooks come before the root of the workers, which copies them.
+/// The steps that are still to be done, in their order: hooks come before the root of the workers, which copies them. A
+/// private set-up leaves out what others would find in the repository.
 pub fn steps(found: &Surroundings) -> Vec<Step> {
-    [sweatfile(found), overlay(found), ledger(found), skills(found), workers(found)].into_iter().flatten().collect()
+    let shared = |step: Option<Step>| step.filter(|_| !found.is_private);
+    let all = [sweatfile(found), overlay(found), shared(ledger(found)), shared(skills(found)), workers(found)];
+    all.into_iter().flatten().collect()
 }
 
 /// What is missing for a step that would be useful otherwise.
 pub fn notes(found: &Surroundings) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note = |is_so: bool, text: &str| notes.extend(is_so.then(|| text.to_owned()));
+    note(
+        found.is_private,
+        "nothing is written where others find it: no sweatfile, no ledger and no skills; a sweatfile above the repository \
+         and `shopfloor skills --dir ~/.claude/skills` are yours alone",
+    );
+    let tracked = "git runs hooks from a directory of the checkout, so none is installed; `shopfloor new` does without";
+    note(found.is_private && found.has_hooks_in_checkout, tracked);
     note(found.agents.is_empty(), "no agent program is on the PATH; install claude, codex, gemini, aider or opencode");
     note(
         !found.has_tmux,
@@ -50,7 +60,7 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
 fn sweatfile(found: &Surroundings) -> Option<Step> {
     let purpose = "set up each new worktree from a sweatfile, with its files, variables and commands";
     let mut step = Step::new(SWEATFILE, purpose.to_owned());
-    if !found.has_sweatfile {
+    if !found.has_sweatfile && !found.is_private {
         step.commands.push(CommandWords::new(&["sweatfile-apply", "init"]));
         // This approves everything that needs it, so a person has to read first what others wrote.
         if found.unapproved.is_empty() {
@@ -118,7 +128,8 @@ fn workers(found: &Surroundings) -> Option<Step> {
 /// Adds a tool's hook to a step, if it is missing. Where another program manages the hooks, the command says what to add
 /// to its configuration.
 fn add_hook(found: &Surroundings, step: &mut Step, tool: &'static str) {
-    if !found.hooked.contains(&tool) && found.has_own_hooks {
+    let is_shared = found.is_private && found.has_hooks_in_checkout;
+    if !found.hooked.contains(&tool) && found.has_own_hooks && !is_shared {
         step.commands.push(CommandWords::new(&[tool, "hook", "install"]));
         step.hooks = Some(tool);
     }

@@ -96,3 +96,25 @@ fn where_the_main_checkout_is_gone_nobody_is_told_to_make_another_one() {
         assert!(!out.stderr.contains("git init"), "{out}");
     }
 }
+
+#[test]
+fn a_private_setup_writes_nothing_that_others_find() {
+    let w = World::new();
+    let app = app(&w);
+    let tracked = || app.git(&["status", "--porcelain"]);
+    assert_eq!(tracked(), "");
+    app.shopfloor(&["setup", "--private", "-n"]).exit(0).any_out().err_has("no sweatfile, no ledger and no skills");
+    app.shopfloor(&["setup", "--private", "--yes"]).exit(0).any_out().any_err();
+    assert_eq!(tracked(), "");
+    app.shopfloor(&["setup", "--private", "--yes"]).exit(0).err_has("everything is set up");
+    let x = w.at(app.shopfloor(&["new", "x"]).exit(0).any_err().stdout.trim_end());
+    assert_eq!((x.read(".env"), x.git(&["status", "--porcelain"])), ("A=1\n".into(), String::new()));
+    app.shopfloor(&["rm", "x"]).exit(0).any_out().any_err();
+    app.shopfloor(&["teardown", "--overlay", "--yes"]).exit(0).any_out().any_err();
+    assert_eq!(tracked(), "");
+    // Where the repository tracks its hooks, none is added.
+    app.write(".githooks/pre-commit", "#!/bin/sh\n");
+    app.sh("git config core.hooksPath .githooks && git add . && git commit -qm hooks").exit(0).any_err();
+    app.shopfloor(&["setup", "--private", "--yes"]).exit(0).any_out().err_has("from a directory of the checkout");
+    assert_eq!(tracked(), "");
+}
