@@ -91,12 +91,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         ui.warn(format!("not set up: {}; do what the hints say, then run `shopfloor setup` again", failed.join(", ")));
         return Ok(Exit::No);
     }
-    if args.private {
-        ui.note("`shopfloor new NAME` makes a worktree for an agent");
-        return Ok(Exit::Done);
-    }
-    let is_whole = show_missing_lines(ui, &here, &Record::load(&record_file(&repository.repo.common_dir))?)?;
-    ui.note("commit what `git status` shows; then `shopfloor new NAME` makes a worktree for an agent");
+    // What others would find is left out, so that nobody has to add or commit it.
+    let record = Record::load(&record_file(&repository.repo.common_dir))?;
+    let is_whole = args.private || show_missing_lines(ui, &here, &record)?;
+    let first = if args.private { "" } else { "commit what `git status` shows; then " };
+    ui.note(format!("{first}`shopfloor new NAME` makes a worktree for an agent"));
     Ok(if is_whole { Exit::Done } else { Exit::No })
 }
 
