@@ -59,7 +59,9 @@ pub enum Command {
     /// Wait until an agent needs you, or is in a state: [NAME...] [--for STATE] [--timeout TIME]
     #[command(after_help = "Example:\n  shopfloor wait feature-a && shopfloor review feature-a")]
     Wait(Words),
-    /// Show an agent's work and record that it was reviewed: [NAME] [--interface PROGRAM]
+    /// Show an agent's work and, on a terminal, record that it was reviewed: [NAME] [--interface PROGRAM] [--pin]
+    ///
+    /// With --pin it counts as reviewed without a terminal, too.
     #[command(alias = "diff", after_help = "Example:\n  shopfloor review feature-a")]
     Review(Words),
     /// Send reviewed work back with the changes you want: [NAME] TEXT

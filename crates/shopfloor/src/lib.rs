@@ -61,9 +61,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Wait(args) => {
             verbs::run(ui, env, common, verb("wait", "wait", Whom::Several, "--all --any --for --timeout"), &args.words)
         }
-        Command::Review(args) => {
-            verbs::run(ui, env, common, verb("review", "review", Whom::Perhaps, "--interface"), &args.words)
-        }
+        Command::Review(args) => verbs::review(ui, env, common, args.words),
         Command::Back(args) => verbs::back(ui, env, common, &args.words),
         Command::Land(args) => {
             let land = Verb { adopts: true, ..verb("land", "accept", Whom::Perhaps, "--message --land --force") };

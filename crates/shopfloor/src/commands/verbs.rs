@@ -154,6 +154,18 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         .hint(format!("look at what it says: `shopfloor adopt {}`", shell_word(row.worktree.as_ref()))))
 }
 
+/// `review`: counts as seen where a person sees it, or says so.
+pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
+    let is_seen = env.stdout_is_terminal || words.iter().any(|word| word == "--pin" || word == "--yes");
+    words.retain(|word| word != "--pin");
+    if !is_seen {
+        ui.note("this is no terminal, so it does not count as a review; with `--pin` it does");
+        words.push("--dry-run".to_owned());
+    }
+    let verb = Verb { name: "review", command: "review", whom: Whom::Perhaps, options: "--interface", adopts: false };
+    run(ui, env, common, verb, &words)
+}
+
 /// `send`: a message to an agent. An agent may talk to its parent and to its children, and says who it is.
 pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
     let verb = Verb { name: "send", command: "message", whom: Whom::One, options: "--force", adopts: false };

@@ -60,7 +60,7 @@ fn every_row_takes_every_verb() {
         assert_eq!(text(&row(app, name), "/waits_for"), "review");
         assert!(does(&["peek", name]).contains('>'));
         app.shopfloor(&["rm", name]).exit(1).err_has("has not landed").err_has(&format!("shopfloor land {name}"));
-        assert!(does(&["review", name]).contains("+one"));
+        assert!(does(&["review", name, "--pin"]).contains("+one"));
         app.shopfloor(&["back", name]).exit(2).err_has("to change?");
         does(&["back", name, &format!("COMMIT {name} two Second")]);
         does(&["wait", name, "--for", "needs_review"]);
@@ -70,7 +70,7 @@ fn every_row_takes_every_verb() {
         app.shopfloor(&["answer", name]).any_status().any_out().any_err();
         hook(&floor, name, &event("Stop"));
         assert!(does(&["-n", "land", name]).contains("would put"));
-        assert!(does(&["review", name, "--json"]).contains("+two"));
+        assert!(does(&["review", name, "--json", "--pin"]).contains("+two"));
         does(&["land", name]);
         does(&["stop", name]);
         assert_eq!((text(&row(app, name), "/alive"), text(&row(app, name), "/task")), ("down", "idle"));
@@ -173,7 +173,12 @@ fn an_agent_goes_from_a_task_to_a_landed_change_in_three_commands() {
     app.shopfloor(&["new", "x", "Something else"]).exit(1).err_has("already exists");
     app.shopfloor(&["wait", "x"]).exit(0).any_out();
     assert_eq!(prompts(&log).len(), 1);
-    app.shopfloor(&["review", "x"]).exit(0).any_err().out_has("+one");
+    // What a program reads nobody has seen.
+    app.shopfloor(&["review", "x"]).exit(0).out_has("+one").err_has("with `--pin` it does");
+    app.shopfloor(&["land", "x", "-n"]).exit(0).any_out().err_has("was not reviewed");
+    app.shopfloor(&["review", "x", "--pin"]).exit(0).any_err().out_has("+one");
+    let seen = app.shopfloor(&["land", "x", "-n"]).exit(0).any_out().any_err();
+    assert!(!seen.stderr.contains("not reviewed"), "{seen}");
     app.shopfloor(&["land", "x"]).exit(0).any_out();
     assert_eq!(app.read("f"), "one\n");
     // It asks, unless that is taken back.
