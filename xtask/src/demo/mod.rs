@@ -78,7 +78,6 @@ dialogs = [
 
 /// What is replaced for a real agent. Nobody knows how long it takes, or what it writes.
 const WORDS: &[(&str, &str)] = &[
-    ("This agent is a script.", "This one is yours."),
     ("'Write the parser'", "'Write fn parse(text: &str) -> Tree into parser.rs, and commit it'"),
     ("'Write the lexer'", "'Write fn lex(text: &str) -> Tokens into lexer.rs, and commit it'"),
     ("'Please return a Result'", "'Please return a Result, and amend your commit'"),
@@ -182,7 +181,7 @@ impl Stage {
 
     /// Performs every step. A command that fails ends the demo.
     fn perform(&self, mut tell: impl FnMut(Part<'_>) -> Result<()>) -> Result<()> {
-        let (_, mut here) = self.typed(BEFORE, &self.home())?;
+        let (_, mut here) = self.typed(&self.meant(BEFORE), &self.home())?;
         for step in STEPS {
             tell(Part::Says(&self.meant(step.says)))?;
             for line in step.types {

@@ -150,7 +150,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
 /// `--clone`: a worker whose worktree no IDE sees. What is done already stays, and the same command goes on.
 fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>) -> Result<Exit> {
     let mut add = ["add", &args.name].map(str::to_owned).to_vec();
-    add.extend(args.agent.iter().map(|agent| format!("--agent={agent}")));
+    add.extend(agent(env, args)?.map(|agent| format!("--agent={agent}")));
     add.push(if args.yolo { "--yolo" } else { "--ask" }.to_owned());
     if common.dry_run {
         return pass_on(ui, env, common, "worker-ctl", add);
@@ -252,7 +252,7 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (&str,
 fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result<Option<Exit>> {
     let there = &env.at(path)?;
     let mut add = ["worker-ctl", "add", "--worktree", "."].map(str::to_owned).to_vec();
-    add.extend(args.agent.iter().flat_map(|agent| ["--agent".to_owned(), agent.clone()]));
+    add.extend(agent(env, args)?.map(|agent| format!("--agent={agent}")));
     add.extend(args.yolo.then(|| "--yolo".to_owned()));
     if worker_at(there, path)?.is_none() {
         let added = quietly(ui, there, &add)?;
@@ -299,19 +299,28 @@ fn exit_of(answer: &Answer) -> Exit {
     Exit::Command(u8::try_from(answer.status.code()).unwrap_or(1))
 }
 
+/// The program that was named, or that a person's settings name for agents.
+fn agent(env: &Env, args: &Args) -> Result<Option<String>> {
+    let settings = ask(env, &["worktree-spawn", "config"])?.records;
+    let usual = settings.iter().find(|setting| setting["name"] == "agent" && setting["source"] != "default");
+    let usual = usual.and_then(|setting| setting["value"].as_str());
+    Ok(args.agent.as_deref().or(usual).map(str::to_owned))
+}
+
 /// What of an agent's program and of tmux is not there.
 fn missing_program(env: &Env, args: &Args) -> Result<Option<String>> {
-    let settings = ask(env, &["worktree-spawn", "config"])?.records;
-    let usual =
-        settings.iter().find(|setting| setting["name"] == "agent").and_then(|setting| setting["value"].as_str());
-    let agent = args.agent.as_deref().or(usual).unwrap_or("claude");
-    let program = agents::find(agent).map(|known| known.name);
+    let agent = agent(env, args)?;
+    let program = agents::find(agent.as_deref().unwrap_or("claude")).map(|known| known.name);
     Ok(["tmux"].into_iter().chain(program).find(|program| proc::find(env, program).is_none()).map(str::to_owned))
 }
 
 /// Runs a tool, shows what it says to a person, and returns its answer.
 fn quietly(ui: &Ui, env: &Env, words: &[String]) -> Result<Answer> {
-    let output = command(env, words)?.var(FRONT, "1").capture()?;
+    let mut words = words.to_vec();
+    if ui.is_quiet() && !words.iter().any(|word| word == "-q") {
+        words.insert(1, "-q".to_owned());
+    }
+    let output = command(env, &words)?.var(FRONT, "1").capture()?;
     ui.pass_through(None, &output.stderr);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let records = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
