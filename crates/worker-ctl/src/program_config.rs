@@ -8,6 +8,9 @@ use shopfloor_core::agents::{self, ProgramDialog, TaskDelivery};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
 
+/// Variables, each with its value.
+pub type Variables = Vec<(String, String)>;
+
 /// How a program is run and spoken to. What is missing is off.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]

@@ -16,7 +16,7 @@ use crate::failure;
 use crate::layout;
 use crate::program_config::AgentTable;
 use crate::roots;
-use crate::settings::{RootConfig, WorkerTable};
+use crate::settings::{READING_TOOLS, RootConfig, TOOLS, WorkerTable};
 use crate::worker::Worker;
 
 /// What `{skip_permissions}` stands for in a table that does not say.
@@ -108,13 +108,16 @@ impl WorkerRoot {
         let skip = agent.skip_permissions.clone().unwrap_or_else(|| vec![SKIP_PERMISSIONS.to_owned()]);
         let own = self.worker(&worker.name).skip_permissions;
         let skips = own.unwrap_or_else(|| self.config.settings.truth("skip_permissions"));
+        // What an agent may do unasked that is to ask, unless a person has chosen.
+        let allowed = self.config.items("allowed_tools");
+        let allowed = if own == Some(false) && allowed == TOOLS { READING_TOOLS.to_owned() } else { allowed };
         let permissions = if skips { skip } else { agent.ask_permissions.clone() };
         let mut argv = Vec::new();
         for word in &agent.command {
             match (word.as_str(), &model) {
                 ("{hooks}", _) => argv.extend_from_slice(hooks),
                 ("{skip_permissions}", _) => argv.extend(permissions.iter().map(|word| fill(word))),
-                ("{allowed_tools}", _) => argv.push(self.config.items("allowed_tools")),
+                ("{allowed_tools}", _) => argv.push(allowed.clone()),
                 ("{model}", None) => drop(argv.pop()),
                 (word, model) => argv.push(fill(word).replace("{model}", model.as_deref().unwrap_or_default())),
             }

@@ -131,7 +131,11 @@ const OWN_TABLES: [OwnTable; 2] = [
     OwnTable { name: "repo", settings: REPO, others: &["copy"] },
 ];
 
-const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
+/// What an agent may do unasked, where the program is told.
+pub const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
+
+/// Those that change nothing.
+pub const READING_TOOLS: &str = "Read,Glob,Grep";
 
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
 const WORKER_KEYS: &str = "agent model role_prompt skip_permissions excluded_from_pool host adopted";

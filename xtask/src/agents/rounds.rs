@@ -24,6 +24,7 @@ pub const ROUNDS: &[Round] = &[
     Round { name: "task at the model after", is_short: false, run: latency },
     Round { name: "killed: known after; then `up` and its task", is_short: true, run: kill },
     Round { name: "`shopfloor new`, `review`, `land`, `rm`: landed after", is_short: true, run: life },
+    Round { name: "a question through `shopfloor new`, `answer`", is_short: true, run: asked },
     Round { name: "two at once, one reset", is_short: false, run: two },
     Round { name: "a question for a person", is_short: false, run: question },
     Round { name: "started by worktree-spawn, reports over MCP", is_short: false, run: spawn },
@@ -170,6 +171,36 @@ fn life(lab: &mut Lab<'_>, _: usize) -> Result<String> {
     ensure!(!lab.must("git", &["worktree", "list"])?.contains("own"), "the worktree is still there");
     lab.more.clear();
     Ok(after)
+}
+
+/// An agent of `shopfloor new` asks before it does something, and a person answers at the front door.
+fn asked(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    if !["claude", "codex"].contains(&lab.trial.name()) {
+        return Ok("not tried".into());
+    }
+    if lab.trial.name() == "claude" {
+        // By default it asks its server whether a tool may run.
+        let line = "mkdir -p .claude && echo '{\"permissions\":{\"defaultMode\":\"default\"}}' > .claude/settings.json \
+                    && git add -f .claude/settings.json && git commit -qm settings";
+        let app = lab.app.display().to_string();
+        lab.must("sh", &["-c", &format!("cd '{app}' && {line}")])?;
+    }
+    lab.more.extend(lab.trial.model.map(|model| ("WORKER_CTL_MODEL", model.to_owned())));
+    let task = format!("May I?\n{}", lab.trial.questionable_work("asked"));
+    lab.must("shopfloor", &["new", "asked", &task, "--agent", lab.trial.name()])?;
+    let begun = Instant::now();
+    // codex tells nothing of its questions: its screen does.
+    let is_asked = || lab.must("shopfloor", &["answer", "asked"]).is_ok_and(|menu| menu.contains("1. "));
+    lab.until("a menu", || Ok(is_asked())).with_context(|| format!("its screen:\n{}", lab.screen("asked")))?;
+    let told = lab.status("asked")?["activity"] == "asks";
+    lab.must("shopfloor", &["answer", "asked", "1"])?;
+    lab.wait("asked", "needs_review")?;
+    let after = seconds(begun.elapsed());
+    lab.must("shopfloor", &["land", "asked"])?;
+    ensure!(lab.app.join("fileasked.txt").exists(), "the work has not landed");
+    lab.must("shopfloor", &["rm", "asked"])?;
+    lab.more.clear();
+    Ok(format!("{}, landed after {after}", if told { "told" } else { "on its screen" }))
 }
 
 /// Two workers of one program; one is reset while the other works.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shopfloor_core::agents::{self, AgentProgram, HookWiring, ProjectSettings};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::folder_trust::is_trusted;
@@ -13,9 +13,10 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::path::file_url;
 use shopfloor_core::text::shell_word;
 
+use crate::apply::spawn_agent::{self, SERVER};
 use crate::context::Context;
 use crate::layout;
-use crate::program_config::AgentTable;
+use crate::program_config::{AgentTable, Variables};
 use crate::worker::Worker;
 
 /// How many seconds a hook may take until the program goes on without it.
@@ -23,9 +24,6 @@ const LIMIT: u64 = 10;
 
 /// The plugin for opencode.
 const OPENCODE: &str = include_str!("opencode_hooks.js");
-
-/// Variables, each with its value.
-pub type Variables = Vec<(String, String)>;
 
 /// What a program is started with: words of its command line, and variables.
 pub type Launch = (Vec<String>, Variables);
@@ -41,8 +39,11 @@ pub fn wire(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, continued: O
     let command = format!("{} hook {}", shell_word(&ours), program.name);
     match hooks.wiring {
         HookWiring::SettingsFlag(flag) => {
-            let file = file("json");
-            write(&file, &settings(program, &command, LIMIT)?)?;
+            // The program would ask about a server that the worktree names, unless it is ours.
+            let is_ours = spawn_agent::names_own_server(ctx, worker);
+            let file = file(if is_ours { "mcp.json" } else { "json" });
+            let more = if is_ours { json!({ "enabledMcpjsonServers": [SERVER] }) } else { json!({}) };
+            write(&file, &settings(program, &command, LIMIT, more)?)?;
             Ok((vec![flag.to_owned(), file.to_string_lossy().into_owned()], Vec::new()))
         }
         HookWiring::Notify => {
@@ -60,7 +61,7 @@ pub fn wire(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, continued: O
             Ok((Vec::new(), vec![plugin, ("WORKER_CTL_CONVERSATION".to_owned(), conversation)]))
         }
         HookWiring::Project(project) => {
-            let text = settings(program, &command, LIMIT * project.per_second)?;
+            let text = settings(program, &command, LIMIT * project.per_second, json!({}))?;
             let place = || place(&ctx.of(worker)?, Path::new(&worker.worktree_path), &project, &text);
             ctx.warn_on_failure(&worker.name, place);
             nothing()
@@ -118,11 +119,13 @@ fn write(file: &Path, text: &str) -> Result<()> {
     fs::replace_in_swept(file, text.as_bytes(), Some(fs::PRIVATE))
 }
 
-/// Settings in which every event that tells something calls `command`, for at most `limit` in the program's unit.
-fn settings(program: &AgentProgram, command: &str, limit: u64) -> Result<String> {
+/// Settings in which every event that tells something calls `command`, for at most `limit` in the program's unit, besides
+/// the settings in `more`.
+fn settings(program: &AgentProgram, command: &str, limit: u64, mut more: Value) -> Result<String> {
     let events = program.hooks.iter().flat_map(|hooks| hooks.events);
     let call = json!([{ "hooks": [{ "type": "command", "command": command, "timeout": limit }] }]);
     let hooks: serde_json::Map<_, _> = events.map(|(event, _)| ((*event).to_owned(), call.clone())).collect();
-    let text = serde_json::to_string_pretty(&json!({ "hooks": hooks }));
+    more["hooks"] = hooks.into();
+    let text = serde_json::to_string_pretty(&more);
     text.map(|text| text + "\n").map_err(|e| Failure::failed("cannot write the hooks' settings").because(e))
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use shopfloor_core::error::Result;
 
-use crate::apply::hooks::{self, Launch, Variables};
+use crate::apply::hooks::{self, Launch};
 use crate::context::Context;
-use crate::program_config::AgentTable;
+use crate::program_config::{AgentTable, Variables};
 use crate::work_repo::PUSH_URL;
 use crate::worker::Worker;
 

@@ -1,14 +1,17 @@
 //! An adopted worktree as worktree-spawn knows it: its agent's program runs under that tool, and the agent's parent is
 //! told how it goes.
 
+use std::path::Path;
+
+use serde_json::{Value, json};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
-use crate::apply::hooks::Variables;
 use crate::context::Context;
 use crate::layout;
+use crate::program_config::Variables;
 use crate::worker::Worker;
 
 /// The tool that made the worktree.
@@ -22,6 +25,21 @@ pub fn id(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
     let text = fs::read_no_follow(&record.join("shopfloor").join(TOOL).join("identity.json")).ok()??;
     let record: serde_json::Value = serde_json::from_slice(&text).ok()?;
     record["id"].as_str().filter(|id| !id.contains(char::is_control)).map(str::to_owned)
+}
+
+/// The name of the MCP server that worktree-spawn gives to agents.
+pub const SERVER: &str = "shopfloor";
+
+/// Whether a worktree's `.mcp.json` names that server as worktree-spawn writes it, for this agent. An agent can write the
+/// file, and its program starts what it names outside of the agent's sandbox.
+pub fn names_own_server(ctx: &Context<'_>, worker: &Worker) -> bool {
+    let (Some(program), Some(id)) = (proc::find(ctx.env, TOOL), id(ctx, worker)) else { return false };
+    let text = fs::read_no_follow(&Path::new(&worker.worktree_path).join(".mcp.json")).ok().flatten();
+    let named: Option<Value> = text.and_then(|text| serde_json::from_slice(&text).ok());
+    // By its name alone, if a person has called it so.
+    let own =
+        [&program.to_string_lossy(), TOOL].map(|program| json!({ "command": program, "args": ["mcp", "--as", id] }));
+    named.is_some_and(|named| own.contains(&named["mcpServers"][SERVER]))
 }
 
 /// The argv of a program as worktree-spawn runs it, for an agent that it knows, so that everybody sees that it runs. It

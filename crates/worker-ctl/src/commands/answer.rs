@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use serde::Serialize;
+use shopfloor_core::agents::{self, HookEvent};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::printable;
@@ -42,7 +43,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let name = &args.worker;
     let wanted = args.line.as_deref().map(parse).transpose()?;
     let (worker, _lock) = commands::locked(ctx, name)?;
-    if worker.reported.activity != Activity::Asks && worker.program.fault != Some(Fault::NotReady) {
+    if worker.reported.activity != Activity::Asks
+        && worker.program.fault != Some(Fault::NotReady)
+        && tells(ctx, &worker)
+    {
         return Err(failure::WRONG_STATE
             .failure(format!("{name} asks nothing"))
             .hint(format!("look at its terminal with `worker-ctl peek {name}`")));
@@ -83,6 +87,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     session::choose(ctx, &worker, &pane, (&menu, chosen)).map_err(|failure| failure.hint(&attach))?;
     remember(ctx, name, None)?;
     Ok(print(ctx, &worker, &menu, Some(chosen)))
+}
+
+/// Whether a program tells by its hooks when it asks. Of others only the screen shows it.
+fn tells(ctx: &Context<'_>, worker: &Worker) -> bool {
+    let hooks = ctx.root.agent_of(worker).ok().and_then(|agent| agents::find(agent.hooks.as_deref()?)?.hooks);
+    hooks.is_none_or(|hooks| hooks.events.iter().any(|(_, event)| *event == HookEvent::Asks))
 }
 
 /// What makes a question this one: another may have the same lines.

@@ -9,7 +9,7 @@ use crate::support::worker::{
     Staying, agent, by_hand, commit, configure, event, hook, hook_of, kill_agent, kill_and_wait, refused, staff, table,
     tmux, tree,
 };
-use crate::support::world::{World, text, wait_for, write};
+use crate::support::world::{World, text, wait_for, which, write};
 
 /// A question as claude tells it: without the id of the tool use.
 fn permission(command: &str) -> Value {
@@ -431,4 +431,46 @@ fn an_earlier_crash_is_not_taken_for_a_lost_conversation() {
     assert!(said.contains("other hosts are not supported") && !said.contains("conversation"), "{said}");
     let state: Value = serde_json::from_str(&floor.root.read("state.json")).unwrap();
     assert_eq!(text(&state, "/workers/adam/conversation"), "s-1");
+}
+
+/// An agent that asks may do unasked what changes nothing; of servers it starts ours unasked, as we have named it.
+#[test]
+fn an_agent_that_asks_may_read_and_starts_our_server_alone() {
+    let w = World::new();
+    which("tmux");
+    let log = w.home("words");
+    let body = format!("{{ printf '%s|' \"$@\"; echo; }} >> '{}'; printf '> '; exec sleep 600", log.display());
+    w.program("hooked", &body);
+    write(
+        &w.home(".config/shopfloor/config.toml"),
+        "[worker-ctl.agents.hooked]\ncommand = [\"hooked\", \"{hooks}\", \"{allowed_tools}\"]\nhooks = \"claude\"\n\
+         ready = { pattern = \"^>\" }\n",
+    );
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let x = w.at(app.sh("worktree-spawn subtree x").exit(0).any_err().stdout.trim_end());
+    let y = app.sh("worktree-spawn subtree y").exit(0).any_err().stdout.trim_end().to_owned();
+    let add = |path: &str, more: &[&str]| {
+        let args = [&["add", "--worktree", path, "--agent", "hooked"], more].concat();
+        app.run("worker-ctl", &args).exit(0).any_out().any_err();
+    };
+    add(x.path.to_str().unwrap(), &[]);
+    add(&y, &["--yolo"]);
+    let started = |name: &str| {
+        app.run("worker-ctl", &["up", name]).exit(0).any_out().any_err();
+        let words = std::fs::read_to_string(&log).unwrap();
+        let last: Vec<String> = words.lines().last().unwrap().split('|').map(str::to_owned).collect();
+        app.run("worker-ctl", &["down", name, "--force"]).exit(0).any_out().any_err();
+        let settings: Value = serde_json::from_str(&std::fs::read_to_string(&last[1]).unwrap()).unwrap();
+        (last[2].clone(), settings["enabledMcpjsonServers"].clone(), settings["hooks"]["Stop"].is_array())
+    };
+    let ours = json!(["shopfloor"]);
+    assert_eq!(started("x"), ("Read,Glob,Grep".into(), ours.clone(), true));
+    assert_eq!(started("y"), ("Bash,Edit,Read,Write,Glob,Grep".into(), ours, true));
+    let server = x.read(".mcp.json");
+    for named in [server.replace("worktree-spawn\"", "evil\""), server.replace("main.x", "main.y"), "{}".into()] {
+        x.write(".mcp.json", &named);
+        assert_eq!(started("x").1, Value::Null, "{named}");
+    }
+    app.run("worker-ctl", &["down", "--force"]).exit(0).any_out().any_err();
 }
