@@ -158,12 +158,13 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
 pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
     let is_seen = env.stdout_is_terminal || words.iter().any(|word| word == "--pin" || word == "--yes");
     words.retain(|word| word != "--pin");
-    if !is_seen {
-        ui.note("this is no terminal, so it does not count as a review; with `--pin` it does");
-        words.push("--dry-run".to_owned());
-    }
+    words.extend((!is_seen).then(|| "--dry-run".to_owned()));
     let verb = Verb { name: "review", command: "review", whom: Whom::Perhaps, options: "--interface", adopts: false };
-    run(ui, env, common, verb, &words)
+    let exit = run(ui, env, common, verb, &words)?;
+    if !is_seen && exit.code() == 0 {
+        ui.note("this is no terminal, so it does not count as a review; with `--pin` it does");
+    }
+    Ok(exit)
 }
 
 /// `send`: a message to an agent. An agent may talk to its parent and to its children, and says who it is.
