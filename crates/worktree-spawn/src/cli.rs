@@ -8,7 +8,8 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
 use crate::commands::{
-    ack, doctor, env, events, gc, hook, list, mcp, notify, path, remove, repair, run, subtree, wait, whoami, worker,
+    ack, doctor, env, events, gc, hook, list, mcp, notify, path, remove, repair, run, subtree, trust, wait, whoami,
+    worker,
 };
 use crate::facts::{agents, repository};
 
@@ -38,6 +39,7 @@ pub enum Command {
     Run(run::Args),
     Env(env::Args),
     Path(path::Args),
+    Trust(trust::Args),
     Whoami(whoami::Args),
     Notify(notify::Args),
     #[command(subcommand)]

@@ -50,6 +50,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Run(args) => commands::run::run(ui, env, &args),
         Command::Env(args) => commands::env::run(ui, env, &args),
         Command::Path(args) => commands::path::run(ui, env, &args),
+        Command::Trust(args) => commands::trust::run(ui, env, &args),
         Command::Whoami(args) => commands::whoami::run(ui, env, &args),
         Command::Notify(args) => commands::notify::run(ui, env, &args),
         Command::Hook(hook) => commands::hook::run(ui, env, &hook),

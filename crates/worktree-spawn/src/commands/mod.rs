@@ -17,6 +17,7 @@ pub mod run;
 pub mod shared_args;
 pub mod spawned;
 pub mod subtree;
+pub mod trust;
 pub mod wait;
 pub mod whoami;
 pub mod worker;

@@ -1,5 +1,7 @@
 //! What may be removed, and what becomes of its branch.
 
+use std::path::Path;
+
 use shopfloor_core::error::Result;
 use shopfloor_core::text::shell_word;
 
@@ -67,8 +69,9 @@ pub fn require_spawned(known: &KnownAgent) -> Result<()> {
     Err(failure::UNMANAGED
         .failure(format!("the record of {} is not one that you have written for {path}", known.agent.id))
         .hint(format!(
-            "it was written in a sandbox or by an agent, or for an earlier worktree; look at this one, then use git: `git \
-             worktree remove {}`",
+            "it was written in a sandbox, by an agent, or for an earlier worktree: look at this one, then take it over \
+             with `worktree-spawn trust {}`, or remove it with git: `git worktree remove {}`",
+            shell_word(Path::new(&known.agent.id)),
             shell_word(&known.worktree.path)
         )))
 }

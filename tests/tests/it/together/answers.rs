@@ -252,6 +252,8 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
     day.run(app, "worktree-spawn list --status --stat");
     day.run(&tree, "worktree-spawn whoami");
     day.run(app, "worktree-spawn path main.x");
+    app.sh("sed -i 's/$/ /' .git/worktrees/x/shopfloor/worktree-spawn/identity.json").exit(0);
+    day.run(app, "worktree-spawn trust main.x --yes");
     day.run(app, "worktree-spawn env main.x");
     day.run_with(&tree, "worktree-spawn notify info", &["half done"]);
     day.run_with(&tree, "worktree-spawn notify success", &["done"]);

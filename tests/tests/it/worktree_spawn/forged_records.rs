@@ -213,3 +213,24 @@ fn a_forged_end_of_a_run_lets_gc_take_no_worktree_in_which_a_program_works() {
     app.sh("pkill -g $(cat ~/pid) || kill $(cat ~/pid)").any_status().any_out().any_err();
     assert!(a.has(".git"));
 }
+
+#[test]
+fn a_record_of_an_earlier_version_is_taken_over_once_a_person_has_seen_it() {
+    let w = World::new();
+    let app = app(&w);
+    let a = subtree(&app, &["a"]);
+    let file = app.path.join(".git/worktrees/a/shopfloor/worktree-spawn/identity.json");
+    let mut record = identity(&app, "a");
+    record.as_object_mut().unwrap().remove("directory");
+    write(&file, &record.to_string());
+    app.spawn(&["remove", "a"]).exit(1).err_has("worktree-spawn trust main.a");
+    app.spawn(&["trust", "a"]).exit(3).err_has("main.a works in ").err_has(" for root, and its work lands on main");
+    app.spawn(&["trust", "a", "--yes", "-n"]).exit(0).any_err().out_has("would list main.a");
+    app.spawn(&["remove", "a"]).exit(1).any_err();
+    app.spawn(&["trust", "a", "--yes"]).exit(0).any_err().out_has("listed main.a");
+    app.spawn(&["trust", "a", "--yes"]).succeeds();
+    app.spawn(&["trust", "root"]).exit(1).err_has("is no agent with a worktree of its own");
+    app.spawn(&["run", "a", "--", "true"]).exit(0).any_err();
+    app.spawn(&["remove", "a"]).exit(0).any_err().any_out();
+    assert!(!a.path.exists());
+}
