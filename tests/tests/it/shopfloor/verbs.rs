@@ -71,6 +71,26 @@ fn every_row_takes_every_verb() {
         hook(&floor, name, &event("Stop"));
         assert!(does(&["-n", "land", name]).contains("would put"));
         assert!(does(&["review", name, "--json", "--pin"]).contains("+two"));
+        let before = row(app, name);
+        for words in [
+            &["go", name][..],
+            &["peek", name],
+            &["wait", name],
+            &["review", name],
+            &["send", name, "later"],
+            &["back", name, "later"],
+            &["land", name],
+            &["stop", name, "--force"],
+            &["resume", name],
+            &["rm", name, "--force"],
+        ] {
+            for flags in [&["-n"][..], &["-n", "--json"]] {
+                let out = app.shopfloor(&[flags, words].concat()).exit(0).any_out().any_err();
+                let is_json = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|value| value.is_object());
+                assert!(!flags.contains(&"--json") || out.stdout.lines().all(is_json), "{words:?}: {out}");
+            }
+        }
+        assert_eq!(row(app, name), before);
         does(&["land", name]);
         does(&["stop", name]);
         assert_eq!((text(&row(app, name), "/alive"), text(&row(app, name), "/task")), ("down", "idle"));
