@@ -107,8 +107,9 @@ impl Settings {
         }
         let preset = agents::find(agent).map(|program| Line::Shell(program.launch_line.to_owned()));
         preset.ok_or_else(|| {
-            Failure::malformed(format!("no command is set for the agent `{agent}`"))
-                .hint(format!("set `command` in `[worktree-spawn.agents.{agent}]` of the configuration"))
+            Failure::malformed(format!("no command is set for the agent `{agent}`")).hint(format!(
+                "set `command` in `[worker-ctl.agents.{agent}]` of your own config.toml, which both tools read"
+            ))
         })
     }
 }

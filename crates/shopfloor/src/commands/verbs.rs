@@ -204,6 +204,13 @@ pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
             return Err(Failure::usage(format!("what is {} to change?", printable(only)))
                 .hint(format!("say it: `shopfloor back {} TEXT`", shell_word(only.as_ref()))));
         }
+        // A name that is mistyped would go to whoever was reviewed last.
+        [word] if !word.contains(char::is_whitespace) => {
+            let rows = here(env)?;
+            return require(&rows, word)
+                .map(|_| Exit::Done)
+                .map_err(|failure| failure.hint("a text of one word needs the name: `shopfloor back NAME TEXT`"));
+        }
         [text] => all.extend(["--".to_owned(), text.clone()]),
         [name, text @ ..] => {
             let worker = worker(ui, env, require(&here(env)?, name)?, options.iter().any(|option| option == "--yes"))?;

@@ -77,6 +77,13 @@ pub fn branches(git: &Git, place: &Place, prefix: &str, named: Option<&str>) -> 
 
 /// The commit of a branch that a remote has. Exit 1 if remotes have different ones.
 pub fn remote_branch(git: &Git, place: &Place, branch: &str) -> Result<Option<String>> {
+    if let Some((remote, rest)) = branch.split_once('/')
+        && !refs(git, place, [format!("refs/remotes/{remote}/")])?.is_empty()
+    {
+        return Err(failure::EXISTS
+            .with(Exit::Bad, format!("{branch} is the name of a branch of the remote {remote}"))
+            .hint(format!("name the branch as it is called there: `--branch {rest}`")));
+    }
     let found = refs(git, place, [format!("refs/remotes/*/{branch}")])?;
     let Some((name, sha)) = found.first() else { return Ok(None) };
     match found.iter().find(|(_, other)| other != sha) {

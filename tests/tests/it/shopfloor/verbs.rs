@@ -121,7 +121,8 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
         (&["attach", "adam"], 1, "shopfloor resume adam"),
         (&["land", "--no-such"], 2, "shopfloor land --help"),
         (&["adopt", "/nowhere"], 2, "there is no worktree"),
-        (&["back", "text"], 1, "nothing was reviewed"),
+        (&["back", "a text"], 1, "nothing was reviewed"),
+        (&["back", "adm"], 1, "did you mean `adam`"),
         (&["wait", "nobody"], 1, "no worktree called nobody"),
     ] {
         let out = app.shopfloor(words).exit(status);

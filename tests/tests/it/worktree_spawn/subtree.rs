@@ -354,6 +354,7 @@ fn a_named_branch_is_made_or_checked_out_and_stays() {
         .exit(1)
         .err_has("are different commits")
         .err_has("--from one/");
+    app.spawn(&["subtree", "d", "--branch", "one/team/far"]).exit(2).err_has("`--branch team/far`");
     subtree(&app, &["d", "--branch", "team/both", "--from", "two/team/both"]);
     for (branch, status, why) in [
         ("main", 1, "is checked out at"),
