@@ -108,7 +108,8 @@ impl Settings {
         let preset = agents::find(agent).map(|program| Line::Shell(program.launch_line.to_owned()));
         preset.ok_or_else(|| {
             Failure::malformed(format!("no command is set for the agent `{agent}`")).hint(format!(
-                "set `command` in `[worker-ctl.agents.{agent}]` of your own config.toml, which both tools read"
+                "set `command` in `[worker-ctl.agents.{agent}]` of your own config.toml, or for worktree-spawn alone in \
+                 `[worktree-spawn.agents.{agent}]`"
             ))
         })
     }
