@@ -91,6 +91,10 @@ impl Env {
             let dirs: Vec<PathBuf> = std::env::split_paths(path).filter(|dir| dir.is_absolute()).collect();
             *path = std::env::join_paths(dirs).unwrap_or_default();
         }
+        // An empty one would be the current directory.
+        if vars.get(OsStr::new("PATH")).is_some_and(|path| path.is_empty()) {
+            vars.remove(OsStr::new("PATH"));
+        }
         let named = vars.get(OsStr::new("SHOPFLOOR_NOW"));
         let now = named.and_then(|text| text.to_str()?.parse().ok());
         if let (Some(text), None) = (named, now) {

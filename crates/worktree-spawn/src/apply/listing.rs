@@ -209,7 +209,7 @@ fn count_commits(git: &Git, place: &Place, all: &mut [ListedAgent], main: Option
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let base = format!("refs/heads/{}", entry.key());
-                entry.insert(git.ahead_behind(&place.common_dir, &base)?)
+                entry.insert(git.ahead_behind(&place.common_dir, &base).unwrap_or_default())
             }
         };
         listed.distance = listed.known.worktree.branch.as_ref().and_then(|branch| distances.get(branch).copied());

@@ -245,7 +245,7 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let repo = Repo { hooks_dir, ..context.place.repo() };
     let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
     let (mut configured, mut tools) = (Vec::new(), hook::missing(&git, &repo, "post-checkout")?);
-    let is_held = is_agents && !has_landed(context, &start.sha)?;
+    let is_held = is_agents && !has_landed(context, &start.sha).unwrap_or(false);
     if is_held {
         // Other programs look for theirs in the worktree: husky, lefthook, whatever a person's own hook calls.
         tools = hook::wanted(&git, &repo, "post-checkout")?;

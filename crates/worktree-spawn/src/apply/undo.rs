@@ -112,12 +112,12 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
     let mut undone = UndoneSpawn::Undone(None);
     let worktree = entry.as_mut().and_then(|entry| entry.found.take());
     match (&entry, worktree) {
-        (Some(entry), None) if lost == LostWorktrees::Leave || has_staged(place, git, &spawn, entry)? => {
-            return Ok(UndoneSpawn::Astray(entry.path.clone()));
-        }
-        (Some(entry), Some(_)) if !entry.is_ours => {
+        (Some(entry), _) if !entry.is_ours => {
             open.close()?;
             return Ok(UndoneSpawn::Kept(entry.path.clone()));
+        }
+        (Some(entry), None) if lost == LostWorktrees::Leave || has_staged(place, git, &spawn, entry)? => {
+            return Ok(UndoneSpawn::Astray(entry.path.clone()));
         }
         (Some(entry), Some(worktree)) => {
             if (!is_own || spawn.ran_hook) && is_used(place, git, &open, entry)? {

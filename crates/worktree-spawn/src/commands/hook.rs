@@ -126,8 +126,9 @@ fn create(ui: &Ui, env: &Env) -> Result<Exit> {
         let place = repository::find(&env)?;
         let name = name.to_owned();
         let request = SpawnRequest { name, if_exists: IfExists::Return, ..SpawnRequest::default() };
-        // Programs run hooks outside of the sandbox in which an agent is.
-        let args = subtree::Args { request, is_agents: true, ..subtree::Args::default() };
+        // Programs run hooks outside of the sandbox in which an agent is. In the main checkout a person works.
+        let is_agents = place.here.as_ref().is_none_or(|here| !here.is_main);
+        let args = subtree::Args { request, is_agents, ..subtree::Args::default() };
         Ok(subtree::spawn(ui, &env, &place, &args)?.known.worktree.path)
     };
     match create() {
