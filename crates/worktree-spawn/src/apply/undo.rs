@@ -2,7 +2,7 @@
 //! there is more in it than a spawn writes, it stays and counts as made.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents::GEMINI_PROJECT;
 use shopfloor_core::error::{Failure, Result};
@@ -116,7 +116,9 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
             open.close()?;
             return Ok(UndoneSpawn::Kept(entry.path.clone()));
         }
-        (Some(entry), None) if lost == LostWorktrees::Leave || has_staged(place, git, &spawn, entry)? => {
+        (Some(entry), None)
+            if lost == LostWorktrees::Leave || has_own(&entry.dir) || has_staged(place, git, &spawn, entry)? =>
+        {
             return Ok(UndoneSpawn::Astray(entry.path.clone()));
         }
         (Some(entry), Some(worktree)) => {
@@ -198,6 +200,12 @@ fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<b
             || is_new && (OURS.iter().any(|ours| ours.as_bytes() == name) || name == gemini_ignore.as_bytes())
     };
     Ok(ask(&how)?.split(|b| *b == 0).any(|line| !line.is_empty() && !is_ours(line)))
+}
+
+/// Whether a worktree's record has commits that its branch may lack: clones of submodules, or refs of its own.
+fn has_own(record: &Path) -> bool {
+    let places = ["modules", "refs/worktree", "refs/bisect", "refs/rewritten", "reftable"];
+    places.iter().any(|place| record.join(place).symlink_metadata().is_ok())
 }
 
 /// Whether something is staged in a worktree that is not at its path.

@@ -154,6 +154,16 @@ fn a_forged_journal_undoes_no_worktree_that_a_person_made() {
         look_at_everything(&app);
         assert!(a.has(".git"), "{line}");
     }
+    // The same while the worktree is away.
+    a.sh("git checkout -q .mcp.json && git update-ref refs/worktree/keep $(git commit-tree -m x HEAD^{tree})").exit(0);
+    std::fs::rename(&a.path, w.home("away")).unwrap();
+    for (id, agent) in [("main.a", "a"), ("main.z", "pers")] {
+        let journal = json!({"v": 2, "id": id, "name": agent, "makes_branch": false, "base_sha": sha});
+        write(&state(&app, &format!("journal/{UID}.json")), &journal.to_string());
+        look_at_everything(&app);
+        let record = app.path.join(format!(".git/worktrees/{agent}/HEAD"));
+        assert!(record.exists(), "{id}");
+    }
 }
 
 #[test]
