@@ -106,6 +106,11 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
                 remove_record(ctx, worker)?;
                 return Ok(aside);
             }
+            // In the person's own repository an agent can move the branch that has the work, if only for a moment.
+            if ctx.repo.is_own && kept.is_empty() {
+                let name = format!("refs/shopfloor/trash/{}/{}", worker.name, ctx.stamp());
+                ctx.repo.update_ref(&[&name, &tip, &"0".repeat(tip.len())])?;
+            }
             ctx.repo.update_ref(&["-d", &branch, &tip])?;
         }
         remove_record(ctx, worker)?;

@@ -16,7 +16,7 @@ use super::undo::{self, Decided};
 use super::{files, send_event, trash};
 use crate::agent_run;
 use crate::facts::agents;
-use crate::facts::history::{MERGED, loose_commits};
+use crate::facts::history::loose_commits;
 use crate::facts::removal::{Branch, changes};
 use crate::facts::repository;
 use crate::failure;
@@ -66,10 +66,11 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
     } else if removal.keeps_trash {
         done.trash = Some(trash::keep(env, git, place, known)?);
     }
-    if let (Branch::Contained { why, tip, .. }, true) = (&removal.condition.branch, removal.deletes.is_some())
-        && !why.starts_with(MERGED)
+    if let (Branch::Contained { tip, .. }, true) = (&removal.condition.branch, removal.deletes.is_some())
+        && known.agent.base_sha.as_ref() != Some(tip)
     {
-        // The same change may stand elsewhere in a file, and `git cherry` calls it the same.
+        // The same change may stand elsewhere in a file, and `git cherry` calls it the same. An agent can move the branch
+        // that has it for a moment.
         trash::keep_commit(env, git, place, known, tip)?;
     }
     let is_kept = done.trash.is_some();

@@ -244,3 +244,24 @@ fn a_record_of_an_earlier_version_is_taken_over_once_a_person_has_seen_it() {
     app.spawn(&["remove", "a"]).exit(0).any_err().any_out();
     assert!(!a.path.exists());
 }
+
+#[test]
+fn a_branch_that_seems_merged_is_kept() {
+    let w = World::new();
+    let app = app(&w);
+    for (name, removal) in [
+        ("a", "worktree-spawn remove main.a"),
+        ("b", "shopfloor rm b"),
+        ("c", "worker-ctl add --worktree .shopfloor/worktrees/c && worker-ctl nuke c --worktree --yes"),
+    ] {
+        let agent = subtree(&app, &[name]);
+        agent.commit("work", name);
+        let (work, main) = (agent.git(&["rev-parse", "HEAD"]), app.git(&["rev-parse", "main"]));
+        app.git(&["update-ref", "refs/heads/main", work.trim()]);
+        app.sh(removal).exit(0).any_out().any_err();
+        app.git(&["update-ref", "refs/heads/main", main.trim()]);
+        assert!(!agent.path.exists(), "{removal}");
+        let kept = app.git(&["for-each-ref", "--format=%(objectname)", "refs/shopfloor/trash/"]);
+        assert!(kept.contains(work.trim()), "{removal}: {kept}");
+    }
+}
