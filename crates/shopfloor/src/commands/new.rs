@@ -158,7 +158,12 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     let there = || -> Result<Option<Value>> {
         Ok(workers(env)?.into_iter().find(|worker| worker["name"] == *args.name && worker["adopted"] != true))
     };
-    let goes_on = |worker: &Value| worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim);
+    // A worker of the same program that has this task already, or was killed before it got it.
+    let goes_on = |worker: &Value| {
+        let is_done = ["needs_review", "rejected"].iter().any(|done| worker["task"] == *done);
+        let is_its = args.agent.as_ref().is_none_or(|agent| worker["agent"] == **agent);
+        is_its && !is_done && (worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim))
+    };
     if !there()?.is_some_and(|worker| task.is_some() && goes_on(&worker)) {
         let added = quietly(ui, env, &words_for(common, "worker-ctl", add))?;
         if added.status.code() != 0 {

@@ -1,7 +1,7 @@
 //! `trust`: lists an agent's record as ours, once a person has seen what it says.
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -42,11 +42,16 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let parent = agent.parent.as_deref().unwrap_or("nobody");
     let target = agent.target.as_ref().map(|target| format!(", and its work lands on {target}")).unwrap_or_default();
     let says = format!("{} works in {} on {branch}, for {parent}{target}", agent.id, path.display());
+    // What stands there while the person reads is what counts.
+    let agent = Agent { directory: fs::dir_id(path), ..agent.clone() };
     ui.show(&[printable(&says)]);
     if !ui.is_dry() {
         ui.require_yes(args.yes, "Is that so, and may it be run and removed?", "the record was not listed")?;
-        let agent = Agent { directory: fs::dir_id(path), ..agent.clone() };
         agent.save(env, &layout::identity_file(&known.worktree.git_dir))?;
+        if !agents::require(&place, &agent.id)?.is_managed {
+            return Err(Failure::failed(format!("the record of {} could not be listed in your own state", agent.id))
+                .hint("run the command where `~/.local/state` can be written, outside of a sandbox"));
+        }
     }
     match ui.is_json() {
         true => ui.json(&known.keys()),

@@ -237,6 +237,10 @@ fn a_record_of_an_earlier_version_is_taken_over_once_a_person_has_seen_it() {
     app.spawn(&["trust", "a"]).exit(3).err_has("main.a works in ").err_has(" for root, and its work lands on main");
     app.spawn(&["trust", "a", "--yes", "-n"]).exit(0).any_err().out_has("would list main.a");
     app.spawn(&["remove", "a"]).exit(1).any_err();
+    // Where the list cannot be written it is not said to be.
+    app.sh("mv ~/.local/state/shopfloor ~/kept && echo > ~/.local/state/shopfloor").exit(0);
+    app.spawn(&["trust", "a", "--yes"]).exit(4).any_err();
+    app.sh("rm ~/.local/state/shopfloor && mv ~/kept ~/.local/state/shopfloor").exit(0);
     app.spawn(&["trust", "a", "--yes"]).exit(0).any_err().out_has("listed main.a");
     app.spawn(&["trust", "a", "--yes"]).succeeds();
     app.spawn(&["trust", "root"]).exit(1).err_has("is no agent with a worktree of its own");
