@@ -165,8 +165,8 @@ fn age(seconds: i64) -> String {
     }
 }
 
-/// Cuts a line, so that it takes one row of the terminal.
-fn cut(line: &str, width: usize) -> String {
+/// Cuts a line, so that it takes one row of a terminal with `width` columns.
+pub fn cut(line: &str, width: usize) -> String {
     if line.chars().map(columns).sum::<usize>() <= width {
         return line.to_owned();
     }

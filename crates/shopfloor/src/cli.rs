@@ -18,7 +18,7 @@ use crate::commands::{PASSED_ON, doctor, go, new, rm, setup, shell_init, skills,
     name = "shopfloor",
     version,
     max_term_width = 100,
-    after_help = format!("Example:\n  shopfloor setup\n  shopfloor new feature-a --task 'Write the parser' -- claude\n  shopfloor status\n  shopfloor review feature-a\n  shopfloor land feature-a\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  shopfloor setup\n  shopfloor new feature-a 'Write the parser'\n  shopfloor status\n  shopfloor review feature-a\n  shopfloor land feature-a\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -42,6 +42,12 @@ pub enum Command {
     /// Attach your terminal to an agent's: NAME
     #[command(after_help = "Example:\n  shopfloor attach feature-a")]
     Attach(Words),
+    /// Give a task to an agent that has none: NAME TASK
+    ///
+    /// In a worktree that `new` made without a task, the agent is started first. Options: --task TEXT, --task-file FILE,
+    /// --force.
+    #[command(after_help = "Example:\n  shopfloor start feature-a 'Write the tests, too'")]
+    Start(Words),
     /// Send a message to an agent: NAME TEXT, or `-` for stdin
     ///
     /// Exits with 1 if the agent has no task, somebody types in its terminal, or its program asks a question; --force
@@ -88,8 +94,8 @@ pub enum Command {
     Skills(skills::Args),
     ShellInit(shell_init::Args),
     /// A command of worker-ctl, as it is
-    #[command(hide = true, aliases = PASSED_ON)]
-    Start(Words),
+    #[command(hide = true, name = PASSED_ON[0], aliases = &PASSED_ON[1..])]
+    PassedOn(Words),
 }
 
 /// The names of the agents and worktrees.

@@ -27,7 +27,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::cli::Command;
 pub use crate::cli::{Cli, command};
-use crate::commands::verbs::{self, Verb, Whom, Words};
+use crate::commands::verbs::{self, Adopts, Verb, Whom, Words};
 
 /// The whole program.
 pub fn main() -> std::process::ExitCode {
@@ -36,7 +36,7 @@ pub fn main() -> std::process::ExitCode {
 
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    let verb = |name, command, whom, options| Verb { name, command, whom, options, adopts: false };
+    let verb = |name, command, whom, options| Verb { name, command, whom, options, adopts: Adopts::None };
     let common = &cli.common;
     let command = match cli.command {
         Some(command) => command,
@@ -47,11 +47,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         }
     };
     match command {
-        Command::Adopt(Words { words }) => {
-            verbs::refuse_unknown(verb("adopt", "add", Whom::One, "--target --land --agent --model"), &words)?;
-            let add = [&["add".to_owned(), "--worktree".to_owned()], &words[..]].concat();
-            commands::pass_on(ui, env, common, "worker-ctl", add)
-        }
+        Command::Adopt(args) => verbs::adopt(ui, env, common, args.words),
         Command::Attach(args) => verbs::run(ui, env, common, verb("attach", "attach", Whom::One, ""), &args.words),
         Command::Send(args) => verbs::send(ui, env, common, &args.words),
         Command::Answer(args) => {
@@ -64,14 +60,20 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Review(args) => verbs::review(ui, env, common, args.words),
         Command::Back(args) => verbs::back(ui, env, common, &args.words),
         Command::Land(args) => {
-            let land = Verb { adopts: true, ..verb("land", "accept", Whom::Perhaps, "--message --land --force") };
+            let land =
+                Verb { adopts: Adopts::AsMade, ..verb("land", "accept", Whom::Perhaps, "--message --land --force") };
             verbs::run(ui, env, common, land, &args.words)
         }
         Command::Stop(args) => verbs::run(ui, env, common, verb("stop", "down", Whom::Several, "--force"), &args.words),
         Command::Resume(args) => {
-            verbs::run(ui, env, common, verb("resume", "resume", Whom::Several, "--all --force"), &args.words)
+            let resume = verb("resume", "resume", Whom::Several, "--all --force");
+            verbs::run(ui, env, common, Verb { adopts: Adopts::Own, ..resume }, &args.words)
         }
-        Command::Start(args) => commands::pass_on(ui, env, common, "worker-ctl", commands::as_typed(env, args.words)),
+        Command::Start(args) => verbs::start(ui, env, common, &args.words),
+        Command::PassedOn(Words { words }) => {
+            let all = [&[commands::as_typed(env).to_owned()], &words[..]].concat();
+            commands::pass_on(ui, env, common, "worker-ctl", all)
+        }
         Command::Setup(args) => commands::setup::run(ui, env, &args),
         Command::Teardown(args) => commands::teardown::run(ui, env, &args),
         Command::Status(args) => commands::status::run(ui, env, &args),

@@ -221,6 +221,9 @@ pub struct Work {
     pub base_sha: Option<String>,
     /// The default branch's commit that the work sits on. Commits below it are not the worker's own.
     pub onto_sha: Option<String>,
+    /// What it was told to change when its work was sent back last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<String>,
     /// The files that had conflicts when the last rebase stopped.
     #[serde(default)]
     pub conflicted: Vec<String>,
@@ -321,6 +324,18 @@ impl Worker {
                 "bring it back; `worker-ctl patrol` finds one that git moved, and `worker-ctl nuke {}` forgets the worker",
                 self.name
             ),
+        }
+    }
+
+    /// What to do where it has nothing to review.
+    pub fn review_hint(&self) -> String {
+        match self.task {
+            Task::Rejected => format!(
+                "it was sent back, and waits for a new commit; tell it more: `worker-ctl message {} TEXT`",
+                self.name
+            ),
+            Task::Idle => "it has nothing that has not landed; `worker-ctl status` shows who has".to_owned(),
+            _ => "`worker-ctl status` shows who needs review".to_owned(),
         }
     }
 

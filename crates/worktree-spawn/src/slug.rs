@@ -26,6 +26,7 @@ pub fn is_branch_name(name: &str) -> bool {
         |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.ends_with(".lock");
     let is_bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
     !name.starts_with('-')
+        && name != "HEAD"
         && !name.contains("..")
         && !name.contains("@{")
         && !name.contains(is_bad)

@@ -79,7 +79,7 @@ fn pages_of(command: &Command, source: &str, pages: &mut Vec<(String, Vec<u8>)>)
     if man.render(&mut bytes).is_ok() {
         pages.push((format!("{name}.1"), bytes));
     }
-    for sub in command.get_subcommands() {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         pages_of(sub, source, pages);
     }
 }
@@ -133,7 +133,7 @@ fn section(command: &Command, page: &mut String) {
     let help = command.clone().term_width(100).render_long_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     page.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim()));
-    for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
         section(sub, page);
     }
 }

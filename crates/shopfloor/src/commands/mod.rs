@@ -54,9 +54,8 @@ pub fn is_set_up(env: &Env) -> Result<bool> {
 pub const PASSED_ON: [&str; 10] =
     ["rebase", "reset", "events", "patrol", "config", "init", "deinit", "root", "add", "nuke"];
 
-/// The words of a command that is passed on, with the name by which it was typed.
-pub fn as_typed(env: &Env, words: Vec<String>) -> Vec<String> {
-    let is_name = |word: &&str| *word == "start" || PASSED_ON.contains(word);
-    let typed = env.args.iter().skip(1).filter_map(|word| word.to_str()).find(is_name).unwrap_or("start");
-    [vec![typed.to_owned()], words].concat()
+/// The name by which a command that is passed on was typed.
+pub fn as_typed(env: &Env) -> &str {
+    let words = || env.args.iter().skip(1).filter_map(|word| word.to_str());
+    words().find(|word| PASSED_ON.contains(word)).unwrap_or(PASSED_ON[0])
 }

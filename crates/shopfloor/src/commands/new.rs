@@ -13,7 +13,7 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::commands::verbs::here;
+use crate::commands::verbs::{here, usual_agent};
 use crate::commands::{pass_on, words_for};
 use crate::facts::answers::{Answer, ask, command};
 use crate::facts::repository::{self, Repository};
@@ -21,8 +21,8 @@ use crate::plan::rows::named;
 
 /// Make a worktree for an agent, start the agent there, and give it its task
 ///
-/// Prints the path of the worktree. Without a task, or with a command after `--`, no agent is started: `shopfloor resume
-/// NAME` does that. If it was killed half way, the same command with the same task goes on.
+/// Prints the path of the worktree. Without a task, or with a command after `--`, no agent is started: `shopfloor start
+/// NAME TASK` does that. If it was killed half way, the same command with the same task goes on.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  shopfloor new feature-a 'Write the parser'\n  shopfloor new feature-b -- make test"
@@ -137,6 +137,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     }
     words.push(args.name.clone());
     if !args.cmd.is_empty() {
+        if task.is_some() && !common.dry_run {
+            ui.note("the command has to read the task itself: `SHOPFLOOR_TASK_FILE` names its file");
+        }
         words.push("--".to_owned());
         words.extend(args.cmd.iter().cloned());
     }
@@ -199,7 +202,7 @@ fn base(env: &Env, repository: &Repository) -> Result<Option<String>> {
     };
     let base = parent.join(format!("{name}.worktrees"));
     let can_make = fs::can_write(if base.is_dir() { &base } else { parent });
-    Ok((!is_set && can_make).then(|| base.to_string_lossy().into_owned()))
+    Ok(base.to_str().filter(|_| !is_set && can_make).map(str::to_owned))
 }
 
 /// The text of the task.
@@ -306,10 +309,7 @@ fn exit_of(answer: &Answer) -> Exit {
 
 /// The program that was named, or that a person's settings name for agents.
 fn agent(env: &Env, args: &Args) -> Result<Option<String>> {
-    let settings = ask(env, &["worktree-spawn", "config"])?.records;
-    let usual = settings.iter().find(|setting| setting["name"] == "agent" && setting["source"] != "default");
-    let usual = usual.and_then(|setting| setting["value"].as_str());
-    Ok(args.agent.as_deref().or(usual).map(str::to_owned))
+    args.agent.clone().map_or_else(|| usual_agent(env), |agent| Ok(Some(agent)))
 }
 
 /// What of an agent's program and of tmux is not there.

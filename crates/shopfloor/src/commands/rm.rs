@@ -1,5 +1,6 @@
 //! `rm`: agents that are no longer needed, with their worktrees.
 
+use serde_json::json;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -49,14 +50,24 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             Some(worker) if row.kind == "root" => call("worker-ctl", &["nuke", "--yes", "--worktree"], &[worker])?,
             // worktree-spawn knows what lies inside of it, and asks whether somebody works there.
             Some(worker) if args.force => {
-                let forgotten = call("worker-ctl", &["-q", "nuke", "--yes"], &[worker])?;
+                let forget = || call("worker-ctl", &["-q", "nuke", "--yes"], &[worker]);
+                let forgotten = if common.dry_run { Exit::Done } else { forget()? };
                 if forgotten.code() == 0 { call("worktree-spawn", &["remove"], &[&row.id])? } else { forgotten }
+            }
+            Some(worker) if common.dry_run && row.alive == "up" => {
+                let ended = call("worker-ctl", &["-q", "down"], &[worker])?;
+                would_remove(ui, row);
+                ended
             }
             Some(worker) => {
                 let ended = call("worker-ctl", &["-q", "down"], &[worker])?;
                 let removed = if ended.code() == 0 { call("worktree-spawn", &["remove"], &[&row.id])? } else { ended };
                 // Of a worker whose worktree is gone nothing is left to lose.
-                if removed.code() == 0 { call("worker-ctl", &["-q", "nuke", "--yes"], &[worker])? } else { removed }
+                if removed.code() == 0 && !common.dry_run {
+                    call("worker-ctl", &["-q", "nuke", "--yes"], &[worker])?
+                } else {
+                    removed
+                }
             }
             None => {
                 agents.push(row.id.as_str());
@@ -70,6 +81,14 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         take_reports(&env.at(&main)?, &args.names, &rows)?;
     }
     Ok(if exit.code() == 0 { removed } else { exit })
+}
+
+/// What would come once its program has ended; worktree-spawn does not look at what a running one leaves.
+fn would_remove(ui: &Ui, row: &Row) {
+    match ui.is_json() {
+        true => ui.json(&json!({ "id": row.id, "worktree": row.worktree, "removed": false, "dry_run": true })),
+        false => ui.line(format!("would remove {} at {}, if nothing is lost then", row.id, row.worktree)),
+    }
 }
 
 /// More of them stay.

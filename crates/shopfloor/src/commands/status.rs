@@ -58,9 +58,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let shown = match ui.is_json() {
             true => vec![ui.render(&answer(&overview, &rows(&overview)))],
             false if is_screen => {
-                let rows = rows(&overview).iter().map(Row::on_board).collect();
+                let rows = rows(&overview).iter().filter(|row| row.is_on_board()).map(Row::on_board).collect();
                 let now = env.later().now;
-                let problems = overview.problems.iter().map(|problem| format!("warning: {}", printable(problem)));
+                let warning = |problem: &String| format!("warning: {}", printable(problem));
+                let problems = overview.problems.iter().map(|problem| board::cut(&warning(problem), screen().width));
                 let board = board::lines(rows, overview.is_kept_up, (now.as_second(), &local_clock(now)), screen());
                 board.into_iter().chain(problems).take(screen().height).collect()
             }

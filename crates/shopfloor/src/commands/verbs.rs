@@ -34,8 +34,31 @@ pub struct Verb {
     pub whom: Whom,
     /// The options that it takes, besides those of all commands and `--yes`.
     pub options: &'static str,
-    /// Whether a worktree without a worker becomes one unasked.
-    pub adopts: bool,
+    /// Which worktrees without a worker become one unasked.
+    pub adopts: Adopts,
+}
+
+/// Which worktrees without a worker a verb makes one of unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adopts {
+    None,
+    /// Those that `new` made.
+    Own,
+    /// Those too that are on the branch that their directory is called after.
+    AsMade,
+}
+
+impl Adopts {
+    /// Whether this one is meant by the name. An agent chooses what is checked out in its worktree: then a person names
+    /// the branch.
+    fn is_for(self, row: &Row, name: &str) -> bool {
+        let is_meant = row.is_as_made || row.branch.as_deref() == Some(name);
+        match self {
+            Adopts::None => false,
+            Adopts::Own => is_meant && row.is_own(),
+            Adopts::AsMade => is_meant,
+        }
+    }
 }
 
 /// The words after a verb.
@@ -64,8 +87,15 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     for name in &words[..names] {
         let row = require(&rows, name)?;
         let is_dry = common.dry_run || words.iter().any(|word| *word == "-n" || *word == "--dry-run");
-        // An agent chooses what is checked out in its worktree: then a person names the branch.
-        let adopts = is_yes || verb.adopts && (row.is_as_made || row.branch.as_ref() == Some(name));
+        let adopts = is_yes || verb.adopts.is_for(row, name);
+        if verb.command == "accept"
+            && row.worker.is_none()
+            && !row.is_main
+            && overview::has_nothing(env, &row.worktree)?
+        {
+            let why = format!("{} has nothing that has not landed", printable(name));
+            return Err(Failure::new(Exit::No, "wrong_state", why).hint("`shopfloor status` shows who has"));
+        }
         if is_dry && row.worker.is_none() && !row.is_main && adopts {
             ui.line(format!("would make an agent of {}", printable(&row.worktree)));
             return Ok(Exit::Done);
@@ -133,6 +163,10 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
     if !adopts {
         let (path, branch) =
             (shell_word(row.worktree.as_ref()), printable(row.branch.as_deref().unwrap_or("no branch")));
+        if row.is_own() && row.is_as_made {
+            let failure = Failure::new(Exit::No, "no_worker", format!("no agent was started in {shown} yet"));
+            return Err(failure.hint(format!("start one with a task: `shopfloor start {shown} TASK`")));
+        }
         return Err(Failure::new(
             Exit::No,
             "no_worker",
@@ -140,7 +174,10 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         )
         .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
     }
-    let adopted = ask(&env.at(row.worktree.as_ref())?, &[TOOL, "add", "--worktree", "."])?;
+    let program = usual_agent(env)?.filter(|_| row.is_own());
+    let add = [TOOL, "add", "--worktree", "."].into_iter().map(str::to_owned);
+    let add: Vec<String> = add.chain(program.map(|program| format!("--agent={program}"))).collect();
+    let adopted = ask(&env.at(row.worktree.as_ref())?, &add.iter().map(String::as_str).collect::<Vec<_>>())?;
     let text = |key: &str| adopted.records.iter().find_map(|record| record[key].as_str().map(printable));
     if let (Some(name), Some(target)) = (text("name"), text("target")) {
         let branch = printable(row.branch.as_deref().unwrap_or_default());
@@ -154,12 +191,58 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         .hint(format!("look at what it says: `shopfloor adopt {}`", shell_word(row.worktree.as_ref()))))
 }
 
+/// `adopt`: makes an agent of a worktree, which may be named as the table names it.
+pub fn adopt(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
+    let options = "--target --land --agent --model --ask --yolo";
+    let verb = Verb { name: "adopt", command: "add", whom: Whom::One, options, adopts: Adopts::None };
+    refuse_unknown(verb, &words)?;
+    let Some(first) = words.first_mut().filter(|word| !word.starts_with('-')) else {
+        return Err(Failure::usage("the worktree is missing").hint("name its directory: `shopfloor adopt ../app-fix`"));
+    };
+    if !env.cwd.join(&first).exists()
+        && let [row] = &named(&here(env)?, first)[..]
+    {
+        first.clone_from(&row.worktree);
+    }
+    pass_on(ui, env, common, TOOL, [&["add".to_owned(), "--worktree".to_owned()], &words[..]].concat())
+}
+
+/// `start`: gives an agent a task. In a worktree of `new` where none was started yet, one is started first.
+pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
+    let options = "--task --task-file --prompt --prompt-file --worker --force --agent --model --resume --all";
+    let verb = Verb { name: "start", command: "start", whom: Whom::Perhaps, options, adopts: Adopts::Own };
+    let mut words = words.to_vec();
+    if let [name, task, ..] = &mut words[..]
+        && ![&*name, &*task].iter().any(|word| word.starts_with('-'))
+    {
+        *task = format!("--task={task}");
+        let rows = here(env)?;
+        let row = require(&rows, name)?;
+        if row.worker.is_none() && verb.adopts.is_for(row, name) && !common.dry_run {
+            let up = Verb { command: "up", ..verb };
+            let started = run(ui, env, common, up, std::slice::from_ref(name))?;
+            if started.code() != 0 {
+                return Ok(started);
+            }
+        }
+    }
+    run(ui, env, common, verb, &words)
+}
+
+/// The program that a person's settings name for agents.
+pub fn usual_agent(env: &Env) -> Result<Option<String>> {
+    let settings = ask(env, &["worktree-spawn", "config"])?.records;
+    let usual = settings.iter().find(|setting| setting["name"] == "agent" && setting["source"] != "default");
+    Ok(usual.and_then(|setting| setting["value"].as_str()).map(str::to_owned))
+}
+
 /// `review`: counts as seen where a person sees it, or says so.
 pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
     let is_seen = env.stdout_is_terminal || words.iter().any(|word| word == "--pin" || word == "--yes");
     words.retain(|word| word != "--pin");
     words.extend((!is_seen).then(|| "--dry-run".to_owned()));
-    let verb = Verb { name: "review", command: "review", whom: Whom::Perhaps, options: "--interface", adopts: false };
+    let verb =
+        Verb { name: "review", command: "review", whom: Whom::Perhaps, options: "--interface", adopts: Adopts::None };
     let exit = run(ui, env, common, verb, &words)?;
     if !is_seen && exit.code() == 0 {
         ui.note("this is no terminal, so it does not count as a review; with `--pin` it does");
@@ -169,7 +252,7 @@ pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Re
 
 /// `send`: a message to an agent. An agent may talk to its parent and to its children, and says who it is.
 pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
-    let verb = Verb { name: "send", command: "message", whom: Whom::One, options: "--force", adopts: false };
+    let verb = Verb { name: "send", command: "message", whom: Whom::One, options: "--force", adopts: Adopts::None };
     let Some(own) = env.var("SHOPFLOOR_AGENT_ID").and_then(|id| id.to_str()) else {
         return run(ui, env, common, verb, words);
     };
@@ -192,7 +275,7 @@ pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
 
 /// `back`: sends reviewed work back. A name alone is no text.
 pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
-    let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: "--force", adopts: false };
+    let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: "--force", adopts: Adopts::None };
     refuse_unknown(verb, words)?;
     let (options, texts): (Vec<String>, Vec<String>) =
         words.iter().cloned().partition(|word| ["--force", "--yes", "--json", "-n", "--dry-run"].contains(&&**word));

@@ -34,6 +34,12 @@ pub fn places(env: &Env) -> Result<Overview> {
     read_these(env, &[&["worktree-spawn", "list"], &["worker-ctl", "status"]])
 }
 
+/// Whether a worktree has neither a commit that has not landed nor a change.
+pub fn has_nothing(env: &Env, worktree: &str) -> Result<bool> {
+    let listed = ask(env, &["worktree-spawn", "list", "--status", "--stat"])?.records;
+    Ok(listed.iter().any(|record| record["worktree"] == worktree && record["ahead"] == 0 && record["dirty"] == false))
+}
+
 /// Asks all tools at once.
 pub fn read(env: &Env) -> Result<Overview> {
     let questions: [&[&str]; 5] = [

@@ -40,8 +40,11 @@ fn agents(env: &Env) -> Vec<String> {
     let names: Vec<String> = made.filter_map(|agent| agent["id"].as_str()).map(printable).collect();
     match &names[..] {
         [] => Vec::new(),
-        [name] => vec![format!("there is an agent {name}; `shopfloor rm` removes it")],
-        several => vec![format!("there are agents: {}; `shopfloor rm` removes them", several.join(" "))],
+        [name] => vec![format!("its lines in info/exclude are for the agent {name}; `shopfloor rm` removes it")],
+        several => vec![format!(
+            "its lines in info/exclude are for the agents {}; `shopfloor rm` removes them",
+            several.join(" ")
+        )],
     }
 }
 

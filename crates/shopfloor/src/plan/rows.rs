@@ -206,6 +206,11 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
 }
 
 impl Row {
+    /// Whether `new` made its worktree.
+    pub fn is_own(&self) -> bool {
+        self.kind == "subtree" && self.is_known
+    }
+
     /// What it is up to.
     pub fn standing(&self) -> Standing {
         match (self.told.need, self.waits_for, self.task.as_deref()) {
@@ -218,11 +223,18 @@ impl Row {
         }
     }
 
+    /// Whether the board shows it. In the main checkout a person works.
+    pub fn is_on_board(&self) -> bool {
+        !self.is_main || self.waits_for.is_some()
+    }
+
     /// Its row on the board.
     pub fn on_board(&self) -> BoardRow {
         let does = self.activity.clone().filter(|activity| activity != "unknown").unwrap_or_default();
         let verb = self.waits_for.map(|verb| format!("{verb} {}: ", self.worker.as_ref().unwrap_or(&self.name)));
-        let parts = [changes(self), files(self), self.told.text.clone()];
+        let mut parts = [changes(self), files(self), self.told.text.clone()];
+        // What a person has to know comes first.
+        parts.rotate_right(usize::from(self.told.need.is_some()));
         let said = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ");
         BoardRow {
             name: self.shown_name(),
@@ -285,12 +297,14 @@ fn cells(row: &Row, here: &str) -> Vec<String> {
 /// What its branch has that has not landed, and what is not committed.
 fn changes(row: &Row) -> String {
     let stat = row.stat.as_ref().filter(|stat| stat["files"] != 0);
-    let is_merged = row.ahead == Some(0) && stat.is_some() && row.dirty != Some(true);
+    // Of a worker in a worktree that was there before, worker-ctl compares the content: as another commit it has landed, too.
+    let has_landed = row.kind != POOL && row.task.as_deref() == Some("idle");
+    let is_merged = (row.ahead == Some(0) || has_landed) && stat.is_some() && row.dirty != Some(true);
     let stat = stat.filter(|_| !is_merged);
     let mut changes: Vec<String> =
         stat.map(|stat| format!("+{} -{}", stat["insertions"], stat["deletions"])).into_iter().collect();
     let counts = [(row.ahead, "ahead"), (row.behind, "behind")];
-    let counts = counts.into_iter().filter(|_| !row.is_main);
+    let counts = counts.into_iter().filter(|(_, what)| !row.is_main && (!is_merged || *what != "ahead"));
     let counts = counts.filter_map(|(count, what)| Some(format!("{} {what}", count.filter(|count| *count > 0)?)));
     changes.extend(counts);
     changes.extend(is_merged.then(|| "merged".to_owned()));

@@ -180,8 +180,9 @@ fn ask_to_resolve(ctx: &Context<'_>, plan: &Accept, is_forced: bool) -> Result<L
 fn ask_to_merge(ctx: &Context<'_>, worker: &Worker, plan: &Accept, is_forced: bool) -> Result<Failure> {
     let (repo, Accept { name, sha, base, .. }) = (&ctx.repo, plan);
     let files = repo.conflicting_files(base, sha)?;
-    let input = Input::Reject { base: sha.clone(), patch: repo.work_digest(sha)?, force: is_forced };
-    deliver::deliver(ctx, worker, &input, &prompt::merge(&repo.branch, &files))?;
+    let text = prompt::merge(&repo.branch, &files);
+    let (base, patch) = (sha.clone(), repo.work_digest(sha)?);
+    deliver::deliver(ctx, worker, &Input::Reject { base, patch, text: text.clone(), force: is_forced }, &text)?;
     Ok(failure::CONFLICT
         .failure(format!("{name} conflicts with {} and was asked to merge it", repo.branch))
         .details(files.iter().map(|file| format!("  {file}")))

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::resume::{Resume, resume};
-use crate::worker::Worker;
+use crate::worker::{Task, Worker};
 
 /// What a program gets that went on with the conversation that knows its task.
 const CONTINUE: &str = "Continue with your task.";
@@ -19,7 +19,11 @@ pub fn go_on(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Option<Re
     let Some(what) = resume(&worker) else { return Ok(None) };
     let text = match what {
         Resume::Continue => CONTINUE.to_owned(),
-        Resume::Task => task_text(ctx, &worker, worker.work.prompt.as_deref().unwrap_or_default()),
+        Resume::Task => {
+            let task = task_text(ctx, &worker, worker.work.prompt.as_deref().unwrap_or_default());
+            let changes = worker.work.changes.as_deref().filter(|_| worker.task == Task::Rejected);
+            [Some(task.as_str()), changes].into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+        }
     };
     let input = Input::Resume { is_continued: what == Resume::Continue, force: is_forced };
     deliver(ctx, &worker, &input, &text)?;

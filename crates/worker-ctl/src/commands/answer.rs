@@ -92,7 +92,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 /// Whether a program tells by its hooks when it asks. Of others only the screen shows it.
 fn tells(ctx: &Context<'_>, worker: &Worker) -> bool {
     let hooks = ctx.root.agent_of(worker).ok().and_then(|agent| agents::find(agent.hooks.as_deref()?)?.hooks);
-    hooks.is_none_or(|hooks| hooks.events.iter().any(|(_, event)| *event == HookEvent::Asks))
+    hooks.is_some_and(|hooks| hooks.events.iter().any(|(_, event)| *event == HookEvent::Asks))
 }
 
 /// What makes a question this one: another may have the same lines.

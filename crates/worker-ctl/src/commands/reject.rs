@@ -44,7 +44,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let ctx = &ctx.of(&worker)?;
     let sha = worker.work.commit_sha.clone().unwrap_or_default();
     let patch = if sha.is_empty() { String::new() } else { ctx.repo.work_digest(&sha)? };
-    let input = Input::Reject { base: sha.clone(), patch, force: args.force };
+    let input = Input::Reject { base: sha.clone(), patch, text: prompt::changes(&message), force: args.force };
     if let Err(refused) = permit(&worker, &input) {
         return commands::print_delivery(ctx, &name, Err(refused));
     }

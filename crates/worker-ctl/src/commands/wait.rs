@@ -72,6 +72,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let timeout = timeout.as_deref().or((!is_for_you).then_some(USUAL_LIMIT));
     let limit = timeout.map(|timeout| flag_duration("--timeout", timeout)).transpose()?;
     let chosen = commands::choose(&ctx.state()?, &args.workers, args.all)?;
+    let idle = chosen.iter().filter(|worker| is_for_you && !args.all && worker.status() == "idle");
+    idle.for_each(|worker| ctx.ui.note(format!("{} has no task", worker.name)));
     let names: Vec<String> = chosen.into_iter().map(|worker| worker.name).collect();
     let words = states.join(" or ");
     let start = Instant::now();

@@ -20,36 +20,41 @@ pub struct Process {
 
 /// Every living process, with its parent.
 fn list(env: &Env) -> BTreeMap<i32, (i32, Process)> {
-    if !Path::new("/proc/self/stat").exists() {
+    if !has_proc() {
         return list_with_ps(env);
     }
     let names = fs::list(Path::new("/proc")).unwrap_or_default();
     let pids = names.iter().filter_map(|name| name.to_str()?.parse().ok());
-    pids.filter_map(|pid: i32| {
-        let stat = fs::read(Path::new(&format!("/proc/{pid}/stat"))).ok()??;
-        let (parent, started) = parse(&String::from_utf8_lossy(&stat))?;
-        Some((pid, (parent, Process { pid, started })))
-    })
-    .collect()
+    pids.filter_map(|pid| Some((pid, read(pid)?))).collect()
 }
 
-/// Whether a process runs. One that has ended and was not waited for does not.
+fn has_proc() -> bool {
+    Path::new("/proc/self/stat").exists()
+}
+
+/// A process with its parent, as `/proc` tells them. One that has ended and was not waited for does not live.
+fn read(pid: i32) -> Option<(i32, Process)> {
+    let stat = fs::read(Path::new(&format!("/proc/{pid}/stat"))).ok()??;
+    let (parent, started) = parse(&String::from_utf8_lossy(&stat))?;
+    Some((parent, Process { pid, started }))
+}
+
+/// Whether a process runs.
 pub fn is_alive(pid: i32) -> bool {
-    match fs::read(Path::new(&format!("/proc/{pid}/stat"))) {
-        Ok(Some(stat)) => parse(&String::from_utf8_lossy(&stat)).is_some(),
-        _ if Path::new("/proc/self/stat").exists() => false,
-        _ => Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok()),
+    match has_proc() {
+        true => read(pid).is_some(),
+        false => Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok()),
     }
 }
 
 /// The parent and the start time of a process, unless it has ended. The program's name may contain any character.
 fn parse(stat: &str) -> Option<(i32, u64)> {
     let (_, rest) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    if *fields.first()? == "Z" {
+    let mut fields = rest.split_ascii_whitespace();
+    if fields.next()? == "Z" {
         return None;
     }
-    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
+    Some((fields.next()?.parse().ok()?, fields.nth(17)?.parse().ok()?))
 }
 
 /// Every living process on a system without `/proc`.
@@ -113,8 +118,9 @@ pub fn others_in(worktree: &Path, root: &Path, worker: &str, commands: &[String]
 
 /// The processes, out of `processes`, that are still alive.
 pub fn retain_living(env: &Env, processes: &BTreeSet<Process>) -> BTreeSet<Process> {
-    let all = list(env);
-    processes.iter().filter(|process| all.get(&process.pid).is_some_and(|(_, now)| now == *process)).copied().collect()
+    let all = if has_proc() { BTreeMap::new() } else { list_with_ps(env) };
+    let now = |pid: i32| all.get(&pid).copied().or_else(|| read(pid));
+    processes.iter().filter(|process| now(process.pid).is_some_and(|(_, now)| now == **process)).copied().collect()
 }
 
 fn is_marked(pid: i32, root: &Path, workers: &[&str]) -> bool {

@@ -113,7 +113,7 @@ fn commits(standing: &Standing, work: &WorkFacts, tree: &str) -> Result<Landing>
 /// The commit that waits for review. Exit 1 when none does.
 pub fn require_review(worker: &Worker) -> Result<&str> {
     let sha = worker.work.commit_sha.as_deref().filter(|_| worker.task == Task::NeedsReview);
-    sha.ok_or_else(|| wrong_state(worker).hint("`worker-ctl status` shows who needs review"))
+    sha.ok_or_else(|| wrong_state(worker).hint(worker.review_hint()))
 }
 
 /// The refusal of work of which a review shows less than a merge does.

@@ -30,9 +30,12 @@ const MAX_DIFF: usize = 20_000;
 /// The changes that a person wants, with the diff that was reviewed.
 pub fn rejection(message: &str, diff: &str) -> String {
     let shown: String = diff.chars().take(MAX_DIFF).collect();
-    format!(
-        "Your work was reviewed and needs changes:\n\n{message}\n\nAmend your commit. This is what was reviewed:\n\n{shown}"
-    )
+    format!("{} This is what was reviewed:\n\n{shown}", changes(message))
+}
+
+/// The changes that a person wants, for a program that has the work on its branch.
+pub fn changes(message: &str) -> String {
+    format!("Your work was reviewed and needs changes:\n\n{message}\n\nAmend your commit.")
 }
 
 /// Asks a worker whose branch others have too to merge the branch that its work lands on, with which these files conflict.

@@ -67,10 +67,14 @@ fn without_start(git: &Git, worktree: &Worktree, git_said: &str) -> Failure {
     }
 }
 
-/// The local branches with this prefix and those that are, or are below, `named`, with the commits they point at.
+/// The local branches with this prefix, those that are, or are below, `named`, and those that git cannot keep beside them,
+/// as `a` beside `a/b`; with the commits they point at.
 pub fn branches(git: &Git, place: &Place, prefix: &str, named: Option<&str>) -> Result<Vec<(String, String)>> {
-    let named = named.map(|branch| format!("refs/heads/{branch}"));
-    let patterns = [format!("refs/heads/{prefix}*"), format!("refs/heads/{prefix}/")].into_iter().chain(named);
+    let names = [prefix].into_iter().chain(named);
+    let above = names.flat_map(|name| name.match_indices('/').map(move |(at, _)| &name[..at]));
+    let below = format!("{prefix}/");
+    let wanted = above.chain([below.as_str()]).chain(named).map(|name| format!("refs/heads/{name}"));
+    let patterns = wanted.chain([format!("refs/heads/{prefix}*")]);
     let found = refs(git, place, patterns)?.into_iter();
     Ok(found.filter_map(|(name, sha)| Some((name.strip_prefix("refs/heads/")?.to_owned(), sha))).collect())
 }

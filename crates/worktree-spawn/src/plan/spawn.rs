@@ -198,6 +198,10 @@ fn exists(message: String) -> Failure {
 fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision> {
     let (id, path, requested) = (&known.agent.id, known.worktree.path.display(), &known.agent.requested);
     let is_same = *requested == request.name;
+    let other = request.branch.as_ref().filter(|branch| known.agent.birth_branch.as_ref() != Some(branch));
+    if let (IfExists::Return, Some(branch)) = (request.if_exists, other) {
+        return Err(exists(format!("{id} exists, at {path}, and was not made on {branch}")).hint("choose another name"));
+    }
     match request.if_exists {
         IfExists::Return if !is_same => {
             Err(exists(format!("`{}` and `{requested}` both get the id {id}", request.name))
@@ -224,8 +228,9 @@ fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision>
 
 /// Refuses a branch or a path that is taken.
 fn refuse_taken(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, path: &Path) -> Result<()> {
-    let below = format!("{branch}/");
-    if let Some((name, _)) = facts.branches.iter().find(|(name, _)| name.starts_with(&below)) {
+    let is_below = |name: &str, dir: &str| name.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
+    let blocks = |name: &str| is_below(name, branch) || is_below(branch, name);
+    if let Some((name, _)) = facts.branches.iter().find(|(name, _)| blocks(name)) {
         return Err(exists(format!("the branch {branch} cannot exist beside {name}")).hint("choose another name"));
     }
     if let Some(known) = facts.all.iter().find(|known| known.worktree.branch.as_deref() == Some(branch)) {

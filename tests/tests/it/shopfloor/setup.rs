@@ -447,8 +447,8 @@ fn a_teardown_waits_for_the_worktrees_of_agents() {
     app.git(&["add", "-A"]);
     app.git(&["commit", "-q", "-m", "setup"]);
     app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
-    app.shopfloor(&["teardown", "-n"]).exit(1).any_out().err_has("there is an agent main.feat");
-    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("there is an agent main.feat; `shopfloor rm` removes it");
+    app.shopfloor(&["teardown", "-n"]).exit(1).any_out().err_has("for the agent main.feat");
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("for the agent main.feat; `shopfloor rm` removes it");
     app.shopfloor(&["rm", "feat"]).exit(0).any_out().any_err();
     app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     assert_eq!(told(&app), before);

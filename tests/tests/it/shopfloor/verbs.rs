@@ -44,8 +44,15 @@ fn every_row_takes_every_verb() {
         if name != "adam" {
             // Before anybody started an agent there.
             let refused = app.shopfloor(&["send", name, "hi"]).exit(1);
-            refused.err_has("was not started here").err_has("shopfloor adopt");
-            app.shopfloor(&["-n", "land", name]).exit(0).any_err().out_has("would make an agent of");
+            let (why, hint) = match name {
+                "x" | "y" => ("no agent was started in", "shopfloor start"),
+                _ => ("was not started here", "shopfloor adopt"),
+            };
+            refused.err_has(why).err_has(hint);
+            if name != "x" {
+                app.shopfloor(&["land", name]).exit(1).err_has("has nothing that has not landed");
+            }
+            app.shopfloor(&["-n", "send", name, "hi", "--yes"]).exit(0).any_err().out_has("would make an agent of");
             let path = text(&row(app, name), "/worktree").to_owned();
             does(&["adopt", &path, "--agent", "scripted"]);
         }
@@ -136,6 +143,7 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
     // What a worktree's own configuration runs is not accepted on the way.
     app.git(&["config", "extensions.worktreeConfig", "true"]);
     let feat = w.at(app.path.with_file_name("feat"));
+    feat.commit("new", "x\n");
     feat.git(&["config", "--worktree", "filter.x.clean", "touch ../ran; cat"]);
     for words in [&["land", "feat"][..], &["send", "feat", "hi", "--yes"], &["adopt", "../feat"]] {
         app.shopfloor(words).exit(3).err_has(if words[0] == "adopt" { "filter.x.clean" } else { "shopfloor adopt" });
@@ -162,6 +170,35 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
     for name in ["main", "HEAD", "root"] {
         app.shopfloor(&["new", name, "task"]).exit(2).err_has("choose another name");
     }
+}
+
+#[test]
+fn an_agent_is_started_later_where_new_made_only_a_worktree() {
+    let w = World::new();
+    let (floor, _) = origins(&w);
+    let app = &floor.app;
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\nagent = \"scripted\"\n");
+    app.shopfloor(&["new", "late", "read it", "--", "true"]).exit(0).err_has("SHOPFLOOR_TASK_FILE");
+    app.shopfloor(&["start", "nobody", "task"]).exit(1).err_has("no worktree called nobody");
+    app.shopfloor(&["start", "feat", "task"]).exit(1).err_has("shopfloor adopt");
+    app.shopfloor(&["-n", "start", "x", "task"]).exit(0).out_has("would make an agent of");
+    assert!(row(app, "x")["worker"].is_null());
+    let started = app.shopfloor(&["start", "x", "COMMIT a.txt a A"]).exit(0).any_err();
+    started.out_has("up x");
+    app.shopfloor(&["wait", "x"]).exit(0).out_has("x needs_review");
+    // Another program than the root's, as the person's settings say.
+    assert_eq!(floor.status("x")["agent"], "scripted");
+    app.shopfloor(&["back", "x", "no"]).exit(1).err_has("shopfloor review x");
+    app.shopfloor(&["land", "x"]).exit(0).any_out().any_err();
+    assert_eq!(row(app, "x")["ahead"], 0);
+    app.shopfloor(&["status"]).any_status().any_err().out_has("merged");
+    app.shopfloor(&["-n", "rm", "x"]).exit(0).out_has("would end the session of x").out_has("would remove main.x at");
+    app.shopfloor(&["rm", "x"]).exit(0).any_out().any_err();
+    // A worktree is adopted by the name that the table has, too.
+    app.shopfloor(&["adopt"]).exit(2).err_has("the worktree is missing");
+    app.shopfloor(&["adopt", "feat", "--agent", "scripted"]).exit(0).any_err().out_has("/feat");
+    app.shopfloor(&["resume", "feat"]).exit(0).any_err().out_has("up feat");
+    app.shopfloor(&["wait", "feat", "--timeout", "0s"]).exit(124).err_has("feat has no task");
 }
 
 #[test]

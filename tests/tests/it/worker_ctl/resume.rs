@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{event, hook, program, prompts, table, tmux, up, work};
+use crate::support::worker::{event, hook, program, prompts, table, tmux, tree, up, work};
 use crate::support::world::{World, text, wait_for};
 
 /// Ends the tmux server and all programs at once, as a reboot does. Nothing records that.
@@ -115,4 +115,33 @@ fn one_command_after_a_crash_makes_a_worker_go_on() {
     hook(&floor, "eve", &json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash" }));
     floor.ctl(&["resume", "eve"]).exit(1).any_out().err_has("it asks a question");
     assert_eq!(counts(), (3, 3));
+}
+
+#[test]
+fn a_program_that_was_started_anew_is_told_what_to_change_as_well() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).succeeds();
+    floor.up();
+    work(&floor, "adam", "COMMIT a.txt a Write a");
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.ctl(&["reject", "adam", "Name it\nb.txt."]).succeeds();
+    for command in ["review", "accept"] {
+        floor.ctl(&[command, "adam"]).exit(1).err_has("adam is rejected").err_has("`worker-ctl message adam TEXT`");
+    }
+    floor.ctl(&["down"]).succeeds();
+    floor.ctl(&["resume", "adam"]).exit(0).any_err().out_has("start adam");
+    wait_for(|| floor.prompts().len() == 3);
+    let last = floor.prompts().pop().unwrap();
+    let end = "\n\nYour work was reviewed and needs changes:\n\nName it\nb.txt.\n\nAmend your commit.";
+    assert!(last.starts_with("You are working in") && last.contains("COMMIT a.txt") && last.ends_with(end), "{last}");
+    // Once there is a new commit, nothing of it is left to tell.
+    tree(&floor, "adam").commit("b.txt", "b\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).succeeds().any_err();
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    floor.ctl(&["down"]).succeeds();
+    floor.ctl(&["resume", "adam"]).exit(0).any_err().out_has("start adam");
+    wait_for(|| floor.prompts().len() == 5);
+    assert!(!floor.prompts()[4].contains("needs changes"));
 }

@@ -360,11 +360,17 @@ fn a_named_branch_is_made_or_checked_out_and_stays() {
         ("main", 1, "is checked out at"),
         ("team/new", 1, "is checked out at"),
         ("team", 1, "cannot exist beside"),
+        ("here/below", 1, "cannot exist beside here"),
+        ("main/x/y", 1, "cannot exist beside main"),
+        ("HEAD", 2, "does not accept"),
         ("a..b", 2, "does not accept"),
         ("-x", 2, ""),
     ] {
         app.spawn(&["subtree", "e", &format!("--branch={branch}")]).exit(status).any_out().err_has(why);
     }
+    let again = |branch: &str| app.spawn(&["subtree", "b", "--if-exists", "return", "--branch", branch]);
+    again("team/far").exit(0).out_has("/b\n");
+    again("here").exit(1).err_has("main.b exists").err_has("was not made on here");
     app.spawn(&["remove", "b"]).exit(0).any_out().err_has("the branch team/far stays");
     assert!(!branch_named(&app, "team/far").is_empty());
     // A spawn that fails leaves no branch that it made.

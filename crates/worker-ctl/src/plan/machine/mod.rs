@@ -43,8 +43,8 @@ pub enum Input {
     Commit { sha: String, onto: Option<String> },
     /// A person reviewed this commit.
     Reviewed { sha: String, patch: String },
-    /// A person rejects the work and asks for changes.
-    Reject { base: String, patch: String, force: bool },
+    /// The work goes back to its worker, which is told what to change.
+    Reject { base: String, patch: String, text: String, force: bool },
     /// The same work was rebased to another commit. It is based on the default branch's commit `onto`.
     Rebased { sha: String, patch: String, onto: Option<String> },
     /// The work conflicts with the default branch in these files.
@@ -176,7 +176,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Start { prompt, base, is_shared, .. } => task::start(s, prompt, base, *is_shared)?,
         Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref()),
         Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
-        Input::Reject { base, patch, .. } => task::reject(s, base, patch)?,
+        Input::Reject { base, patch, text, .. } => task::reject(s, base, patch, text)?,
         Input::ChildLanded { sha, patch } => task::child_landed(s, sha, patch),
         Input::Accepted => task::accepted(s),
         Input::Reset => task::reset(s),

@@ -85,7 +85,7 @@ pub(super) fn reviewed(step: &mut MachineStep<'_>, sha: &str, patch: &str) -> Re
     }
 }
 
-pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Result<()> {
+pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str, text: &str) -> Result<()> {
     let Worker { name, task, work, .. } = step.before;
     match task {
         Task::NeedsReview if work.reviewed_sha.is_none() => {
@@ -101,6 +101,7 @@ pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Res
     next.task = Task::Rejected;
     next.work.baseline_sha = Some(base.to_owned());
     next.work.baseline_patch = Some(patch.to_owned());
+    next.work.changes = Some(text.to_owned());
     next.work.reviewed_sha = None;
     next.work.reviewed_patch = None;
     next.pending_send = Some(PendingSend::new("reject", step.now));
@@ -111,7 +112,7 @@ pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Res
 fn nothing_to_review(step: &MachineStep<'_>) -> Failure {
     let Worker { name, task, .. } = step.before;
     let why = format!("{name} is {}, so there is nothing to review", task.word());
-    failure::WRONG_STATE.failure(why).hint("`worker-ctl status` shows who needs review")
+    failure::WRONG_STATE.failure(why).hint(step.before.review_hint())
 }
 
 pub(super) fn accepted(step: &mut MachineStep<'_>) {

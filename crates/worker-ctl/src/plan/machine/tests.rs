@@ -40,7 +40,7 @@ fn inputs() -> Vec<Input> {
         Input::NotSent { back: Box::new(back) },
         Input::Commit { sha: text("c2"), onto: None },
         Input::Reviewed { sha: text("c1"), patch: text("q") },
-        Input::Reject { base: text("c1"), patch: text("q"), force: false },
+        reject(),
         Input::Rebased { sha: text("c3"), patch: text("q"), onto: Some(text("b3")) },
         Input::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")], force: false },
         Input::ConflictSeen { branch: text("main"), base: text("b2"), files: vec![text("f")] },
@@ -71,6 +71,10 @@ fn inputs() -> Vec<Input> {
         asks(Some("t1")),
         reported(Signal::Rests),
     ]
+}
+
+fn reject() -> Input {
+    Input::Reject { base: "c1".into(), patch: "q".into(), text: "m".into(), force: false }
 }
 
 fn reported(signal: Signal) -> Input {
@@ -218,13 +222,10 @@ fn a_task_runs_from_start_to_acceptance() {
     let (working, _) = step(&working, Input::Sent);
     let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
     assert_eq!((done.status(), actions.last()), ("needs_review", Some(&SideEffect::Unpin)));
-    assert_eq!(
-        apply(&done, &Input::Reject { base: "c1".into(), patch: "q".into(), force: false }, 9).unwrap_err().exit.code(),
-        1
-    );
+    assert_eq!(apply(&done, &reject(), 9).unwrap_err().exit.code(), 1);
     let (seen, actions) = step(&done, Input::Reviewed { sha: "c1".into(), patch: "q".into() });
     assert_eq!(actions, [SideEffect::Pin("c1".into())]);
-    let (rejected, _) = step(&seen, Input::Reject { base: "c1".into(), patch: "q".into(), force: false });
+    let (rejected, _) = step(&seen, reject());
     assert_eq!(rejected.status(), "rejected");
     let (again, _) = step(&rejected, Input::Commit { sha: "c2".into(), onto: None });
     assert_eq!((again.status(), again.work.reviewed_sha.clone()), ("needs_review", None));
