@@ -64,7 +64,10 @@ pub fn land(
     let parent = parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| parent.name);
     // Nobody else records meanwhile what happens on its branch.
     let _lock = parent.as_ref().map(|parent| ctx.lock(parent)).transpose()?;
-    let rests = parent.as_ref().map_or(Ok(()), |parent| parent::require_rest(ctx, parent, name, is_forced));
+    let rests = match &parent {
+        Some(parent) => parent::require_rest(ctx, parent, name, is_forced),
+        None => parent::require_no_other(ctx, name, is_forced),
+    };
     let landed = rests.and_then(|()| land_locked(ctx, name, is_forced, (message, as_what)));
     landed.map_err(|failure| parent::child_blocked(ctx, &worker, failure))
 }

@@ -8,6 +8,7 @@ use shopfloor_core::hash::Digest;
 use crate::apply::spawn_agent::{self, ParentReport, in_background};
 use crate::apply::transition;
 use crate::context::Context;
+use crate::facts::processes;
 use crate::failure;
 use crate::plan::machine::Input;
 use crate::work_repo::is_rebasing;
@@ -41,6 +42,32 @@ pub fn require_rest(ctx: &Context<'_>, parent: &str, child: &str, is_forced: boo
         true => Ok(()),
         false => Err(busy("works on").hint("or use `--force`")),
     }
+}
+
+/// The same where the parent is an agent that is no worker.
+pub fn require_no_other(ctx: &Context<'_>, child: &str, is_forced: bool) -> Result<()> {
+    match other_at_work(ctx)?.filter(|_| !is_forced) {
+        None => Ok(()),
+        Some(who) => Err(failure::BUSY
+            .with(Exit::No, format!("{who} works on {}, on which the work of {child} lands", ctx.repo.branch))
+            .hint("wait until it rests, or use `--force`")),
+    }
+}
+
+/// The agent program, no worker's, that is at work in the linked worktree of the branch on which work lands, and that has not
+/// asked for it itself. A program in no terminal is at work until it ends.
+pub fn other_at_work(ctx: &Context<'_>) -> Result<Option<String>> {
+    if !ctx.repo.is_own || ctx.repo.branch == ctx.root.config.text("branch") {
+        return Ok(None);
+    }
+    let listed = ctx.repo.git.list_worktrees(&ctx.repo.common)?;
+    let Some(tree) = listed.into_iter().skip(1).find(|tree| tree.branch.as_ref() == Some(&ctx.repo.branch)) else {
+        return Ok(None);
+    };
+    let is_at_work = |pid: i32| processes::last_output(pid).is_none_or(|last| ctx.now() - last < QUIET_SECS);
+    let others = processes::others_in(&tree.path, &ctx.root.path, "", &ctx.root.commands());
+    let found = others.into_iter().find(|(pid, _)| is_at_work(*pid) && !ctx.env.cwd.starts_with(&tree.path));
+    Ok(found.map(|(_, program)| format!("{program} in {}", tree.path.display())))
 }
 
 /// Whether this command runs for the worker. That is the word of the environment, as far as agents keep to it.

@@ -279,7 +279,11 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
 /// the line for review whose conflicts are not with work before it as well. Fetches only if the source has moved on.
 fn refresh_line(ctx: &Context<'_>, line: &[&Worker], waiting: &mut Vec<String>) -> Result<()> {
     // The branch of a parent at work moves with each of its commits. Its children follow when it rests.
-    if parent::on_branch(ctx, &ctx.repo.branch)?.is_some_and(|parent| !parent::rests(ctx, &parent)) {
+    let is_at_work = match parent::on_branch(ctx, &ctx.repo.branch)? {
+        Some(parent) => !parent::rests(ctx, &parent),
+        None => parent::other_at_work(ctx)?.is_some(),
+    };
+    if is_at_work {
         return Ok(());
     }
     let base = ctx.repo.fetched(&ctx.source())?;

@@ -84,7 +84,7 @@ pub fn abort_rebase(ctx: &Context<'_>, name: &str) -> Result<()> {
 }
 
 /// What of a branch that others have too has landed as another commit, by the refs that keep what landed.
-fn find_landed(ctx: &Context<'_>, name: &str, branch: &str, tip: &str) -> Result<Option<LandedTip>> {
+pub fn find_landed(ctx: &Context<'_>, name: &str, branch: &str, tip: &str) -> Result<Option<LandedTip>> {
     if !ctx.repo.is_shared(branch)? {
         return Ok(None);
     }

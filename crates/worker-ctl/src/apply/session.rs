@@ -158,7 +158,7 @@ fn refuse_others(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let others = || processes::others_in(tree, &ctx.root.path, &worker.name, &ctx.root.commands());
     match worker.adopted.as_ref().and_then(|_| others().into_iter().next()) {
         None => Ok(()),
-        Some(program) => Err(failure::OCCUPIED
+        Some((_, program)) => Err(failure::OCCUPIED
             .failure(format!("{program} runs in {} and was not started here", tree.display()))
             .hint(format!("end it, then `worker-ctl up {}` goes on there", worker.name))),
     }

@@ -16,6 +16,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::copied_files;
 use crate::apply::new_worker::{self, WorkerOptions};
+use crate::apply::repair;
 use crate::commands::add::Args;
 use crate::commands::{self, WorkerKeys, init};
 use crate::context::{Context, Flags};
@@ -256,6 +257,10 @@ fn describe(
     let (accepted, programs) = (own_programs(ctx, found)?, Some(programs(ctx, found)?));
     let land = land.unwrap_or_default();
     worker.adopted = Some(Adopted { target, record, land, programs, accepted, ..Adopted::default() });
+    let of_branch = &ctx.of(&worker)?;
+    if let (Some(adopted), Some(tip)) = (&mut worker.adopted, of_branch.repo.head(&found.path)?.1) {
+        adopted.landed = repair::find_landed(of_branch, name, &found.branch, &tip)?;
+    }
     let ctx = &ctx.of(&worker)?;
     let (head, unlanded) = adoption::unlanded(ctx, &found.path)?;
     if unlanded.is_some() {
@@ -303,7 +308,7 @@ fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Resu
     }
     copied_files::exclude_leftovers(&ctx.of(worker)?, &worker.agent)?;
     let path = Path::new(&worker.worktree_path);
-    for program in processes::others_in(path, &ctx.root.path, name, &ctx.root.commands()) {
+    for (_, program) in processes::others_in(path, &ctx.root.path, name, &ctx.root.commands()) {
         ctx.ui.note(format!(
             "{program} runs in {} already and is not ours; once it has ended, `worker-ctl up {name}` goes on there",
             shell_word(path)

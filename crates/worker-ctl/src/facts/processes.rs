@@ -94,9 +94,9 @@ pub fn find(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Opt
 /// Programs that start others, and are no agents themselves.
 const STARTERS: [&str; 9] = ["env", "sh", "bash", "zsh", "node", "npx", "python", "python3", "uvx"];
 
-/// The agent programs, known ones and those of these commands, that run in a worktree and are not this worker's, by name.
-/// Needs `/proc`.
-pub fn others_in(worktree: &Path, root: &Path, worker: &str, commands: &[String]) -> Vec<String> {
+/// The agent programs, known ones and those of these commands, that run in a worktree and are not this worker's, with their
+/// names. Needs `/proc`.
+pub fn others_in(worktree: &Path, root: &Path, worker: &str, commands: &[String]) -> Vec<(i32, String)> {
     let known: Vec<&OsStr> = PROGRAMS.iter().map(|known| OsStr::new(known.name)).collect();
     let is_own = |name: &&OsStr| !STARTERS.iter().any(|starter| name == starter);
     let configured = commands.iter().filter_map(|command| Path::new(command).file_name()).filter(is_own);
@@ -111,9 +111,15 @@ pub fn others_in(worktree: &Path, root: &Path, worker: &str, commands: &[String]
         let words =
             words.split(|byte| *byte == 0).take(2).filter_map(|word| Path::new(OsStr::from_bytes(word)).file_name());
         let words: Vec<&OsStr> = words.collect();
-        known.iter().find(|known| words.contains(*known)).map(|known| known.to_string_lossy().into_owned())
+        known.iter().find(|known| words.contains(*known)).map(|known| (pid, known.to_string_lossy().into_owned()))
     };
     pids.filter_map(program).collect()
+}
+
+/// When a program wrote to its terminal last, in seconds since 1970; none if it has no terminal. Needs `/proc`.
+pub fn last_output(pid: i32) -> Option<i64> {
+    let terminal = PathBuf::from(format!("/proc/{pid}/fd/1")).read_link().ok()?;
+    terminal.starts_with("/dev/pts").then(|| fs::changed(&terminal))?.map(jiff::Timestamp::as_second)
 }
 
 /// The processes, out of `processes`, that are still alive.

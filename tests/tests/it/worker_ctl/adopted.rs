@@ -243,6 +243,26 @@ fn on_a_branch_that_others_have_too_the_next_task_is_what_comes_on_top() {
 }
 
 #[test]
+fn a_worktree_that_is_adopted_again_begins_on_top_of_what_landed() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    let push =
+        "git init -q --bare ../remote.git && git remote add origin ../remote.git && git push -q origin feature/adam";
+    app.sh(push).exit(0).any_err();
+    up(&floor, &["adam"]);
+    work(&floor, "adam", "COMMIT f one First");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out().any_err();
+    adam.commit("f", "two\n");
+    app.run("worker-ctl", &["add", "adam", "--worktree", "../adam"]).exit(0).any_out().any_err();
+    let reviewed = floor.ctl(&["review", "adam"]).exit(0).any_err().stdout.clone();
+    assert!(reviewed.contains("-one\n+two\n") && !reviewed.contains("First"), "{reviewed}");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out();
+    assert_eq!(app.read("f"), "two\n");
+}
+
+#[test]
 fn a_reset_of_an_adopted_worktree_asks_and_goes_back_to_where_the_task_began() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);

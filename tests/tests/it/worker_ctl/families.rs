@@ -388,3 +388,42 @@ fn land_child_adopts_nothing() {
     let why = parent.refused("spawn_subtree", json!({ "branch_name": "z", "task": "t" }));
     assert!(why.contains("is not one that you have written"), "{why}");
 }
+
+#[test]
+fn a_parent_that_is_no_worker_is_not_disturbed_while_it_works() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["worktree", "add", "-q", "-b", "parent", "../parent"]);
+    app.git(&["worktree", "add", "-q", "-b", "child", "../child"]);
+    app.run("worker-ctl", &["add", "--worktree", "../child", "--target", "parent"]).exit(0).any_out().any_err();
+    let floor = Floor::of(app.clone(), &w);
+    let (parent, child) = (w.at(app.path.with_file_name("parent")), w.at(app.path.with_file_name("child")));
+    let make = |name: &str| {
+        child.commit(name, "x\n");
+        floor.ctl(&["patrol"]).any_status().any_out().any_err();
+        assert_eq!(text(&floor.status("child"), "/task"), "needs_review");
+    };
+    make("a");
+    // A program called claude, without a terminal; then one in a terminal that is silent after a while.
+    std::fs::copy(which("sleep"), w.home("claude")).unwrap();
+    let mut running = w.command(w.home("claude")).arg("600").current_dir(&parent.path).spawn().unwrap();
+    let busy = floor.ctl(&["accept", "child"]).exit(1);
+    busy.err_has("claude in").err_has("works on parent").err_has("--force");
+    // From its own directory it asks itself.
+    parent.run("worker-ctl", &["accept", "child"]).exit(0).any_out().any_err();
+    assert!(parent.has("a") && !app.has("a"));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    make("b");
+    let claude = w.home("claude 600").display().to_string();
+    let script = format!("script -qfc '{claude}' /dev/null < /dev/null > /dev/null");
+    let mut running = w.command(which("sh")).args(["-c", &script]).current_dir(&parent.path).spawn().unwrap();
+    wait_for(|| app.sh(&format!("pgrep -fx '{claude}'")).any_status().any_out().any_err().status == Some(0));
+    floor.ctl(&["accept", "child"]).exit(1).err_has("works on parent");
+    let later = [("SHOPFLOOR_NOW", "2100-01-01T00:00:00Z")];
+    floor.root.run_with("worker-ctl", &["accept", "child"], &later).exit(0).any_out().any_err();
+    assert!(parent.has("b"));
+    app.sh(&format!("pkill -fx '{claude}'")).exit(0);
+    running.wait().unwrap();
+}
