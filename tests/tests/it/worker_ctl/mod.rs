@@ -31,6 +31,7 @@ mod reviewed;
 mod root;
 mod sessions;
 mod settings;
+mod shared_branches;
 mod status;
 mod tasks;
 mod typing;
