@@ -1,7 +1,6 @@
 //! A workspace as the overlay knows it: where it is, how it is recognized, and for each file the content that both
 //! sides held last.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -84,24 +83,6 @@ impl TryFrom<String> for ArrivedText {
         let time = parts.next().unwrap_or_default().to_owned();
         let mut digest = || parts.next().and_then(Digest::parse).ok_or("an arrival is a time and two digests");
         Ok(ArrivedText { time, before: digest()?, after: digest()? })
-    }
-}
-
-/// The directory of a workspace in an answer: a worktree, or a clone.
-#[derive(Clone, Debug, Serialize)]
-pub struct WorkspaceKeys<'a> {
-    workspace: Cow<'a, str>,
-    /// The same, by the name that all tools use.
-    worktree: Cow<'a, str>,
-}
-
-impl<'a> WorkspaceKeys<'a> {
-    pub fn of(root: Cow<'a, str>) -> WorkspaceKeys<'a> {
-        WorkspaceKeys { workspace: root.clone(), worktree: root }
-    }
-
-    pub fn path(&self) -> &str {
-        &self.worktree
     }
 }
 

@@ -11,7 +11,6 @@ use shopfloor_core::ui::Ui;
 
 use super::workspaces::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
-use crate::workspace::WorkspaceKeys;
 
 /// Print the hashes of what a workspace and the overlay last had in common
 #[derive(clap::Args, Debug)]
@@ -31,7 +30,8 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let workspace = found.first().ok_or_else(|| Failure::not_found("the workspace is not attached"))?;
     let files: BTreeMap<String, Digest> = workspace.files.iter().map(|(p, b)| (p.to_string(), b.sha256)).collect();
     if ui.is_json() {
-        ui.json_of_both(&WorkspaceKeys::of(workspace.root.to_string_lossy()), &json!({ "files": files }));
+        let root = workspace.root.to_string_lossy();
+        ui.json(&json!({ "workspace": root, "worktree": root, "files": files }));
     } else {
         // In the format of sha256sum, so that `sha256sum --check` takes it.
         files.iter().for_each(|(path, digest)| ui.line(format!("{digest}  {}", printable(path))));

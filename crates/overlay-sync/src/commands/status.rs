@@ -1,5 +1,6 @@
 //! `status`: the state of every file in every workspace. Hashes and reasons, never contents.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -19,7 +20,7 @@ use crate::facts::overlay::Overlay;
 use crate::ground::{LeftAlone, ReadFile, Side};
 use crate::plan::Step;
 use crate::sync_rule::SyncRule;
-use crate::workspace::{Workspace, WorkspaceKeys};
+use crate::workspace::Workspace;
 
 /// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree
 /// goes into the file of the main checkout.
@@ -35,8 +36,9 @@ pub struct Args {
 
 #[derive(Serialize)]
 pub struct StatusAnswer<'a> {
-    #[serde(flatten)]
-    workspace: WorkspaceKeys<'a>,
+    workspace: Cow<'a, str>,
+    /// The same, by the name that all tools use.
+    worktree: Cow<'a, str>,
     path: String,
     state: FileState,
     base: Option<Digest>,
@@ -49,9 +51,9 @@ pub struct StatusAnswer<'a> {
 impl<'a> StatusAnswer<'a> {
     /// A state without texts.
     fn of(workspace: &'a Workspace, path: &RelPath, state: FileState, why: String) -> StatusAnswer<'a> {
-        let workspace = WorkspaceKeys::of(workspace.root.to_string_lossy());
+        let (workspace, path) = (workspace.root.to_string_lossy(), path.to_string());
         let (base, overlay, here, size) = (None, None, None, None);
-        StatusAnswer { workspace, path: path.to_string(), state, base, overlay, here, size, why }
+        StatusAnswer { worktree: workspace.clone(), workspace, path, state, base, overlay, here, size, why }
     }
 
     /// Whether there is nothing to sync: the file is the same here and in the overlay, whether or not its directory is
@@ -234,5 +236,5 @@ pub fn print(ui: &Ui, answer: &StatusAnswer<'_>) {
     }
     let why = if answer.why.is_empty() { String::new() } else { format!(": {}", printable(&answer.why)) };
     let (state, path) = (word(&answer.state), printable(&answer.path));
-    ui.line(format!("{state} {path} ({}){why}", printable(answer.workspace.path())));
+    ui.line(format!("{state} {path} ({}){why}", printable(&answer.workspace)));
 }

@@ -10,13 +10,14 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::workspace::{Workspace, WorkspaceKeys};
+use crate::workspace::Workspace;
 
 /// Says that a workspace was attached or detached, or would be.
 pub fn print_membership(ui: &Ui, workspace: &Workspace, is_attached: bool) {
     let (root, word) = (workspace.root.to_string_lossy(), if is_attached { "attach" } else { "detach" });
     if ui.is_json() {
-        return ui.json_of_both(&WorkspaceKeys::of(root), &json!({ (format!("{word}ed")): !ui.is_dry() }));
+        let done = !ui.is_dry();
+        return ui.json(&json!({ "workspace": root, "worktree": root, (format!("{word}ed")): done }));
     }
     let root = printable(&root);
     ui.done(if ui.is_dry() { format!("would {word} {root}") } else { format!("{word}ed {root}") });
