@@ -2,6 +2,12 @@
 
 use std::path::Path;
 
+use shopfloor_core::text::is_like;
+
+/// The names of files with variables, besides those that end in `.env`.
+const ENVIRONMENTS: &str = ".env* .sweatshop-env* .dev.vars* .flaskenv .secrets .vars env.development env.local \
+    env.production env.staging env.test";
+
 /// How a file is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileType {
@@ -32,21 +38,7 @@ impl FileType {
             "env" => FileType::Env,
             // `.envrc` is a script, not a list of variables.
             _ if name == ".envrc" => FileType::Text,
-            _ if [
-                ".flaskenv",
-                ".secrets",
-                ".vars",
-                "env.development",
-                "env.local",
-                "env.production",
-                "env.staging",
-                "env.test",
-            ]
-            .contains(&&*name) =>
-            {
-                FileType::Env
-            }
-            _ if [".env", ".sweatshop-env", ".dev.vars"].iter().any(|start| name.starts_with(start)) => FileType::Env,
+            _ if is_like(&name, ENVIRONMENTS) => FileType::Env,
             _ => FileType::Text,
         }
     }
@@ -64,8 +56,7 @@ impl FileType {
 /// Whether the programs that read a JSON file of this name take comments.
 fn takes_comments(path: &Path, name: &str) -> bool {
     let is_editors = path.parent().and_then(Path::file_name).is_some_and(|dir| dir == ".vscode" || dir == ".zed");
-    let starts = ["tsconfig", "jsconfig", "devcontainer", ".devcontainer", ".eslintrc"];
-    is_editors || starts.iter().any(|start| name.starts_with(start))
+    is_editors || is_like(name, "tsconfig* jsconfig* devcontainer* .devcontainer* .eslintrc*")
 }
 
 /// Whether there is a NUL in the first 8 KiB.
