@@ -6,23 +6,8 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::tree::{Members, Tree};
 
-/// The keys by which the records of a list are told apart, in the order in which they are tried.
-const IDENTITIES: [&[&str]; 14] = [
-    &["id"],
-    &["_id"],
-    &["uuid"],
-    &["name"],
-    &["label"],
-    &["taskName"],
-    &["repo"],
-    &["command"],
-    &["matcher", "command"],
-    &["key"],
-    &["module"],
-    &["event"],
-    &["host"],
-    &["image"],
-];
+/// The keys by which the records of a list are told apart, in the order in which they are tried. `+` joins two.
+const IDENTITIES: &str = "id _id uuid name label taskName repo command matcher+command key module event host image";
 
 /// Where the order of the elements says what is done, even if all of them differ.
 const SEQUENCES: &str =
@@ -38,7 +23,7 @@ pub fn identities<const N: usize>(lists: [&[Tree]; N]) -> Option<[Vec<String>; N
         let is_known = |(ids, items): (&Vec<String>, &&[Tree])| ids.len() == items.len() && are_distinct(ids);
         ids.iter().zip(&lists).all(is_known).then_some(ids)
     };
-    let by_keys = || IDENTITIES.iter().find_map(|keys| known(&|item| identity(item, keys)));
+    let by_keys = || IDENTITIES.split(' ').find_map(|keys| known(&|item| identity(item, keys)));
     known(&assigned).or_else(by_keys)
 }
 
@@ -51,16 +36,16 @@ fn assigned(item: &Tree) -> Option<String> {
 }
 
 /// The values of these keys. The commands of a hook may be in a list of its own.
-fn identity(item: &Tree, keys: &[&str]) -> Option<String> {
-    let value = |key: &&str| match (item.key(key), item.key("hooks").and_then(Tree::items)) {
+fn identity(item: &Tree, keys: &str) -> Option<String> {
+    let value = |key: &str| match (item.key(key), item.key("hooks").and_then(Tree::items)) {
         (Some(leaf @ Tree::Leaf(_)), _) => Some(leaf.name()),
-        (None, Some(hooks)) if *key == "command" => {
-            let commands = hooks.iter().map(|hook| identity(hook, &["command"]));
+        (None, Some(hooks)) if key == "command" => {
+            let commands = hooks.iter().map(|hook| identity(hook, "command"));
             Some(commands.collect::<Option<Vec<_>>>()?.join("\u{1}"))
         }
         _ => None,
     };
-    Some(keys.iter().map(value).collect::<Option<Vec<_>>>()?.join("\u{0}"))
+    Some(keys.split('+').map(value).collect::<Option<Vec<_>>>()?.join("\u{0}"))
 }
 
 pub fn spelled(items: &[Tree]) -> Vec<String> {
