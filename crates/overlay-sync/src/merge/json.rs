@@ -193,12 +193,8 @@ fn value(tree: &Tree, style: JsonStyle) -> Option<CstInputValue> {
             CstInputValue::Object(members.collect::<Option<_>>()?)
         }
         Tree::Array(items) => CstInputValue::Array(items.iter().map(|item| value(item, style)).collect::<Option<_>>()?),
-        Tree::Leaf(leaf) => match leaf.as_str() {
-            "null" => CstInputValue::Null,
-            "true" => CstInputValue::Bool(true),
-            "false" => CstInputValue::Bool(false),
-            text if text.starts_with('"') => CstInputValue::String(serde_json::from_str(text).ok()?),
-            number => CstInputValue::Number(number.to_owned()),
-        },
+        Tree::Leaf(text) if text.starts_with('"') => CstInputValue::String(serde_json::from_str(text).ok()?),
+        // Anything else is written as it is spelled.
+        Tree::Leaf(leaf) => CstInputValue::Number(leaf.clone()),
     })
 }
