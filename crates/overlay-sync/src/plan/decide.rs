@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 
 use super::decision::{Decision, FileView, Question, QuestionId, StaleText, Step, WaitingPart, WriteStep};
 use super::view::{INSEPARABLE, SharedView, SideText, runs_merged, side_text, why_new};
-use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeConflict, MergeInput, Rule, is_binary};
+use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeInput, MergedText, Rule, is_binary};
 use crate::settings::{OnConflict, Policy};
 use crate::sync_rule::SyncRule;
 
@@ -156,7 +156,7 @@ fn merge_both(file: &FileView<'_>, overlay: &[u8], here: &[u8]) -> Step {
             Err(step) => return *step,
         },
     };
-    let SideMerge { bytes, rule, conflicts } = merged;
+    let (MergedText { bytes, conflicts }, rule) = merged;
     // Two reasonable edits can leave nothing when they are merged.
     if let (false, Some(why)) = (is_accepted, gate(file, &bytes)) {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
@@ -185,11 +185,7 @@ fn merge_both(file: &FileView<'_>, overlay: &[u8], here: &[u8]) -> Step {
 }
 
 /// A merged text, and how it was made.
-struct SideMerge {
-    bytes: Vec<u8>,
-    rule: SyncRule,
-    conflicts: Vec<MergeConflict>,
-}
+type SideMerge = (MergedText, SyncRule);
 
 /// The result that an earlier run saved for the same texts, if there is one.
 fn resume(file: &FileView<'_>, (base, overlay, side): &QuestionId) -> Option<SideMerge> {
@@ -198,8 +194,8 @@ fn resume(file: &FileView<'_>, (base, overlay, side): &QuestionId) -> Option<Sid
     let is_half_done = intent.result == *overlay;
     let is_answered = intent.rule == SyncRule::Command && (intent.base, intent.overlay) == (*base, *overlay);
     let rule = if is_half_done { intent.rule } else { SyncRule::Command };
-    let resumed = SideMerge { bytes: result.to_vec(), rule, conflicts: Vec::new() };
-    (is_half_done || is_answered).then_some(resumed)
+    let resumed = MergedText { bytes: result.to_vec(), conflicts: Vec::new() };
+    (is_half_done || is_answered).then_some((resumed, rule))
 }
 
 /// Merges the two sides; the error is the step to take when there is no result to write yet.
@@ -225,9 +221,7 @@ fn merge_sides(
     // If the merge took one side as a whole, there are no single entries to ask about.
     let is_whole = merged.conflicts.iter().any(|conflict| conflict.place == merge::WHOLE);
     match file.command {
-        _ if merged.conflicts.is_empty() => {
-            Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::Merge, conflicts: Vec::new() })
-        }
+        _ if merged.conflicts.is_empty() => Ok((merged, SyncRule::Merge)),
         Some(refused) if !refused.contains(id) && !is_whole => Err(Box::new(Step::Ask(Question {
             base: base.map(<[u8]>::to_vec),
             overlay: overlay.to_vec(),
@@ -238,7 +232,7 @@ fn merge_sides(
             let places = merged.conflicts.into_iter().map(|conflict| conflict.place).collect();
             Err(Box::new(Step::Dispute(places)))
         }
-        _ => Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::LastWrite, conflicts: merged.conflicts }),
+        _ => Ok((merged, SyncRule::LastWrite)),
     }
 }
 
