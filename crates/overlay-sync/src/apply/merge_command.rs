@@ -1,7 +1,6 @@
 //! Asks the merge command about three texts, and checks its answer.
 
 use std::path::Path;
-use std::time::Duration;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
@@ -37,19 +36,17 @@ pub fn ask(overlay: &Overlay, path: &RelPath, input: &MergeInput<'_>) -> Result<
         .var("OVERLAY_SYNC_WORKSPACE", workspace.path())
         .var("OVERLAY_SYNC_PATH", path.as_path())
         .input(prompt(input));
-    let answer = run(command, &overlay.store.staging(), merge::limit(input), program.timeout)?;
-    Ok(answer.and_then(|output| match merge::check(input, &output) {
-        None => Ok(output),
-        Some(why) => Err(format!("gave an answer that {why}")),
-    }))
-}
-
-fn run(command: Cmd, staging: &Path, limit: usize, timeout: Duration) -> Result<CommandAnswer> {
-    let scratch = fs::scratch(staging)?;
-    let Some(output) = command.capture_within(scratch, timeout, limit)? else {
+    let scratch = fs::scratch(&overlay.store.staging())?;
+    let Some(output) = command.capture_within(scratch, program.timeout, merge::limit(input))? else {
         return Ok(Err("took too long or wrote too much".into()));
     };
-    Ok(if output.status.success() { Ok(output.stdout) } else { Err(format!("failed with {}", output.status)) })
+    if !output.status.success() {
+        return Ok(Err(format!("failed with {}", output.status)));
+    }
+    Ok(match merge::check(input, &output.stdout) {
+        None => Ok(output.stdout),
+        Some(why) => Err(format!("gave an answer that {why}")),
+    })
 }
 
 /// What the command reads on stdin.
