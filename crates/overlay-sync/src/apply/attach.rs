@@ -30,19 +30,14 @@ pub fn attach(overlay: &Overlay, worktrees: Vec<(PathBuf, PathBuf)>) -> Result<A
         if git_dir != overlay.repo.common_dir {
             note_worktree(&overlay.env, &root, &overlay.repo.common_dir)?;
         }
-        let workspace = match known_as(overlay, &known, &root, &git_dir)? {
-            Some(workspace) => {
-                workspace.save(&overlay.store.workspaces())?;
-                workspace
-            }
-            None => {
-                let workspace = Workspace::new(&root, &git_dir);
-                workspace.save(&overlay.store.workspaces())?;
-                workspace.write_mark(&overlay.dir)?;
-                new.push(workspace.id);
-                workspace
-            }
-        };
+        let attached = known_as(overlay, &known, &root, &git_dir)?;
+        let is_new = attached.is_none();
+        let workspace = attached.unwrap_or_else(|| Workspace::new(&root, &git_dir));
+        workspace.save(&overlay.store.workspaces())?;
+        if is_new {
+            workspace.write_mark(&overlay.dir)?;
+            new.push(workspace.id);
+        }
         workspaces.push(workspace);
     }
     let mut disk = Disk::open(overlay, Some(lock))?;

@@ -54,7 +54,13 @@ pub fn converge<G: Ground>(
             run.ground.announce(&left)?;
         }
     }
-    Ok(run.report(workspaces))
+    let SyncRun { todos, mut outcome, .. } = run;
+    for workspace in &*workspaces {
+        if let Some(todo) = todos.get(&workspace.id) {
+            outcome.report_open(workspace, todo);
+        }
+    }
+    Ok(outcome)
 }
 
 /// One run over the workspaces of an overlay.
@@ -222,16 +228,6 @@ impl<G: Ground> SyncRun<'_, G> {
             reload(self.ground, workspaces)?;
         }
         Ok(has_asked)
-    }
-
-    /// The outcome with the open problems of each workspace.
-    fn report(mut self, workspaces: &[Workspace]) -> SyncOutcome {
-        for workspace in workspaces {
-            if let Some(todo) = self.todos.get(&workspace.id) {
-                self.outcome.report_open(workspace, todo);
-            }
-        }
-        self.outcome
     }
 }
 

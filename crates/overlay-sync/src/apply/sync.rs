@@ -31,10 +31,7 @@ impl Disk<'_> {
 
 /// Forgets the workspaces whose worktree git has removed. The caller holds the overlay's lock.
 fn forget_gone(overlay: &Overlay, workspaces: &mut Vec<Workspace>) -> Result<()> {
-    let (gone, there) = std::mem::take(workspaces).into_iter().partition(Workspace::is_gone);
-    *workspaces = there;
-    let gone: Vec<Workspace> = gone;
-    gone.iter().try_for_each(|gone| forget(overlay, gone))
+    workspaces.extract_if(.., |workspace| workspace.is_gone()).try_for_each(|gone| forget(overlay, &gone))
 }
 
 /// Forgets a workspace; what was held of it stays among the conflicts.
