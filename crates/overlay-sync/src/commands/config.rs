@@ -5,8 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::Ui;
 
-use crate::settings::OverlayFlags;
-use crate::settings::load_config;
+use crate::settings::{OverlayFlags, load_config};
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;

@@ -12,8 +12,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::declared_files::{self, Declared};
 use crate::failure;
-use crate::settings::OverlayFlags;
-use crate::settings::{Settings, load_config};
+use crate::settings::{OverlayFlags, Settings, load_config};
 use crate::store::{OverlayStore, RESERVED};
 use crate::tool::TOOL;
 use crate::workspace::Workspace;
@@ -43,12 +42,9 @@ impl Overlay {
 
     /// The same for a command that mostly finds nothing to do: git is asked only if its answer may have changed.
     pub fn find_again(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Overlay> {
-        if ui.is_dry() {
-            // A dry run leaves no file behind.
-            return Overlay::find(ui, env, flags);
-        }
         let mut git = Git::find(env)?;
-        let repo = git.discover_again(&format!("{TOOL}/repository"))?;
+        // A dry run leaves no file behind.
+        let repo = if ui.is_dry() { git.discover()? } else { git.discover_again(&format!("{TOOL}/repository"))? };
         Overlay::of(ui, env, flags, git, repo)
     }
 
