@@ -2,14 +2,14 @@
 
 use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES, FlagUse};
+use shopfloor_core::doctor::DoctorArgs;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::hook_command::HookCommand;
 use shopfloor_core::ui::{Options, Ui};
 
-use crate::commands::{
-    add, attach, check, detach, doctor, drop, log, manifest, merge, restore, show, status, sync, undo, verdict,
-};
+use crate::commands::workspaces::WorkspaceArgs;
+use crate::commands::{add, drop, log, manifest, merge, restore, show, sync, undo, verdict};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions;
 use crate::settings::OverlayFlags;
@@ -37,8 +37,21 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Attach(attach::Args),
-    Detach(detach::Args),
+    /// Copy the overlay into workspaces and keep them in step from now on
+    ///
+    /// Only files that git ignores and does not track in the workspace are copied. A file that exists
+    /// there is merged, never overwritten. Without a path the current worktree is attached. Exits with 1
+    /// if something is held or in conflict afterwards.
+    #[command(
+        after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' |\n    overlay-sync attach -z -"
+    )]
+    Attach(WorkspaceArgs),
+    /// Sync workspaces a last time, then leave them alone; without a path all of them
+    ///
+    /// Exits with 1 if a path is not attached, or something is held or in conflict; a workspace where something is held
+    /// stays attached.
+    #[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
+    Detach(WorkspaceArgs),
     Sync(sync::Args),
     /// Stay in the foreground and sync whenever something changes
     ///
@@ -46,8 +59,14 @@ pub enum Command {
     #[command(after_help = "Example:\n  overlay-sync watch --json >> sync.log")]
     Watch,
     Add(add::Args),
-    Status(status::Args),
-    Check(check::Args),
+    /// Show the state of every file in every workspace: hashes and reasons, never contents
+    #[command(after_help = "Example:\n  overlay-sync status --json | jq -r 'select(.state != \"clean\") | .path'")]
+    Status(WorkspaceArgs),
+    /// Check whether every file is in step: exit 0 yes, 1 no
+    ///
+    /// Prints the lines of `status` that are not in step.
+    #[command(after_help = "Example:\n  overlay-sync check || overlay-sync sync")]
+    Check(WorkspaceArgs),
     Manifest(manifest::Args),
     /// List the conflicts that were decided, oldest first, then what is held
     #[command(after_help = "Example:\n  overlay-sync conflicts --json | jq -r .id")]
@@ -67,7 +86,9 @@ pub enum Command {
     Drop(drop::Args),
     Undo(undo::Args),
     Log(log::Args),
-    Doctor(doctor::Args),
+    /// Show what is wrong with the overlay and its records, and how to repair it: exit 0 if nothing is, 1 if something is
+    #[command(after_help = "Example:\n  overlay-sync doctor --json | jq -r 'select(.ok | not).fix'")]
+    Doctor(DoctorArgs),
     /// Attach every worktree that `git worktree add` creates
     #[command(subcommand, after_help = "Example:\n  overlay-sync hook install")]
     Hook(HookCommand),

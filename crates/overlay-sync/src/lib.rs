@@ -64,7 +64,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Drop(args) => commands::drop::run(ui, &overlay()?, &args),
         Command::Undo(args) => commands::undo::run(ui, &overlay()?, &args),
         Command::Log(args) => commands::log::run(ui, &overlay()?, &args),
-        Command::Doctor(args) => commands::doctor::run(ui, overlay(), &args),
+        Command::Doctor(args) => commands::doctor::run(ui, overlay(), args),
         Command::Hook(command) => commands::hook::run(ui, env, flags, command),
         Command::Merge(args) => commands::merge::run(ui, env, flags, &args),
         Command::Config => commands::config::run(ui, env, flags),

@@ -11,24 +11,10 @@ use crate::apply::attach::{Attached, attach};
 use crate::facts::overlay::{Overlay, worktrees_at};
 use crate::workspace::Workspace;
 
-/// Copy the overlay into workspaces and keep them in step from now on
-///
-/// Only files that git ignores and does not track in the workspace are copied. A file that exists
-/// there is merged, never overwritten. Without a path the current worktree is attached. Exits with 1
-/// if something is held or in conflict afterwards.
-#[derive(clap::Args, Debug)]
-#[command(
-    after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' |\n    overlay-sync attach -z -"
-)]
-pub struct Args {
-    #[command(flatten)]
-    workspaces: WorkspaceArgs,
-}
-
 /// Registers workspaces and brings them in step, also those that are attached already.
-pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
-    let mut paths = args.workspaces.read(ui, &overlay.env)?;
-    if args.workspaces.paths.is_empty() {
+pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
+    let mut paths = args.read(ui, &overlay.env)?;
+    if args.paths.is_empty() {
         paths.push(overlay.repo.require_worktree()?.to_path_buf());
     }
     // Every path is checked before the first worktree is touched.

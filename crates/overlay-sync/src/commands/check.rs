@@ -7,26 +7,16 @@ use super::status;
 use super::workspaces::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
 
-/// Check whether every file is in step: exit 0 yes, 1 no
-///
-/// Prints the lines of `status` that are not in step.
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  overlay-sync check || overlay-sync sync")]
-pub struct Args {
-    #[command(flatten)]
-    workspaces: WorkspaceArgs,
-}
-
-pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     let mut is_in_step = true;
-    for workspace in overlay.workspaces(&args.workspaces.read(ui, &overlay.env)?)? {
+    for workspace in overlay.workspaces(&args.read(ui, &overlay.env)?)? {
         if !workspace.is_gone() && !workspace.is_present()? && workspace.files.is_empty() {
             // `status` has no file of it to tell of.
             ui.warn(format!("{} is not there", workspace.root.display()));
             is_in_step = false;
         }
     }
-    status::for_each_file(ui, overlay, &args.workspaces, &mut |answer| {
+    status::for_each_file(ui, overlay, args, &mut |answer| {
         if !answer.is_in_step() {
             is_in_step = false;
             status::print(ui, answer);

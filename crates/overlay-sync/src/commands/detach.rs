@@ -9,28 +9,17 @@ use crate::apply::disk::Disk;
 use crate::facts::overlay::Overlay;
 use crate::ground::Side;
 
-/// Sync workspaces a last time, then leave them alone; without a path all of them
-///
-/// Exits with 1 if a path is not attached, or something is held or in conflict; a workspace where something is held
-/// stays attached.
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
-pub struct Args {
-    #[command(flatten)]
-    workspaces: WorkspaceArgs,
-}
-
 /// Syncs workspaces a last time and forgets them; their files stay.
-pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     if ui.is_dry() {
         overlay.require()?;
-        let workspaces = overlay.workspaces(&args.workspaces.read(ui, &overlay.env)?)?;
+        let workspaces = overlay.workspaces(&args.read(ui, &overlay.env)?)?;
         let exit = preview(ui, overlay, &workspaces)?;
         workspaces.iter().for_each(|workspace| print_membership(ui, workspace, false));
         return Ok(exit);
     }
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?.last();
-    let workspaces = overlay.workspaces(&args.workspaces.read(ui, &overlay.env)?)?;
+    let workspaces = overlay.workspaces(&args.read(ui, &overlay.env)?)?;
     let outcome = disk.sync_workspaces(&mut workspaces.clone())?;
     outcome.print(ui);
     if workspaces.is_empty() {

@@ -9,14 +9,6 @@ use crate::facts::overlay::Overlay;
 use crate::tool::TOOL;
 use crate::workspace::Workspace;
 
-/// Show what is wrong with the overlay and its records, and how to repair it: exit 0 if nothing is, 1 if something is
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  overlay-sync doctor --json | jq -r 'select(.ok | not).fix'")]
-pub struct Args {
-    #[command(flatten)]
-    doctor: DoctorArgs,
-}
-
 /// What this tool can repair.
 enum Repair {
     /// A sync forgets the workspaces that are gone and finishes what a killed run began.
@@ -24,17 +16,17 @@ enum Repair {
     InstallHook,
 }
 
-pub fn run(ui: &Ui, overlay: Result<Overlay>, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, overlay: Result<Overlay>, args: DoctorArgs) -> Result<Exit> {
     let overlay = match overlay {
         Err(failure) if failure.kind == "malformed" => {
             // What is damaged must be reported here, and not end the report.
-            return doctor::run(ui, &[failed("state", &failure)], args.doctor, |_| Ok(()));
+            return doctor::run(ui, &[failed("state", &failure)], args, |_| Ok(()));
         }
         overlay => overlay?,
     };
     let mut findings = check(&overlay)?;
     findings.push(doctor::check_hook(&overlay.git, &overlay.repo, TOOL, Repair::InstallHook));
-    doctor::run(ui, &findings, args.doctor, |repair| {
+    doctor::run(ui, &findings, args, |repair| {
         if let Repair::InstallHook = repair {
             return doctor::install_hook(&overlay.git, &overlay.repo, TOOL);
         }

@@ -22,4 +22,4 @@ pub mod sync;
 pub mod undo;
 pub mod verdict;
 pub mod watch;
-mod workspaces;
+pub mod workspaces;

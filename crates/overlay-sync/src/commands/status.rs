@@ -26,14 +26,6 @@ use crate::workspace::Workspace;
 /// goes into the file of the main checkout.
 const CLAUDE: &str = ".claude/settings.local.json";
 
-/// Show the state of every file in every workspace: hashes and reasons, never contents
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  overlay-sync status --json | jq -r 'select(.state != \"clean\") | .path'")]
-pub struct Args {
-    #[command(flatten)]
-    workspaces: WorkspaceArgs,
-}
-
 #[derive(Serialize)]
 pub struct StatusAnswer<'a> {
     workspace: Cow<'a, str>,
@@ -101,8 +93,8 @@ fn late_state(here: Option<LateState>, overlay: Option<LateState>) -> Option<(Fi
     Some((state, format!("{doing} {side}replaced file{rest}")))
 }
 
-pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
-    for_each_file(ui, overlay, &args.workspaces, &mut |answer| print(ui, answer))?;
+pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
+    for_each_file(ui, overlay, args, &mut |answer| print(ui, answer))?;
     Ok(Exit::Done)
 }
 
