@@ -1,6 +1,6 @@
 //! Which files are left alone in a workspace because git tracks them or does not ignore them.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,6 @@ use crate::workspace::Workspace;
 /// What git says of the overlay's files in the workspaces of a run.
 pub struct GitAnswers<'a> {
     overlay: &'a Overlay,
-    /// git's file of patterns for all worktrees.
-    excludes: OnceCell<Option<PathBuf>>,
     /// The workspaces that this run is about. git is asked about all of them at once.
     workspaces: Vec<Workspace>,
     answers: RefCell<HashMap<Digest, BTreeMap<RelPath, LeftAlone>>>,
@@ -31,13 +29,7 @@ pub struct GitAnswers<'a> {
 
 impl<'a> GitAnswers<'a> {
     pub fn new(overlay: &'a Overlay) -> GitAnswers<'a> {
-        GitAnswers {
-            overlay,
-            excludes: OnceCell::new(),
-            workspaces: Vec::new(),
-            answers: RefCell::default(),
-            silent: RefCell::default(),
-        }
+        GitAnswers { overlay, workspaces: Vec::new(), answers: RefCell::default(), silent: RefCell::default() }
     }
 
     /// The run is about these workspaces.
@@ -88,11 +80,8 @@ impl<'a> GitAnswers<'a> {
         first: &Workspace,
         files: &BTreeSet<RelPath>,
     ) -> Result<()> {
-        if self.excludes.get().is_none() {
-            let excludes = self.overlay.git.excludes_file(&self.overlay.repo)?;
-            self.excludes.get_or_init(|| excludes);
-        }
-        let excludes = self.excludes.get().and_then(Option::as_deref);
+        let excludes = self.overlay.git.excludes_file(&self.overlay.repo)?;
+        let excludes = excludes.as_deref();
         let is_unknown = |other: &&Workspace| other.id != first.id && !self.answers.borrow().contains_key(&other.id);
         let asked: Vec<&Workspace> = [first].into_iter().chain(self.workspaces.iter().filter(is_unknown)).collect();
         let answers = {
