@@ -12,14 +12,42 @@ use crate::sync_rule::SyncRule;
 impl SyncOutcome {
     /// Prints it as the command's answer.
     pub fn print(&self, ui: &Ui) {
-        print_events(ui, self, Ui::line);
-        print_rest(ui, self);
+        self.print_with(ui, Ui::line);
     }
 
     /// Prints it without the events under `-q`, for a command that answers something else.
     pub fn narrate(&self, ui: &Ui) {
-        print_events(ui, self, Ui::done);
-        print_rest(ui, self);
+        self.print_with(ui, Ui::done);
+    }
+
+    fn print_with(&self, ui: &Ui, print: impl Fn(&Ui, String)) {
+        for event in &self.events {
+            if ui.is_json() {
+                ui.json_of_both(event, &json!({ "worktree": event.workspace }));
+                continue;
+            }
+            let kept = match event.kept {
+                0 => String::new(),
+                1 => ": an entry it removed is kept".into(),
+                n => format!(": {n} entries it removed are kept"),
+            };
+            let path = printable(&event.path.to_string());
+            print(ui, format!("{} {path} ({}){kept}", event.rule, printable(&event.workspace)));
+        }
+        self.notes.iter().for_each(|note| ui.note(note));
+        self.details.iter().for_each(|detail| ui.detail(detail));
+        self.warnings.iter().chain(&self.open).for_each(|warning| ui.warn(warning));
+        match self.conflicts {
+            0 => {}
+            1 => ui.warn("a conflict was decided by rule; see `overlay-sync conflicts`"),
+            n => ui.warn(format!("{n} conflicts were decided by rule; see `overlay-sync conflicts`")),
+        }
+        if ui.is_json() && !self.failures.is_empty() {
+            let failure = Failure::failed("not everything could be read or written")
+                .details(self.failures.clone())
+                .hint("fix the cause and run `overlay-sync sync`; everything else was synced");
+            ui.json(&json!({ "error": failure.to_json() }));
+        }
     }
 
     /// The exit code of a command that syncs.
@@ -34,38 +62,5 @@ impl SyncOutcome {
     pub fn exit_for(&self, path: &RelPath) -> Exit {
         let is_decided = self.events.iter().any(|event| event.path == *path && event.rule == SyncRule::LastWrite);
         if is_decided || self.open_paths.contains(path) { Exit::No } else { Exit::Done }
-    }
-}
-
-fn print_events(ui: &Ui, outcome: &SyncOutcome, print: impl Fn(&Ui, String)) {
-    for event in &outcome.events {
-        if ui.is_json() {
-            ui.json_of_both(event, &json!({ "worktree": event.workspace }));
-        } else {
-            let kept = match event.kept {
-                0 => String::new(),
-                1 => ": an entry it removed is kept".into(),
-                n => format!(": {n} entries it removed are kept"),
-            };
-            let path = printable(&event.path.to_string());
-            print(ui, format!("{} {path} ({}){kept}", event.rule, printable(&event.workspace)));
-        }
-    }
-}
-
-fn print_rest(ui: &Ui, outcome: &SyncOutcome) {
-    outcome.notes.iter().for_each(|note| ui.note(note));
-    outcome.details.iter().for_each(|detail| ui.detail(detail));
-    outcome.warnings.iter().chain(&outcome.open).for_each(|warning| ui.warn(warning));
-    match outcome.conflicts {
-        0 => {}
-        1 => ui.warn("a conflict was decided by rule; see `overlay-sync conflicts`"),
-        n => ui.warn(format!("{n} conflicts were decided by rule; see `overlay-sync conflicts`")),
-    }
-    if ui.is_json() && !outcome.failures.is_empty() {
-        let failure = Failure::failed("not everything could be read or written")
-            .details(outcome.failures.clone())
-            .hint("fix the cause and run `overlay-sync sync`; everything else was synced");
-        ui.json(&json!({ "error": failure.to_json() }));
     }
 }
