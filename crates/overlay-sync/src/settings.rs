@@ -159,17 +159,13 @@ pub struct PathRule {
 }
 
 impl PathRule {
-    /// A rule that says nothing of the files that match.
-    pub fn of(glob: Glob) -> PathRule {
-        PathRule { glob, ..PathRule::default() }
-    }
-
     fn from_row(row: &Row) -> Result<Option<PathRule>> {
         let source = PER_PATH.iter().find_map(|setting| row.value(setting.name));
         let Some(source) = source.map(|value| &value.source) else { return Ok(None) };
         row.value("local").map_or(Ok(()), |value| readable("local", value))?;
         let is = |name, word: &str| row.value(name).map(|value| value.text == word);
         Ok(Some(PathRule {
+            glob: glob(&row.name, "path", &format!(" ({source})"))?,
             grow: is("policy", "three-way").map(|three_way| if three_way { Grow::Deny } else { Grow::All }),
             is_down: is("direction", "down"),
             spreads_deletions: is("delete", "propagate"),
@@ -177,7 +173,6 @@ impl PathRule {
             is_strangers: row.value("local").is_some_and(|value| matches!(value.source, SettingSource::Repository(..))),
             is_sent: is("send", "true"),
             is_reviewed: is("review", "true"),
-            ..PathRule::of(glob(&row.name, "path", &format!(" ({source})"))?)
         }))
     }
 }

@@ -35,7 +35,7 @@ pub(super) enum PathPolicy {
 
 impl PathPolicy {
     pub(super) fn rule(self) -> Option<PathRule> {
-        let rule = |glob: &str| PathRule::of(Glob::parse(glob).unwrap());
+        let rule = |glob: &str| PathRule { glob: Glob::parse(glob).unwrap(), ..PathRule::default() };
         Some(match self {
             PathPolicy::Plain | PathPolicy::Declared => return None,
             PathPolicy::Local => PathRule { local: Some(vec![LOCAL.into()]), ..rule("*") },
