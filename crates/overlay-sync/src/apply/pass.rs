@@ -13,7 +13,7 @@ use shopfloor_core::path::RelPath;
 use super::converge::SyncRun;
 use super::edits::narrowed;
 use super::outcome::WorkspaceTodo;
-use super::recovery::planned_write;
+use super::recovery::{after, planned_write};
 use super::workspace_plan::PlannedFile;
 use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::facts::file_view::SeenFile;
@@ -185,7 +185,7 @@ impl<G: Ground> SyncRun<'_, G> {
         }
         workspace.set_base(path, BaseFile { sha256: base, mode });
         self.settle_stale(workspace, seen, write)?;
-        self.refresh_held(workspace, seen, write)?;
+        refresh_held(workspace, seen, write);
         let is_pull = write.rule == SyncRule::Pull;
         let rule = if is_pull && self.pushed.contains(path) { SyncRule::Propagate } else { write.rule };
         self.outcome.events.push(LogRecord {
@@ -196,22 +196,6 @@ impl<G: Ground> SyncRun<'_, G> {
             ..self.event(workspace, path, rule)
         });
         Ok(true)
-    }
-
-    /// Tells a part that waits which texts it waits in now. Where both sides have the same text, no part of it waits.
-    fn refresh_held(&self, workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) -> Result<()> {
-        let path = &seen.path;
-        let Some(held) = workspace.held.get_mut(path) else { return Ok(()) };
-        let now = |written: &Option<Vec<u8>>, before: &Option<ReadFile>| match written {
-            Some(bytes) => self.ground.keep(bytes).map(Some),
-            None => Ok(before.as_ref().map(|file| file.sha256)),
-        };
-        (held.here, held.overlay) = (now(&write.here, &seen.here)?, now(&write.overlay, &seen.overlay)?);
-        if let Some(same) = held.here.filter(|here| held.overlay == Some(*here)) {
-            workspace.held.remove(path);
-            workspace.files.entry(path.clone()).and_modify(|base| base.sha256 = same);
-        }
-        Ok(())
     }
 
     /// Keeps every text that is about to be replaced, the new base, and the text that is written. Returns the digests
@@ -297,6 +281,18 @@ impl<G: Ground> SyncRun<'_, G> {
 
     fn event(&self, workspace: &Workspace, path: &RelPath, rule: SyncRule) -> LogRecord {
         LogRecord::new(self.now, &workspace.root, path, rule)
+    }
+}
+
+/// Tells a part that waits which texts it waits in now; both were kept when they were read or written. Where both sides
+/// have the same text, no part of it waits.
+fn refresh_held(workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) {
+    let Some(held) = workspace.held.get_mut(&seen.path) else { return };
+    held.here = after(write.here.as_ref(), seen.here.as_ref());
+    held.overlay = after(write.overlay.as_ref(), seen.overlay.as_ref());
+    if let Some(same) = held.here.filter(|here| held.overlay == Some(*here)) {
+        workspace.held.remove(&seen.path);
+        workspace.files.entry(seen.path.clone()).and_modify(|base| base.sha256 = same);
     }
 }
 

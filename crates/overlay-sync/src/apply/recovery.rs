@@ -12,26 +12,27 @@ use crate::workspace::{BaseFile, Workspace};
 /// What is about to be written to a file; `None` when nothing is.
 pub fn planned_write(workspace: &Workspace, file: &PlannedFile) -> Option<PlannedWrite> {
     let Step::Write(write) = &file.decision.step else { return None };
-    let digest = |written: &Option<Vec<u8>>, read: &Option<ReadFile>| match written {
-        Some(bytes) => Some(Digest::of(bytes)),
-        None => read.as_ref().map(|file| file.sha256),
-    };
     Some(PlannedWrite {
         v: 1,
         // Other workspaces do not hold this base, unless it comes from the overlay.
         workspace: (write.overlay.is_some() || write.here.is_none()).then_some(workspace.id),
         path: file.seen.path.clone(),
-        overlay: digest(&write.overlay, &file.seen.overlay)?,
-        here: digest(&write.here, &file.seen.here)?,
+        overlay: after(write.overlay.as_ref(), file.seen.overlay.as_ref())?,
+        here: after(write.here.as_ref(), file.seen.here.as_ref())?,
         base: Digest::of(&write.base),
         writes_here: write.here.is_some(),
         own: write
             .own
             .as_deref()
             .map(Digest::of)
-            .or(digest(&None, &file.seen.here))
+            .or(file.seen.here.as_ref().map(|here| here.sha256))
             .filter(|own| Some(*own) != file.seen.base),
     })
+}
+
+/// What a side holds after a write, if that writes it: otherwise what was read there.
+pub fn after(written: Option<&Vec<u8>>, read: Option<&ReadFile>) -> Option<Digest> {
+    written.map(|bytes| Digest::of(bytes)).or(read.map(|file| file.sha256))
 }
 
 /// Keeps every text that was read, so that it can be restored even when somebody overwrites it a moment later.
