@@ -177,11 +177,6 @@ impl Starting {
     }
 }
 
-/// The lines of an environment.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split(ENDS).map(|line| line.trim().trim_start_matches('\u{feff}'))
-}
-
 /// A line with the quote that is open at its beginning, and what of it is the value of a variable, without a quoted
 /// beginning.
 struct Line<'t> {
@@ -199,7 +194,7 @@ fn read_lines(text: &str) -> Vec<Line<'_>> {
     let may_span = !text.contains(&ENDS[1..]);
     let (mut quote, mut is_uncertain) = (None, false);
     let mut all = Vec::new();
-    for text in lines(text) {
+    for text in text.split(ENDS).map(|line| line.trim().trim_start_matches('\u{feff}')) {
         let before: Option<char> = quote.take();
         if before.is_none() && (text.is_empty() || text.starts_with('#')) {
             continue;
