@@ -191,10 +191,7 @@ impl<'a> Fingerprint<'a> {
     }
 
     fn file(&self, (here, overlay): (Stat, Stat)) -> u64 {
-        // In one piece, because this is done for every file in every sync.
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&[&self.settings.to_le_bytes()[..], &here.key(), &overlay.key()].concat());
-        hasher.finish()
+        hash(&(self.settings, here, overlay))
     }
 
     fn place_of(&self, id: &Digest, root: &Path, git_dir: &Path) -> Option<u64> {
