@@ -15,12 +15,8 @@ impl SyncOutcome {
         self.print_with(ui, Ui::line);
     }
 
-    /// Prints it without the events under `-q`, for a command that answers something else.
-    pub fn narrate(&self, ui: &Ui) {
-        self.print_with(ui, Ui::done);
-    }
-
-    fn print_with(&self, ui: &Ui, print: impl Fn(&Ui, String)) {
+    /// Prints it, and the events in a way of its own.
+    pub fn print_with(&self, ui: &Ui, print: impl Fn(&Ui, String)) {
         for event in &self.events {
             if ui.is_json() {
                 ui.json_of_both(event, &json!({ "worktree": event.workspace }));

@@ -35,7 +35,8 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         let _spinner = ui.spinner(&format!("attaching {} workspaces", worktrees.len()));
         attach(overlay, worktrees)?
     };
-    outcome.narrate(ui);
+    // The answer is which workspaces are attached; the events are not printed under `-q`.
+    outcome.print_with(ui, Ui::done);
     for workspace in &workspaces {
         match ui.is_json() || new.contains(&workspace.id) {
             true => print_membership(ui, workspace, true),
