@@ -17,21 +17,16 @@ impl Disk<'_> {
     /// held before and after.
     pub fn sync_workspaces(&mut self, workspaces: &mut Vec<Workspace>) -> Result<SyncOutcome> {
         let overlay = self.overlay;
-        forget_gone(overlay, workspaces)?;
+        workspaces.extract_if(.., |workspace| workspace.is_gone()).try_for_each(|gone| forget(overlay, &gone))?;
         if workspaces.iter().any(|workspace| workspace.files.len() >= 2) && self.overlay()?.is_empty() {
             return Err(overlay.gone("was emptied"));
         }
-        self.git.expect(workspaces);
+        self.git.workspaces.clone_from(workspaces);
         let outcome = converge(self, &overlay.settings, &time::render(overlay.env.now), workspaces)?;
         self.save_fingerprint(if outcome.is_silent() { workspaces } else { &[] });
         overlay.store.collect(&overlay.env, || Workspace::load_all(&overlay.store.workspaces()))?;
         Ok(outcome)
     }
-}
-
-/// Forgets the workspaces whose worktree git has removed. The caller holds the overlay's lock.
-fn forget_gone(overlay: &Overlay, workspaces: &mut Vec<Workspace>) -> Result<()> {
-    workspaces.extract_if(.., |workspace| workspace.is_gone()).try_for_each(|gone| forget(overlay, &gone))
 }
 
 /// Forgets a workspace; what was held of it stays among the conflicts.

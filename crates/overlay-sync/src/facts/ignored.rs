@@ -21,7 +21,7 @@ use crate::workspace::Workspace;
 pub struct GitAnswers<'a> {
     overlay: &'a Overlay,
     /// The workspaces that this run is about. git is asked about all of them at once.
-    workspaces: Vec<Workspace>,
+    pub workspaces: Vec<Workspace>,
     answers: RefCell<HashMap<Digest, BTreeMap<RelPath, LeftAlone>>>,
     /// The workspaces in which git did not answer in time. It would not the next time either.
     silent: RefCell<HashMap<Digest, String>>,
@@ -30,11 +30,6 @@ pub struct GitAnswers<'a> {
 impl<'a> GitAnswers<'a> {
     pub fn new(overlay: &'a Overlay) -> GitAnswers<'a> {
         GitAnswers { overlay, workspaces: Vec::new(), answers: RefCell::default(), silent: RefCell::default() }
-    }
-
-    /// The run is about these workspaces.
-    pub fn expect(&mut self, workspaces: &[Workspace]) {
-        self.workspaces = workspaces.to_vec();
     }
 
     /// Forgets what may have changed.
