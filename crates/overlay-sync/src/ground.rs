@@ -10,6 +10,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
+use crate::declared_files::DeclaredFiles;
 use crate::merge::MergeInput;
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 use crate::workspace::Workspace;
@@ -86,8 +87,8 @@ pub trait Ground {
     /// Forgets a late text: what it says is on its side or in the store. One that a program can still write to
     /// stays.
     fn forget_late_text(&self, late: &LateText) -> Result<()>;
-    /// The files that a workspace may bring into the overlay without `add`.
-    fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>>;
+    /// The files that a workspace may bring into the overlay without `add`, and those that are too large for that.
+    fn declared(&self, workspace: &Workspace) -> Result<DeclaredFiles>;
     /// Those of these paths that git shows or tracks in a workspace.
     fn left_alone(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>>;
     /// The files of a workspace that may have changed on a side since a pass last looked.

@@ -135,11 +135,6 @@ impl<'a> Disk<'a> {
         Ok(here.staging.get_or_init(|| staging))
     }
 
-    /// The declared files of a workspace, and those that are too large to be taken.
-    pub fn declared_files(&self, workspace: &Workspace) -> Result<DeclaredFiles> {
-        self.overlay.declared()?.files(&self.overlay.git, &workspace.root, &self.overlay.dir)
-    }
-
     /// Removes what a killed run left in a directory, and keeps its content: that may be what somebody wrote just when
     /// the file was exchanged.
     fn rescue(&self, dir: &Path) -> Result<()> {
@@ -237,8 +232,8 @@ impl Ground for Disk<'_> {
         if late.is_open { Ok(()) } else { fs::remove(&late.file) }
     }
 
-    fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
-        Ok(self.declared_files(workspace)?.files)
+    fn declared(&self, workspace: &Workspace) -> Result<DeclaredFiles> {
+        self.overlay.declared()?.files(&self.overlay.git, &workspace.root, &self.overlay.dir)
     }
 
     fn left_alone(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {

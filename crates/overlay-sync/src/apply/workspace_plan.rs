@@ -90,7 +90,7 @@ pub fn plan_files(
     workspace: &Workspace,
     scope: Scope<'_>,
 ) -> Result<Vec<PlannedFile>> {
-    let declared = ground.declared(workspace)?;
+    let declared = ground.declared(workspace)?.files;
     let mut files = Vec::new();
     for path in file_view::paths(ground, &context.overlay, workspace, &declared, scope)? {
         let left_alone = context.overlay.get(&path).cloned().flatten();

@@ -17,7 +17,7 @@ use crate::apply::late_writes::{self, LateState};
 use crate::apply::workspace_plan::{PlannedFile, RunContext, plan_files};
 use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
-use crate::ground::{LeftAlone, ReadFile, Side};
+use crate::ground::{Ground, LeftAlone, ReadFile, Side};
 use crate::plan::Step;
 use crate::sync_rule::SyncRule;
 use crate::workspace::Workspace;
@@ -140,7 +140,7 @@ pub fn for_each_file(
         }
         let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
         let planned = plan_files(&disk, &overlay.settings, &context, &workspace, Scope::All);
-        let (files, declared) = match planned.and_then(|files| Ok((files, disk.declared_files(&workspace)?))) {
+        let (files, declared) = match planned.and_then(|files| Ok((files, disk.declared(&workspace)?))) {
             Ok(read) => read,
             Err(failure) => {
                 ui.warn(format!("{}: {failure}", workspace.root.display()));

@@ -10,6 +10,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
+use crate::declared_files::DeclaredFiles;
 use crate::ground::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
 use crate::merge::{MergeInput, Rule, check, merge};
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
@@ -163,11 +164,11 @@ impl Ground for MemoryGround {
         self.with(|state| state.late.retain(|(_, other)| other.file != late.file))
     }
 
-    fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
+    fn declared(&self, workspace: &Workspace) -> Result<DeclaredFiles> {
         let state = self.0.borrow();
         let here = state.here.get(&workspace.id);
         let is_here = |path: &&RelPath| here.is_some_and(|files| files.contains_key(*path));
-        Ok(state.declared.iter().filter(is_here).cloned().collect())
+        Ok(DeclaredFiles { files: state.declared.iter().filter(is_here).cloned().collect(), large: BTreeSet::new() })
     }
 
     fn left_alone(&self, _: &Workspace, _: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
