@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, DisplacedFile, Listing, Root, Staging};
 use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
@@ -152,31 +152,28 @@ impl<'a> Disk<'a> {
 const LARGEST: u64 = 512 << 20;
 
 /// Reads a file below `root`, or says why it is left alone.
-fn read_at(root: &Root, path: &RelPath, overlay: &Path) -> Result<Lookup> {
+fn read_at(root: &Root, path: &RelPath, overlay: &Path) -> Lookup {
     use shopfloor_core::fs::Found as Is;
+    let unreadable = |failure: Failure| LeftAlone::Unreadable(failure.to_string());
     if root.open_regular(path).ok().flatten().is_some_and(|(_, meta)| meta.len() > LARGEST) {
-        return Ok(Err(LeftAlone::Unreadable(format!("it has more than {} MB", LARGEST >> 20))));
+        return Err(LeftAlone::Unreadable(format!("it has more than {} MB", LARGEST >> 20)));
     }
     let read = match root.read_whole(path) {
-        Ok(Some((bytes, mode))) => return Ok(Ok(Some(ReadFile::new(bytes, mode)))),
+        Ok(Some((bytes, mode))) => return Ok(Some(ReadFile::new(bytes, mode))),
         read => read,
     };
-    let looked = match root.look(path) {
-        Ok(looked) => looked,
-        Err(failure) => return Ok(Err(LeftAlone::Unreadable(failure.to_string()))),
-    };
-    Ok(match looked {
+    match root.look(path).map_err(unreadable)? {
         Is::Missing => Ok(None),
         // It may have come just now.
-        Is::File(_) => match read.and_then(|_| root.read_whole(path)) {
-            Ok(read) => Ok(read.map(|(bytes, mode)| ReadFile::new(bytes, mode))),
-            Err(failure) => Err(LeftAlone::Unreadable(failure.to_string())),
-        },
+        Is::File(_) => {
+            let read = read.and_then(|_| root.read_whole(path)).map_err(unreadable)?;
+            Ok(read.map(|(bytes, mode)| ReadFile::new(bytes, mode)))
+        }
         Is::Link(target) if points_to(root.path(), path, &target, overlay) => Err(LeftAlone::Alias),
         Is::Link(_) => Err(LeftAlone::Strange("it is a link, which is not followed".into())),
         Is::Blocked(at) => Err(LeftAlone::Strange(format!("{at} is a link or not a directory"))),
         Is::Dir | Is::Special => Err(LeftAlone::Strange("it is not a regular file".into())),
-    })
+    }
 }
 
 /// Whether a link in `root` leads to the overlay's file of the same path.
@@ -258,12 +255,12 @@ impl Ground for Disk<'_> {
 
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         if let Side::Here(workspace) = side {
-            return read_at(&self.here(workspace)?.root, path, &self.overlay.dir);
+            return Ok(read_at(&self.here(workspace)?.root, path, &self.overlay.dir));
         }
         if let Some(found) = self.files.borrow().get(path) {
             return Ok(found.clone());
         }
-        let found = read_at(&self.root, path, &self.overlay.dir)?;
+        let found = read_at(&self.root, path, &self.overlay.dir);
         self.files.borrow_mut().insert(path.clone(), found.clone());
         Ok(found)
     }
