@@ -9,14 +9,15 @@ use crate::facts::overlay::Overlay;
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     let mut is_in_step = true;
-    for workspace in overlay.workspaces(&args.read(ui, &overlay.env)?)? {
+    let workspaces = status::chosen(ui, overlay, args)?;
+    for workspace in &workspaces {
         if !workspace.is_gone() && !workspace.is_present()? && workspace.files.is_empty() {
             // `status` has no file of it to tell of.
             ui.warn(format!("{} is not there", workspace.root.display()));
             is_in_step = false;
         }
     }
-    status::for_each_file(ui, overlay, args, &mut |answer| {
+    status::for_each_file(ui, overlay, &workspaces, &mut |answer| {
         if !answer.is_in_step() {
             is_in_step = false;
             status::print(ui, answer);

@@ -13,13 +13,13 @@ use crate::ground::Side;
 pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     if ui.is_dry() {
         overlay.require()?;
-        let workspaces = overlay.workspaces(&args.read(ui, &overlay.env)?)?;
+        let workspaces = args.workspaces(ui, overlay)?;
         let exit = preview(ui, overlay, &workspaces)?;
         workspaces.iter().for_each(|workspace| print_membership(ui, workspace, false));
         return Ok(exit);
     }
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?.last();
-    let workspaces = overlay.workspaces(&args.read(ui, &overlay.env)?)?;
+    let workspaces = args.workspaces(ui, overlay)?;
     let outcome = disk.sync_workspaces(&mut workspaces.clone())?;
     outcome.print(ui);
     if workspaces.is_empty() {

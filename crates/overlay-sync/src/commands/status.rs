@@ -94,30 +94,39 @@ fn late_state(here: Option<LateState>, overlay: Option<LateState>) -> Option<(Fi
 }
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
-    for_each_file(ui, overlay, args, &mut |answer| print(ui, answer))?;
+    let workspaces = chosen(ui, overlay, args)?;
+    for_each_file(ui, overlay, &workspaces, &mut |answer| print(ui, answer))?;
     Ok(Exit::Done)
 }
 
-/// Calls `each` with the state of every file in these workspaces, or in all.
+/// The workspaces to tell of; none where there is no overlay yet, which is said.
+pub fn chosen(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Vec<Workspace>> {
+    if overlay.is_unmade() {
+        ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
+        return Ok(Vec::new());
+    }
+    overlay.require()?;
+    let workspaces = args.workspaces(ui, overlay)?;
+    if workspaces.is_empty() && args.paths.is_empty() {
+        ui.note("nothing is attached; run `overlay-sync attach`");
+    }
+    Ok(workspaces)
+}
+
+/// Calls `each` with the state of every file in these workspaces.
 pub fn for_each_file(
     ui: &Ui,
     overlay: &Overlay,
-    workspaces: &WorkspaceArgs,
+    workspaces: &[Workspace],
     each: &mut dyn FnMut(&StatusAnswer<'_>),
 ) -> Result<()> {
     if overlay.is_unmade() {
-        ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
         return Ok(());
     }
-    overlay.require()?;
     let disk = Disk::open(overlay, None)?;
     let context = RunContext::read(&disk)?;
     let managed = &context.overlay;
     let (polled, in_overlay) = (overlay.polled()?, disk.displaced(Side::Overlay)?);
-    let workspaces = overlay.workspaces(&workspaces.read(ui, &overlay.env)?)?;
-    if workspaces.is_empty() {
-        ui.note("nothing is attached; run `overlay-sync attach`");
-    }
     if managed.is_empty() && workspaces.iter().any(|workspace| !workspace.files.is_empty()) {
         return Err(overlay.gone("was emptied"));
     }
@@ -129,18 +138,18 @@ pub fn for_each_file(
         ));
     }
     let mut unreadable = 0;
-    for workspace in workspaces.into_iter().filter(|workspace| !workspace.is_gone()) {
+    for workspace in workspaces.iter().filter(|workspace| !workspace.is_gone()) {
         if !workspace.is_present()? {
             for (path, base) in &workspace.files {
                 let why = "the workspace is not there".into();
-                let answer = StatusAnswer::of(&workspace, path, FileState::Unreachable, why);
+                let answer = StatusAnswer::of(workspace, path, FileState::Unreachable, why);
                 each(&StatusAnswer { base: Some(base.sha256), ..answer });
             }
             continue;
         }
-        let late = [disk.displaced(Side::Here(&workspace))?, in_overlay.clone()];
-        let planned = plan_files(&disk, &overlay.settings, &context, &workspace, Scope::All);
-        let (files, declared) = match planned.and_then(|files| Ok((files, disk.declared(&workspace)?))) {
+        let late = [disk.displaced(Side::Here(workspace))?, in_overlay.clone()];
+        let planned = plan_files(&disk, &overlay.settings, &context, workspace, Scope::All);
+        let (files, declared) = match planned.and_then(|files| Ok((files, disk.declared(workspace)?))) {
             Ok(read) => read,
             Err(failure) => {
                 ui.warn(format!("{}: {failure}", workspace.root.display()));
@@ -149,13 +158,13 @@ pub fn for_each_file(
             }
         };
         for file in files {
-            each(&answer(&workspace, &file, &polled, &late));
+            each(&answer(workspace, &file, &polled, &late));
         }
         for path in declared.large.iter().filter(|path| !managed.contains_key(*path)) {
             let max = overlay.settings.paths_max;
             let why =
                 format!("it has more than {max} bytes (`paths_max_bytes`); `overlay-sync add` takes it all the same");
-            each(&StatusAnswer::of(&workspace, path, FileState::TooLarge, why));
+            each(&StatusAnswer::of(workspace, path, FileState::TooLarge, why));
         }
     }
     match unreadable {

@@ -33,18 +33,17 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     }
     overlay.require()?;
     if ui.is_dry() {
-        let workspaces = overlay.workspaces(&args.workspaces.read(ui, &overlay.env)?)?;
+        let workspaces = args.workspaces.workspaces(ui, overlay)?;
         return preview(ui, overlay, &workspaces);
     }
     let lock = overlay.lock()?;
-    let paths = args.workspaces.read(ui, &overlay.env)?;
-    let is_whole = paths.is_empty() && args.restore.is_empty();
+    let is_whole = args.workspaces.paths.is_empty() && args.restore.is_empty();
     // What cannot be looked at is reported when it is synced.
     if is_whole && Fingerprint::load(overlay).is_same().unwrap_or(false) {
         ui.nothing_to_do();
         return Ok(Exit::Done);
     }
-    let mut workspaces = overlay.workspaces(&paths)?;
+    let mut workspaces = args.workspaces.workspaces(ui, overlay)?;
     let mut disk = Disk::open(overlay, Some(lock))?;
     if !args.restore.is_empty() {
         let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, &overlay.env)?;

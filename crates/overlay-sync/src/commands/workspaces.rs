@@ -10,6 +10,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::facts::overlay::Overlay;
 use crate::workspace::Workspace;
 
 /// Says that a workspace was attached or detached, or would be.
@@ -53,5 +54,11 @@ impl WorkspaceArgs {
             paths.extend(listed.map(|p| env.cwd.join(OsString::from_vec(p.to_vec()))));
         }
         Ok(paths)
+    }
+
+    /// The attached workspaces that are meant: all of them if no path was given, but none where stdin lists none.
+    pub fn workspaces(&self, ui: &Ui, overlay: &Overlay) -> Result<Vec<Workspace>> {
+        let paths = self.read(ui, &overlay.env)?;
+        if paths.is_empty() && !self.paths.is_empty() { Ok(Vec::new()) } else { overlay.workspaces(&paths) }
     }
 }

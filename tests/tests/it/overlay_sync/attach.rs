@@ -236,3 +236,23 @@ fn a_pattern_file_of_each_worktree_counts_there() {
     s.a.overlay(&["attach", ".", "../b"]).succeeds().err_has("own.cfg is not ignored by git there");
     assert!(s.a.has("own.cfg") && !s.b.has("own.cfg"));
 }
+
+#[test]
+fn an_empty_list_of_workspaces_is_none_and_not_all() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    for repo in [&s.a, &s.b] {
+        repo.overlay(&["attach"]).succeeds();
+    }
+    s.a.write(".env", "A=2\n");
+    for words in ["attach -", "detach -", "-q detach -n -", "sync -", "status -", "status --json -", "check -"] {
+        s.app.sh(&format!("overlay-sync {words} < /dev/null")).exit(0);
+    }
+    assert_eq!(s.b.read(".env"), "A=1\n");
+    // A list is read once: `check` tells of these workspaces only.
+    s.app.sh("echo ../b | overlay-sync check -").exit(0);
+    s.app.sh("echo ../a | overlay-sync check -").exit(1).out_has(".env");
+    s.app.overlay(&["sync"]).succeeds();
+    assert_eq!(s.b.read(".env"), "A=2\n");
+}
