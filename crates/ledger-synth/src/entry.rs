@@ -1,5 +1,6 @@
 //! What an event says, one thing at a time.
 
+use serde::{Deserialize, Serialize};
 use shopfloor_core::hash::Digest;
 
 use crate::section::{CHECKPOINTS, SectionName};
@@ -10,15 +11,25 @@ pub const RETRACT: &str = "retract";
 /// The section whose items are keys whose conflict is closed.
 pub const CLOSED: &str = "closed_conflicts";
 
-/// One thing an event says.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// One thing an event says. Its JSON is that of a line of a snapshot, which is told apart by its keys.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(untagged)]
 pub enum Entry {
     /// A register: the newest counts.
     Text { section: SectionName, text: String },
     /// A member of a set.
-    Item { section: SectionName, text: String },
+    Item {
+        section: SectionName,
+        #[serde(rename = "item")]
+        text: String,
+    },
     /// An entry of a map, the newest per key. Without a value it removes the key.
-    Pair { section: SectionName, key: String, value: Option<String> },
+    Pair {
+        section: SectionName,
+        key: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
+    },
     /// A checkpoint: all are kept. In a box, because it is larger than the others.
     Checkpoint(Box<Checkpoint>),
 }
@@ -30,13 +41,14 @@ impl From<Checkpoint> for Entry {
 }
 
 /// How far a phase of the work was at a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct Checkpoint {
     pub phase: String,
     pub status: String,
     /// RFC 3339 in UTC, or the text as written; the time of the event where none was written.
     pub updated: String,
     /// Its other fields, one per line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub more: String,
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A section that is merged and shown by its name. All other sections are merged by the shape of their text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -212,6 +212,12 @@ impl PartialOrd for SectionName {
 impl Serialize for SectionName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for SectionName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|word| SectionName::from(&*word))
     }
 }
 

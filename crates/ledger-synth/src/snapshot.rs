@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::hash::{Digest, DigestBuilder};
 
-use crate::entry::{Checkpoint, Entry};
+use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::event_file::{self, Malformed};
 use crate::event_time;
@@ -33,8 +33,8 @@ pub struct Snapshot {
     pub folds: BTreeSet<Digest>,
 }
 
-/// A line of the body: an event that is covered, a snapshot that was folded in, or an entry. `of` is the position of the
-/// entry's event among the events.
+/// A line of the body: an event that is covered, a snapshot that was folded in, or what an event says. `of` is the position
+/// of that event among the events.
 #[derive(Deserialize, Serialize)]
 #[serde(untagged)]
 enum SnapshotLine {
@@ -50,31 +50,10 @@ enum SnapshotLine {
     Folded {
         snapshot: Digest,
     },
-    Text {
+    Said {
         of: usize,
-        section: String,
-        text: String,
-    },
-    Item {
-        of: usize,
-        section: String,
-        item: String,
-    },
-    Pair {
-        of: usize,
-        section: String,
-        key: String,
-        /// Missing: the key is removed.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<String>,
-    },
-    Checkpoint {
-        of: usize,
-        phase: String,
-        status: String,
-        updated: String,
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        more: String,
+        #[serde(flatten)]
+        entry: Entry,
     },
 }
 
@@ -204,28 +183,15 @@ impl<R: BufRead> SnapshotLines<R> {
 impl SnapshotLine {
     /// None: it is about an event that no line before it names.
     fn add_to(self, events: &mut Vec<EventRecord>, folds: &mut BTreeSet<Digest>) -> Option<()> {
-        let named = |section: &str| SectionName::from(section);
-        let (of, entry) = match self {
+        match self {
             SnapshotLine::Event { event: id, ts, agent, branch, topic } => {
                 let ts = event_time::parse(&ts)?;
                 let meta = Meta { ts, agent, branch, kind: None, reason: None, title: topic };
                 events.push(EventRecord { id, event: LedgerEvent { meta, entries: Vec::new() } });
-                return Some(());
             }
-            SnapshotLine::Folded { snapshot } => {
-                folds.insert(snapshot);
-                return Some(());
-            }
-            SnapshotLine::Text { of, section, text } => (of, Entry::Text { section: named(&section), text }),
-            SnapshotLine::Item { of, section, item } => (of, Entry::Item { section: named(&section), text: item }),
-            SnapshotLine::Pair { of, section, key, value } => {
-                (of, Entry::Pair { section: named(&section), key, value })
-            }
-            SnapshotLine::Checkpoint { of, phase, status, updated, more } => {
-                (of, Checkpoint { phase, status, updated, more }.into())
-            }
-        };
-        events.get_mut(of)?.event.entries.push(entry);
+            SnapshotLine::Folded { snapshot } => drop(folds.insert(snapshot)),
+            SnapshotLine::Said { of, entry } => events.get_mut(of)?.event.entries.push(entry),
+        }
         Some(())
     }
 }
@@ -256,38 +222,31 @@ fn lines(join: &Join<'_>, folded: impl Iterator<Item = SnapshotLine>) -> String 
         branch: event.branch().map(str::to_owned),
         topic: event.topic().map(|topic| first_words(topic).into_owned()),
     });
-    let texts = join.sections.iter().filter_map(|(section, joined)| Some((section.as_str(), joined.text?)));
+    let said = |by: &EventRecord, entry: Entry| SnapshotLine::Said { of: of(by), entry };
+    let texts = join.sections.iter().filter_map(|(section, joined)| Some((*section, joined.text?)));
     // The newest of these is the text of its section.
-    let nows = join.newest_nows().into_iter().skip(1).map(|now| (Section::Now.word(), now));
-    let mut texts: Vec<(&str, Quote<'_>)> = texts.chain(nows).collect();
+    let now = SectionName::from(Section::Now);
+    let nows = join.newest_nows().into_iter().skip(1).map(|quote| (&now, quote));
+    let mut texts: Vec<(&SectionName, Quote<'_>)> = texts.chain(nows).collect();
     texts.sort_unstable_by_key(|(section, quote)| (*section, quote.text, quote.by.id));
-    let texts = texts.into_iter().map(|(section, quote)| SnapshotLine::Text {
-        of: of(quote.by),
-        section: section.into(),
-        text: quote.text.into(),
+    let texts = texts.into_iter().map(|(section, quote)| {
+        let entry = Entry::Text { section: section.clone(), text: quote.text.into() };
+        said(quote.by, entry)
     });
     let items = join.sections.iter().flat_map(|(section, joined)| {
-        let line = move |(item, by): (&&str, &&EventRecord)| SnapshotLine::Item {
-            of: of(by),
-            section: section.as_str().into(),
-            item: (*item).into(),
-        };
-        joined.items.iter().map(line)
+        let item = move |text: &str| Entry::Item { section: (*section).clone(), text: text.into() };
+        joined.items.iter().map(move |(text, by)| said(by, item(text)))
     });
     let pairs = join.sections.iter().flat_map(|(section, joined)| {
-        joined.pairs.iter().map(move |(key, quote)| SnapshotLine::Pair {
-            of: of(quote.by),
-            section: section.as_str().into(),
-            key: (*key).into(),
-            value: quote.text.map(str::to_owned),
-        })
+        let pair = move |key: &str, value: Option<&str>| {
+            let (section, value) = ((*section).clone(), value.map(str::to_owned));
+            Entry::Pair { section, key: key.into(), value }
+        };
+        joined.pairs.iter().map(move |(key, quote)| said(quote.by, pair(key, quote.text)))
     });
     let mut checkpoints: Vec<_> = join.checkpoints.iter().collect();
     checkpoints.sort_unstable_by_key(|((checkpoint, _), by)| (*checkpoint, by.id));
-    let checkpoints = checkpoints.into_iter().map(|((checkpoint, _), by)| {
-        let Checkpoint { phase, status, updated, more } = (*checkpoint).clone();
-        SnapshotLine::Checkpoint { of: of(by), phase, status, updated, more }
-    });
+    let checkpoints = checkpoints.into_iter().map(|((checkpoint, _), by)| said(by, (*checkpoint).clone().into()));
     let mut out = String::new();
     for line in events.chain(folded).chain(texts).chain(items).chain(pairs).chain(checkpoints) {
         // Cannot fail: it holds only texts and numbers.
