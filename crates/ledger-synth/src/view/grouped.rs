@@ -80,8 +80,8 @@ fn register(out: &mut String, section: Section, text: &str, style: TextStyle) {
     if text.len() > REGISTER {
         return more(out, 1, &format!("explain {}", section.word()));
     }
-    out.push_str(&format!("\n**{}:** ", section.title()));
-    value(out, text, LinePosition::Inline, style, "");
+    let text = value(text, LinePosition::Inline, style, "");
+    out.push_str(&format!("\n**{}:** {text}", section.title()));
 }
 
 /// The `now` of every agent except the one that spoke last.
@@ -94,8 +94,8 @@ fn other_nows(out: &mut String, nows: &[Quote<'_>]) {
             continue;
         }
         room -= text.len();
-        shown.push_str(&format!("- {} ({}): ", strong(by.agent()), by.ts().day()));
-        value(&mut shown, text, LinePosition::Inline, TextStyle::Marked, "");
+        let text = value(text, LinePosition::Inline, TextStyle::Marked, "");
+        shown.push_str(&format!("- {} ({}): {text}", strong(by.agent()), by.ts().day()));
     }
     if !shown.is_empty() {
         out.push_str(&format!("\n{shown}"));
@@ -122,18 +122,14 @@ pub fn attribution(by: &EventRecord, id: Option<ShortId>) -> String {
 
 /// Renders a decision, with who made it unless all of the page is from one agent.
 pub fn decision(key: &str, quote: &Quote<'_>, style: TextStyle) -> String {
-    let mut out = String::new();
     let id = ShortId::of_key(Section::Decisions.word(), key);
-    pair(&mut out, key, quote.text, style, &end(quote, id, style));
-    out
+    pair(key, quote.text, style, &end(quote, id, style))
 }
 
 /// Renders a question, with who asked it unless all of the page is from one agent.
 pub fn question(quote: &Quote<'_>, style: TextStyle) -> String {
-    let mut out = String::new();
     let end = end(quote, ShortId::of_question(quote.text), style);
-    bullet(&mut out, quote.text, LinePosition::Inline, style, &end);
-    out
+    bullet(quote.text, LinePosition::Inline, style, &end)
 }
 
 fn end(quote: &Quote<'_>, id: ShortId, style: TextStyle) -> String {
@@ -180,11 +176,8 @@ fn checkpoints(view: &View<'_>) -> PageSection {
         }
     }
     let (shown, left) = newest(if view.is_of_one { all } else { &shown }, status, PAGE);
-    let entry = |one: &ReachedCheckpoint<'_>| {
-        let mut text = String::new();
-        reached(&mut text, one, TextStyle::of_page(view.is_of_one));
-        PageEntry { text, at: one.by.ts() }
-    };
+    let style = TextStyle::of_page(view.is_of_one);
+    let entry = |one: &ReachedCheckpoint<'_>| PageEntry { text: reached(one, style), at: one.by.ts() };
     let part = PageSection::new(Section::Checkpoints, shown.iter().map(entry).collect(), left);
     PageSection { left: earlier.and(left), is_earlier: left.is_none(), ..part }
 }
@@ -209,14 +202,10 @@ pub fn latest(all: &[ReachedCheckpoint<'_>]) -> BTreeSet<usize> {
 
 /// A section without rules of its own.
 fn other(section: &OtherSection<'_>, style: TextStyle) -> PageSection {
-    let entry = |quote: &Quote<'_>, write: &dyn Fn(&mut String)| {
-        let mut text = String::new();
-        write(&mut text);
-        PageEntry { text, at: quote.by.ts() }
-    };
-    let item = |quote: &Quote<'_>| entry(quote, &|out| bullet(out, quote.text, LinePosition::Mixed, style, ""));
-    let named = |(key, quote): &(&str, Quote<'_>)| entry(quote, &|out| pair(out, key, quote.text, style, ""));
-    let text = section.text.map(|quote| entry(&quote, &|out| value(out, quote.text, LinePosition::Margin, style, "")));
+    let entry = |quote: &Quote<'_>, text: String| PageEntry { text, at: quote.by.ts() };
+    let item = |quote: &Quote<'_>| entry(quote, bullet(quote.text, LinePosition::Mixed, style, ""));
+    let named = |(key, quote): &(&str, Quote<'_>)| entry(quote, pair(key, quote.text, style, ""));
+    let text = section.text.map(|quote| entry(&quote, value(quote.text, LinePosition::Margin, style, "")));
     let (items, items_left) = newest(&section.items, |quote| *quote, PAGE);
     let (pairs, pairs_left) = newest(&section.pairs, |(_, quote)| *quote, PAGE);
     let is_plain = section.key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));

@@ -51,17 +51,11 @@ impl<'v> Notes<'v> {
         let done = self.done.iter().map(|group| {
             let is_same_day = day.replace(group.day) == Some(group.day);
             let day = if is_same_day { String::new() } else { format!("\n#### {}\n", group.day) };
-            let mut text = day + &group.line();
-            group.quotes.iter().for_each(|quote| bullet(&mut text, quote.text, LinePosition::Inline, style, ""));
-            text
+            let items = group.quotes.iter().map(|quote| bullet(quote.text, LinePosition::Inline, style, ""));
+            day + &group.line() + &items.collect::<String>()
         });
         section("Done", done.collect());
-        let checkpoints = self.checkpoints.iter().map(|one| {
-            let mut text = String::new();
-            reached(&mut text, one, style);
-            text
-        });
-        section(Section::Checkpoints.title(), checkpoints.collect());
+        section(Section::Checkpoints.title(), self.checkpoints.iter().map(|one| reached(one, style)).collect());
         section(Section::OpenQuestions.title(), self.questions.iter().map(|quote| question(quote, style)).collect());
         out
     }

@@ -49,11 +49,7 @@ impl SessionPart {
         let (items, _) = newest(all, |item| *item, room);
         let newest_day = view.latest.unwrap_or_default().day();
         let style = TextStyle::of_page(view.is_of_one);
-        let entry = |quote: &Quote<'_>| {
-            let mut text = String::new();
-            bullet(&mut text, quote.text, LinePosition::Inline, style, "");
-            text
-        };
+        let entry = |quote: &Quote<'_>| bullet(quote.text, LinePosition::Inline, style, "");
         let mut days: Vec<SessionDay> = Vec::new();
         let mut add = |day: Date, group: SessionGroup| match days.last_mut().filter(|last| last.day == day) {
             Some(last) => last.groups.push(group),

@@ -25,8 +25,9 @@ impl TextStyle {
     }
 }
 
-/// Writes a text. Its further lines are indented; `end` ends the first line.
-pub fn value(out: &mut String, text: &str, place: LinePosition, style: TextStyle, end: &str) {
+/// A text with the end of its line. Its further lines are indented; `end` ends the first line.
+pub fn value(text: &str, place: LinePosition, style: TextStyle, end: &str) -> String {
+    let mut out = String::new();
     // Blanks at the margin would make the text a part of the item before it.
     // An empty first line after the line of an agent would make a heading of that.
     let is_trimmed = place == LinePosition::Margin || (style == TextStyle::Marked && text.starts_with('\n'));
@@ -52,7 +53,7 @@ pub fn value(out: &mut String, text: &str, place: LinePosition, style: TextStyle
             out.push_str(&shown);
         }
     }
-    out.push('\n');
+    out + "\n"
 }
 
 /// A name between `**`.
@@ -66,32 +67,30 @@ pub fn heading(out: &mut String, title: &str) {
     out.push('\n');
 }
 
-pub fn bullet(out: &mut String, text: &str, place: LinePosition, style: TextStyle, end: &str) {
-    out.push_str("- ");
-    value(out, text, place, style, end);
+pub fn bullet(text: &str, place: LinePosition, style: TextStyle, end: &str) -> String {
+    format!("- {}", value(text, place, style, end))
 }
 
-/// Writes a key of a map and its text.
-pub fn pair(out: &mut String, key: &str, text: &str, style: TextStyle, end: &str) {
+/// A key of a map and its text.
+pub fn pair(key: &str, text: &str, style: TextStyle, end: &str) -> String {
     let colon = if key.contains(":**") { ":" } else { "" };
-    out.push_str(&format!("- **{}:**", escaped(key, &format!("{colon}{}", style.tags()))));
-    if !text.is_empty() {
-        out.push(' ');
-    }
-    value(out, text, LinePosition::Inline, style, end);
+    let key = escaped(key, &format!("{colon}{}", style.tags())).into_owned();
+    let gap = if text.is_empty() { "" } else { " " };
+    format!("- **{key}:**{gap}{}", value(text, LinePosition::Inline, style, end))
 }
 
-pub fn reached(out: &mut String, one: &ReachedCheckpoint<'_>, style: TextStyle) {
+pub fn reached(one: &ReachedCheckpoint<'_>, style: TextStyle) -> String {
     let ReachedCheckpoint { checkpoint: Checkpoint { phase, status, updated, more }, by, .. } = one;
     let colon = if phase.contains(": ") { ":" } else { "" };
     let tags = style.tags();
-    out.push_str(&format!("- Phase {}: {}", escaped(phase, &format!("{colon}{tags}")), escaped(status, tags)));
+    let mut out = format!("- Phase {}: {}", escaped(phase, &format!("{colon}{tags}")), escaped(status, tags));
     let (updated, agent) = (escaped(updated, &format!("(,{tags}")), escaped(by.agent(), &format!("({tags}")));
     out.push_str(&format!(" ({updated}, {agent})\n"));
     for line in more.lines() {
         let line = style.line(line, false);
         out.push_str(&format!("  {}\n", guarded(&line, LinePosition::Continuation, style)));
     }
+    out
 }
 
 /// Says how many entries are not shown, and which command shows them.
