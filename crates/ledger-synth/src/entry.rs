@@ -5,6 +5,9 @@ use shopfloor_core::hash::Digest;
 
 use crate::section::{CHECKPOINTS, SectionName};
 
+/// The section of text that belongs to no section.
+pub const NOTES: &str = "notes";
+
 /// The section whose items are ids of retracted events.
 pub const RETRACT: &str = "retract";
 
@@ -53,6 +56,11 @@ pub struct Checkpoint {
 }
 
 impl Entry {
+    /// A text that belongs to no section.
+    pub fn note(text: &str) -> Entry {
+        Entry::Item { section: NOTES.into(), text: text.to_owned() }
+    }
+
     /// The section it belongs to.
     pub fn section(&self) -> &SectionName {
         match self {

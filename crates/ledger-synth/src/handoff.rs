@@ -6,7 +6,6 @@ use std::path::Path;
 
 use serde_yaml::Value;
 
-use crate::body::NOTES;
 use crate::entry::Entry;
 use crate::event_time::{self, EventTime};
 use crate::front::Meta;
@@ -97,7 +96,7 @@ impl Handoff {
         let is_branch = |name: &&str| !name.contains(char::is_whitespace);
         let given = one(&["title"]);
         let second = title.clone().filter(|title| given.as_ref().is_some_and(|given| title != given));
-        let sections = joined(second.map(note).into_iter().chain(entries).chain(front));
+        let sections = joined(second.as_deref().map(Entry::note).into_iter().chain(entries).chain(front));
         Handoff {
             ts: ts.or_else(|| named_time(path).filter(is_of_day)),
             day,
@@ -135,10 +134,6 @@ pub fn says(meta: &Meta, value: &str) -> bool {
     is_said || event_time::parse_note(value) == Some(meta.ts) || value.trim() == meta.ts.day().to_string()
 }
 
-fn note(text: String) -> Entry {
-    Entry::Item { section: NOTES.into(), text }
-}
-
 /// Whether a text is one YAML map. YAML takes headings for comments, and may take prose for keys.
 fn is_yaml(text: &str) -> bool {
     let is_key = |key: &Value| key.as_str().is_none_or(|key| key.split_whitespace().count() <= 3 && !key.contains('`'));
@@ -153,7 +148,7 @@ fn read_front(front: &str) -> (Vec<(String, String)>, Vec<Entry>) {
     let said: Vec<&str> = about.iter().map(|(_, value)| value.as_str()).collect();
     let entries = match is_map(front) {
         true => yaml_sections::entries(front, &other, &said, is_about),
-        false => vec![note(front.trim_end().to_owned())],
+        false => vec![Entry::note(front.trim_end())],
     };
     (about, entries)
 }
@@ -170,7 +165,7 @@ fn read_body(body: &str) -> MarkdownPage {
 /// Parses everything that a page says which a person wrote.
 pub fn page_entries(page: &str) -> Vec<Entry> {
     let MarkdownPage { title, entries } = read_body(&view::without_footer(page));
-    joined(title.map(note).into_iter().chain(entries))
+    joined(title.as_deref().map(Entry::note).into_iter().chain(entries))
 }
 
 /// The maps of a file that is a list of maps, each a text of its own, if each tells when.

@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
-use crate::body::{NOTES, bold};
-use crate::entry::Entry;
+use crate::body::bold;
+use crate::entry::{Entry, NOTES};
 use crate::entry_from_text::entry_from_text;
 use crate::scalar;
-use crate::section::{SectionName, Shape, meant};
+use crate::section::{Section, SectionName, Shape};
 
 /// What a page says.
 #[derive(Default)]
@@ -94,16 +94,16 @@ impl OpenSection {
         if is_inside {
             self.part = Some((level, title.to_owned()));
         } else {
-            *self = OpenSection::new(named(title), level);
+            *self = OpenSection::new(SectionName::meant(title), level);
         }
         self.heading = Some(title.to_owned()).filter(|_| is_inside || self.name.section().is_none());
         // As in `## Goal (this week)`.
-        entries.extend(Some(title).filter(|title| self.heading.is_none() && says_more(title)).map(note));
+        entries.extend(Some(title).filter(|title| self.heading.is_none() && says_more(title)).map(Entry::note));
     }
 
     /// A heading below which there is nothing may be all that somebody wrote.
     fn end(&mut self, entries: &mut Vec<Entry>) {
-        entries.extend(self.heading.take().map(|heading| note(&heading)));
+        entries.extend(self.heading.take().map(|heading| Entry::note(&heading)));
     }
 
     /// Takes a text that is no item.
@@ -113,7 +113,7 @@ impl OpenSection {
             Some(Shape::List) => is_introduction,
             Some(Shape::Register) | None => false,
         };
-        if is_note { entries.push(note(text)) } else { self.say(text.to_owned(), entries) }
+        if is_note { entries.push(Entry::note(text)) } else { self.say(text.to_owned(), entries) }
     }
 
     /// Takes a paragraph whose lines may open sections.
@@ -122,8 +122,8 @@ impl OpenSection {
         for line in paragraph.lines() {
             match (bold(line), texts.last_mut()) {
                 (Some((key, rest)), _) if is_known(key) => {
-                    entries.extend(Some(key).filter(|key| says_more(key)).map(note));
-                    texts.push((named(key), rest.to_owned()));
+                    entries.extend(Some(key).filter(|key| says_more(key)).map(Entry::note));
+                    texts.push((SectionName::meant(key), rest.to_owned()));
                 }
                 (None, Some((_, text))) => text.push_str(&format!("\n{line}")),
                 _ => texts.push((self.name.clone(), line.to_owned())),
@@ -144,7 +144,7 @@ impl OpenSection {
         }
         self.heading = None;
         let entry = match (self.name.shape(), &self.part) {
-            (Some(_), _) if says_nothing(&text) => note(&text),
+            (Some(_), _) if says_nothing(&text) => Entry::note(&text),
             // Other files have a decision of this number too.
             (Some(Shape::Map), Some((_, part))) if is_number(part) => {
                 entry_from_text(&self.name, format!("{text}\n{part}"))
@@ -159,10 +159,6 @@ impl OpenSection {
     }
 }
 
-fn note(text: &str) -> Entry {
-    Entry::Item { section: NOTES.into(), text: text.to_owned() }
-}
-
 /// Whether a text only says that there is nothing.
 fn says_nothing(text: &str) -> bool {
     let bare = text.trim().trim_matches(['.', '*', '_', '(', ')', '-', '–']).to_lowercase();
@@ -171,11 +167,7 @@ fn says_nothing(text: &str) -> bool {
 
 /// Whether a name is that of a section that has rules of its own.
 pub fn is_known(name: &str) -> bool {
-    named(name).section().is_some()
-}
-
-fn named(name: &str) -> SectionName {
-    meant(SectionName::from_spelling(name.to_owned()))
+    Section::meant(name).is_some()
 }
 
 /// Whether the name of a section has words besides, as in `Goal (this week)`.

@@ -115,6 +115,18 @@ impl Section {
     pub fn from_spelling(key: &str) -> Option<Section> {
         Section::from_word(key).or_else(|| Section::from_word(&key.to_lowercase().replace([' ', '-'], "_")))
     }
+
+    /// The section that a name means in handoff files: `Key Decisions`, `✅ Done (recent)`, `3. Goal:`.
+    pub fn meant(name: &str) -> Option<Section> {
+        let is_mark = |c: char| !c.is_alphanumeric();
+        let bare = name.trim_start_matches(is_mark);
+        let number = bare.bytes().take_while(u8::is_ascii_digit).count();
+        let bare = bare[number..].strip_prefix(['.', ')']).filter(|_| number > 0).unwrap_or(bare);
+        let bare = bare.split(['(', '/']).next().unwrap_or_default().trim_matches(is_mark);
+        let plain = bare.to_lowercase().replace('&', "and").replace([' ', '-'], "_");
+        let is_it = |section: &Section| section.word() == plain || section.aliases().contains(&&*plain);
+        Section::ALL.into_iter().find(is_it)
+    }
 }
 
 /// The name of a section in an event: a section with rules of its own, or any other word.
@@ -132,6 +144,11 @@ impl SectionName {
     /// The name that a person's spelling means. A name without rules stays as it is written.
     pub fn from_spelling(key: String) -> SectionName {
         Section::from_spelling(&key).map_or_else(|| SectionName::Other(key.into()), SectionName::Known)
+    }
+
+    /// The name that a name means in handoff files, see [`Section::meant`].
+    pub fn meant(name: &str) -> SectionName {
+        Section::meant(name).map_or_else(|| SectionName::Other(name.into()), SectionName::Known)
     }
 
     /// The section, if it has rules of its own.
@@ -164,18 +181,6 @@ impl SectionName {
             SectionName::Other(word) => word,
         }
     }
-}
-
-/// The section that a name means in handoff files: `Key Decisions`, `✅ Done (recent)`, `3. Goal:`.
-pub fn meant(name: SectionName) -> SectionName {
-    let is_mark = |c: char| !c.is_alphanumeric();
-    let bare = name.as_str().trim_start_matches(is_mark);
-    let number = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let bare = bare[number..].strip_prefix(['.', ')']).filter(|_| number > 0).unwrap_or(bare);
-    let bare = bare.split(['(', '/']).next().unwrap_or_default().trim_matches(is_mark);
-    let plain = bare.to_lowercase().replace('&', "and").replace([' ', '-'], "_");
-    let is_it = |section: &Section| section.word() == plain || section.aliases().contains(&&*plain);
-    Section::ALL.into_iter().find(is_it).map_or(name, SectionName::from)
 }
 
 impl From<Section> for SectionName {

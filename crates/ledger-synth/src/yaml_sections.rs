@@ -4,11 +4,10 @@ use std::collections::HashSet;
 
 use serde_yaml::{Mapping, Value};
 
-use crate::body::NOTES;
 use crate::entry::{Checkpoint, Entry};
 use crate::entry_from_text::entry_from_text;
 use crate::scalar;
-use crate::section::{Section, SectionName, meant};
+use crate::section::{Section, SectionName};
 
 /// Keys that name what a map is about, and keys that say it.
 const NAMES: [&str; 4] = ["topic", "name", "title", "key"];
@@ -55,7 +54,7 @@ fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) 
         let value = scalar::value_of(pair);
         let key = pair.strip_suffix(value).unwrap_or_default().trim_matches(['-', ' ', ':', '"', '\'']);
         let is_one_of = |names: &&[&str]| names.contains(&&*key.to_lowercase());
-        let is_name = || is_label(key) || LABELS.iter().any(is_one_of) || named(key).section().is_some();
+        let is_name = || is_label(key) || LABELS.iter().any(is_one_of) || Section::meant(key).is_some();
         is_held(value) && (is_held(key) || is_name())
     };
     let mut notes = Vec::new();
@@ -67,10 +66,10 @@ fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) 
             None => vec![line],
         };
         if !pieces.into_iter().all(&mut is_told) {
-            notes.push(note(line));
+            notes.push(Entry::note(line));
         }
         if !held.contains(comment.trim_end_matches(['"', '\''])) {
-            notes.push(note(comment.trim_start_matches('#').trim()));
+            notes.push(Entry::note(comment.trim_start_matches('#').trim()));
         }
     }
     notes.retain(|note| !note.texts().concat().is_empty());
@@ -99,16 +98,8 @@ fn words(text: &str) -> String {
     words.fold(String::from(" "), |all, word| all + word + " ")
 }
 
-fn note(text: &str) -> Entry {
-    Entry::Item { section: NOTES.into(), text: text.to_owned() }
-}
-
-fn named(key: &str) -> SectionName {
-    meant(SectionName::from_spelling(key.to_owned()))
-}
-
 fn section(key: &str, value: &Value, nulls: &HashSet<String>) -> Vec<Entry> {
-    let name = named(key);
+    let name = SectionName::meant(key);
     let known = name.section();
     let entry = |value: &Value| match (known, value) {
         (Some(Section::Decisions), Value::Mapping(map)) => {
@@ -138,7 +129,7 @@ fn section(key: &str, value: &Value, nulls: &HashSet<String>) -> Vec<Entry> {
     };
     match entries.is_empty() && known.is_none() {
         // It may be all that somebody wrote.
-        true => vec![note(key)],
+        true => vec![Entry::note(key)],
         false => entries,
     }
 }

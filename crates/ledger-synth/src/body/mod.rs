@@ -6,5 +6,5 @@ mod read;
 mod render;
 
 pub use interpret::{parse, shown_checkpoint};
-pub use read::{NOTES, bold};
+pub use read::bold;
 pub use render::render;

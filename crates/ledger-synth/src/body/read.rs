@@ -2,14 +2,12 @@
 
 use serde_yaml::Value;
 
+use crate::entry::NOTES;
 use crate::scalar;
 use crate::section::{Section, SectionName, Shape};
 
 /// The longest key at the margin, in characters, unless it is quoted.
 pub const LONG_KEY: usize = 80;
-
-/// The section of text that belongs to no section.
-pub const NOTES: &str = "notes";
 
 /// A field of a map in a list: its key, and its value unless that is null.
 pub type Field = (String, Option<String>);

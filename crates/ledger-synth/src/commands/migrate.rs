@@ -12,7 +12,6 @@ use shopfloor_core::ui::Ui;
 
 use super::print_event;
 use crate::apply::event::{render_proven, write_event};
-use crate::body::NOTES;
 use crate::canonical;
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
@@ -179,7 +178,7 @@ fn migrated(env: &Env, ledger: &Ledger, args: &Args, path: &Path, handoff: &Hand
     if entries.is_empty() {
         // A title may be all that somebody wrote.
         let about = [&handoff.title, &handoff.reason].into_iter().flatten();
-        entries.extend(about.map(|text| Entry::Item { section: NOTES.into(), text: text.clone() }));
+        entries.extend(about.map(|text| Entry::note(text)));
     }
     if entries.is_empty() {
         return Err(Failure::malformed(format!("{}: it has no text for an event", path.display())));
