@@ -42,17 +42,16 @@ fn interpret(section: WrittenSection, entries: &mut Vec<Entry>) {
 }
 
 fn checkpoints(pieces: Vec<Piece>, entries: &mut Vec<Entry>) {
+    let is_part = |(key, _): &Field| is_checkpoint_field(key);
     let shown = |text: &str| (!text.is_empty()).then(|| shown_checkpoint(text).into());
     if let Some(all) = whole_map(&pieces) {
         return entries.extend(checkpoint(&all));
     }
     for piece in pieces {
         entries.extend(match piece {
-            Piece::Item(fields, _) if fields.len() > 1 => checkpoint(&fields),
             Piece::Pair(phase, status) => checkpoint(&[("phase".into(), Some(phase)), ("status".into(), status)]),
-            Piece::Item(fields, text) if fields.iter().all(|(key, _)| !is_checkpoint_field(key)) => shown(&text),
-            Piece::Item(fields, _) => checkpoint(&fields),
-            Piece::Text(text) => shown(&text),
+            Piece::Item(fields, _) if fields.len() > 1 || fields.iter().any(is_part) => checkpoint(&fields),
+            Piece::Item(_, text) | Piece::Text(text) => shown(&text),
         });
     }
 }
@@ -62,10 +61,8 @@ fn one_text(piece: Piece) -> String {
     match piece {
         Piece::Text(text) => text,
         Piece::Item(fields, text) => {
-            let task = fields
-                .into_iter()
-                .find(|(key, value)| key == "task" && value.as_ref().is_some_and(|task| !task.is_empty()));
-            task.and_then(|(_, task)| task).unwrap_or(text)
+            let mut tasks = fields.into_iter().filter(|(key, _)| key == "task").filter_map(|(_, task)| task);
+            tasks.find(|task| !task.is_empty()).unwrap_or(text)
         }
         Piece::Pair(key, Some(value)) if !value.is_empty() => format!("{key}: {value}"),
         Piece::Pair(key, _) => format!("{key}:"),
@@ -81,8 +78,8 @@ fn decision(section: &SectionName, piece: Piece, entries: &mut Vec<Entry>) {
     match piece {
         Piece::Pair(key, value) => push(key, value),
         Piece::Item(_, text) | Piece::Text(text) if bold(&text).is_some() => {
-            let (key, rest) = bold(&text).map(|(key, rest)| (key.to_owned(), rest.to_owned())).unwrap_or_default();
-            push(key, Some(rest));
+            let (key, rest) = bold(&text).unwrap_or_default();
+            push(key.to_owned(), Some(rest.to_owned()));
         }
         Piece::Item(mut fields, _) if fields.len() == 1 => {
             let (key, value) = fields.remove(0);

@@ -120,19 +120,10 @@ impl<'l> BodyReader<'l> {
         }
         if let Some((key, rest)) = scalar::pair(line) {
             self.at += 1;
-            let block = self.block(indent);
-            let value = match (rest.is_empty(), scalar::is_null(rest, block)) {
-                (_, true) => None,
-                (true, _) => Some(scalar::nested(block)),
-                (false, _) => Some(scalar::text(rest, block)),
-            };
+            let value = value(rest, self.block(indent));
             return self.push(Piece::Pair(key.into_owned(), value));
         }
-        let block = {
-            let from = self.at;
-            self.at = self.end_of(from, |line| scalar::indent(line) > 0);
-            &self.lines[from..self.at]
-        };
+        let block = self.block(0);
         self.push(Piece::Text(scalar::nested(block)));
     }
 
@@ -224,16 +215,12 @@ impl<'l> BodyReader<'l> {
 
     /// The lines that are indented further, without blank lines at the end.
     fn block(&mut self, indent: usize) -> &'l [&'l str] {
-        let from = self.at;
-        self.at = self.end_of(from, |line| scalar::indent(line) > indent);
-        let lines = self.lines;
+        let (from, lines) = (self.at, self.lines);
+        let belongs = |line: &&&str| line.is_empty() || scalar::indent(line) > indent;
+        let all = lines[from..].iter().take_while(belongs).count();
+        let blank = lines[from..from + all].iter().rev().take_while(|line| line.is_empty()).count();
+        self.at = from + all - blank;
         &lines[from..self.at]
-    }
-
-    fn end_of(&self, from: usize, belongs: impl Fn(&str) -> bool) -> usize {
-        let all = self.lines[from..].iter().take_while(|line| line.is_empty() || belongs(line)).count();
-        let blank = self.lines[from..from + all].iter().rev().take_while(|line| line.is_empty()).count();
-        from + all - blank
     }
 
     /// The line that closes the fence that this line opens.
@@ -323,18 +310,22 @@ fn fields(first: &str, rest: &[&str]) -> Vec<Field> {
             continue;
         }
         let block = &lines[from..at];
-        let text = match (value.is_empty(), scalar::is_null(value, block)) {
-            (_, true) => None,
-            (true, _) => Some(scalar::nested(block)),
-            (false, _) => Some(scalar::text(value, block)),
-        };
-        fields.push((std::mem::take(&mut key), text));
+        fields.push((std::mem::take(&mut key), self::value(value, block)));
         if let Some(line) = next {
             let Some((k, v)) = scalar::pair(line) else { return Vec::new() };
             (key, value, from) = (k.into_owned(), v, at + 1);
         }
     }
     fields
+}
+
+/// The value of a key, from the text behind it and the lines that belong to it. None: it is null.
+fn value(first: &str, block: &[&str]) -> Option<String> {
+    match (first.is_empty(), scalar::is_null(first, block)) {
+        (_, true) => None,
+        (true, _) => Some(scalar::nested(block)),
+        (false, _) => Some(scalar::text(first, block)),
+    }
 }
 
 fn pairs(value: &Value) -> Vec<Field> {
