@@ -6,9 +6,8 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::answer::with_error;
-use super::print_event;
 use super::section_flags::SectionFlags;
+use super::{answer, print_event};
 use crate::agent_hooks::{self, SessionEnd};
 use crate::apply::commit::{self, Committed};
 use crate::apply::event::{WrittenEvent, write_event};
@@ -308,12 +307,10 @@ fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEve
         ..failure
     });
     if !ui.is_json() {
-        ui.line(printable(&written.path.to_string_lossy()));
+        print_event::print_event(ui, written, None);
         return followed.map(|()| Exit::Done);
     }
-    let failure = followed.err();
-    ui.json(&with_error(print_event::answer(written), failure.as_ref()));
-    Ok(failure.map_or(Exit::Done, |failure| failure.exit))
+    Ok(answer::print(ui, print_event::answer(written), followed))
 }
 
 /// Synthesises and commits if asked to.

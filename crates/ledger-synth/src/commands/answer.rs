@@ -1,7 +1,8 @@
 //! The JSON answers that several commands give.
 
 use serde_json::{Map, Value, json};
-use shopfloor_core::error::Failure;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::ui::Ui;
 
 use crate::event_time::EventTime;
 use crate::facts::{Events, Skipped};
@@ -63,10 +64,12 @@ pub fn skipped(skipped: &[Skipped]) -> Vec<Value> {
     skipped.iter().map(answer).collect()
 }
 
-/// An answer, with the failure of what followed it.
-pub fn with_error(mut answer: Value, failure: Option<&Failure>) -> Value {
-    if let Some(failure) = failure {
+/// Prints an answer, with the failure of what followed it.
+pub fn print(ui: &Ui, mut answer: Value, followed: Result<()>) -> Exit {
+    let failure = followed.err();
+    if let Some(failure) = &failure {
         answer["error"] = failure.to_json();
     }
-    answer
+    ui.json(&answer);
+    failure.map_or(Exit::Done, |failure| failure.exit)
 }

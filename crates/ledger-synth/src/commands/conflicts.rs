@@ -68,6 +68,6 @@ fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement<'_>
     }
     let about = ["conflicts", "closed conflicts"];
     let written = write_new_event(ui, env, ledger, args.agent.as_deref(), about, entries)?;
-    print_event(ui, &written);
+    print_event(ui, &written, None);
     Ok(Exit::Done)
 }

@@ -10,7 +10,7 @@ use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::print_event;
+use super::print_event::print_event;
 use crate::apply::event::{render_proven, write_event};
 use crate::canonical;
 use crate::entry::Entry;
@@ -79,13 +79,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             continue;
         }
         let written = write_event(&ledger, event, ui.is_dry())?;
-        if ui.is_json() {
-            let mut answer = print_event::answer(&written);
-            answer["from"] = json!(from);
-            ui.json(&answer);
-        } else {
-            print_event::print_event(ui, &written);
-        }
+        print_event(ui, &written, Some(("from", json!(from))));
     }
     Ok(Exit::Done)
 }

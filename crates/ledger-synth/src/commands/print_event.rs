@@ -18,10 +18,14 @@ pub fn answer(WrittenEvent { path, record }: &WrittenEvent) -> Value {
     })
 }
 
-/// Prints an event: its path, or all of it in JSON.
-pub fn print_event(ui: &Ui, written: &WrittenEvent) {
-    match ui.is_json() {
-        true => ui.json(&answer(written)),
-        false => ui.line(printable(&written.path.to_string_lossy())),
+/// Prints an event: its path, or all of it in JSON, with a key that this command adds.
+pub fn print_event(ui: &Ui, written: &WrittenEvent, added: Option<(&str, Value)>) {
+    if !ui.is_json() {
+        return ui.line(printable(&written.path.to_string_lossy()));
     }
+    let mut answer = answer(written);
+    if let Some((key, value)) = added {
+        answer[key] = value;
+    }
+    ui.json(&answer);
 }

@@ -9,7 +9,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
-use super::print_event;
+use super::print_event::print_event;
 use crate::apply::event::write_new_event;
 use crate::entry::{Entry, RETRACT};
 use crate::facts::gather::load_events;
@@ -59,13 +59,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let title = format!("retracted event {short}");
     let entries = vec![Entry::Item { section: RETRACT.into(), text: id.to_string() }];
     let written = write_new_event(ui, env, &ledger, args.agent.as_deref(), [RETRACT, &title], entries)?;
-    if ui.is_json() {
-        let mut answer = print_event::answer(&written);
-        answer["retracted"] = json!(id);
-        ui.json(&answer);
-    } else {
-        print_event::print_event(ui, &written);
-    }
+    print_event(ui, &written, Some(("retracted", json!(id))));
     Ok(Exit::Done)
 }
 

@@ -6,9 +6,8 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::answer::{self, with_error};
 use super::synth_args::Args;
-use super::{archive, check, partial, preview};
+use super::{answer, archive, check, partial, preview};
 use crate::apply::adopt::adopt_page;
 use crate::apply::commit::{self, Committed};
 use crate::apply::synthesis::{SynthOptions, SynthOutcome, Synthesis, synthesise};
@@ -61,9 +60,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let is_committing = printed.has_events && (args.commit || (asks && ui.confirm("commit the ledger?")));
     let committed = if is_committing { commit(ui, env, &ledger) } else { Ok(()) };
     let Some(answer) = printed.answer else { return committed.map(|()| Exit::Done) };
-    let failure = committed.err();
-    ui.json(&with_error(answer, failure.as_ref()));
-    Ok(failure.map_or(Exit::Done, |failure| failure.exit))
+    Ok(answer::print(ui, answer, committed))
 }
 
 /// Commits the ledger's files and prints the commit.
