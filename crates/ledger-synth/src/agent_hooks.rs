@@ -16,27 +16,21 @@ use crate::hook_program::HookProgram;
 /// The variable that names a file of shell commands, which Claude Code runs before each command of the session.
 const ENVIRONMENT_FILE: &str = "CLAUDE_ENV_FILE";
 
-/// The end of a session, as its hook tells it on stdin.
+/// A session, as a hook at its start or its end tells it on stdin.
 #[derive(Debug, Default)]
-pub struct SessionEnd {
+pub struct HookedSession {
     /// Empty if the hook does not say.
     pub session: String,
     pub dir: Option<PathBuf>,
     pub reason: Option<String>,
 }
 
-/// Parses the input of a SessionEnd hook.
-pub fn session_end(input: &[u8]) -> serde_json::Result<SessionEnd> {
+/// Parses the input of a hook.
+pub fn session(input: &[u8]) -> serde_json::Result<HookedSession> {
     let input: Value = serde_json::from_slice(input)?;
     let text = |key: &str| input[key].as_str().map(str::to_owned);
     let session = text("session_id").unwrap_or_default();
-    Ok(SessionEnd { session, dir: text("cwd").map(PathBuf::from), reason: text("reason") })
-}
-
-/// The session that a SessionStart hook names on stdin; empty if it names none.
-pub fn started_session(input: &[u8]) -> String {
-    let input: Value = serde_json::from_slice(input).unwrap_or_default();
-    input["session_id"].as_str().unwrap_or_default().to_owned()
+    Ok(HookedSession { session, dir: text("cwd").map(PathBuf::from), reason: text("reason") })
 }
 
 /// The file to which a SessionStart hook may add variables for the session.

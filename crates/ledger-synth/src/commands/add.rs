@@ -8,7 +8,7 @@ use shopfloor_core::ui::Ui;
 
 use super::section_flags::SectionFlags;
 use super::{answer, print_event};
-use crate::agent_hooks::{self, SessionEnd};
+use crate::agent_hooks::{self, HookedSession};
 use crate::apply::commit::{self, Committed};
 use crate::apply::event::{WrittenEvent, write_event};
 use crate::apply::synthesis::refresh;
@@ -82,7 +82,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let env = &env;
     match args.from_hook {
         // The session ends in any case, so problems are notices, as in every hook that an agent calls.
-        Some(HookProgram::Claude | HookProgram::Codex | HookProgram::Gemini) => {
+        Some(_) => {
             if let Err(failure) = end_session(ui, env, ledger_args, args) {
                 ui.problem(&failure);
             }
@@ -94,13 +94,13 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     // The drafts of the session are written even if the hook's input is wrong.
-    let SessionEnd { session, dir, reason } = agent_hooks::session_end(&ui.input()?).unwrap_or_else(|e| {
+    let HookedSession { session, dir, reason } = agent_hooks::session(&ui.input()?).unwrap_or_else(|e| {
         ui.problem(
             &Failure::malformed("stdin is not the JSON of a Claude Code hook")
                 .because(e)
                 .hint("pipe the hook's input to `ledger-synth add --from-hook claude`"),
         );
-        SessionEnd::default()
+        HookedSession::default()
     });
     let env = match &dir {
         Some(dir) if !env.cwd_named && dir.is_absolute() && dir.is_dir() => env.at(dir)?,

@@ -54,7 +54,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     match args.for_hook {
         None => show(ui, env, ledger_args, args),
         // A session must start, whatever is wrong with its ledger.
-        Some(HookProgram::Claude | HookProgram::Codex | HookProgram::Gemini) => {
+        Some(_) => {
             if let Err(failure) = start_session(ui, env, ledger_args, args) {
                 ui.problem(&failure);
             }
@@ -66,7 +66,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// Answers a SessionStart hook: the ledger becomes part of the session's context. In a repository, how to leave word
 /// always does. Fails outside of one.
 fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<()> {
-    let session = ui.input().map(|input| draft::session_name(&agent_hooks::started_session(&input)));
+    let session =
+        ui.input().map(|input| draft::session_name(&agent_hooks::session(&input).unwrap_or_default().session));
     let named = session.and_then(|session| name_session(ui, env, &session).map(|()| session));
     let session = named.unwrap_or_else(|failure| {
         ui.problem(&failure);
