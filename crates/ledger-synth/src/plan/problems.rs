@@ -41,11 +41,7 @@ impl std::fmt::Display for Problem {
 }
 
 impl Problem {
-    fn of(file: &EventFile, level: Level, why: String) -> Problem {
-        Problem::at(&file.path, level, why)
-    }
-
-    fn at(path: &Path, level: Level, why: String) -> Problem {
+    fn of(path: &Path, level: Level, why: String) -> Problem {
         Problem { path: path.to_string_lossy().into_owned(), line: 1, why, level }
     }
 }
@@ -62,7 +58,7 @@ pub fn errors(now: EventTime, events: &Events, join: &Join<'_>) -> Vec<Problem> 
     let counts = |file: &&EventFile| join.events.contains_key(&file.record.id);
     let future = events.files.iter().filter(|file| file.record.ts() > limit).filter(counts);
     let why = |file: &EventFile| format!("its time is in the future: {}", file.record.ts());
-    malformed.chain(future.map(|file| Problem::of(file, Level::Future, why(file)))).collect()
+    malformed.chain(future.map(|file| Problem::of(&file.path, Level::Future, why(file)))).collect()
 }
 
 /// Which errors there are, in words.
@@ -77,7 +73,7 @@ pub fn summary(errors: &[Problem]) -> &'static str {
 /// The files that were probably meant to be events.
 pub fn misnamed(events: &Events) -> Vec<Problem> {
     let why = "not read, because an event's name ends in `.md`";
-    let problem = |path: &PathBuf| Problem::at(path, Level::Doubtful, why.to_owned());
+    let problem = |path: &PathBuf| Problem::of(path, Level::Doubtful, why.to_owned());
     events.misnamed.iter().map(problem).collect()
 }
 
@@ -96,7 +92,7 @@ pub fn doubts(events: &Events) -> Vec<Problem> {
             why.push(format!("the file name differs from its time and agent ({stem}.md); nothing depends on it"));
         }
         why.extend(misspelt(&event.entries));
-        doubts.extend(why.into_iter().map(|why| Problem::of(file, Level::Doubtful, why)));
+        doubts.extend(why.into_iter().map(|why| Problem::of(&file.path, Level::Doubtful, why)));
     }
     doubts
 }
