@@ -165,10 +165,8 @@ impl DraftDirs {
     /// The drafts that no session will write: those of removed worktrees, and those of this one that nobody changed for
     /// a day.
     pub fn left(&self, env: &Env) -> Result<Vec<LeftDraft>> {
-        let mut left = LeftDraft::find(&self.own, |path| {
-            let is_untouched = fs::age(path, env.now).is_some_and(|age| age > UNTOUCHED);
-            is_untouched.then_some(LeftBecause::Untouched)
-        })?;
+        let mut left = LeftDraft::find(&self.own, None)?;
+        left.retain(|draft| fs::age(&draft.path, env.now).is_some_and(|age| age > UNTOUCHED));
         // Listed first, so that a worktree that is added now does not count as removed.
         let dirs = fs::list(&self.all.join(LINKED))?;
         let there = fs::list(&self.worktrees)?;
@@ -177,8 +175,7 @@ impl DraftDirs {
             let name = name.to_string_lossy().into_owned();
             if !there.contains(&name) {
                 let worktree = name.rsplit_once('-').map_or(&*name, |(worktree, _)| worktree);
-                let removed = LeftBecause::Removed(worktree.to_owned());
-                left.extend(LeftDraft::find(&self.all.join(LINKED).join(&name), |_| Some(removed.clone()))?);
+                left.extend(LeftDraft::find(&self.all.join(LINKED).join(&name), Some(worktree))?);
             }
         }
         Ok(left)
@@ -197,16 +194,8 @@ pub struct LeftDraft {
     pub path: PathBuf,
     /// Whose words they are, if the draft tells.
     pub agent: Option<String>,
-    pub because: LeftBecause,
-}
-
-/// Why no session will write a draft.
-#[derive(Clone)]
-pub enum LeftBecause {
-    /// Nobody changed it for a day.
-    Untouched,
-    /// This worktree, which it is of, is removed.
-    Removed(String),
+    /// The worktree that it is of, which is removed. None: nobody changed it for a day.
+    pub removed: Option<String>,
 }
 
 impl LeftDraft {
@@ -217,21 +206,16 @@ impl LeftDraft {
         Timestamp::from_millisecond(changed.as_millisecond()).unwrap_or(changed).into()
     }
 
-    /// The drafts in a directory for which there is a reason.
-    fn find(dir: &Path, because: impl Fn(&Path) -> Option<LeftBecause>) -> Result<Vec<LeftDraft>> {
+    /// The drafts in a directory, which may be that of a removed worktree.
+    fn find(dir: &Path, removed: Option<&str>) -> Result<Vec<LeftDraft>> {
         let names = fs::list(dir)?.into_iter().filter_map(|name| name.into_string().ok());
         let left = names.filter_map(|name| {
-            let path = dir.join(&name);
             let stem = name.strip_suffix(".md")?;
-            let because = because(&path)?;
             let by_session = stem.strip_prefix("session-").map(|session| short_name(&from_safe(session)));
             let by_name = || stem.strip_prefix("agent-").map(from_safe);
-            let by_worktree = || match &because {
-                LeftBecause::Removed(worktree) => Some(worktree.clone()),
-                LeftBecause::Untouched => None,
-            };
-            let agent = by_session.or_else(by_name).or_else(by_worktree);
-            Some(LeftDraft { path, agent, because })
+            let removed = removed.map(str::to_owned);
+            let agent = by_session.or_else(by_name).or_else(|| removed.clone());
+            Some(LeftDraft { path: dir.join(&name), agent, removed })
         });
         Ok(left.collect())
     }

@@ -16,7 +16,7 @@ use crate::apply::synthesis::refresh;
 use crate::body;
 use crate::canonical;
 use crate::counted::counted;
-use crate::draft::{LeftBecause, LeftDraft, SessionDraft};
+use crate::draft::{LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
 use crate::facts::gather::{load_archive, load_events};
@@ -165,9 +165,9 @@ fn look_at_drafts(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
         return Ok(vec![Finding::good("drafts", "no session left a draft behind")]);
     }
     let finding = |left: LeftDraft| {
-        let why = match &left.because {
-            LeftBecause::Untouched => "nobody changed it for a day".to_owned(),
-            LeftBecause::Removed(worktree) => format!("the worktree {worktree} is removed"),
+        let why = match &left.removed {
+            None => "nobody changed it for a day".to_owned(),
+            Some(worktree) => format!("the worktree {worktree} is removed"),
         };
         let detail = format!("{} was never written as an event: {why}", left.path.display());
         Finding::bad("drafts", detail, "ledger-synth doctor --repair", Some(LedgerRepair::WriteDraft(left)))
@@ -195,7 +195,7 @@ fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<
         }
     }
     draft.remove()?;
-    if let LeftBecause::Removed(_) = &left.because {
+    if left.removed.is_some() {
         left.path.parent().map(fs::remove_empty_dir);
     }
     // The event is written, whatever is wrong with the page.
