@@ -1,7 +1,5 @@
 //! The file of an event: its text, and the frontmatter and body in it.
 
-use std::borrow::Cow;
-
 /// The largest event, in bytes. Snapshots may be larger.
 pub const LIMIT: usize = 1 << 20;
 
@@ -26,7 +24,7 @@ pub struct FileParts<'a> {
 }
 
 /// Decodes the text of a file, without byte order mark and carriage returns. It must be UTF-8 without NUL.
-pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Malformed> {
+pub fn decode(bytes: &[u8]) -> Result<String, Malformed> {
     let line_of = |at: usize| 1 + bytes[..at].iter().filter(|b| **b == b'\n').count();
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
@@ -35,7 +33,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Malformed> {
     if let Some(at) = text.find('\0') {
         return Err(Malformed::new(line_of(at + bytes.len() - text.len()), "a NUL byte"));
     }
-    Ok(if text.contains('\r') { text.replace("\r\n", "\n").into() } else { text.into() })
+    Ok(text.replace("\r\n", "\n"))
 }
 
 /// Splits a file at the end of its frontmatter, the first line that is only `---`.

@@ -196,11 +196,7 @@ pub fn nested(lines: &[&str]) -> String {
 }
 
 fn trim(text: &str) -> &str {
-    // By bytes, because it is asked of every line several times.
-    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
-    let Some(from) = text.bytes().position(|byte| is_text(&byte)) else { return "" };
-    let to = text.bytes().rposition(|byte| is_text(&byte)).map_or(from, |last| last + 1);
-    &text[from..to]
+    text.trim_matches([' ', '\t'])
 }
 
 fn is_block_header(first: &str) -> bool {

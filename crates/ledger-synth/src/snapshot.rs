@@ -64,10 +64,6 @@ pub fn is_one(name: &[u8], head: &[u8]) -> bool {
         return true;
     }
     let text = String::from_utf8_lossy(&head[..head.len().min(4096)]);
-    // No other file costs more than this search.
-    if !text.contains("snapshot:") {
-        return false;
-    }
     let text = text.replace("\r\n", "\n");
     let Ok(parts) = event_file::split(text.strip_prefix('\u{feff}').unwrap_or(&text)) else { return false };
     let field = |name: &str| parts.front.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

@@ -34,12 +34,11 @@ pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current) -> Res
 }
 
 fn text(ledger: &Ledger, current: &Current) -> Result<String> {
-    let text = event_file::decode(&current.bytes).map_err(|problem| {
+    event_file::decode(&current.bytes).map_err(|problem| {
         let path = ledger.dir.join(CURRENT);
         Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why))
             .hint("fix the file, or replace it with `--force`")
-    })?;
-    Ok(text.into_owned())
+    })
 }
 
 fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent> {

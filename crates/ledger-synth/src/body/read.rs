@@ -46,10 +46,9 @@ pub fn lines(body: &str) -> Vec<&str> {
 /// Reads the sections of a body, in the order written.
 pub fn sections(lines: &[&str]) -> Vec<WrittenSection> {
     // The whole body may be indented, or be inside a fence marked as YAML.
-    let is_indented = lines.iter().find(|line| !line.is_empty()).is_some_and(|line| scalar::indent(line) > 0);
-    let dedented = if is_indented { scalar::dedented(lines) } else { Vec::new() };
-    let lines = unfenced(if is_indented { &dedented } else { lines });
-    let mut reader = BodyReader { lines, at: 0, sections: Vec::with_capacity(8), unclosed: [usize::MAX; 2] };
+    let dedented = scalar::dedented(lines);
+    let mut reader =
+        BodyReader { lines: unfenced(&dedented), at: 0, sections: Vec::with_capacity(8), unclosed: [usize::MAX; 2] };
     while reader.at < reader.lines.len() {
         reader.line();
     }

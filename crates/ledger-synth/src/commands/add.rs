@@ -345,7 +345,7 @@ fn input(ui: &Ui) -> Result<String> {
         return Ok(String::new());
     }
     let bytes = ui.input()?;
-    Ok(event_file::decode(&bytes).map_err(|problem| malformed_input(&problem))?.into_owned())
+    event_file::decode(&bytes).map_err(|problem| malformed_input(&problem))
 }
 
 /// What the flags say.

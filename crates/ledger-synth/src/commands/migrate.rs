@@ -143,10 +143,9 @@ fn line_of(file: &str, text: &str) -> usize {
 
 fn read(path: &Path) -> Result<String> {
     let bytes = fs::read(path)?.ok_or_else(|| Failure::not_found(format!("there is no file {}", path.display())))?;
-    let text = event_file::decode(&bytes)
+    event_file::decode(&bytes)
         .and_then(|text| event_file::refuse_conflict_markers(&text).map(|()| text))
-        .map_err(|problem| Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why)))?;
-    Ok(text.into_owned())
+        .map_err(|problem| Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why)))
 }
 
 /// The event that a handoff becomes.
