@@ -22,14 +22,9 @@ pub struct CurrentFile {
     pub problem: Option<String>,
 }
 
-/// The file that a `source` or `copy` names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Original {
-    /// Its absolute path, and its content if a copy of it is about to be made or compared.
-    There(PathBuf, Content),
-    Missing(PathBuf),
-    Unreadable(PathBuf, String),
-}
+/// The file that a `source` or `copy` names: its absolute path, and its content if a copy of it is about to be made or
+/// compared. Err: what is wrong with it.
+pub type Original = Result<(PathBuf, Content), String>;
 
 /// Reads a destination. A file or directory is read to its end only when the record knows it.
 pub fn read_current(worktree: &OpenWorktree, path: &RelPath, record: &Record) -> CurrentFile {
@@ -52,17 +47,19 @@ pub fn read_original(env: &Env, worktree: &OpenWorktree, wanted: &MergedFile, de
         _ => return None,
     };
     let path = source_path(env, &wanted.file, text);
+    let unreadable = |why: String| format!("cannot read the source {}: {why}", path.display());
     Some(match path.metadata() {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Original::Missing(path),
-        Err(e) => Original::Unreadable(path, e.to_string()),
-        Ok(_) if is_copy && contains(&path, [&worktree.path, &worktree.repo.git_dir]) => {
-            Original::Unreadable(path, "the worktree itself lies in it".into())
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Err(format!("the source {} does not exist", path.display()))
         }
-        Ok(_) if is_copy && wanted.counts && decides => match content_of(&path) {
-            Ok(content) => Original::There(path, content),
-            Err(why) => Original::Unreadable(path, why),
-        },
-        Ok(_) => Original::There(path.clone(), Content::Link(path)),
+        Err(e) => Err(unreadable(e.to_string())),
+        Ok(_) if is_copy && contains(&path, [&worktree.path, &worktree.repo.git_dir]) => {
+            Err(unreadable("the worktree itself lies in it".into()))
+        }
+        Ok(_) if is_copy && wanted.counts && decides => {
+            content_of(&path).map(|content| (path.clone(), content)).map_err(unreadable)
+        }
+        Ok(_) => Ok((path.clone(), Content::Link(path))),
     })
 }
 

@@ -113,10 +113,7 @@ fn read_originals(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, fac
 /// The text of the `.envrc` that direnv will load: the existing file, or the file that apply is about to link or write.
 fn read_envrc(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts) -> Option<String> {
     let envrc = RelPath::parse(".envrc").ok()?;
-    let original = match facts.originals.get(&envrc) {
-        Some(Original::There(path, _)) => Some(path),
-        _ => None,
-    };
+    let original = facts.originals.get(&envrc).and_then(|original| original.as_ref().ok()).map(|(path, _)| path);
     let bytes = match (worktree.root.look(&envrc).ok()?, merged.files.get(&envrc).map(|w| &w.body), original) {
         (Found::Missing, Some(Body::Content { text, .. }), _) => return Some(text.clone()),
         (Found::Missing, _, Some(path)) => fs::read(path).ok()?,

@@ -11,7 +11,7 @@ pub mod removal;
 mod unapproved_inputs;
 
 pub use self::env_file::{CurrentEnvFile, read_env_file};
-pub use self::files::{Original, source_path};
+pub use self::files::source_path;
 pub use self::gather::{Facts, SetupRequest, read};
 pub use self::layers::{Layers, LoadOptions, SETTINGS, load as load_layers, load_settings};
 pub use self::unapproved_inputs::TrackedFile;

@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::applied::PlacedFile;
-use crate::facts::{Facts, Original};
+use crate::facts::Facts;
 use crate::layer::{LayerName, MergedFile, MergedLayers};
 use crate::report::ItemAction;
 use crate::sweatfile::Body;
@@ -109,18 +109,13 @@ struct DesiredFile {
 }
 
 fn desired(path: &RelPath, entry: &MergedFile, facts: &Facts) -> Result<DesiredFile, String> {
-    let original = || match facts.originals.get(path) {
-        Some(Original::There(path, content)) => Ok((path.clone(), content.clone())),
-        Some(Original::Missing(path)) => Err(format!("the source {} does not exist", path.display())),
-        Some(Original::Unreadable(path, why)) => Err(format!("cannot read the source {}: {why}", path.display())),
-        None => Err("its source was not read".to_owned()),
-    };
+    let original = || facts.originals.get(path).cloned().unwrap_or_else(|| Err("its source was not read".to_owned()));
     Ok(match &entry.body {
         Body::Clear => return Err("cleared".to_owned()),
         Body::Source(_) => {
-            let (from, _) = original()?;
+            let (from, content) = original()?;
             let made_by = format!("link to {}", from.display());
-            DesiredFile { content: Content::Link(from.clone()), make: FileToPlace::Link(from), made_by }
+            DesiredFile { content, make: FileToPlace::Link(from), made_by }
         }
         Body::Copy(_) => {
             let (from, content) = original()?;
