@@ -7,7 +7,6 @@ use shopfloor_core::fs::{Content, Found};
 use shopfloor_core::path::RelPath;
 
 use super::env::EnvOperation;
-use crate::applied::PlacedFile;
 use crate::env_file::{FILE, VarValue};
 use crate::facts::CurrentEnvFile;
 use crate::facts::removal::RemovalFacts;
@@ -60,19 +59,23 @@ impl std::fmt::Display for Leftover {
 /// Plans everything but the exclude lines, of which those stay that hide what stays.
 pub fn plan(facts: &RemovalFacts) -> RemovePlan {
     let mut removal = RemovePlan::default();
+    let there = |path: &RelPath| facts.current.get(path).filter(|current| current.found != Found::Missing);
     for (path, placed) in &facts.record.files {
-        if is_gone(facts, path) {
-            continue;
-        }
-        let current = facts.current.get(path);
-        match reason_to_stay(facts, path, placed) {
-            Some(why) => removal.left.push(Leftover::path(path.to_string(), why)),
-            None => {
-                removal.files.extend(current.and_then(|c| c.content.clone()).map(|content| (path.clone(), content)))
+        let Some(current) = there(path) else { continue };
+        let why = match (&current.problem, &current.content) {
+            (Some(problem), _) => problem.as_str(),
+            (None, Some(content)) if placed.has_content(content) => {
+                if placed.copied_from.is_none() || facts.originals_alive.contains(path) {
+                    removal.files.push((path.clone(), content.clone()));
+                    continue;
+                }
+                "its original is gone or has changed"
             }
-        }
+            _ => "changed since it was placed",
+        };
+        removal.left.push(Leftover::path(path.to_string(), why));
     }
-    let unknown = facts.unknown.iter().filter(|path| !is_gone(facts, path));
+    let unknown = facts.unknown.iter().filter(|path| there(path).is_some());
     removal.left.extend(unknown.map(|path| Leftover::path(path.to_string(), "nothing shows that apply placed it")));
     removal.dirs = facts.record.dirs.iter().rev().cloned().collect();
     plan_env(facts, &mut removal);
@@ -95,25 +98,6 @@ impl RemovePlan {
             };
             self.left.push(Leftover { item: LeftoverItem::Exclude(pattern.clone()), why: why.to_owned() });
         }
-    }
-}
-
-fn is_gone(facts: &RemovalFacts, path: &RelPath) -> bool {
-    facts.current.get(path).is_none_or(|current| current.found == Found::Missing)
-}
-
-/// Why a recorded file must stay, if it must.
-fn reason_to_stay(facts: &RemovalFacts, path: &RelPath, placed: &PlacedFile) -> Option<String> {
-    let current = facts.current.get(path);
-    if let Some(problem) = current.and_then(|c| c.problem.clone()) {
-        return Some(problem);
-    }
-    if !current.and_then(|c| c.content.as_ref()).is_some_and(|content| placed.has_content(content)) {
-        Some("changed since it was placed".to_owned())
-    } else if placed.copied_from.is_some() && !facts.originals_alive.contains(path) {
-        Some("its original is gone or has changed".to_owned())
-    } else {
-        None
     }
 }
 
@@ -149,7 +133,7 @@ fn plan_env(facts: &RemovalFacts, removal: &mut RemovePlan) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::applied::Record;
+    use crate::applied::{PlacedFile, Record};
     use crate::env_file::EnvFile;
     use crate::facts::env_file::ReadEnvFile;
     use crate::facts::files::CurrentFile;
