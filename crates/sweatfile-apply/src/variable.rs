@@ -25,15 +25,6 @@ pub enum VarValue {
     Opaque(Vec<u8>),
 }
 
-impl VarValue {
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            VarValue::Text(text) => Some(text),
-            VarValue::Opaque(_) => None,
-        }
-    }
-}
-
 /// The beginning of the name of a line that is no assignment. A part of the line's hash follows.
 const UNKNOWN: &str = "line:";
 
