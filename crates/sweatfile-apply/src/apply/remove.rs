@@ -21,6 +21,8 @@ pub struct RemovedItems {
     pub files: Vec<String>,
     pub excludes: Vec<String>,
     pub left: Vec<Leftover>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<serde_json::Value>,
     /// The items that could not be removed, each with its error.
     #[serde(skip)]
     pub failed: Vec<String>,

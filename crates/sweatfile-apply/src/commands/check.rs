@@ -1,8 +1,6 @@
 //! `check`: are worktrees what their sweatfiles say?
 
-use std::path::Path;
-
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -43,7 +41,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
             Err(failure) => {
                 has_failed = true;
                 if ui.is_json() {
-                    ui.json(&UnreadAnswer { worktree: &worktree, error: failure.to_string() });
+                    ui.json(&json!({ "worktree": worktree.to_string_lossy(), "error": failure.to_string() }));
                 } else {
                     ui.warn(format!("{}: {failure}", printable(&worktree.to_string_lossy())));
                 }
@@ -55,13 +53,6 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         (false, true) => Exit::No,
         (false, false) => Exit::Done,
     })
-}
-
-/// The answer about a worktree that cannot be checked.
-#[derive(Serialize)]
-struct UnreadAnswer<'a> {
-    worktree: &'a Path,
-    error: String,
 }
 
 fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {

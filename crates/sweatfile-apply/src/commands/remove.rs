@@ -1,6 +1,6 @@
 //! `remove`: takes back what apply placed and nobody changed since.
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
@@ -24,15 +24,6 @@ use crate::worktree::OpenWorktree;
 #[command(after_help = "Example:\n  sweatfile-apply remove --dry-run")]
 pub struct Args {}
 
-#[derive(Serialize)]
-struct RemoveItemsAnswer<'a> {
-    worktree: String,
-    #[serde(flatten)]
-    items: &'a RemovedItems,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<serde_json::Value>,
-}
-
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     let _lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
@@ -47,17 +38,14 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> 
     let mut plan = removal::plan(&facts);
     let needed = facts::removal::patterns_needed(&worktree, &facts.record, &plan.files)?;
     plan.plan_excludes(&facts, &needed);
-    let items = match ui.is_dry() {
+    let mut items = match ui.is_dry() {
         true => preview(&worktree, plan)?,
         false => apply::remove(&worktree, &plan, &facts.record)?,
     };
     let failure = items.failure();
     if ui.is_json() {
-        ui.json(&RemoveItemsAnswer {
-            worktree: worktree.path.to_string_lossy().into_owned(),
-            items: &items,
-            error: failure.as_ref().map(Failure::to_json),
-        });
+        items.error = failure.as_ref().map(Failure::to_json);
+        ui.json_of_both(&json!({ "worktree": worktree.path.to_string_lossy() }), &items);
     } else {
         print(ui, &items);
         if let Some(failure) = &failure {
@@ -72,7 +60,7 @@ fn preview(worktree: &OpenWorktree, plan: RemovePlan) -> Result<RemovedItems> {
     let files = plan.files.iter().map(|(path, _)| path.to_string());
     let env = matches!(plan.env, EnvOperation::Delete(_)).then(|| env_file::FILE.to_owned());
     let (_, excludes) = excludes::without(&worktree.repo.read_exclude()?, &plan.excludes);
-    Ok(RemovedItems { files: files.chain(env).collect(), excludes, left: plan.left, failed: Vec::new() })
+    Ok(RemovedItems { files: files.chain(env).collect(), excludes, left: plan.left, ..RemovedItems::default() })
 }
 
 fn print(ui: &Ui, items: &RemovedItems) {
