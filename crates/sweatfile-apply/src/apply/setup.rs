@@ -26,14 +26,14 @@ const REPO_ROOT: &str = "SWEATFILE_REPO_ROOT";
 
 /// Runs the setup commands, with output and progress on stderr. The worktree's lock is not held: a command may take
 /// long, and may call this tool.
-pub fn setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Report) -> Result<()> {
+pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Report) -> Result<()> {
     if plan.commands.is_empty() || matches!(plan.run, SetupRun::Finished | SetupRun::LeftOut | SetupRun::Held) {
         return Ok(());
     }
     // What does not run stays skipped.
     report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
     let lock_path = layout::setup_lock(&worktree.repo);
-    let inside = env.var(WORKTREE) == Some(worktree.path.as_os_str());
+    let inside = worktree.env.var(WORKTREE) == Some(worktree.path.as_os_str());
     let _lock = match Lock::try_take(&lock_path)? {
         Some(lock) => lock,
         None if inside => {
@@ -53,7 +53,7 @@ pub fn setup(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, repo
     // A worker's clone has a source, whose main checkout is another one, too.
     let all = worktree.git.worktrees(&worktree.repo)?.into_iter().map(|(path, _)| path);
     let all: Vec<PathBuf> = all.chain([worktree.repo.home.checkout.clone()]).collect();
-    let (count, env) = (plan.commands.len(), worktree_env::for_worktree(env, &worktree.path, &all));
+    let (count, env) = (plan.commands.len(), worktree_env::for_worktree(&worktree.env, &worktree.path, &all));
     for (index, command) in plan.commands.iter().enumerate() {
         let started = Instant::now();
         report.setup[index].action = ItemAction::Failed;

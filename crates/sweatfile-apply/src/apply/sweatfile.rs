@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use shopfloor_core::approval::{self, ApprovalStatus, Approvals};
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Content, Found, Root, Staging};
 use shopfloor_core::git::Repo;
@@ -57,8 +56,8 @@ pub fn remove_sweatfile(repo: &Repo, dir: &Path, text: &str) -> Result<bool> {
 
 /// Writes the sweatfile in `dir`. If its text was approved before, the new text is approved as well. Returns whether
 /// it is approved.
-pub fn promote(env: &Env, worktree: &OpenWorktree, dir: &Path, plan: &PromotionPlan) -> Result<bool> {
-    let common_dir = &worktree.repo.home.common_dir;
+pub fn promote(worktree: &OpenWorktree, dir: &Path, plan: &PromotionPlan) -> Result<bool> {
+    let (env, common_dir) = (&worktree.env, &worktree.repo.home.common_dir);
     let before = plan.before.as_deref().unwrap_or_default();
     let is_approved = Approvals::load(env)?.status(common_dir, FILE, before)? == ApprovalStatus::Approved;
     if is_approved {

@@ -64,9 +64,9 @@ impl ApplyOptions {
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, options: &ApplyOptions) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     if !ui.is_dry() && !options.yes {
-        approvals::ask_about_all(ui, env, &worktree, dirs, options.setup_request())?;
+        approvals::ask_about_all(ui, &worktree, dirs, options.setup_request())?;
     }
-    let applied = set_up(ui, env, &worktree, dirs, options)?;
+    let applied = set_up(ui, &worktree, dirs, options)?;
     let (mut report, failure) = applied.conclude(ui);
     if ui.is_json() {
         report.error = failure.as_ref().map(Failure::to_json);
@@ -102,26 +102,21 @@ impl Applied {
 
 /// Takes the worktree's lock, reads, plans, and takes every step unless this is a dry run. If it returns an error,
 /// nothing was changed; later failures are in `Applied`.
-pub fn set_up(
-    ui: &Ui,
-    env: &Env,
-    worktree: &OpenWorktree,
-    dirs: &LayerFlags,
-    options: &ApplyOptions,
-) -> Result<Applied> {
+pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &ApplyOptions) -> Result<Applied> {
     // Check the layers before taking the lock, because taking it creates a file, and a malformed layer must change
     // nothing.
     let load_options = LoadOptions { trust_repository: options.yes, ..LoadOptions::default() };
-    facts::load_layers(env, &worktree.repo, dirs, load_options)?.counting()?;
+    let load_layers = || facts::load_layers(&worktree.env, &worktree.repo, dirs, load_options);
+    load_layers()?.counting()?;
     let lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
-    let layers = facts::load_layers(env, &worktree.repo, dirs, load_options)?;
+    let layers = load_layers()?;
     let (counting, merged) = layers.counting()?;
     if !ui.is_dry() {
         // Before anything that names them is read or written.
         ports::reserve(&worktree.repo, &template::port_names_used(&merged))?;
     }
     let request = options.setup_request();
-    let mut facts = facts::read(env, worktree, &merged, request)?;
+    let mut facts = facts::read(worktree, &merged, request)?;
     facts.record = plan::known_record(&merged, &facts);
     let plan = plan::plan(&counting, &merged, &facts, request);
     let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Apply);
@@ -139,7 +134,7 @@ pub fn set_up(
     if failure.is_some() {
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
     } else {
-        failure = apply::setup(ui, env, worktree, &plan.setup, &mut report).err();
+        failure = apply::setup(ui, worktree, &plan.setup, &mut report).err();
     }
     Ok(Applied { report, failure, unapproved })
 }

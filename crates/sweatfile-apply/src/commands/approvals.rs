@@ -46,19 +46,14 @@ pub fn find_all(env: &Env, git: &Git, repo: &Repo, dirs: &LayerFlags, layers: &L
     let mut files = layers.approvable(&repo.home);
     if repo.worktree.is_some() {
         let worktree = OpenWorktree::open(env, git.clone(), repo.clone())?;
-        files.extend(holding_setup(env, &worktree, dirs, SetupRequest::Again)?);
+        files.extend(holding_setup(&worktree, dirs, SetupRequest::Again)?);
     }
     Ok(files)
 }
 
 /// The tracked files that hold back setup in this worktree.
-fn holding_setup(
-    env: &Env,
-    worktree: &OpenWorktree,
-    dirs: &LayerFlags,
-    request: SetupRequest,
-) -> Result<Vec<Approvable>> {
-    let (merged, facts) = read(env, worktree, dirs, request)?;
+fn holding_setup(worktree: &OpenWorktree, dirs: &LayerFlags, request: SetupRequest) -> Result<Vec<Approvable>> {
+    let (merged, facts) = read(worktree, dirs, request)?;
     let held = plan::held_files(&merged, &facts).into_iter().map(|held| Approvable {
         name: approvable::tracked_name(&held.path),
         path: worktree.root.join(&held.path),
@@ -68,39 +63,33 @@ fn holding_setup(
 }
 
 /// Records what setup uses of the main checkout as it is now, so that an unchanged file does not wait on another branch.
-pub fn remember_used(env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags) -> Result<()> {
+pub fn remember_used(worktree: &OpenWorktree, dirs: &LayerFlags) -> Result<()> {
     let home = &worktree.repo.home;
     if home.checkout != worktree.path {
         return Ok(());
     }
-    let (_, facts) = read(env, worktree, dirs, SetupRequest::Again)?;
+    let (_, facts) = read(worktree, dirs, SetupRequest::Again)?;
     facts.tracked.iter().filter(|(_, used)| used.is_approved).try_for_each(|(path, used)| {
-        approval::approve(env, &home.common_dir, &approvable::tracked_name(path), &used.shown)
+        approval::approve(&worktree.env, &home.common_dir, &approvable::tracked_name(path), &used.shown)
     })
 }
 
-fn read(env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, request: SetupRequest) -> Result<(MergedLayers, Facts)> {
-    let (_, merged) = facts::load_layers(env, &worktree.repo, dirs, LoadOptions::default())?.counting()?;
+fn read(worktree: &OpenWorktree, dirs: &LayerFlags, request: SetupRequest) -> Result<(MergedLayers, Facts)> {
+    let (_, merged) = facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?.counting()?;
     let facts = match merged.setup.is_empty() {
         true => Facts::default(),
-        false => facts::read(env, worktree, &merged, request)?,
+        false => facts::read(worktree, &merged, request)?,
     };
     Ok((merged, facts))
 }
 
 /// Asks on a terminal about every file that is not approved, and records each yes. The caller reads the layers again
 /// afterwards, so that only approved bytes count even if someone wrote to a file meanwhile.
-pub fn ask_about_all(
-    ui: &Ui,
-    env: &Env,
-    worktree: &OpenWorktree,
-    dirs: &LayerFlags,
-    request: SetupRequest,
-) -> Result<()> {
+pub fn ask_about_all(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, request: SetupRequest) -> Result<()> {
     if !ui.can_ask() {
         return Ok(());
     }
-    let repo = &worktree.repo;
+    let (env, repo) = (&worktree.env, &worktree.repo);
     let layers = facts::load_layers(env, repo, dirs, LoadOptions::default())?;
     let ask_about = |files: Vec<Approvable>| -> Result<()> {
         for file in files {
@@ -113,10 +102,10 @@ pub fn ask_about_all(
     };
     ask_about(layers.approvable(&repo.home))?;
     if layers.repo().approval == ApprovalStatus::Required {
-        remember_used(env, worktree, dirs)?;
+        remember_used(worktree, dirs)?;
     }
     // Which files hold setup back depends on which layers count after these answers.
-    ask_about(holding_setup(env, worktree, dirs, request)?)
+    ask_about(holding_setup(worktree, dirs, request)?)
 }
 
 /// Shows what a file asks for, and asks whether to trust it.

@@ -46,7 +46,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         }
     }
     if !ui.is_dry() && repo.worktree.is_some() {
-        approvals::remember_used(env, &OpenWorktree::open(env, git, repo.clone())?, dirs)?;
+        approvals::remember_used(&OpenWorktree::open(env, git, repo.clone())?, dirs)?;
     }
     if seen.is_empty() {
         ui.detail(format!("there is nothing to approve in {}", repo.home.checkout.display()));

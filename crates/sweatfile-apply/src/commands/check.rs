@@ -61,7 +61,7 @@ fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let layers = facts::load_layers(env, &worktree.repo, dirs, options)?;
     // `check` runs nothing, so an unapproved layer can be read as well.
     let merged = layers.merged()?;
-    let mut facts = facts::read(env, &worktree, &merged, SetupRequest::IfNeeded)?;
+    let mut facts = facts::read(&worktree, &merged, SetupRequest::IfNeeded)?;
     facts.record = plan::known_record(&merged, &facts);
     let plan = plan::plan(&layers.layers, &merged, &facts, SetupRequest::IfNeeded);
     let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Check);

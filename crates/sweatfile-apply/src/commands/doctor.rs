@@ -39,12 +39,12 @@ enum Repair {
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
-    let mut findings = check(env, &worktree);
+    let mut findings = check(&worktree);
     findings.push(doctor::check_hook(&worktree.git, &worktree.repo, TOOL, Repair::InstallHook));
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
         Repair::ApplyAgain => {
             let options = ApplyOptions { no_setup: true, ..ApplyOptions::default() };
-            let applied = apply::set_up(ui, env, &worktree, dirs, &options)?;
+            let applied = apply::set_up(ui, &worktree, dirs, &options)?;
             applied.failure.or(applied.unapproved).map_or(Ok(()), Err)
         }
         Repair::ReleaseExcludes(patterns) => release(&worktree.repo, patterns),
@@ -52,7 +52,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     })
 }
 
-fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
+fn check(worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
     let repo = &worktree.repo;
     let mut findings = vec![match Record::load(worktree) {
         Err(failure) => unreadable("record", &failure),
@@ -68,14 +68,14 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
         findings.push(found.map_or_else(|failure| unreadable(check, &failure), |found| Finding::good(check, found)));
     };
     look("ports", ports::count(repo).map(|count| format!("{count} assigned in this repository")));
-    let approved = Approvals::load(env).and_then(|approvals| approvals.count(&repo.home.common_dir));
+    let approved = Approvals::load(&worktree.env).and_then(|approvals| approvals.count(&repo.home.common_dir));
     look("approvals", approved.map(|count| format!("{count} of this clone")));
     let snapshot = |taken| if taken { "there is one; `sweatfile-apply env review` ends it" } else { "there is none" };
     look("snapshot", snapshot::load(worktree).map(|taken| snapshot(taken.is_some()).to_owned()));
     let removed = layout::removed_dir(repo);
     let kept = fs::list(&removed).map(|all| all.len());
     look("removed", kept.map(|count| format!("variables of {count} removed worktrees are in {}", removed.display())));
-    findings.push(match unused_excludes(env, repo) {
+    findings.push(match unused_excludes(&worktree.env, repo) {
         Ok(patterns) if patterns.is_empty() => Finding::good("excludes", "every line is used"),
         Ok(patterns) => Finding {
             fix: Some("`--repair` deletes them".to_owned()),
@@ -96,9 +96,9 @@ fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
     if unused.is_empty() {
         return Ok(unused);
     }
-    let git = Git::find(env)?;
     let patterns = unused.iter().map(|pattern| OsString::from(format!("--exclude={pattern}")));
     let args: Vec<OsString> = ["--others", "--ignored"].map(OsString::from).into_iter().chain(patterns).collect();
+    let git = Git::find(env)?;
     for (worktree, _) in git.worktrees(repo)? {
         if !git.ls_files(&worktree, &args)?.is_empty() {
             return Ok(BTreeSet::new());

@@ -31,7 +31,7 @@ fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, mut git: Git) -> Result
     let worktree = OpenWorktree::open(env, git, repo)?;
     // worktree-spawn, where an agent's program asked it for a worktree.
     let no_setup = env.var("SHOPFLOOR_SETUP").is_some_and(|word| word == "held");
-    Ok(set_up(ui, env, &worktree, dirs, &ApplyOptions { no_setup, ..ApplyOptions::default() })?.conclude(ui).1)
+    Ok(set_up(ui, &worktree, dirs, &ApplyOptions { no_setup, ..ApplyOptions::default() })?.conclude(ui).1)
 }
 
 /// Keeps `.sweatshop-env` if it has variables that neither a sweatfile nor a review put there.

@@ -30,7 +30,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> 
     let mut facts = facts::removal::read(&worktree)?;
     if !facts.record.is_listed && facts.record != Record::default() {
         let merged = facts::load_layers(env, &worktree.repo, dirs, LoadOptions::default())?.merged()?;
-        let known = plan::known_record(&merged, &facts::read(env, &worktree, &merged, SetupRequest::Skip)?);
+        let known = plan::known_record(&merged, &facts::read(&worktree, &merged, SetupRequest::Skip)?);
         facts.unknown = facts.record.files.into_keys().filter(|path| !known.files.contains_key(path)).collect();
         facts.record = known;
     }

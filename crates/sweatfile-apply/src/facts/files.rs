@@ -40,13 +40,13 @@ pub fn read_current(worktree: &OpenWorktree, path: &RelPath, record: &Record) ->
 
 /// Looks at the file that a `source` or `copy` names; none for an entry without one. The bytes of a copy's original are
 /// read only if they decide something.
-pub fn read_original(env: &Env, worktree: &OpenWorktree, wanted: &MergedFile, decides: bool) -> Option<Original> {
+pub fn read_original(worktree: &OpenWorktree, wanted: &MergedFile, decides: bool) -> Option<Original> {
     let (text, is_copy) = match &wanted.body {
         Body::Source(text) => (text, false),
         Body::Copy(text) => (text, true),
         _ => return None,
     };
-    let path = source_path(env, &wanted.file, text);
+    let path = source_path(&worktree.env, &wanted.file, text);
     let unreadable = |why: String| format!("cannot read the source {}: {why}", path.display());
     Some(match path.metadata() {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Found, Staging};
 use shopfloor_core::path::RelPath;
@@ -64,7 +63,7 @@ pub struct Facts {
 
 /// Reads everything. If the worktree is up to date, this starts at most three git processes, including the one that
 /// found the repository.
-pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest) -> Result<Facts> {
+pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest) -> Result<Facts> {
     let mut facts =
         Facts { record: Record::load(worktree)?, exclude: worktree.repo.read_exclude()?, ..Facts::default() };
     facts.needs_reserved = Staging::is_beside(&layout::staging(&worktree.repo), &worktree.root)?;
@@ -75,15 +74,15 @@ pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: Se
     }
     let is_finished = facts.record.setup == Some(merged.setup_digest()) && setup != SetupRequest::Again;
     if !merged.setup.is_empty() && !is_finished {
-        facts.tracked = unapproved_inputs::read(env, worktree, merged, &facts.current)?;
+        facts.tracked = unapproved_inputs::read(worktree, merged, &facts.current)?;
     }
-    read_originals(env, worktree, merged, &mut facts);
+    read_originals(worktree, merged, &mut facts);
     facts.env = read_env_file(&worktree.root)?;
     if !merged.env.is_empty() {
         facts.envrc = read_envrc(worktree, merged, &facts);
     }
     facts.included = include::read(worktree, merged, &mut facts.warnings)?;
-    read_what_git_says(env, worktree, merged, &mut facts)?;
+    read_what_git_says(worktree, merged, &mut facts)?;
     Ok(facts)
 }
 
@@ -100,12 +99,12 @@ fn read_placeholders(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<P
     })
 }
 
-fn read_originals(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) {
+fn read_originals(worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) {
     for (path, entry) in &merged.files {
         let decides = facts.current[path].found == Found::Missing
             || facts.record.files.contains_key(path)
             || facts.tracked.contains_key(path);
-        let original = read_original(env, worktree, entry, decides);
+        let original = read_original(worktree, entry, decides);
         facts.originals.extend(original.map(|original| (path.clone(), original)));
     }
 }
@@ -124,14 +123,14 @@ fn read_envrc(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts) -> 
     bytes.map(|b| String::from_utf8_lossy(&b).into_owned())
 }
 
-fn read_what_git_says(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) -> Result<()> {
+fn read_what_git_says(worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) -> Result<()> {
     let is_absent = |path: &&RelPath| facts.current.get(*path).is_none_or(|current| current.found == Found::Missing);
     let absent = merged.files.keys().chain(facts.included.keys()).filter(is_absent);
     let mut paths: Vec<PathBuf> = absent.map(|p| p.as_path().to_path_buf()).collect();
     let env_file = PathBuf::from(env_file::FILE);
     paths.extend((!merged.env.is_empty()).then(|| env_file.clone()));
     let patterns = excludes::wanted(merged, facts.needs_reserved);
-    let ignored = read_ignored(env, worktree, &paths, (&facts.exclude, &patterns))?;
+    let ignored = read_ignored(worktree, &paths, &facts.exclude, &patterns)?;
     facts.is_env_exposed = !merged.env.is_empty() && !ignored.contains(&env_file);
     facts.ignored = ignored.iter().filter_map(|p| RelPath::parse_os(p.as_os_str()).ok()).collect();
     facts.patterns_matching_tracked = patterns_matching_tracked(worktree, &patterns, &facts.record)?;
@@ -141,17 +140,17 @@ fn read_what_git_says(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers,
 /// The paths among these that git ignores, now or when the patterns are added. The patterns that are not there yet go
 /// into a second question, which is asked only when the first answer left a path open.
 fn read_ignored(
-    env: &Env,
     worktree: &OpenWorktree,
     paths: &[PathBuf],
-    (exclude, patterns): (&[u8], &[String]),
+    exclude: &[u8],
+    patterns: &[String],
 ) -> Result<Vec<PathBuf>> {
     let mut ignored = worktree.git.ignored(&worktree.path, paths, None)?;
     let pending = excludes::missing(exclude, patterns);
     let open: Vec<PathBuf> = paths.iter().filter(|p| !ignored.contains(p)).cloned().collect();
     if !open.is_empty()
         && !pending.is_empty()
-        && let Ok(file) = fs::Temporary::with(env, (pending.join("\n") + "\n").as_bytes())
+        && let Ok(file) = fs::Temporary::with(&worktree.env, (pending.join("\n") + "\n").as_bytes())
     {
         ignored.extend(worktree.git.ignored(&worktree.path, &open, Some(file.path()))?);
     }

@@ -6,7 +6,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::approval::{ApprovalStatus, Approvals};
-use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT, Root};
 use shopfloor_core::path::RelPath;
@@ -35,7 +34,6 @@ pub struct TrackedFile {
 /// Reads the files that the setup commands would use. What a person has in the main checkout counts as read, but for
 /// tracked files that the area's commands use. This takes two or three git processes.
 pub fn read(
-    env: &Env,
     worktree: &OpenWorktree,
     merged: &MergedLayers,
     current: &BTreeMap<RelPath, CurrentFile>,
@@ -51,7 +49,7 @@ pub fn read(
     if users.is_empty() {
         return Ok(tracked);
     }
-    let (approvals, main) = (Approvals::load(env)?, checkout_that_was_read(worktree)?);
+    let (approvals, main) = (Approvals::load(&worktree.env)?, checkout_that_was_read(worktree)?);
     // What lies behind links has to be the same too.
     let shown_in_main = |main: &Root, path: &RelPath| shown(main, path, main.content(path).ok().flatten().as_ref());
     let main_has = |path: &RelPath, as_shown: &str| main.as_ref().is_some_and(|m| shown_in_main(m, path) == as_shown);

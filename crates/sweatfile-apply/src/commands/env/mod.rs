@@ -23,6 +23,6 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: &Command) -> Result<E
     match command {
         Command::Snapshot(args) => snapshot::run(ui, &worktree, args),
         Command::Diff(args) => diff::run(ui, &worktree, args),
-        Command::Review(args) => review::run(ui, env, &worktree, dirs, args),
+        Command::Review(args) => review::run(ui, &worktree, dirs, args),
     }
 }

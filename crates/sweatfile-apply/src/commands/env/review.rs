@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::shell_word;
@@ -58,7 +57,7 @@ impl Args {
     }
 }
 
-pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let given = args.answers()?;
     if given.is_empty() && snapshot::load(worktree)?.is_none() {
         ui.detail("there is no snapshot, so there is nothing to review");
@@ -68,7 +67,7 @@ pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, args:
     let lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let plan = plan::plan(&require_own_snapshot(worktree)?, &require_usable(worktree)?, &answers);
     // Promoting comes first because it can be refused. After a kill the rest is simply asked again.
-    promote(ui, env, worktree, dirs, &plan.promoted())?;
+    promote(ui, worktree, dirs, &plan.promoted())?;
     if lock.is_some() {
         apply::write_env_file(worktree, &plan.env)?;
         snapshot::save(worktree, plan.snapshot.as_ref())?;
@@ -138,11 +137,11 @@ fn require_own_snapshot(worktree: &OpenWorktree) -> Result<EnvFile> {
 }
 
 /// Writes variables into the repository's sweatfile, under a lock.
-fn promote(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, changes: &[&Change]) -> Result<()> {
+fn promote(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, changes: &[&Change]) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
-    let repo = &worktree.repo;
+    let (env, repo) = (&worktree.env, &worktree.repo);
     let _lock = if ui.is_dry() { None } else { Some(Lock::take(&layout::promote_lock(repo))?) };
     let layers = facts::load_layers(env, repo, dirs, LoadOptions::default())?;
     let plan = plan::promotion(layers.repo(), changes)?;
@@ -150,7 +149,7 @@ fn promote(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerFlags, chang
     if ui.is_dry() || plan.changes_nothing() {
         return Ok(());
     }
-    let is_approved = apply::promote(env, worktree, &dirs.repo_root(env, repo), &plan)?;
+    let is_approved = apply::promote(worktree, &dirs.repo_root(env, repo), &plan)?;
     let word = if plan.before.is_some() { "edited" } else { "created" };
     ui.note(format!("{} was {word} and is not committed", layers.repo().path.display()));
     if !is_approved {
