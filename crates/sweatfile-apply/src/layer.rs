@@ -7,7 +7,7 @@ use serde::Serialize;
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::Position;
+use shopfloor_core::text::{self, Position};
 use toml::{Table, Value};
 
 use crate::sweatfile::{Body, ParsedSweatfile, key_of, prefix_clashes};
@@ -27,10 +27,7 @@ pub enum LayerName {
 
 impl std::fmt::Display for LayerName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            LayerName::Area => "area",
-            LayerName::Repo => "repo",
-        })
+        f.write_str(&text::word(self))
     }
 }
 

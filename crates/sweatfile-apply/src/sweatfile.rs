@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shopfloor_core::config::is_anothers_home;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, is_like, nearest};
 use toml_edit::{Array, Document, Item, TableLike};
@@ -200,14 +201,8 @@ impl Parser<'_> {
                 );
                 continue;
             };
-            let destination = match destination(key) {
-                Ok(destination) => Some(destination),
-                Err(why) => {
-                    self.problem(at, format!("files entry `{key}`: {why}"));
-                    None
-                }
-            };
-            if let (Some(destination), Some(mut body)) = (destination, self.entry(key, at, entry)) {
+            let destination = destination(key).map_err(|why| self.problem(at, format!("files entry `{key}`: {why}")));
+            if let (Ok(destination), Some(mut body)) = (destination, self.entry(key, at, entry)) {
                 if let Body::Source(source) = &mut body
                     && is_like(&destination.name().to_string_lossy(), READ_BY_GIT)
                 {
@@ -227,7 +222,7 @@ impl Parser<'_> {
             }
             let wrong = match (name, item.as_str(), item.as_bool()) {
                 ("source" | "copy", Some(path), _) if path.contains('\0') => format!("`{name}` contains a NUL byte"),
-                ("source" | "copy", Some(path), _) if is_other_home(path) => {
+                ("source" | "copy", Some(path), _) if is_anothers_home(path) => {
                     format!("`{name}`: only `~` and `~/path` are expanded, not `{path}`")
                 }
                 ("source" | "copy" | "content", Some(text), _) => {
@@ -432,10 +427,6 @@ fn leaf_path(name: &str, item: &Item) -> String {
         Some((key, inner)) if inner.is_table_like() => format!("{name}.{}", leaf_path(&key, inner)),
         _ => name.to_owned(),
     }
-}
-
-fn is_other_home(path: &str) -> bool {
-    path.starts_with('~') && path != "~" && !path.starts_with("~/")
 }
 
 /// A TOML basic string on one line. JSON's escapes are also TOML's, but TOML escapes DEL as well.

@@ -38,9 +38,6 @@ pub fn read(
     merged: &MergedLayers,
     current: &BTreeMap<RelPath, CurrentFile>,
 ) -> Result<BTreeMap<RelPath, TrackedFile>> {
-    if merged.setup.is_empty() {
-        return Ok(BTreeMap::new());
-    }
     let found = list(worktree)?;
     let is_tracked = |path: &RelPath| found.tracked.contains(path);
     let mut users = users(merged, current, &found.listed);
@@ -183,10 +180,7 @@ fn users<'p>(
 /// another one a person may be about to read what an agent wrote.
 fn checkout_that_was_read(worktree: &OpenWorktree) -> Result<Option<Root>> {
     let checkout = &worktree.repo.home.checkout;
-    match is_at_default_branch(worktree, checkout)? {
-        true => Root::open(checkout).map(Some),
-        false => Ok(None),
-    }
+    is_at_default_branch(worktree, checkout)?.then(|| Root::open(checkout)).transpose()
 }
 
 /// Whether the branch is the default one: that of `origin`, `main` or `master`. Only names are compared, because an agent
