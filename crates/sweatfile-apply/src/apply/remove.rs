@@ -56,7 +56,7 @@ pub fn remove(worktree: &OpenWorktree, plan: &RemovePlan, record: &Record) -> Re
     if done.failed.is_empty() {
         rest.excludes.retain(|pattern| !plan.excludes.contains(pattern));
         // The record keeps the files that stay, so that a later removal still knows them as ours.
-        rest.files.retain(|path, _| done.left.iter().any(|left| left.is(path)));
+        rest.files.retain(|path, _| done.left.iter().any(|left| left.is(&path.to_string())));
     }
     (rest.setup, rest.layers) = (None, BTreeMap::new());
     if rest.files.is_empty() && done.failed.is_empty() {

@@ -24,34 +24,27 @@ pub struct RemovePlan {
 
 /// An item that stays, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Leftover {
-    #[serde(flatten)]
-    pub item: LeftoverItem,
-    pub why: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LeftoverItem {
-    Path(String),
-    Exclude(String),
+#[serde(untagged)]
+pub enum Leftover {
+    Path { path: String, why: String },
+    Exclude { exclude: String, why: String },
 }
 
 impl Leftover {
     pub fn path(path: impl Into<String>, why: impl Into<String>) -> Leftover {
-        Leftover { item: LeftoverItem::Path(path.into()), why: why.into() }
+        Leftover::Path { path: path.into(), why: why.into() }
     }
 
-    pub fn is(&self, path: &RelPath) -> bool {
-        self.item == LeftoverItem::Path(path.to_string())
+    pub fn is(&self, name: &str) -> bool {
+        matches!(self, Leftover::Path { path, .. } if path == name)
     }
 }
 
 impl std::fmt::Display for Leftover {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.item {
-            LeftoverItem::Path(path) => write!(f, "{path} ({})", self.why),
-            LeftoverItem::Exclude(pattern) => write!(f, "exclude {pattern} ({})", self.why),
+        match self {
+            Leftover::Path { path, why } => write!(f, "{path} ({why})"),
+            Leftover::Exclude { exclude, why } => write!(f, "exclude {exclude} ({why})"),
         }
     }
 }
@@ -88,7 +81,7 @@ impl RemovePlan {
         for pattern in &facts.record.excludes {
             let why = if facts.patterns_elsewhere.contains(pattern) {
                 "another worktree relies on it"
-            } else if pattern == FILE && self.left.iter().any(|left| left.item == LeftoverItem::Path(FILE.to_owned())) {
+            } else if pattern == FILE && self.left.iter().any(|left| left.is(FILE)) {
                 "the file stays"
             } else if needed.contains(pattern) {
                 "the files that stay would make the worktree dirty"
@@ -96,7 +89,7 @@ impl RemovePlan {
                 self.excludes.insert(pattern.clone());
                 continue;
             };
-            self.left.push(Leftover { item: LeftoverItem::Exclude(pattern.clone()), why: why.to_owned() });
+            self.left.push(Leftover::Exclude { exclude: pattern.clone(), why: why.to_owned() });
         }
     }
 }
