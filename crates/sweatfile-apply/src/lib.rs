@@ -6,9 +6,7 @@
 //! - `apply`: the only room that writes into worktrees
 //! - `plan`: the pure decisions
 //! - `facts`: everything that is read
-//! - nouns: `sweatfile`, `layer`, `env_file`, `variable`, `excludes`, `template`, `ports`, `reads`,
-//!   `approvable`, `review`, `snapshot`, `removed`, `record`, `report`, `worktree`, `failure`, `flags`,
-//!   `state`
+//! - nouns: all others
 
 mod cli;
 mod commands;
@@ -27,7 +25,6 @@ mod layer;
 mod layout;
 mod ports;
 mod report;
-mod rescued_env;
 pub mod review;
 mod setup_inputs;
 mod snapshot;

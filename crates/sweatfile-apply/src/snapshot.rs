@@ -1,11 +1,16 @@
-//! The snapshot of `.sweatshop-env` that a review compares with. It lies in the worktree's private git directory,
-//! so `git status` never shows it, and it goes with the worktree.
+//! Copies of `.sweatshop-env`: the snapshot that a review compares with, and the files of removed worktrees that had
+//! variables of their own. The snapshot lies in the worktree's private git directory, so `git status` never shows it, and
+//! it goes with the worktree.
+
+use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::text::printable;
 use shopfloor_core::written_files;
 
-use crate::env_file::EnvFile;
+use crate::env_file::{EnvFile, FILE};
 use crate::layout;
 use crate::worktree::OpenWorktree;
 
@@ -45,4 +50,16 @@ pub fn follow(worktree: &OpenWorktree, before: &EnvFile, after: &EnvFile) -> Res
         }
     }
     if snapshot == old { Ok(()) } else { save(worktree, Some(&snapshot)) }
+}
+
+/// Keeps the file of a worktree that is about to be removed, until a person deletes it. Its name comes from the text, so
+/// that the same is not kept twice. Returns its path.
+pub fn keep(worktree: &OpenWorktree, file: &EnvFile) -> Result<PathBuf> {
+    let head = format!("# {FILE} of {}\n", printable(&worktree.path.to_string_lossy()));
+    let text = [head.into_bytes(), file.to_bytes()].concat();
+    let dir = layout::removed_dir(&worktree.repo);
+    let path = dir.join(format!("{}.env", &Digest::of(&text).to_string()[..12]));
+    fs::create_private_dir(&dir)?;
+    fs::replace(&path, &text, Some(fs::PRIVATE))?;
+    Ok(path)
 }

@@ -1,13 +1,11 @@
 //! The only room that writes into worktrees: it executes plans and decides nothing again.
 
-mod env_file;
 mod place;
 mod remove;
 mod setup;
 mod sweatfile;
 
-pub use self::env_file::write_env_file;
-pub use self::place::{place, placing_failure};
+pub use self::place::{place, placing_failure, write_env_file};
 pub use self::remove::{RemovedItems, remove};
 pub use self::setup::setup;
 pub use self::sweatfile::{promote, remove_sweatfile, write_sweatfile};

@@ -2,13 +2,13 @@
 //! is written, the env file is written before its record, and the next run finishes what is missing.
 
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{Root, Staged, Staging};
+use shopfloor_core::fs::{self, Root, Staged, Staging};
 use shopfloor_core::path::RelPath;
 
-use super::env_file::{execute, open_staging};
 use crate::applied::{PlacedFile, Record};
 use crate::env_file;
 use crate::excludes;
+use crate::failure;
 use crate::layout;
 use crate::plan::{EnvOperation, FileOperation, FileStep, FileToPlace, Plan};
 use crate::report::{ItemAction, Report};
@@ -37,7 +37,7 @@ fn try_place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut
     if plan.writes() || layout::staging(&worktree.repo).is_dir() {
         let staging = open_staging(worktree, &record)?;
         place_files(worktree, &staging, plan, before, (&mut record, report));
-        let written = execute(worktree, &staging, &plan.env.operation);
+        let written = write_env(worktree, &staging, &plan.env.operation);
         let written = written.and_then(|()| snapshot::follow(worktree, &plan.env.before, &plan.env.after));
         report.env.action = plan.env.action;
         if let Err(failure) = written {
@@ -149,4 +149,42 @@ fn remove_empty_parents(root: &Root, path: &RelPath, record: &mut Record) -> Res
         above = dir.parent();
     }
     Ok(())
+}
+
+/// Executes `operation`. The caller holds the worktree's lock, and read the file while it held it.
+pub fn write_env_file(worktree: &OpenWorktree, operation: &EnvOperation) -> Result<()> {
+    let staging = open_staging(worktree, &Record::default())?;
+    write_env(worktree, &staging, operation)
+}
+
+/// Opens the staging directory, and sweeps away what a killed run staged beside its targets: the recorded files and
+/// `.sweatshop-env`.
+pub fn open_staging(worktree: &OpenWorktree, record: &Record) -> Result<Staging> {
+    let staging = Staging::open(&layout::staging(&worktree.repo), &worktree.root)?;
+    staging.sweep_beside(&worktree.root, record.files.keys().chain([&path()?]))?;
+    Ok(staging)
+}
+
+fn path() -> Result<RelPath> {
+    RelPath::parse(env_file::FILE).map_err(|e| Failure::failed(e.0))
+}
+
+/// Executes `operation` on `.sweatshop-env`.
+pub fn write_env(worktree: &OpenWorktree, staging: &Staging, operation: &EnvOperation) -> Result<()> {
+    let path = path()?;
+    let root = &worktree.root;
+    let done = match operation {
+        EnvOperation::Nothing => true,
+        EnvOperation::Delete(expected) => staging.remove(root, &path, expected)?,
+        EnvOperation::Write(bytes, None) => staging.file(root, &path, bytes, Some(fs::PRIVATE))?.place(root, &path)?,
+        EnvOperation::Write(bytes, Some(expected)) => {
+            staging.file(root, &path, bytes, Some(fs::PRIVATE))?.swap(root, &path, expected)?
+        }
+    };
+    if done {
+        return Ok(());
+    }
+    Err(failure::CHANGED
+        .failure(format!("{} was edited meanwhile and left as it is", env_file::FILE))
+        .hint("run the same command again"))
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Staging;
 
-use super::env_file::{execute, open_staging};
+use super::place::{open_staging, write_env};
 use crate::applied::{self, Record};
 use crate::env_file;
 use crate::excludes;
@@ -84,7 +84,7 @@ fn remove_files(
             Err(failure) => done.failed.push(format!("{path}: {failure}")),
         }
     }
-    match execute(worktree, staging, &plan.env) {
+    match write_env(worktree, staging, &plan.env) {
         Ok(()) => {
             rest.env.clear();
             rest.env_pending.clear();

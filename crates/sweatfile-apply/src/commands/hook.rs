@@ -14,7 +14,6 @@ use crate::env_file::{self, EnvFile, VarValue};
 use crate::facts::{self, CurrentEnvFile};
 use crate::flags::LayerFlags;
 use crate::layout::TOOL;
-use crate::rescued_env;
 use crate::review;
 use crate::snapshot;
 use crate::worktree::OpenWorktree;
@@ -62,7 +61,7 @@ fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String
     if ui.is_dry() {
         return Ok(vec![format!("would keep {what}")]);
     }
-    let kept = rescued_env::keep(&worktree, &now)?;
+    let kept = snapshot::keep(&worktree, &now)?;
     Ok(vec![format!("kept {what}, in {}", kept.display())])
 }
 
