@@ -24,7 +24,7 @@ pub fn wanted(merged: &MergedLayers, needs_reserved: bool) -> Vec<String> {
 
 /// The patterns that the file does not contain.
 pub fn missing(text: &[u8], patterns: &[String]) -> Vec<String> {
-    let lines: BTreeSet<&[u8]> = lines(text).map(|l| l.trim_ascii_end()).collect();
+    let lines: BTreeSet<&[u8]> = lines(text).map(<[u8]>::trim_ascii_end).collect();
     let mut seen = BTreeSet::new();
     let absent = patterns.iter().filter(|p| !lines.contains(p.as_bytes().trim_ascii_end()));
     absent.filter(|p| seen.insert(p.as_str())).cloned().collect()
@@ -43,7 +43,7 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
         return [text, end, BEGIN.as_bytes(), b"\n", &added, END.as_bytes(), b"\n"].concat();
     };
     let own = format!("{}\n", env_file::FILE).into_bytes();
-    let is_last = lines_with_ends(body).last() == Some(own.as_slice());
+    let is_last = lines(body).last() == Some(own.as_slice());
     let (body, last) = body.split_at(if is_last { body.len() - own.len() } else { body.len() });
     [head, body, &added, last, tail].concat()
 }
@@ -51,7 +51,7 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
 /// The patterns in our block.
 pub fn own(text: &[u8]) -> Vec<String> {
     let body = block(text).map_or(&b""[..], |(_, body, _)| body);
-    lines_with_ends(body).map(|line| String::from_utf8_lossy(line.trim_ascii_end()).into_owned()).collect()
+    lines(body).map(|line| String::from_utf8_lossy(line.trim_ascii_end()).into_owned()).collect()
 }
 
 /// Removes these patterns from our block, and the block itself once it is empty. Also returns the patterns that were
@@ -59,7 +59,7 @@ pub fn own(text: &[u8]) -> Vec<String> {
 pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> (Vec<u8>, Vec<String>) {
     let Some((head, body, tail)) = block(text) else { return (text.to_vec(), Vec::new()) };
     let (mut kept, mut removed) = (Vec::new(), Vec::new());
-    for line in lines_with_ends(body) {
+    for line in lines(body) {
         match patterns.iter().find(|pattern| pattern.as_bytes() == line.trim_ascii_end()) {
             Some(pattern) => removed.push(pattern.clone()),
             None => kept.extend(line),
@@ -69,8 +69,8 @@ pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> (Vec<u8>, Vec<String
         return ([head, &kept, tail].concat(), removed);
     }
     let length = |marker: Option<&[u8]>| marker.map_or(0, <[u8]>::len);
-    let begin = head.len() - length(lines_with_ends(head).last());
-    ([&head[..begin], &tail[length(lines_with_ends(tail).next())..]].concat(), removed)
+    let begin = head.len() - length(lines(head).last());
+    ([&head[..begin], &tail[length(lines(tail).next())..]].concat(), removed)
 }
 
 /// The pattern for exactly this path at the top of a worktree, as a TOML string.
@@ -81,7 +81,7 @@ pub fn pattern_for(path: &RelPath) -> String {
 /// The text up to the lines in our block, these lines, and the text from the line that ends the block.
 fn block(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (mut at, mut begin) = (0, None);
-    for line in lines_with_ends(text) {
+    for line in lines(text) {
         match (line.trim_ascii_end(), begin) {
             (l, None) if l == BEGIN.as_bytes() => begin = Some(at + line.len()),
             (l, Some(begin)) if l == END.as_bytes() => return Some((&text[..begin], &text[begin..at], &text[at..])),
@@ -92,11 +92,8 @@ fn block(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     None
 }
 
+/// The lines, with their ends.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|b| *b == b'\n')
-}
-
-fn lines_with_ends(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|b| *b == b'\n')
 }
 
