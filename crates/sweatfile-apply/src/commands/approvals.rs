@@ -54,10 +54,10 @@ pub fn find_all(env: &Env, git: &Git, repo: &Repo, dirs: &LayerFlags, layers: &L
 /// The tracked files that hold back setup in this worktree.
 fn holding_setup(worktree: &OpenWorktree, dirs: &LayerFlags, request: SetupRequest) -> Result<Vec<Approvable>> {
     let (merged, facts) = read(worktree, dirs, request)?;
-    let held = plan::held_files(&merged, &facts).into_iter().map(|held| Approvable {
-        name: approvable::tracked_name(&held.path),
-        path: worktree.root.join(&held.path),
-        bytes: Some(held.shown.into_bytes()),
+    let held = plan::held_files(&merged, &facts).into_iter().map(|(path, held)| Approvable {
+        name: approvable::tracked_name(path),
+        path: worktree.root.join(path),
+        bytes: Some(held.shown.clone().into_bytes()),
     });
     Ok(held.collect())
 }

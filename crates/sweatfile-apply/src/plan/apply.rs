@@ -127,7 +127,7 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
         drift.push(format!("{} is not ignored by git", env_file::FILE));
     }
     for held in plan.setup.held.iter().filter(|_| plan.setup.run == SetupRun::Held) {
-        drift.push(format!("setup is held back by {}: nobody has approved it", held.path));
+        drift.push(format!("setup is held back by {held}: nobody has approved it"));
     }
     if !plan.setup.commands.is_empty() && plan.setup.run != SetupRun::Finished {
         drift.push("setup never finished with these commands".to_owned());

@@ -22,7 +22,7 @@ pub struct SetupPlan {
     pub digest: Digest,
     pub run: SetupRun,
     /// The tracked files that hold the commands back: a branch brought them, and nobody approved them.
-    pub held: Vec<HeldFile>,
+    pub held: Vec<RelPath>,
     /// The true `[env]` values, which the commands see.
     pub env: BTreeMap<String, String>,
 }
@@ -40,17 +40,9 @@ pub enum SetupRun {
     Held,
 }
 
-/// A tracked file that setup commands would use, and that nobody vouches for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldFile {
-    pub path: RelPath,
-    /// What a person reads and approves.
-    pub shown: String,
-}
-
 pub fn plan(merged: &MergedLayers, facts: &Facts, request: SetupRequest, env: BTreeMap<String, String>) -> SetupPlan {
     let digest = merged.setup_digest();
-    let held = held_files(merged, facts);
+    let held: Vec<RelPath> = held_files(merged, facts).into_iter().map(|(path, _)| path.clone()).collect();
     // When a layer is left out, this list is incomplete: commands that ran before are not run again for it.
     let is_finished = facts.record.setup == Some(digest) || merged.left_out && facts.record.setup.is_some();
     let run = match request {
@@ -65,13 +57,12 @@ pub fn plan(merged: &MergedLayers, facts: &Facts, request: SetupRequest, env: BT
 
 /// The files that nobody approved and that differ from what the layers place there. The commands are trusted, but
 /// a branch's files are not: `direnv allow` would let an `.envrc` run that nobody has read, and so would `./setup.sh`.
-pub fn held_files(merged: &MergedLayers, facts: &Facts) -> Vec<HeldFile> {
+pub fn held_files<'f>(merged: &MergedLayers, facts: &'f Facts) -> Vec<(&'f RelPath, &'f TrackedFile)> {
     let is_placed = |path: &RelPath, tracked: &TrackedFile| {
         let desired = merged.files.get(path).and_then(|entry| files::desired_content(path, entry, facts));
         desired.is_some() && desired == tracked.content
     };
-    let unread = facts.tracked.iter().filter(|(path, tracked)| !tracked.is_approved && !is_placed(path, tracked));
-    unread.map(|(path, tracked)| HeldFile { path: path.clone(), shown: tracked.shown.clone() }).collect()
+    facts.tracked.iter().filter(|(path, tracked)| !tracked.is_approved && !is_placed(path, tracked)).collect()
 }
 
 /// The failure of a run in which something of the repository was left out, or held setup back, for want of approval.
@@ -82,7 +73,7 @@ pub fn unapproved(worktree: &Path, layers: &Layers, setup: &SetupPlan) -> Option
     let left_out = sweatfile.or(settings).map(|file| format!("{file} is not approved, so it was left out"));
     let is_held = setup.run == SetupRun::Held;
     let held = setup.held.iter().filter(|_| is_held);
-    let held = held.map(|held| format!("nobody has approved {}, so setup was held back", held.path));
+    let held = held.map(|held| format!("nobody has approved {held}, so setup was held back"));
     let mut lines = left_out.into_iter().chain(held);
     let first = lines.next()?;
     let of_worktree = if is_held { format!(" -C {}", shell_word(worktree)) } else { String::new() };
