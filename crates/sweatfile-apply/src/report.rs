@@ -70,7 +70,7 @@ pub struct FileLine {
     pub why: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EnvLine {
     pub action: ItemAction,
     pub keys: Vec<String>,

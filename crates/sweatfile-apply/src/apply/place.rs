@@ -39,7 +39,7 @@ fn try_place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut
         place_files(worktree, &staging, plan, before, (&mut record, report));
         let written = write_env(worktree, &staging, &plan.env.operation);
         let written = written.and_then(|()| snapshot::follow(worktree, &plan.env.before, &plan.env.after));
-        report.env.action = plan.env.action;
+        report.env.action = plan.env.line.action;
         if let Err(failure) = written {
             report.env.action = ItemAction::Failed;
             report.env.why = Some(failure.to_string());

@@ -149,7 +149,7 @@ impl Plan {
             (ReportFor::Check, false) if action == ItemAction::Created => ItemAction::Unchanged,
             _ => action,
         };
-        let setup_action = self.setup_action(report_for);
+        let (setup_action, env) = (self.setup_action(report_for), self.env.line.clone());
         let excludes = self.excludes.iter().map(|e| ExcludeLine {
             pattern: e.pattern.clone(),
             action: differs(e.action, e.action == ItemAction::Created),
@@ -167,9 +167,8 @@ impl Plan {
             excludes: excludes.collect(),
             files: files.collect(),
             env: EnvLine {
-                action: differs(self.env.action, !self.env.drift.is_empty() && self.env.action != ItemAction::Failed),
-                keys: self.env.keys.clone(),
-                why: self.env.why.clone(),
+                action: differs(env.action, !self.env.drift.is_empty() && env.action != ItemAction::Failed),
+                ..env
             },
             setup: self.setup.commands.iter().map(line).collect(),
             warnings: self.warnings.clone(),
@@ -180,7 +179,7 @@ impl Plan {
 
     fn setup_action(&self, report_for: ReportFor) -> ItemAction {
         let has_failed = |action| action == ItemAction::Failed;
-        let is_blocked = has_failed(self.env.action) || self.files.iter().any(|f| has_failed(f.action));
+        let is_blocked = has_failed(self.env.line.action) || self.files.iter().any(|f| has_failed(f.action));
         match (self.setup.run, report_for) {
             (SetupRun::Now | SetupRun::Again, ReportFor::Apply) if is_blocked => ItemAction::Skipped,
             (SetupRun::Now, ReportFor::Check) => ItemAction::Drifted,

@@ -8,14 +8,13 @@ use shopfloor_core::fs::Content;
 use crate::env_file::{EnvFile, FILE, VarValue, spelling_problem};
 use crate::facts::{CurrentEnvFile, Facts};
 use crate::layer::{EnvValue, MergedLayers};
-use crate::report::ItemAction;
+use crate::report::{EnvLine, ItemAction};
 use crate::template;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct EnvStep {
-    pub action: ItemAction,
-    pub keys: Vec<String>,
-    pub why: Option<String>,
+    /// What the report says of it.
+    pub line: EnvLine,
     pub operation: EnvOperation,
     /// The file as it is, and as it will be.
     pub before: EnvFile,
@@ -49,7 +48,7 @@ pub fn wanted(merged: &MergedLayers, facts: &Facts) -> BTreeMap<String, String> 
 /// Makes the plan. While a layer is left out because it is not approved, the values applied before stay as they are.
 pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Facts) -> EnvStep {
     let mut step = EnvStep {
-        keys: wanted.keys().cloned().collect(),
+        line: EnvLine { keys: wanted.keys().cloned().collect(), ..EnvLine::default() },
         was: facts.record.env.clone(),
         base: wanted.clone(),
         warnings: wanted.iter().filter_map(spelling_warning).collect(),
@@ -57,8 +56,8 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
     };
     let current = match &facts.env {
         CurrentEnvFile::Unusable(why) => {
-            step.action = ItemAction::Failed;
-            step.why = Some(why.clone());
+            step.line.action = ItemAction::Failed;
+            step.line.why = Some(why.clone());
             step.drift.push(format!("{FILE}: {why}"));
             step.base = facts.record.env.clone();
             return step;
@@ -83,13 +82,14 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
     match content {
         // A file emptied by hand stays empty: it is deleted only when no value is wanted any more.
         Some(content) if file.is_empty() && wanted.is_empty() && step.base.is_empty() => {
-            step.action = ItemAction::Created;
-            step.why = Some("removed, nothing is left in it".into());
+            step.line.action = ItemAction::Created;
+            step.line.why = Some("removed, nothing is left in it".into());
             step.operation = EnvOperation::Delete(content);
         }
         content if !step.drift.is_empty() => {
-            step.action = ItemAction::Created;
-            step.why = Some(differences.into_iter().map(|difference| difference.reason).collect::<Vec<_>>().join(", "));
+            step.line.action = ItemAction::Created;
+            step.line.why =
+                Some(differences.into_iter().map(|difference| difference.reason).collect::<Vec<_>>().join(", "));
             step.operation = EnvOperation::Write(file.to_bytes(), content);
         }
         _ => {}
