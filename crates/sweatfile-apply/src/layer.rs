@@ -151,22 +151,15 @@ impl MergedLayers {
 
     /// The contradictions between layers that are valid on their own, each with `FILE:LINE:COLUMN`.
     pub fn problems(&self) -> Vec<String> {
-        prefix_clashes(self.files.iter().map(|(path, file)| (path, &file.body)))
-            .into_iter()
-            .map(|(outer, inner)| {
-                let (o, i) = (&self.files[&outer], &self.files[&inner]);
-                let (at, other) = if i.layer >= o.layer { (i, o) } else { (o, i) };
-                format!(
-                    "{}:{}: files entries `{}` and `{}`: one lies inside the other (see {}:{})",
-                    at.file.display(),
-                    at.at,
-                    key_of(&outer),
-                    key_of(&inner),
-                    other.file.display(),
-                    other.at
-                )
-            })
-            .collect()
+        let place = |file: &MergedFile| format!("{}:{}", file.file.display(), file.at);
+        let problem = |(outer, inner): (RelPath, RelPath)| {
+            let (o, i) = (&self.files[&outer], &self.files[&inner]);
+            let (at, other) = if i.layer >= o.layer { (place(i), place(o)) } else { (place(o), place(i)) };
+            let (outer, inner) = (key_of(&outer), key_of(&inner));
+            format!("{at}: files entries `{outer}` and `{inner}`: one lies inside the other (see {other})")
+        };
+        let clashes = prefix_clashes(self.files.iter().map(|(path, file)| (path, &file.body)));
+        clashes.into_iter().map(problem).collect()
     }
 
     /// The result as a TOML table. `resolve` gives the path that a `source` or `copy` of an entry names, and `secret`

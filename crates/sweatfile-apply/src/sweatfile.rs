@@ -191,14 +191,8 @@ impl Parser<'_> {
                 continue;
             }
             let Some(entry) = item.as_table_like() else {
-                self.problem(
-                    at,
-                    format!(
-                        "files entry `{key}` must be a table, not {}; write `[files.{}]`",
-                        with_article(item),
-                        quoted(key)
-                    ),
-                );
+                let (kind, header) = (with_article(item), quoted(key));
+                self.problem(at, format!("files entry `{key}` must be a table, not {kind}; write `[files.{header}]`"));
                 continue;
             };
             let destination = destination(key).map_err(|why| self.problem(at, format!("files entry `{key}`: {why}")));
@@ -327,10 +321,8 @@ impl Parser<'_> {
         let problems = prefix_clashes(self.parsed.sweatfile.files.iter().map(|(path, entry)| (path, &entry.body)));
         for (outer, inner) in problems {
             let at = self.parsed.sweatfile.files[&inner].at;
-            self.problem(
-                at,
-                format!("files entries `{}` and `{}`: one lies inside the other", key_of(&outer), key_of(&inner)),
-            );
+            let (outer, inner) = (key_of(&outer), key_of(&inner));
+            self.problem(at, format!("files entries `{outer}` and `{inner}`: one lies inside the other"));
         }
     }
 
