@@ -59,14 +59,10 @@ fn intent(worktree: &OpenWorktree, plan: &Plan, before: &Record) -> Result<Recor
     let mut record = Record { is_listed: true, ..before.clone() };
     record.excludes.extend(plan.excludes.iter().map(|e| e.pattern.clone()));
     for step in &plan.files {
-        let replaces = match &step.operation {
-            FileOperation::Create(_) => None,
-            FileOperation::Swap(content, _) => Some(content.clone()),
-            _ => continue,
-        };
-        if let Some(placed) = &step.placed {
+        if let (FileOperation::Place(replaces, _), Some(placed)) = (&step.operation, &step.placed) {
             record.dirs.extend(worktree.root.missing_parents(&step.path)?);
-            record.files.insert(step.path.clone(), PlacedFile { replaces, ..placed.clone() });
+            let placed = PlacedFile { replaces: replaces.clone(), ..placed.clone() };
+            record.files.insert(step.path.clone(), placed);
         }
     }
     if plan.env.operation != EnvOperation::Nothing {
@@ -120,9 +116,11 @@ fn place_file(root: &Root, staging: &Staging, step: &FileStep, record: &mut Reco
     match &step.operation {
         FileOperation::Nothing => Ok(true),
         FileOperation::Forget => remove_empty_parents(root, &step.path, record).map(|()| true),
-        FileOperation::Create(FileToPlace::Link(target)) => root.symlink(&step.path, target),
-        FileOperation::Create(file) => stage(root, staging, &step.path, file)?.place(root, &step.path),
-        FileOperation::Swap(expected, file) => stage(root, staging, &step.path, file)?.swap(root, &step.path, expected),
+        FileOperation::Place(None, FileToPlace::Link(target)) => root.symlink(&step.path, target),
+        FileOperation::Place(None, file) => stage(root, staging, &step.path, file)?.place(root, &step.path),
+        FileOperation::Place(Some(expected), file) => {
+            stage(root, staging, &step.path, file)?.swap(root, &step.path, expected)
+        }
         FileOperation::Take(expected) => {
             let taken = staging.remove(root, &step.path, expected)?;
             remove_empty_parents(root, &step.path, record)?;

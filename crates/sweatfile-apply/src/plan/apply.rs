@@ -80,7 +80,7 @@ fn warnings(plan: &Plan, merged: &MergedLayers, facts: &Facts) -> Vec<String> {
         ));
     }
     for step in &plan.files {
-        if matches!(step.operation, FileOperation::Create(_)) && !facts.ignored.contains(&step.path) {
+        if matches!(step.operation, FileOperation::Place(None, _)) && !facts.ignored.contains(&step.path) {
             warnings.push(format!(
                 "{} is not ignored by git: it makes the worktree dirty and blocks `git worktree remove`; add {} to git_excludes",
                 step.path,
@@ -119,7 +119,7 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
             .map(|e| format!("missing exclude: {}", e.pattern)),
     );
     drift.extend(plan.files.iter().filter(|f| f.drifts).map(|f| match f.operation {
-        FileOperation::Create(_) => format!("missing file: {}", f.path),
+        FileOperation::Place(None, _) => format!("missing file: {}", f.path),
         _ => format!("{}: {}", f.path, f.why),
     }));
     drift.extend(plan.env.drift.iter().cloned());

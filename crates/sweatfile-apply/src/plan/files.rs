@@ -28,10 +28,8 @@ pub struct FileStep {
 #[derive(Debug, PartialEq, Eq)]
 pub enum FileOperation {
     Nothing,
-    /// Create the file where there is none.
-    Create(FileToPlace),
-    /// Replace exactly this content, which apply placed.
-    Swap(Content, FileToPlace),
+    /// Place the file instead of exactly this content, which apply placed, or where there is none.
+    Place(Option<Content>, FileToPlace),
     /// Remove exactly this content, which apply placed.
     Take(Content),
     /// The file is gone already: forget it, and remove the directories made for it.
@@ -69,7 +67,7 @@ pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
         };
         let placed = make.placed(None, content);
         let why = "copied as .worktreeinclude asks".to_owned();
-        FileStep::new(path, ItemAction::Created, why, FileOperation::Create(make), Some(placed))
+        FileStep::new(path, ItemAction::Created, why, FileOperation::Place(None, make), Some(placed))
     });
     wanted.chain(cleared).chain(included).collect()
 }
@@ -159,7 +157,7 @@ fn step(path: &RelPath, entry: &MergedFile, merged: &MergedLayers, facts: &Facts
         return match desired {
             Ok(desired) => {
                 let placed = placed(&desired);
-                step(ItemAction::Created, desired.made_by, FileOperation::Create(desired.make), placed)
+                step(ItemAction::Created, desired.made_by, FileOperation::Place(None, desired.make), placed)
             }
             Err(why) => fail(why),
         };
@@ -183,7 +181,7 @@ fn step(path: &RelPath, entry: &MergedFile, merged: &MergedLayers, facts: &Facts
         {
             let placed = placed(&desired);
             let why = format!("{}, because the {} sweatfile now defines it", desired.made_by, entry.layer);
-            step(ItemAction::Created, why, FileOperation::Swap(content, desired.make), placed)
+            step(ItemAction::Created, why, FileOperation::Place(Some(content), desired.make), placed)
         }
         // A file is created once and never updated.
         (Ok(_), _) => {
@@ -237,8 +235,8 @@ mod tests {
         let show = |s: FileStep| {
             let work = match s.operation {
                 FileOperation::Nothing => "nothing",
-                FileOperation::Create(_) => "create",
-                FileOperation::Swap(..) => "swap",
+                FileOperation::Place(None, _) => "create",
+                FileOperation::Place(Some(_), _) => "swap",
                 FileOperation::Take(_) | FileOperation::Forget => "take",
             };
             format!("{} {work} drift={}", shopfloor_core::text::word(&s.action), s.drifts)
