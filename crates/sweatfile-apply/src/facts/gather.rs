@@ -7,8 +7,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Found, Staging};
 use shopfloor_core::path::RelPath;
 
-use super::env_file::{CurrentEnvFile, read_env_file};
-use super::files::{CurrentFile, Original, read_current, read_original};
+use super::files::{CurrentEnvFile, CurrentFile, Original, read_current, read_env_file, read_original};
 use super::include::{self, IncludedFiles};
 use super::unapproved_inputs::{self, TrackedFile};
 use crate::applied::Record;

@@ -2,7 +2,6 @@
 //! are hashed, shown and executed are the same bytes.
 
 mod area;
-pub mod env_file;
 pub mod files;
 mod gather;
 mod include;
@@ -10,8 +9,7 @@ mod layers;
 pub mod removal;
 mod unapproved_inputs;
 
-pub use self::env_file::{CurrentEnvFile, read_env_file};
-pub use self::files::source_path;
+pub use self::files::{CurrentEnvFile, read_env_file, source_path};
 pub use self::gather::{Facts, SetupRequest, read};
 pub use self::layers::{Layers, LoadOptions, SETTINGS, load as load_layers, load_settings};
 pub use self::unapproved_inputs::TrackedFile;

@@ -8,8 +8,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Content;
 use shopfloor_core::path::RelPath;
 
-use super::env_file::{CurrentEnvFile, read_env_file};
-use super::files::{CurrentFile, content_of, read_current};
+use super::files::{CurrentEnvFile, CurrentFile, content_of, read_current, read_env_file};
 use crate::applied::{self, Record};
 use crate::env_file;
 use crate::worktree::OpenWorktree;

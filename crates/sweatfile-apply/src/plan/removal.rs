@@ -128,8 +128,8 @@ mod tests {
     use super::*;
     use crate::applied::{PlacedFile, Record};
     use crate::env_file::EnvFile;
-    use crate::facts::env_file::ReadEnvFile;
     use crate::facts::files::CurrentFile;
+    use crate::facts::files::ReadEnvFile;
     use shopfloor_core::hash::Digest;
     use std::collections::BTreeMap;
 

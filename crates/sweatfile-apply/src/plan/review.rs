@@ -116,7 +116,7 @@ mod tests {
     use shopfloor_core::hash::Digest;
 
     use super::*;
-    use crate::facts::env_file::ReadEnvFile;
+    use crate::facts::files::ReadEnvFile;
 
     #[test]
     fn each_answer_moves_what_it_should_and_a_newer_change_stays_open() {
