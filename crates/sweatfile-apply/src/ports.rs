@@ -67,28 +67,20 @@ pub fn count(repo: &Repo) -> Result<usize> {
     Ok(PortTable::load(repo)?.worktrees.values().map(BTreeMap::len).sum())
 }
 
-/// The port of each name in this worktree. One that is not reserved may be another worktree's a moment later.
-pub fn choose(repo: &Repo, names: &BTreeSet<String>) -> Result<BTreeMap<String, u16>> {
+/// The port of each name in this worktree. Unless they are reserved, another worktree may have them a moment later.
+pub fn assigned(repo: &Repo, names: &BTreeSet<String>, reserves: bool) -> Result<BTreeMap<String, u16>> {
     if names.is_empty() {
         return Ok(BTreeMap::new());
     }
-    PortTable::load(repo)?.assign_in(repo, names)
-}
-
-/// Reserves a port for each name in this worktree.
-pub fn reserve(repo: &Repo, names: &BTreeSet<String>) -> Result<()> {
-    if names.is_empty() {
-        return Ok(());
-    }
-    let _lock = Lock::take(&layout::ports_lock(repo))?;
+    let _lock = if reserves { Some(Lock::take(&layout::ports_lock(repo))?) } else { None };
     let mut table = PortTable::load(repo)?;
     let before = table.clone();
-    table.assign_in(repo, names)?;
-    if table == before {
-        return Ok(());
+    let ports = table.assign_in(repo, names)?;
+    if reserves && table != before {
+        let text = serde_json::to_string(&table).map_err(|e| Failure::failed("cannot save the ports").because(e))?;
+        fs::replace(&layout::ports(repo), text.as_bytes(), Some(fs::PRIVATE))?;
     }
-    let text = serde_json::to_string(&table).map_err(|e| Failure::failed("cannot save the ports").because(e))?;
-    fs::replace(&layout::ports(repo), text.as_bytes(), Some(fs::PRIVATE))
+    Ok(ports)
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &App
     let (counting, merged) = layers.counting()?;
     if !ui.is_dry() {
         // Before anything that names them is read or written.
-        ports::reserve(&worktree.repo, &template::port_names_used(&merged))?;
+        ports::assigned(&worktree.repo, &template::port_names_used(&merged), true)?;
     }
     let request = options.setup_request();
     let mut facts = facts::read(worktree, &merged, request)?;

@@ -94,7 +94,7 @@ fn read_placeholders(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<P
             false => String::new(),
         },
         repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
-        ports: ports::choose(&worktree.repo, &template::port_names_used(merged))?,
+        ports: ports::assigned(&worktree.repo, &template::port_names_used(merged), false)?,
     })
 }
 
