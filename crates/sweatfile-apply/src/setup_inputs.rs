@@ -130,12 +130,11 @@ fn directories_of_python(commands: &[String]) -> Option<BTreeSet<&str>> {
 
 fn is_found_by_python(path: &Path, dirs: &BTreeSet<&str>) -> bool {
     let is_module = path.extension().is_some_and(|end| ["py", "pyc", "so"].iter().any(|module| end == *module));
-    let dir = |path: &Path| {
-        path.parent()
-            .map(|dir| dir.file_name().is_none_or(|name| name.to_str().is_some_and(|name| dirs.contains(name))))
-    };
+    let is_searched =
+        |dir: &Path| dir.file_name().is_none_or(|name| name.to_str().is_some_and(|name| dirs.contains(name)));
     let is_package = path.file_stem().is_some_and(|stem| stem == "__init__");
-    is_module && (dir(path) == Some(true) || is_package && path.parent().and_then(dir) == Some(true))
+    let mut above = path.ancestors().skip(1);
+    is_module && (above.next().is_some_and(is_searched) || is_package && above.next().is_some_and(is_searched))
 }
 
 /// The command without the files that it writes to: `log` of `make >>log`.

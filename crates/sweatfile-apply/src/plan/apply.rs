@@ -112,12 +112,8 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
             _ => drift.push(format!("older sweatfile: {} changed since it was applied", layer.path.display())),
         }
     }
-    drift.extend(
-        plan.excludes
-            .iter()
-            .filter(|e| e.action == ItemAction::Created)
-            .map(|e| format!("missing exclude: {}", e.pattern)),
-    );
+    let missing = plan.excludes.iter().filter(|e| e.action == ItemAction::Created);
+    drift.extend(missing.map(|e| format!("missing exclude: {}", e.pattern)));
     drift.extend(plan.files.iter().filter(|f| f.drifts).map(|f| match f.operation {
         FileOperation::Place(None, _) => format!("missing file: {}", f.path),
         _ => format!("{}: {}", f.path, f.why),

@@ -80,12 +80,6 @@ pub struct PromotionPlan {
     pub notes: Vec<String>,
 }
 
-impl PromotionPlan {
-    pub fn changes_nothing(&self) -> bool {
-        self.before.as_deref().unwrap_or_default() == self.after.as_bytes()
-    }
-}
-
 /// Edits the text of `layer` so that it sets each changed variable; exit 2 when one of them cannot be promoted.
 pub fn promotion(layer: &Layer, changes: &[&Change]) -> Result<PromotionPlan> {
     let before = layer.text.as_ref().map(|t| t.bytes.clone());

@@ -146,7 +146,7 @@ fn promote(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, changes: &[&Chan
     let layers = facts::load_layers(env, repo, dirs, LoadOptions::default())?;
     let plan = plan::promotion(layers.repo(), changes)?;
     plan.notes.iter().for_each(|note| ui.note(note));
-    if ui.is_dry() || plan.changes_nothing() {
+    if ui.is_dry() || plan.before.as_deref().unwrap_or_default() == plan.after.as_bytes() {
         return Ok(());
     }
     let is_approved = apply::promote(worktree, &dirs.repo_root(env, repo), &plan)?;
