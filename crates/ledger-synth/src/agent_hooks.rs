@@ -4,14 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObjectProp, CstRootNode};
 use serde_json::{Value, json};
-use shopfloor_core::agents::ProjectFiles;
+use shopfloor_core::agents::{self, ProjectFiles};
 use shopfloor_core::env::Env;
 use shopfloor_core::text::Position;
-
-use crate::hook_program::HookProgram;
 
 /// The variable that names a file of shell commands, which Claude Code runs before each command of the session.
 const ENVIRONMENT_FILE: &str = "CLAUDE_ENV_FILE";
@@ -41,6 +40,33 @@ pub fn environment_file(env: &Env) -> Option<&Path> {
 /// The answer of a SessionStart hook: a text that becomes part of the session's context.
 pub fn session_start_answer(context: &str) -> Value {
     json!({ "hookSpecificOutput": { "hookEventName": "SessionStart", "additionalContext": context } })
+}
+
+/// An agent program whose hooks are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HookProgram {
+    /// Claude Code
+    Claude,
+    /// Codex, whose hooks say and expect the same
+    Codex,
+    /// Gemini CLI, whose hooks say and expect the same
+    Gemini,
+}
+
+impl HookProgram {
+    /// Its name in the table of agent programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            HookProgram::Claude => "claude",
+            HookProgram::Codex => "codex",
+            HookProgram::Gemini => "gemini",
+        }
+    }
+
+    /// Its files in a repository.
+    pub fn files(self) -> Option<ProjectFiles> {
+        agents::find(self.name())?.project
+    }
 }
 
 /// A file of the setup of a program, relative to the work tree.

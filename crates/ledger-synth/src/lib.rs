@@ -26,7 +26,6 @@ mod foreign_page;
 mod front;
 mod front_sections;
 mod handoff;
-mod hook_program;
 mod join;
 mod markdown;
 mod page_settings;

@@ -6,9 +6,9 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::answer;
 use super::section_flags::SectionFlags;
-use super::{answer, print_event};
-use crate::agent_hooks::{self, HookedSession};
+use crate::agent_hooks::{self, HookProgram, HookedSession};
 use crate::apply::commit::{self, Committed};
 use crate::apply::event::{WrittenEvent, write_event};
 use crate::apply::synthesis::refresh;
@@ -22,7 +22,6 @@ use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::load_events;
 use crate::failure;
 use crate::front::Meta;
-use crate::hook_program::HookProgram;
 use crate::plan::questions::{self, Named};
 use crate::plan::{join, misspelt};
 use crate::section::Section;
@@ -307,10 +306,10 @@ fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEve
         ..failure
     });
     if !ui.is_json() {
-        print_event::print_event(ui, written, None);
+        answer::print_event(ui, written, None);
         return followed.map(|()| Exit::Done);
     }
-    Ok(answer::print(ui, print_event::answer(written), followed))
+    Ok(answer::print(ui, answer::event(written), followed))
 }
 
 /// Synthesises and commits if asked to.

@@ -1,12 +1,15 @@
-//! The JSON answers that several commands give.
+//! The answers that several commands give.
 
 use serde_json::{Map, Value, json};
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::apply::event::WrittenEvent;
 use crate::event_time::EventTime;
 use crate::facts::{Events, Skipped};
 use crate::join::Quote;
+use crate::short_id::ShortId;
 use crate::view::{OtherSection, ReachedCheckpoint, View};
 
 /// The whole ledger, which goes to a file or to stdout.
@@ -62,6 +65,30 @@ fn checkpoint(ReachedCheckpoint { checkpoint, by, at }: &ReachedCheckpoint<'_>) 
 pub fn skipped(skipped: &[Skipped]) -> Vec<Value> {
     let answer = |Skipped { path, problem }: &Skipped| json!({ "path": path.to_string_lossy(), "line": problem.line, "why": problem.why });
     skipped.iter().map(answer).collect()
+}
+
+/// An event that a command wrote.
+pub fn event(WrittenEvent { path, record }: &WrittenEvent) -> Value {
+    json!({
+        "path": path.to_string_lossy(),
+        "id": record.id,
+        "short_id": ShortId::of_event(record.id),
+        "ts": record.ts().to_string(),
+        "time": record.ts().render(),
+        "agent": record.agent(),
+    })
+}
+
+/// Prints an event: its path, or all of it in JSON, with a key that this command adds.
+pub fn print_event(ui: &Ui, written: &WrittenEvent, added: Option<(&str, Value)>) {
+    if !ui.is_json() {
+        return ui.line(printable(&written.path.to_string_lossy()));
+    }
+    let mut answer = event(written);
+    if let Some((key, value)) = added {
+        answer[key] = value;
+    }
+    ui.json(&answer);
 }
 
 /// Prints an answer, with the failure of what followed it.

@@ -8,18 +8,18 @@ use shopfloor_core::git::Git;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::agent_hooks::{self, HookProgram};
 use crate::apply::synthesis::refresh;
 use crate::counted::counted;
 use crate::facts::gather::{has_events, load_events, load_page};
 use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
-use crate::hook_program::HookProgram;
 use crate::plan::join;
 use crate::section::Section;
 use crate::settings::LedgerArgs;
 use crate::stored_event::EventRecord;
 use crate::tool::SESSION_VARIABLE;
 use crate::view::{self, View};
-use crate::{agent_hooks, draft, session_log};
+use crate::{draft, session_log};
 
 const TOP: &str = "━━━ SESSION START ━━━";
 const BOTTOM: &str = "━━━━━━━━━━━━━━━━━━━━━";

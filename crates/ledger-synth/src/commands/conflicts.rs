@@ -4,7 +4,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
-use super::print_event::print_event;
+use super::answer::print_event;
 use super::statement;
 use crate::apply::event::write_new_event;
 use crate::entry::{CLOSED, Entry};

@@ -10,11 +10,10 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::agent_hooks::SetupFile;
+use crate::agent_hooks::{HookProgram, SetupFile};
 use crate::apply::files;
 use crate::facts::Ledger;
 use crate::facts::git_setup::{self, DRIVER, attribute_line, git_setting};
-use crate::hook_program::HookProgram;
 use crate::page_settings::Tracked;
 use crate::settings::LedgerArgs;
 use crate::tool::TOOL;

@@ -10,7 +10,7 @@ use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::print_event::print_event;
+use super::answer::print_event;
 use crate::apply::event::{render_proven, write_event};
 use crate::canonical;
 use crate::entry::Entry;

@@ -16,7 +16,6 @@ pub mod migrate;
 pub mod notes;
 mod partial;
 mod preview;
-mod print_event;
 pub mod prune;
 pub mod retract;
 mod section_flags;

@@ -6,8 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::contents::{OtherSection, ReachedCheckpoint, View};
 use super::escape::{LinePosition, TextStyle, escaped};
-use super::newest::newest;
-use super::page_entry::{LeftOut, PageEntry};
+use super::newest::{LeftOut, PageEntry, newest};
 use super::session::SessionPart;
 use super::write::{bullet, heading, more, pair, reached, strong, value};
 use crate::foreign_page::IDS;

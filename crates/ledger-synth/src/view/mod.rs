@@ -12,7 +12,6 @@ mod grouped;
 mod marks;
 mod newest;
 mod notes;
-mod page_entry;
 mod session;
 mod write;
 
