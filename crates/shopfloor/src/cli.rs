@@ -94,7 +94,7 @@ pub enum Command {
     Skills(skills::Args),
     ShellInit(shell_init::Args),
     /// A command of worker-ctl, as it is
-    #[command(hide = true, name = PASSED_ON[0], aliases = &PASSED_ON[1..])]
+    #[command(hide = true, name = PASSED_ON[0], aliases = &PASSED_ON[1..], disable_help_flag = true)]
     PassedOn(Words),
 }
 

@@ -334,6 +334,7 @@ impl Worker {
                 "it was sent back, and waits for a new commit; tell it more: `worker-ctl message {} TEXT`",
                 self.name
             ),
+            Task::Rebasing { .. } => format!("it resolves conflicts; `worker-ctl wait {}` waits for it", self.name),
             Task::Idle => "it has nothing that has not landed; `worker-ctl status` shows who has".to_owned(),
             _ => "`worker-ctl status` shows who needs review".to_owned(),
         }

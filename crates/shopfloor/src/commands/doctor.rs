@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use shopfloor_core::doctor::DoctorArgs;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::fs;
 use shopfloor_core::proc::map_parallel;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -42,7 +43,8 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
         is_well &= match (answer, version) {
             (Ok(answer), Ok(version)) => {
                 // A program of this name may be another one.
-                let is_same = version == format!("{tool} {}", env!("CARGO_PKG_VERSION"));
+                let number = version.split(" (").next();
+                let is_same = number == Some(&format!("{tool} {}", env!("CARGO_PKG_VERSION")));
                 let fix = (!is_same).then(|| "install all tools together".to_owned());
                 let is_same = show(ui, tool, "version", is_same, version, fix);
                 show_all(ui, tool, &answer) & show_hooks(ui, tool, &answer, &record) & is_same
@@ -50,7 +52,28 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
             (Err(failure), _) | (_, Err(failure)) => show(ui, tool, "installed", false, failure.to_string(), None),
         };
     }
+    for tool in TOOLS.into_iter().chain(["shopfloor"]) {
+        if let [_, _, ..] = &copies(&env, tool)[..] {
+            let all = copies(&env, tool).join(" and ");
+            is_well &= show(ui, tool, "copies", false, all, Some("remove all but one of them".to_owned()));
+        }
+    }
     Ok(if is_well { Exit::Done } else { Exit::No })
+}
+
+/// The programs of this name on the PATH, without scripts that start one, as npm has them.
+fn copies(env: &Env, tool: &str) -> Vec<String> {
+    let dirs = env.var("PATH").map(std::env::split_paths).into_iter().flatten();
+    let mut found: Vec<String> = Vec::new();
+    for program in dirs.filter_map(|dir| dir.join(tool).canonicalize().ok()) {
+        let is_script =
+            fs::read_head(&program).ok().flatten().is_none_or(|text| text.is_empty() || text.starts_with(b"#!"));
+        let shown = program.display().to_string();
+        if !is_script && !found.contains(&shown) {
+            found.push(shown);
+        }
+    }
+    found
 }
 
 /// The version that a tool prints.

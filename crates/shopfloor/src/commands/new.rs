@@ -10,10 +10,10 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::path::real;
 use shopfloor_core::proc;
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::verbs::{here, usual_agent};
+use crate::commands::verbs::here;
 use crate::commands::{pass_on, words_for};
 use crate::facts::answers::{Answer, ask, command};
 use crate::facts::repository::{self, Repository};
@@ -129,7 +129,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     }
     let starts = task.as_ref().filter(|_| args.cmd.is_empty() && !args.launch && !common.dry_run);
     if let Some(task) = starts {
-        if began(env, &args.name, task)? {
+        if args.if_exists.is_none() && began(env, &args.name, task)? {
             words.push("--if-exists=return".to_owned());
         }
         words.push(args.name.clone());
@@ -144,6 +144,10 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         words.extend(args.cmd.iter().cloned());
     }
     let exit = pass_on(ui, env, common, "worktree-spawn", words)?;
+    if task.is_none() && args.cmd.is_empty() && exit.code() == 0 && !common.dry_run && !common.json {
+        let name = shell_word(args.name.as_ref());
+        ui.note(format!("no agent was started, because it has no task: `shopfloor start {name} TASK`"));
+    }
     if common.dry_run && task.is_some() && !args.launch && !common.json && exit.code() == 0 {
         ui.line("would start an agent there with its task");
     }
@@ -309,7 +313,10 @@ fn exit_of(answer: &Answer) -> Exit {
 
 /// The program that was named, or that a person's settings name for agents.
 fn agent(env: &Env, args: &Args) -> Result<Option<String>> {
-    args.agent.clone().map_or_else(|| usual_agent(env), |agent| Ok(Some(agent)))
+    let settings = ask(env, &["worktree-spawn", "config"])?.records;
+    let usual = settings.iter().find(|setting| setting["name"] == "agent" && setting["source"] != "default");
+    let usual = usual.and_then(|setting| setting["value"].as_str());
+    Ok(args.agent.as_deref().or(usual).map(str::to_owned))
 }
 
 /// What of an agent's program and of tmux is not there.

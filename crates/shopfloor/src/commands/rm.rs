@@ -4,7 +4,7 @@ use serde_json::json;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::commands::pass_on;
@@ -36,7 +36,12 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let chosen = args.names.iter().map(|name| require(&rows, name)).collect::<Result<Vec<_>>>()?;
     chosen.iter().try_for_each(|row| refuse(row, args.force))?;
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
-    let there = if env.var(FUNCTION).is_some() { &env.at(&main)? } else { env };
+    let can_leave = env.var(FUNCTION).is_some();
+    if let Some(row) = chosen.iter().find(|row| !can_leave && !row.is_main && env.cwd.starts_with(&row.worktree)) {
+        return Err(Failure::new(Exit::No, "in_use", format!("this command runs in {}", printable(&row.worktree)))
+            .hint(format!("run it elsewhere: `cd {}`", shell_word(&main))));
+    }
+    let there = if can_leave { &env.at(&main)? } else { env };
     let force = args.force.then_some("--force");
     let call = |tool: &str, words: &[&str], names: &[&str]| -> Result<Exit> {
         let words = words.iter().chain(&force).chain(&["--"]).chain(names);
@@ -126,8 +131,14 @@ fn refuse(row: &Row, is_forced: bool) -> Result<()> {
                 .hint(format!("land it: `shopfloor land {name}`, or use `--force`, which keeps it under a ref")))
         }
         Some(task) if task != "idle" && !is_forced => {
-            Err(Failure::new(Exit::No, "wrong_state", format!("{name} has a task: {task}"))
-                .hint(format!("wait for it: `shopfloor wait {name}`, or use `--force`, which keeps what is there")))
+            Err(Failure::new(Exit::No, "wrong_state", format!("{name} has a task: {task}")).hint(
+                match row.activity.as_deref() {
+                    Some("rests") => format!(
+                        "it waits for you: `shopfloor send {name} TEXT`, or use `--force`, which keeps what is there"
+                    ),
+                    _ => format!("wait for it: `shopfloor wait {name}`, or use `--force`, which keeps what is there"),
+                },
+            ))
         }
         _ => Ok(()),
     }

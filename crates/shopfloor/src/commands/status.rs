@@ -62,7 +62,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
                 let now = env.later().now;
                 let warning = |problem: &String| format!("warning: {}", printable(problem));
                 let problems = overview.problems.iter().map(|problem| board::cut(&warning(problem), screen().width));
-                let board = board::lines(rows, overview.is_kept_up, (now.as_second(), &local_clock(now)), screen());
+                let board = board::lines(rows, true, (now.as_second(), &local_clock(now)), screen());
                 board.into_iter().chain(problems).take(screen().height).collect()
             }
             false => {

@@ -71,6 +71,7 @@ pub struct Words {
 
 /// Runs a verb.
 pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) -> Result<Exit> {
+    let words = &names_first(words);
     refuse_unknown(verb, words)?;
     let is_yes = words.iter().any(|word| word == "--yes");
     let words: Vec<&String> = words.iter().filter(|word| *word != "--yes").collect();
@@ -106,6 +107,13 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     all.extend((is_all && verb.command != "down").then(|| "--all".to_owned()));
     all.extend(words[names..].iter().map(|word| (*word).clone()));
     pass_on(ui, env, common, TOOL, all)
+}
+
+/// The same words with the flags that stand before the names behind them.
+fn names_first(words: &[String]) -> Vec<String> {
+    const FLAGS: [&str; 7] = ["--force", "--yes", "-n", "--dry-run", "--json", "--all", "--any"];
+    let flags = words.iter().take_while(|word| FLAGS.contains(&word.as_str())).count();
+    [&words[flags..], &words[..flags]].concat()
 }
 
 /// Refuses an option that the verb does not take. After the name of an agent a text may begin with a dash.
@@ -160,6 +168,10 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         )
         .hint("`shopfloor new NAME` makes a worktree for an agent"));
     }
+    if row.kind == "worker" {
+        let why = format!("{shown} is a seat in the worktree of another agent, and has no terminal of its own");
+        return Err(Failure::new(Exit::No, "no_worker", why).hint("start its program there yourself"));
+    }
     if !adopts {
         let (path, branch) =
             (shell_word(row.worktree.as_ref()), printable(row.branch.as_deref().unwrap_or("no branch")));
@@ -174,7 +186,7 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         )
         .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
     }
-    let program = usual_agent(env)?.filter(|_| row.is_own());
+    let program = row.agent.as_ref().filter(|_| row.is_own());
     let add = [TOOL, "add", "--worktree", "."].into_iter().map(str::to_owned);
     let add: Vec<String> = add.chain(program.map(|program| format!("--agent={program}"))).collect();
     let adopted = ask(&env.at(row.worktree.as_ref())?, &add.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -207,33 +219,33 @@ pub fn adopt(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Res
     pass_on(ui, env, common, TOOL, [&["add".to_owned(), "--worktree".to_owned()], &words[..]].concat())
 }
 
-/// `start`: gives an agent a task. In a worktree of `new` where none was started yet, one is started first.
+/// `start`: gives an agent a task, and starts its program first where it does not run.
 pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
     let options = "--task --task-file --prompt --prompt-file --worker --force --agent --model --resume --all";
     let verb = Verb { name: "start", command: "start", whom: Whom::Perhaps, options, adopts: Adopts::Own };
-    let mut words = words.to_vec();
-    if let [name, task, ..] = &mut words[..]
-        && ![&*name, &*task].iter().any(|word| word.starts_with('-'))
-    {
-        *task = format!("--task={task}");
-        let rows = here(env)?;
-        let row = require(&rows, name)?;
-        if row.worker.is_none() && verb.adopts.is_for(row, name) && !common.dry_run {
-            let up = Verb { command: "up", ..verb };
-            let started = run(ui, env, common, up, std::slice::from_ref(name))?;
-            if started.code() != 0 {
-                return Ok(started);
+    let mut words = names_first(words);
+    let is_dry = common.dry_run || words.iter().any(|word| word == "-n" || word == "--dry-run");
+    match &mut words[..] {
+        [name] if !name.starts_with('-') => {
+            return Err(Failure::usage(format!("what is {} to do?", printable(name)))
+                .hint(format!("say it: `shopfloor start {} TASK`", shell_word(name.as_ref()))));
+        }
+        [name, task, ..] if ![&*name, &*task].iter().any(|word| word.starts_with('-')) => {
+            *task = format!("--task={task}");
+            let rows = here(env)?;
+            let row = require(&rows, name)?;
+            let can_start = row.worker.is_some() || verb.adopts.is_for(row, name);
+            if can_start && row.alive != "up" && !is_dry {
+                let up = Verb { command: "up", ..verb };
+                let started = run(ui, env, common, up, std::slice::from_ref(name))?;
+                if started.code() != 0 {
+                    return Ok(started);
+                }
             }
         }
+        _ => {}
     }
     run(ui, env, common, verb, &words)
-}
-
-/// The program that a person's settings name for agents.
-pub fn usual_agent(env: &Env) -> Result<Option<String>> {
-    let settings = ask(env, &["worktree-spawn", "config"])?.records;
-    let usual = settings.iter().find(|setting| setting["name"] == "agent" && setting["source"] != "default");
-    Ok(usual.and_then(|setting| setting["value"].as_str()).map(str::to_owned))
 }
 
 /// `review`: counts as seen where a person sees it, or says so.

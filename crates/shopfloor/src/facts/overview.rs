@@ -16,8 +16,6 @@ pub struct Overview {
     pub overlay: Vec<Value>,
     pub sweatfiles: Vec<Value>,
     pub ledger: Option<LedgerState>,
-    /// Whether something reacts to what workers do, if there are any.
-    pub is_kept_up: bool,
     /// Why a tool has nothing to say, where it should.
     pub problems: Vec<String>,
 }
@@ -72,13 +70,11 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Result<Overview> {
     let mut next = records.into_iter();
     let mut take = || next.next().unwrap_or_default();
     let (agents, workers, overlay, sweatfiles, ledger) = (take(), take(), take(), take(), take());
-    let is_kept_up = workers.iter().all(|record| record["daemon"] != "stopped");
     let workers = workers.into_iter().filter_map(|record| record.get("workers")?.as_array().cloned()).flatten();
     let ledger = ledger.iter().find(|record| record.get("fresh").is_some()).map(|record| LedgerState {
         fresh: record["fresh"] == true,
         event_count: record["event_count"].as_u64().unwrap_or(0),
     });
     let workers: Vec<Value> = workers.collect();
-    let is_kept_up = is_kept_up || workers.is_empty();
-    Ok(Overview { agents, workers, overlay, sweatfiles, ledger, is_kept_up, problems })
+    Ok(Overview { agents, workers, overlay, sweatfiles, ledger, problems })
 }

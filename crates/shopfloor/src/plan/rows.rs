@@ -36,6 +36,9 @@ pub struct Row {
     pub task: Option<String>,
     /// What a worker's program does.
     pub activity: Option<String>,
+    /// The agent program that its worktree was made for.
+    #[serde(skip)]
+    pub agent: Option<String>,
     /// What a person has to do: `answer`, `review`, `look` or `resume`.
     pub waits_for: Option<&'static str>,
     pub dirty: Option<bool>,
@@ -113,6 +116,7 @@ fn agent_row(record: &Value) -> Row {
     let is_bad = record["alive"] == "died" || has_failed || record["error"].is_string();
     Row {
         kind: text(record, "kind").unwrap_or_default(),
+        agent: text(record, "agent"),
         waits_for: is_bad.then_some("look"),
         dirty: record["dirty"].as_bool(),
         pending: record["pending"].as_u64().unwrap_or(0),
@@ -136,6 +140,9 @@ fn is_called_alike(record: &Value) -> bool {
 
 fn worker_row(record: &Value) -> Row {
     let need = text(record, "needs").and_then(|word| Need::of_word(&word));
+    // A commit that nobody has looked at yet: `review` does.
+    let has_more = record["task"] == "working" && record["ahead"].as_u64().is_some_and(|ahead| ahead > 0);
+    let need = if need == Some(Need::Rests) && has_more { Some(Need::Review) } else { need };
     let since = text(record, "since_at").and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let says = |key: &str| text(record, key).filter(|_| need != Some(Need::Review));
     let note = record["notes"][0].as_str().map(str::to_owned);
@@ -357,7 +364,6 @@ mod tests {
                 json!({ "worktree": "/app/b", "layers": [{ "found": false }], "drift": ["x"] }),
             ],
             ledger: None,
-            is_kept_up: true,
             problems: Vec::new(),
         }
     }

@@ -12,6 +12,7 @@ use crate::apply::land::{self, Landed};
 use crate::commands::{self, WorkerKeys, look};
 use crate::context::Context;
 use crate::failure;
+use crate::plan::accept::refuse_unseen;
 use crate::worker::{LandAs, Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -70,6 +71,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
         return Ok(print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
+    }
+    // The front door promises more than a tool that scripts run.
+    if ctx.env.is_behind_front && !args.force {
+        refuse_unseen(&worker)?;
     }
     if ctx.is_dry {
         let (plan, _) = land::plan(ctx, &name, args.force, args.land)?;

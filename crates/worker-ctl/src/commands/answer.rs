@@ -47,9 +47,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         && worker.program.fault != Some(Fault::NotReady)
         && tells(ctx, &worker)
     {
-        return Err(failure::WRONG_STATE
-            .failure(format!("{name} asks nothing"))
-            .hint(format!("look at its terminal with `worker-ctl peek {name}`")));
+        return Err(failure::WRONG_STATE.failure(format!("{name} asks nothing in a menu")).hint(format!(
+            "look at its terminal with `worker-ctl peek {name}`, and reply with `worker-ctl message {name} TEXT`"
+        )));
     }
     let pane = commands::pane(ctx, name)?;
     let tmux = ctx.tmux()?;
@@ -59,7 +59,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let asked = digest(&worker, &menu);
     let Some(wanted) = wanted else {
         if !ctx.is_dry {
-            remember(ctx, name, Some(asked))?;
+            remember(ctx, &worker, Some(asked))?;
         }
         return Ok(print(ctx, &worker, &menu, None));
     };
@@ -85,7 +85,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         typing::require_free(&tmux, name, &pane.id)?;
     }
     session::choose(ctx, &worker, &pane, (&menu, chosen)).map_err(|failure| failure.hint(&attach))?;
-    remember(ctx, name, None)?;
+    remember(ctx, &worker, None)?;
     Ok(print(ctx, &worker, &menu, Some(chosen)))
 }
 
@@ -101,9 +101,13 @@ fn digest(worker: &Worker, menu: &Menu) -> String {
     Digest::of(format!("{activity_at:?} {activity_text:?} {question_id:?} {:?}", menu.lines).as_bytes()).to_string()
 }
 
-fn remember(ctx: &Context<'_>, name: &str, listed: Option<String>) -> Result<()> {
+fn remember(ctx: &Context<'_>, Worker { name, reported: asked, .. }: &Worker, listed: Option<String>) -> Result<()> {
     ctx.update(|state| {
         if let Some(worker) = state.workers.get_mut(name) {
+            // What is answered is asked no more; no hook of a program tells so after a "no".
+            if listed.is_none() && worker.reported == *asked {
+                worker.reported = ReportedActivity::default();
+            }
             worker.program.listed_question = listed;
         }
         Ok(())

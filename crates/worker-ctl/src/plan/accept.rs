@@ -110,6 +110,16 @@ fn commits(standing: &Standing, work: &WorkFacts, tree: &str) -> Result<Landing>
     }
 }
 
+/// Exit 1 for work that was sent back, and that nobody has reviewed since.
+pub fn refuse_unseen(worker: &Worker) -> Result<()> {
+    if worker.work.changes.is_none() || worker.work.reviewed_patch.is_some() {
+        return Ok(());
+    }
+    Err(failure::CHANGED
+        .failure(format!("{} was sent back, and nobody has reviewed its work since", worker.name))
+        .hint(format!("review it first: `worker-ctl review {}`, or use `--force`", worker.name)))
+}
+
 /// The commit that waits for review. Exit 1 when none does.
 pub fn require_review(worker: &Worker) -> Result<&str> {
     let sha = worker.work.commit_sha.as_deref().filter(|_| worker.task == Task::NeedsReview);

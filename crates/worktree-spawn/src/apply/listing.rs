@@ -83,6 +83,9 @@ pub struct AgentAnswer<'r> {
     #[serde(flatten)]
     agent: AgentKeys<'r>,
     slug: Option<&'r str>,
+    /// The agent program that it was spawned for.
+    #[serde(rename = "agent")]
+    program: Option<&'r str>,
     branch: Option<&'r str>,
     drift: bool,
     state: &'static str,
@@ -123,6 +126,7 @@ impl ListedAgent {
             v: 1,
             agent: self.known.keys(),
             slug: is_known.then_some(&agent.slug),
+            program: agent.agent.as_deref().filter(|_| is_known),
             branch: worktree.branch.as_deref(),
             drift: self.has_drifted(),
             state: liveness.word(),

@@ -138,7 +138,9 @@ pub fn plan(facts: &SpawnFacts<'_>, request: &SpawnRequest) -> Result<SpawnDecis
     let prefix = branch_prefix(facts.caller, request.base_name.as_deref())?;
     if caller.level >= request.max_depth {
         let message = format!("{} is at level {}, and `max_depth` is {}", caller.id, caller.level, request.max_depth);
-        return Err(failure::DEPTH.failure(message).hint("make a seat instead: `worktree-spawn worker NAME`"));
+        return Err(failure::DEPTH
+            .failure(message)
+            .hint("run it in the main checkout, raise `max_depth` of worktree-spawn in a config.toml, or make a seat: `worktree-spawn worker NAME`"));
     }
     let mut refused = None;
     for slug in candidates(request)? {

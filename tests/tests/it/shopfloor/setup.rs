@@ -49,7 +49,7 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
     app.git(&["commit", "-q", "-m", "setup"]);
     // Again, nothing is left to do.
     assert_eq!(app.shopfloor(&["setup", "--yes"]).exit(0).err_has("everything is set up").stdout, "");
-    let child = app.shopfloor(&["new", "feat"]).exit(0).stdout.trim_end().to_owned();
+    let child = app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.trim_end().to_owned();
     assert_eq!(w.at(child).read(".env"), "A=1\n");
     app.shopfloor(&["rm", "feat"]).succeeds().any_err();
     app.run("worker-ctl", &["add", "adam"]).succeeds();

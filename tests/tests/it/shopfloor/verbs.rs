@@ -76,8 +76,8 @@ fn every_row_takes_every_verb() {
         hook(&floor, name, &event("Notification"));
         app.shopfloor(&["answer", name]).any_status().any_out().any_err();
         hook(&floor, name, &event("Stop"));
-        assert!(does(&["-n", "land", name]).contains("would put"));
         assert!(does(&["review", name, "--json", "--pin"]).contains("+two"));
+        assert!(does(&["-n", "land", name]).contains("would put"));
         let before = row(app, name);
         for words in [
             &["go", name][..],
@@ -178,22 +178,41 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     let (floor, _) = origins(&w);
     let app = &floor.app;
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\nagent = \"scripted\"\n");
-    app.shopfloor(&["new", "late", "read it", "--", "true"]).exit(0).err_has("SHOPFLOOR_TASK_FILE");
+    app.shopfloor(&["new", "cmd", "read it", "--", "true"]).exit(0).err_has("SHOPFLOOR_TASK_FILE");
+    app.shopfloor(&["new", "late"]).exit(0).any_out().err_has("`shopfloor start late TASK`");
     app.shopfloor(&["start", "nobody", "task"]).exit(1).err_has("no worktree called nobody");
     app.shopfloor(&["start", "feat", "task"]).exit(1).err_has("shopfloor adopt");
     app.shopfloor(&["-n", "start", "x", "task"]).exit(0).out_has("would make an agent of");
-    assert!(row(app, "x")["worker"].is_null());
-    let started = app.shopfloor(&["start", "x", "COMMIT a.txt a A"]).exit(0).any_err();
-    started.out_has("up x");
-    app.shopfloor(&["wait", "x"]).exit(0).out_has("x needs_review");
-    // Another program than the root's, as the person's settings say.
-    assert_eq!(floor.status("x")["agent"], "scripted");
-    app.shopfloor(&["back", "x", "no"]).exit(1).err_has("shopfloor review x");
-    app.shopfloor(&["land", "x"]).exit(0).any_out().any_err();
-    assert_eq!(row(app, "x")["ahead"], 0);
+    app.shopfloor(&["start", "x", "task", "-n"]).exit(0).out_has("would make an agent of");
+    app.shopfloor(&["start", "late"]).exit(2).err_has("`shopfloor start late TASK`");
+    assert!(row(app, "x")["worker"].is_null() && row(app, "late")["worker"].is_null());
+    let started = app.shopfloor(&["start", "late", "COMMIT a.txt a A"]).exit(0).any_err();
+    started.out_has("up late");
+    app.shopfloor(&["wait", "late"]).exit(0).out_has("late needs_review");
+    // Another program than the root's, as it was made for.
+    assert_eq!(floor.status("late")["agent"], "scripted");
+    app.shopfloor(&["back", "late", "no"]).exit(1).err_has("shopfloor review late");
+    app.shopfloor(&["review", "late", "--pin"]).exit(0).any_out();
+    app.shopfloor(&["back", "late", "COMMIT a.txt b B"]).exit(0).any_out();
+    app.shopfloor(&["wait", "--any", "late"]).exit(0).out_has("late needs_review");
+    // What came after it was sent back, nobody has seen.
+    app.shopfloor(&["land", "late"]).exit(1).err_has("nobody has reviewed its work since").err_has("shopfloor review");
+    app.shopfloor(&["land", "-n", "--force", "late"]).exit(0).any_err().out_has("would put");
+    app.shopfloor(&["review", "late", "--pin"]).exit(0).any_out();
+    app.shopfloor(&["land", "late"]).exit(0).any_out().any_err();
+    assert_eq!(row(app, "late")["ahead"], 0);
     app.shopfloor(&["status"]).any_status().any_err().out_has("merged");
-    app.shopfloor(&["-n", "rm", "x"]).exit(0).out_has("would end the session of x").out_has("would remove main.x at");
-    app.shopfloor(&["rm", "x"]).exit(0).any_out().any_err();
+    app.shopfloor(&["-n", "rm", "late"])
+        .exit(0)
+        .out_has("would end the session of late")
+        .out_has("would remove main.late");
+    // From inside nothing is done by halves.
+    let late = w.at(app.path.with_file_name("app.worktrees").join("late"));
+    late.shopfloor(&["rm", "late"]).exit(1).err_has("this command runs in").err_has("`cd ");
+    assert_eq!(row(app, "late")["alive"], "up");
+    app.shopfloor(&["start", "late", "think"]).exit(0).any_out();
+    app.shopfloor(&["stop", "late"]).exit(0).any_out().any_err();
+    app.shopfloor(&["rm", "--force", "late"]).exit(0).any_out().any_err();
     // A worktree is adopted by the name that the table has, too.
     app.shopfloor(&["adopt"]).exit(2).err_has("the worktree is missing");
     app.shopfloor(&["adopt", "feat", "--agent", "scripted"]).exit(0).any_err().out_has("/feat");

@@ -205,7 +205,7 @@ fn a_stub_that_something_took_away_is_missed() {
     for (n, line) in lost.iter().enumerate() {
         app.sh(line).exit(0);
         app.apply(&["hook", "status"]).exit(1).out_has("not installed");
-        let spawned = app.shopfloor(&["new", &format!("a{n}")]).exit(0).any_out();
+        let spawned = app.shopfloor(&["new", &format!("a{n}")]).exit(0).any_out().any_err();
         assert_eq!(w.at(spawned.stdout.trim_end()).read(".env"), "A=1\n", "{line}");
         app.apply(&["doctor"]).exit(1).out_has("hooks      not installed; run `sweatfile-apply hook install`");
         app.shopfloor(&["doctor"]).exit(1).out_has("wrong  sweatfile-apply  hooks: not installed");
