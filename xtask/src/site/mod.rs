@@ -32,6 +32,7 @@ const PARTS: [(&str, &[(&str, &str)]); 4] = [
             ("Recipes", "docs/recipes.md"),
             ("Troubleshooting", "docs/troubleshooting.md"),
             ("Removing the tools", "docs/uninstall.md"),
+            ("What is tested, and how", "docs/trust.md"),
             ("Security: what an agent can write", "docs/security.md"),
             ("Glossary", "docs/glossary.md"),
         ],

@@ -47,6 +47,16 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     look(ctx)?;
     let worker = choose(ctx, args.worker.as_deref())?;
     let name = worker.name.clone();
+    // The front door promises more than a tool that scripts run.
+    if ctx.env.is_behind_front && !args.force {
+        refuse_unseen(&worker)?;
+        let is_seen = worker.task != Task::NeedsReview || worker.work.reviewed_patch.is_some();
+        if !is_seen && ctx.ui.can_ask() && !ctx.is_dry {
+            let target = worker.target().unwrap_or(ctx.root.config.text("branch"));
+            let question = format!("Nobody has reviewed the work of {name}. Land it on {target} all the same?");
+            ctx.ui.require_yes(false, &question, "nothing landed")?;
+        }
+    }
     let _lock = ctx.lock(&name)?;
     let worker = ctx.worker(&name)?;
     let ctx = &ctx.of(&worker)?;
@@ -71,10 +81,6 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
         return Ok(print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
-    }
-    // The front door promises more than a tool that scripts run.
-    if ctx.env.is_behind_front && !args.force {
-        refuse_unseen(&worker)?;
     }
     if ctx.is_dry {
         let (plan, _) = land::plan(ctx, &name, args.force, args.land)?;

@@ -189,6 +189,10 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     let started = app.shopfloor(&["start", "late", "COMMIT a.txt a A"]).exit(0).any_err();
     started.out_has("up late");
     app.shopfloor(&["wait", "late"]).exit(0).out_has("late needs_review");
+    // A person is asked before work lands that nobody has reviewed.
+    let asked = app.on_terminal("shopfloor land late", "n\n");
+    asked.any_status().any_err().out_has("Nobody has reviewed the work of late. Land it on main all the same?");
+    assert!(!app.has("a.txt"));
     // Another program than the root's, as it was made for.
     assert_eq!(floor.status("late")["agent"], "scripted");
     app.shopfloor(&["back", "late", "no"]).exit(1).err_has("shopfloor review late");
