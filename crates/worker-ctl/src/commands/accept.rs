@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
 use crate::apply::land::{self, Landed};
-use crate::commands::{self, WorkerKeys, look};
+use crate::commands::{self, about, look};
 use crate::context::Context;
 use crate::failure;
 use crate::plan::accept::refuse_unseen;
@@ -32,14 +32,8 @@ pub struct Args {
 }
 
 /// The answer with `--json`.
-#[derive(Serialize)]
-struct AcceptAnswer<'a> {
-    #[serde(flatten)]
-    worker: WorkerKeys<'a>,
-    outcome: &'static str,
-    sha: &'a str,
-    commit: &'a str,
-    branch: &'a str,
+fn answer(name: &str, outcome: &str, sha: &str, branch: &str) -> Value {
+    about(name, json!({ "outcome": outcome, "sha": sha, "commit": sha, "branch": branch }))
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -86,9 +80,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let (plan, _) = land::plan(ctx, &name, args.force, args.land)?;
         let branch = ctx.repo.branch.as_str();
         let would = plan.describe(branch, &ctx.source());
-        let (worker, sha) = (WorkerKeys::of(&name), plan.sha.as_str());
-        let answer = AcceptAnswer { worker, outcome: plan.landing.outcome(), sha, commit: sha, branch };
-        return Ok(commands::show(ctx.ui, answer, &[would]));
+        return Ok(commands::show(ctx.ui, answer(&name, plan.landing.outcome(), &plan.sha, branch), &[would]));
     }
     let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land))?;
     Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
@@ -122,9 +114,7 @@ fn print_answer(ctx: &Context<'_>, worker: &Worker, sha: &str, landed: &Landed) 
         Landed::Rebasing(_) => ("rebasing", sha, Exit::No),
     };
     match landed {
-        _ if ctx.ui.is_json() => {
-            ctx.ui.json(&AcceptAnswer { worker: WorkerKeys::of(name), outcome, sha, commit: sha, branch })
-        }
+        _ if ctx.ui.is_json() => ctx.ui.json(&answer(name, outcome, sha, branch)),
         Landed::Accepted(new) => ctx.ui.line(new),
         Landed::NothingToMerge(_) => {
             ctx.ui.note(format!("there is nothing to merge: {branch} has all of {name}'s work"));

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::printable;
 
 use crate::apply::new_worker::{self, WorkerOptions};
-use crate::commands::{self, WorkerKeys, init};
+use crate::commands::{self, about, init};
 use crate::context::Context;
 use crate::layout;
 use crate::worker::{LandAs, new_name};
@@ -54,13 +54,8 @@ impl Args {
 }
 
 /// The answer with `--json`.
-#[derive(Serialize)]
-struct AddAnswer<'a> {
-    #[serde(flatten)]
-    worker: WorkerKeys<'a>,
-    worktree_path: &'a str,
-    worktree: &'a str,
-    branch: &'a str,
+fn answer(name: &str, worktree: &str, branch: &str) -> Value {
+    about(name, json!({ "worktree_path": worktree, "worktree": worktree, "branch": branch }))
 }
 
 /// `agent` and `model` are global flags, so they are not in `args`.
@@ -78,7 +73,7 @@ pub fn run(ctx: &Context<'_>, args: &Args, agent: Option<String>, model: Option<
     let _lock = ctx.lock(name)?;
     if ctx.is_dry && ctx.clone.is_own {
         let would = format!("make the clone, and create {}", layout::worktree(&ctx.root.path, name).display());
-        return Ok(commands::show(ctx.ui, WorkerKeys::of(name), &[would]));
+        return Ok(commands::show(ctx.ui, about(name, json!({})), &[would]));
     }
     let with_clone = match ctx.clone.is_own && !ctx.is_dry {
         true => Some(init::add_clone(ctx).and_then(|()| ctx.reload())?),
@@ -89,9 +84,7 @@ pub fn run(ctx: &Context<'_>, args: &Args, agent: Option<String>, model: Option<
     if ctx.is_dry {
         let worktree = layout::worktree(&ctx.root.path, name).to_string_lossy().into_owned();
         let branch = ctx.root.config.branch_of(name);
-        let worker = WorkerKeys::of(name);
-        let answer = AddAnswer { worker, worktree_path: &worktree, worktree: &worktree, branch: &branch };
-        return Ok(commands::show(ctx.ui, answer, &[format!("create {worktree}")]));
+        return Ok(commands::show(ctx.ui, answer(name, &worktree, &branch), &[format!("create {worktree}")]));
     }
     // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table
     // waits for our lock.
@@ -102,8 +95,7 @@ pub fn run(ctx: &Context<'_>, args: &Args, agent: Option<String>, model: Option<
     }
     let worker = worker?;
     if ctx.ui.is_json() {
-        let (worktree_path, branch) = (&worker.worktree_path, &worker.branch);
-        ctx.ui.json(&AddAnswer { worker: WorkerKeys::of(name), worktree_path, worktree: worktree_path, branch });
+        ctx.ui.json(&answer(name, &worker.worktree_path, &worker.branch));
     } else {
         ctx.ui.line(printable(&worker.worktree_path));
     }

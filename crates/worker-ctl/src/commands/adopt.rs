@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::config::expand_home;
 use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::env::Env;
@@ -18,7 +18,7 @@ use crate::apply::copied_files;
 use crate::apply::new_worker::{self, WorkerOptions};
 use crate::apply::repair;
 use crate::commands::add::Args;
-use crate::commands::{self, WorkerKeys, init};
+use crate::commands::{self, about, init};
 use crate::context::{Context, Flags};
 use crate::facts::adoption::{self, Adoptable};
 use crate::facts::{processes, version};
@@ -28,18 +28,6 @@ use crate::root::read_record;
 use crate::settings::users_agents;
 use crate::store;
 use crate::worker::{Adopted, LandAs, Task, Worker, new_name};
-
-/// The answer with `--json`, one for each worktree.
-#[derive(Serialize)]
-struct AdoptAnswer<'a> {
-    #[serde(flatten)]
-    worker: WorkerKeys<'a>,
-    worktree_path: &'a str,
-    worktree: &'a str,
-    branch: &'a str,
-    target: Option<&'a str>,
-    task: &'static str,
-}
 
 pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flags)) -> Result<Exit> {
     let named = args.worktree.as_deref().unwrap_or(Path::new("-"));
@@ -69,7 +57,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
         None => {
             let would: Vec<String> =
                 found.iter().map(|found| format!("make a root, and a worker of {}", found.path.display())).collect();
-            return Ok(commands::show(ui, serde_json::json!({}), &would));
+            return Ok(commands::show(ui, json!({}), &would));
         }
     };
     commands::recover(&ctx)?;
@@ -344,8 +332,9 @@ fn accept_anew(ctx: &Context<'_>, before: &Worker, after: &Worker) -> Result<()>
 
 fn print(ctx: &Context<'_>, worker: &Worker, is_new: bool) {
     let (path, branch, target) = (worker.worktree_path.as_str(), worker.branch.as_str(), worker.target());
-    let (keys, task) = (WorkerKeys::of(&worker.name), worker.task.word());
-    let answer = AdoptAnswer { worker: keys, worktree_path: path, worktree: path, branch, target, task };
+    let task = worker.task.word();
+    let keys = json!({ "worktree_path": path, "worktree": path, "branch": branch, "target": target, "task": task });
+    let answer = about(&worker.name, keys);
     let target = target.unwrap_or_default();
     match ctx.is_dry {
         true if is_new => {

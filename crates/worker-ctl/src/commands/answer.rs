@@ -1,14 +1,14 @@
 //! `answer`: answers a question that a worker's program asks in a menu.
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::agents::{self, HookEvent};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::printable;
 
 use crate::apply::session;
-use crate::commands::{self, WorkerKeys};
+use crate::commands;
 use crate::context::Context;
 use crate::failure;
 use crate::note::Fault;
@@ -27,16 +27,6 @@ pub struct Args {
     /// Answer even if somebody types in the worker's terminal
     #[arg(long)]
     pub force: bool,
-}
-
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct MenuAnswer<'a> {
-    #[serde(flatten)]
-    worker: WorkerKeys<'a>,
-    question: Option<&'a str>,
-    lines: &'a [String],
-    chosen: Option<&'a str>,
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -125,10 +115,10 @@ fn parse(line: &str) -> Result<Wanted> {
     }
 }
 
-fn answer<'a>(worker: &'a Worker, menu: &'a Menu, chosen: Option<usize>) -> MenuAnswer<'a> {
-    let question = worker.reported.activity_text.as_deref();
-    let chosen = chosen.map(|chosen| menu.lines[chosen].as_str());
-    MenuAnswer { worker: WorkerKeys::of(&worker.name), question, lines: &menu.lines, chosen }
+/// The answer with `--json`.
+fn answer(worker: &Worker, menu: &Menu, chosen: Option<usize>) -> Value {
+    let (question, chosen) = (&worker.reported.activity_text, chosen.map(|chosen| &menu.lines[chosen]));
+    commands::about(&worker.name, json!({ "question": question, "lines": menu.lines, "chosen": chosen }))
 }
 
 /// Prints the chosen line, or else all of them.

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use clap::Args as ClapArgs;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::ui::printable;
 
 use crate::apply::launch;
-use crate::commands::{self, WorkerKeys};
+use crate::commands;
 use crate::context::Context;
 use crate::worker::Worker;
 
@@ -24,8 +25,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let pane = commands::pane(ctx, name)?;
     let worker = ctx.worker(name)?;
     if ctx.is_dry {
-        let (keys, would) = (WorkerKeys::of(name), format!("attach this terminal to the session of {name}"));
-        return Ok(commands::show(ctx.ui, keys, &[would]));
+        let would = format!("attach this terminal to the session of {name}");
+        return Ok(commands::show(ctx.ui, commands::about(name, json!({})), &[would]));
     }
     run_hook(ctx, &worker, "before_attach")?;
     let status = ctx.tmux()?.attach(&pane.id)?;

@@ -31,6 +31,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::{Ui, printable};
@@ -46,18 +47,18 @@ use crate::tmux::Pane;
 use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::worker::Worker;
 
-/// A worker in an answer: a worker's name is its whole id, because a root has each name once.
-#[derive(Clone, Copy, Serialize)]
-pub struct WorkerKeys<'a> {
-    worker: &'a str,
-    name: &'a str,
-    id: &'a str,
+/// An answer about a worker with `--json`: its name, which is its whole id, because a root has each name once, and then
+/// these keys.
+pub fn about(name: &str, keys: Value) -> Value {
+    joined(json!({ "worker": name, "name": name, "id": name }), keys)
 }
 
-impl<'a> WorkerKeys<'a> {
-    pub fn of(name: &'a str) -> WorkerKeys<'a> {
-        WorkerKeys { worker: name, name, id: name }
+/// An answer with the keys of two objects, one after the other.
+pub fn joined(mut first: Value, mut second: Value) -> Value {
+    if let (Some(first), Some(second)) = (first.as_object_mut(), second.as_object_mut()) {
+        first.append(second);
     }
+    first
 }
 
 /// The answer about a root with `--json`.
@@ -190,29 +191,15 @@ pub fn read_text_file(ctx: &Context<'_>, file: &Path) -> Result<String> {
     })?)
 }
 
-/// The statuses of several workers, as the answer of a command with `--json`.
-#[derive(Serialize)]
-pub struct Statuses<'a> {
-    workers: Vec<WorkerStatus<'a>>,
+/// The status of a worker, in an answer about several.
+pub fn status_of(worker: &Worker) -> Value {
+    json!({ "name": worker.name, "id": worker.name, "status": worker.status() })
 }
 
-#[derive(Serialize)]
-pub struct WorkerStatus<'a> {
-    name: &'a str,
-    id: &'a str,
-    status: &'static str,
-}
-
-impl WorkerStatus<'_> {
-    pub fn of(worker: &Worker) -> WorkerStatus<'_> {
-        WorkerStatus { name: &worker.name, id: &worker.name, status: worker.status() }
-    }
-}
-
-/// The statuses of these workers.
-pub fn statuses<'a>(state: &'a State, names: &[String]) -> Statuses<'a> {
+/// The statuses of these workers, as the answer of a command with `--json`.
+pub fn statuses(state: &State, names: &[String]) -> Value {
     let chosen = state.workers.values().filter(|worker| names.contains(&worker.name));
-    Statuses { workers: chosen.map(WorkerStatus::of).collect() }
+    json!({ "workers": chosen.map(status_of).collect::<Vec<_>>() })
 }
 
 /// Prints what was done, a line each; with `--json`, the statuses of these workers.
@@ -245,22 +232,15 @@ pub fn print_started(ctx: &Context<'_>, names: &[String], done: &[String], failu
 }
 
 /// The result of a delivery with `--json`.
-#[derive(Serialize)]
-struct DeliveryAnswer<'a> {
-    #[serde(flatten)]
-    worker: WorkerKeys<'a>,
-    delivery: &'static str,
-    status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<serde_json::Value>,
+fn delivery_answer(worker: &Worker, delivery: &str) -> Value {
+    about(&worker.name, json!({ "delivery": delivery, "status": worker.status() }))
 }
 
 /// Prints the result of a delivery. If nothing was typed, the answer with `--json` includes the failure.
 pub fn print_delivery(ctx: &Context<'_>, name: &str, delivered: Result<(Worker, DeliveryVerdict)>) -> Result<Exit> {
     match delivered {
         Ok((worker, verdict)) if ctx.ui.is_json() => {
-            let (delivery, status) = (verdict.word(), worker.status());
-            ctx.ui.json(&DeliveryAnswer { worker: WorkerKeys::of(name), delivery, status, error: None });
+            ctx.ui.json(&delivery_answer(&worker, verdict.word()));
             Ok(Exit::Done)
         }
         Ok(_) => {
@@ -268,10 +248,8 @@ pub fn print_delivery(ctx: &Context<'_>, name: &str, delivered: Result<(Worker, 
             Ok(Exit::Done)
         }
         Err(failure) if typing::is_nothing_typed(&failure) && ctx.ui.is_json() => {
-            let state = ctx.state()?;
-            let (status, error) = (state.require(name)?.status(), Some(failure.to_json()));
-            let worker = WorkerKeys::of(name);
-            ctx.ui.json(&DeliveryAnswer { worker, delivery: failure::NOT_DELIVERED.word, status, error });
+            let answer = delivery_answer(&ctx.worker(name)?, failure::NOT_DELIVERED.word);
+            ctx.ui.json(&joined(answer, json!({ "error": failure.to_json() })));
             Ok(failure.exit)
         }
         Err(failure) => Err(failure),
@@ -287,31 +265,20 @@ pub fn give(
     text: impl FnOnce() -> Result<String>,
 ) -> Result<Exit> {
     if ctx.is_dry {
-        let (delivery, status) = (failure::NOT_DELIVERED.word, worker.status());
-        let answer = DeliveryAnswer { worker: WorkerKeys::of(&worker.name), delivery, status, error: None };
-        return Ok(show(ctx.ui, answer, &[would]));
+        return Ok(show(ctx.ui, delivery_answer(worker, failure::NOT_DELIVERED.word), &[would]));
     }
     print_delivery(ctx, &worker.name, deliver(ctx, worker, input, &text()?))
 }
 
 /// Where the work of a worker is kept, with `--json`.
-#[derive(Serialize)]
-pub struct KeptAnswer<'a> {
-    #[serde(flatten)]
-    worker: WorkerKeys<'a>,
-    kept: &'a [String],
-}
-
-impl<'a> KeptAnswer<'a> {
-    pub fn of(name: &'a str, kept: &'a [String]) -> KeptAnswer<'a> {
-        KeptAnswer { worker: WorkerKeys::of(name), kept }
-    }
+pub fn kept_answer(name: &str, kept: &[String]) -> Value {
+    about(name, json!({ "kept": kept }))
 }
 
 /// Prints where the work of a worker is kept; if there was nothing to keep, only what was done.
 pub fn print_kept(ctx: &Context<'_>, name: &str, done: &str, kept: &[String]) {
     match ctx.ui.is_json() {
-        true => ctx.ui.json(&KeptAnswer::of(name, kept)),
+        true => ctx.ui.json(&kept_answer(name, kept)),
         false if kept.is_empty() => ctx.ui.done(format!("{done} {name}")),
         false => kept.iter().for_each(|place| ctx.ui.line(printable(place))),
     }

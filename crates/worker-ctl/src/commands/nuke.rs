@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::removal;
-use crate::commands::{self, KeptAnswer};
+use crate::commands;
 use crate::context::Context;
 use crate::plan::removal::describe_nuke;
 use crate::worker::Worker;
@@ -44,7 +44,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let plan = workers.iter().map(check).collect::<Result<Vec<String>>>()?;
     if ctx.is_dry {
         for (worker, line) in workers.iter().zip(plan) {
-            commands::show(ctx.ui, KeptAnswer::of(&worker.name, &[]), &[line]);
+            commands::show(ctx.ui, commands::kept_answer(&worker.name, &[]), &[line]);
         }
         return Ok(Exit::Done);
     }

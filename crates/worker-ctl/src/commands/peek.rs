@@ -1,11 +1,11 @@
 //! `peek`: prints the screen of a worker's terminal.
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::printable;
 
-use crate::commands::{self, WorkerKeys};
+use crate::commands;
 use crate::context::Context;
 
 #[derive(Debug, ClapArgs)]
@@ -17,19 +17,11 @@ pub struct Args {
     pub lines: usize,
 }
 
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct PeekAnswer<'a> {
-    #[serde(flatten)]
-    worker: WorkerKeys<'a>,
-    text: String,
-}
-
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let pane = commands::pane(ctx, &args.worker)?;
     let text = ctx.tmux()?.text(&pane, args.lines)?;
     if ctx.ui.is_json() {
-        ctx.ui.json(&PeekAnswer { worker: WorkerKeys::of(&args.worker), text: text.join("\n") });
+        ctx.ui.json(&commands::about(&args.worker, json!({ "text": text.join("\n") })));
     } else {
         // A worker's terminal is wider than most, so cut the lines.
         let width = ctx.ui.width().unwrap_or(usize::MAX);

@@ -1,11 +1,11 @@
 //! `rebase`: rebases a worker's work onto the default branch.
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::rebase::{self, Rebased};
-use crate::commands::{self, WorkerKeys};
+use crate::commands;
 use crate::context::Context;
 use crate::facts::worker_state::Standing;
 use crate::plan::rebase::{Rebase, rebase, require_task};
@@ -20,14 +20,6 @@ pub struct Args {
     pub force: bool,
 }
 
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct RebaseAnswer<'a> {
-    #[serde(flatten)]
-    worker: WorkerKeys<'a>,
-    outcome: &'static str,
-}
-
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let name = &args.worker;
     commands::recover(ctx)?;
@@ -38,21 +30,19 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     require_task(&worker)?;
     let standing = Standing::read(ctx, &worker)?;
     let plan = rebase(&standing, &ctx.repo.branch)?;
+    let answer = |outcome: &str| commands::about(name, json!({ "outcome": outcome }));
     if ctx.is_dry {
-        let answer = RebaseAnswer { worker: WorkerKeys::of(name), outcome: plan.outcome() };
         let would = match plan {
             Rebase::UpToDate => Vec::new(),
             Rebase::Replay => vec![format!("rebase {name} onto {}", standing.base)],
             Rebase::AskToResolve => vec![format!("ask {name} to resolve its conflicts with {}", standing.base)],
         };
-        return Ok(commands::show(ctx.ui, answer, &would));
+        return Ok(commands::show(ctx.ui, answer(plan.outcome()), &would));
     }
     let rebased = rebase::carry_out(ctx, &standing, plan, args.force)?;
     let word = rebased.word().replace('_', " ");
     match &rebased {
-        _ if ctx.ui.is_json() => {
-            ctx.ui.json(&RebaseAnswer { worker: WorkerKeys::of(name), outcome: rebased.word() });
-        }
+        _ if ctx.ui.is_json() => ctx.ui.json(&answer(rebased.word())),
         Rebased::Done => ctx.ui.done(format!("{word} {name}")),
         Rebased::UpToDate => ctx.ui.detail(format!("{name} is {word}")),
         Rebased::Conflicts(_) | Rebased::LeftAsItIs => ctx.ui.note(format!("{name}: {word}")),

@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::removal;
-use crate::commands::{self, KeptAnswer};
+use crate::commands;
 use crate::context::Context;
 use crate::failure;
 use crate::worker::Worker;
@@ -56,7 +56,7 @@ fn reset(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<()> {
     };
     if ctx.is_dry {
         let would = format!("put {} on {base}, and make {name} idle", worker.worktree_path);
-        commands::show(ctx.ui, KeptAnswer::of(name, &[]), &[would]);
+        commands::show(ctx.ui, commands::kept_answer(name, &[]), &[would]);
         return Ok(());
     }
     let kept = removal::reset(ctx, &worker, &base, is_forced)?;

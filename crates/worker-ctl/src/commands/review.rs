@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Temporary;
 use shopfloor_core::git::LOCAL_VARS;
@@ -13,7 +13,7 @@ use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::{printable_lines, shell_word};
 
 use crate::apply::{patrol, rebase, transition};
-use crate::commands::{self, WHOLE, WorkerKeys, look};
+use crate::commands::{self, WHOLE, look};
 use crate::context::Context;
 use crate::facts::description::{Summary, summary};
 use crate::failure;
@@ -36,21 +36,6 @@ pub enum Interface {
     Git,
     Difftastic,
     Vscode,
-}
-
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct ReviewAnswer<'a> {
-    #[serde(flatten)]
-    worker: WorkerKeys<'a>,
-    sha: &'a str,
-    commit: &'a str,
-    prompt: Option<&'a str>,
-    author: &'a str,
-    message: &'a str,
-    stat: &'a str,
-    range_diff: Option<&'a str>,
-    diff: &'a str,
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -135,17 +120,9 @@ fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) ->
     let Reviewed { worker, from, sha, summary: Summary { author, message, stat, since } } = reviewed;
     if ctx.ui.is_json() {
         let diff = commands::diff(ctx, sha)?;
-        ctx.ui.json(&ReviewAnswer {
-            worker: WorkerKeys::of(&worker.name),
-            sha,
-            commit: sha,
-            prompt: worker.work.prompt.as_deref(),
-            author,
-            message,
-            stat,
-            range_diff: since.as_deref(),
-            diff: &diff,
-        });
+        let keys = json!({ "sha": sha, "commit": sha, "prompt": worker.work.prompt, "author": author,
+            "message": message, "stat": stat, "range_diff": since, "diff": diff });
+        ctx.ui.json(&commands::about(&worker.name, keys));
         return Ok(());
     }
     let head = printable_lines(head(ctx, reviewed).as_bytes(), false);

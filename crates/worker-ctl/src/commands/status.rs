@@ -2,12 +2,10 @@
 
 use std::collections::HashSet;
 use std::io::IsTerminal;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
 use serde_json::{Value, json};
 use shopfloor_core::board::{Need, Screen, lines};
 use shopfloor_core::error::{Exit, Result};
@@ -16,14 +14,15 @@ use shopfloor_core::time::local_clock;
 use shopfloor_core::ui::printable;
 
 use crate::attention::{need_now, since};
-use crate::commands::board;
+use crate::commands::{board, joined};
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::losses::stashes;
 use crate::note::{Fault, Note};
 use crate::notify_person::Bell;
 use crate::store::State;
-use crate::worker::{Activity, PendingSend, Session, Worker};
+use crate::work_repo::WorkRepo;
+use crate::worker::{Activity, Session, Worker};
 
 /// How often `--watch` reads the state.
 const POLL: Duration = Duration::from_millis(500);
@@ -36,67 +35,6 @@ pub struct Args {
     /// With --json, also count what the workers of the clone have changed, which is slower
     #[arg(long)]
     pub stat: bool,
-}
-
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct StatusAnswer<'a> {
-    v: u64,
-    workers: Vec<WorkerRow<'a>>,
-    daemon: &'static str,
-    tmux_socket: &'a Path,
-}
-
-#[derive(Serialize)]
-struct WorkerRow<'a> {
-    v: u64,
-    name: &'a str,
-    id: &'a str,
-    status: &'static str,
-    alive: &'static str,
-    task: &'static str,
-    session: &'static str,
-    seen: bool,
-    exit: Option<Session>,
-    fault: Option<String>,
-    agent: String,
-    repo: &'static str,
-    branch: &'a str,
-    target: String,
-    worktree_path: &'a str,
-    worktree: &'a str,
-    prompt: Option<&'a str>,
-    commit_sha: Option<&'a str>,
-    commit: Option<&'a str>,
-    reviewed_sha: Option<&'a str>,
-    created_at_unix: i64,
-    created_at: Option<String>,
-    last_activity_unix: i64,
-    last_activity_at: Option<String>,
-    session_id: &'a str,
-    pane_pid: Option<i32>,
-    crash_count: u32,
-    host: Option<String>,
-    needs: Option<&'static str>,
-    since_at: Option<String>,
-    #[serde(flatten)]
-    changes: Changes,
-    activity: &'static str,
-    activity_at: Option<&'a str>,
-    activity_text: Option<&'a str>,
-    notes: Vec<String>,
-    pending: Option<&'a PendingSend>,
-}
-
-/// What the branch of a worker has that the one on which its work lands lacks, where that was asked for.
-#[derive(Default, Serialize)]
-struct Changes {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ahead: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    behind: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stat: Option<Value>,
 }
 
 /// The state, in which a session whose tmux server does not answer is down: after a reboot nothing has recorded that yet.
@@ -130,11 +68,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     let seen = SeenState::read(ctx)?;
     if ctx.ui.is_json() {
-        let mut answer = answer(ctx, &seen)?;
-        if args.stat {
-            count_changes(ctx, &seen.state, &mut answer.workers)?;
-        }
-        ctx.ui.json(&answer);
+        ctx.ui.json(&answer(ctx, &seen, args.stat)?);
     } else {
         table(ctx, &seen).iter().for_each(|line| ctx.ui.line(line));
     }
@@ -150,7 +84,7 @@ fn watch(ctx: &Context<'_>) -> Result<Exit> {
     loop {
         let seen = SeenState::read(ctx)?;
         let shown = match ctx.ui.is_json() {
-            true => vec![ctx.ui.render(&answer(ctx, &seen)?)],
+            true => vec![ctx.ui.render(&answer(ctx, &seen, false)?)],
             false if is_screen => board(ctx, &seen.state)?,
             false => table(ctx, &seen),
         };
@@ -182,36 +116,40 @@ fn board(ctx: &Context<'_>, state: &State) -> Result<Vec<String>> {
     Ok(lines(rows, daemon::is_running(&ctx.root.path)?, (now.as_second(), &local_clock(now)), screen))
 }
 
-fn answer<'a>(ctx: &Context<'_>, seen: &'a SeenState) -> Result<StatusAnswer<'a>> {
+/// The answer with `--json`, if `counts`, with what the workers of the clone have changed.
+fn answer(ctx: &Context<'_>, seen: &SeenState, counts: bool) -> Result<Value> {
     let state = &seen.state;
-    let workers = state.workers.values().map(|worker| row(ctx, seen, worker)).collect();
+    // Of worktrees of the person's own repository worktree-spawn tells it.
+    let counts = counts && state.workers.values().any(|worker| worker.adopted.is_none());
+    let distances = counts.then(|| ctx.clone.git.ahead_behind(&ctx.clone.common, &ctx.clone.base())).transpose()?;
+    let row = |worker: &Worker| -> Result<Value> {
+        let changes = match (&distances, &worker.adopted) {
+            (Some(distances), None) => changes(&ctx.clone, worker, distances.get(&worker.branch))?,
+            _ => json!({}),
+        };
+        Ok(row(ctx, seen, worker, changes))
+    };
+    let workers = state.workers.values().map(row).collect::<Result<Vec<_>>>()?;
     let daemon = if daemon::is_running(&ctx.root.path)? { "running" } else { "stopped" };
-    Ok(StatusAnswer { v: 1, workers, daemon, tmux_socket: &state.tmux_socket })
+    Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "tmux_socket": state.tmux_socket }))
 }
 
-/// Counts the changes of the workers of the clone. Of worktrees of the person's own repository worktree-spawn tells them.
-fn count_changes(ctx: &Context<'_>, state: &State, rows: &mut [WorkerRow<'_>]) -> Result<()> {
-    if state.workers.values().all(|worker| worker.adopted.is_some()) {
-        return Ok(());
+/// What the branch of a worker has that the one on which its work lands lacks, as far as it is known.
+fn changes(repo: &WorkRepo, worker: &Worker, distance: Option<&(u64, u64)>) -> Result<Value> {
+    let known = distance.map_or(json!({}), |(ahead, behind)| json!({ "ahead": ahead, "behind": behind }));
+    let Some(sha) = &worker.work.commit_sha else { return Ok(known) };
+    let range = format!("{}...{sha}", repo.base());
+    let how = ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", &range];
+    let counted = repo.run(&repo.top, &how)?;
+    if !counted.status.success() {
+        return Ok(known);
     }
-    let (repo, base) = (&ctx.clone, ctx.clone.base());
-    let distances = repo.git.ahead_behind(&repo.common, &base)?;
-    for row in rows.iter_mut().filter(|row| row.repo == "clone") {
-        let distance = distances.get(row.branch);
-        row.changes.ahead = distance.map(|(ahead, _)| *ahead);
-        row.changes.behind = distance.map(|(_, behind)| *behind);
-        let Some(sha) = row.commit_sha else { continue };
-        let how = ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", &format!("{base}...{sha}")];
-        let counted = repo.run(&repo.top, &how)?;
-        if counted.status.success() {
-            let lines: Vec<Vec<u64>> = (counted.text().lines())
-                .map(|line| line.split('\t').take(2).map(|count| count.parse().unwrap_or(0)).collect())
-                .collect();
-            let sum = |column: usize| lines.iter().filter_map(|line| line.get(column)).sum::<u64>();
-            row.changes.stat = Some(json!({ "files": lines.len(), "insertions": sum(0), "deletions": sum(1) }));
-        }
-    }
-    Ok(())
+    let lines: Vec<Vec<u64>> = (counted.text().lines())
+        .map(|line| line.split('\t').take(2).map(|count| count.parse().unwrap_or(0)).collect())
+        .collect();
+    let sum = |column: usize| lines.iter().filter_map(|line| line.get(column)).sum::<u64>();
+    let stat = json!({ "files": lines.len(), "insertions": sum(0), "deletions": sum(1) });
+    Ok(joined(known, json!({ "stat": stat })))
 }
 
 fn table(ctx: &Context<'_>, seen: &SeenState) -> Vec<String> {
@@ -260,48 +198,52 @@ fn time(unix: i64) -> Option<String> {
     Some(shopfloor_core::time::render(time))
 }
 
-fn row<'a>(ctx: &Context<'_>, seen: &SeenState, worker: &'a Worker) -> WorkerRow<'a> {
-    let (session, exit) = match worker.program.session {
+/// A worker in the answer with `--json`, with what `changes` tells of its branch.
+fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> Value {
+    let Worker { name, branch, worktree_path, work, program, reported, .. } = worker;
+    let (session, exit) = match program.session {
         Session::Up => ("up", None),
         Session::Down => ("down", None),
         end @ (Session::Code(_) | Session::Signal(_)) => ("exited", Some(end)),
     };
-    WorkerRow {
-        v: 1,
-        name: &worker.name,
-        id: &worker.name,
-        status: worker.status(),
-        alive: session,
-        task: worker.task.word(),
-        session,
-        seen: !seen.is_unseen(worker),
-        exit,
-        fault: worker.program.fault.as_ref().map(Fault::to_string),
-        agent: ctx.root.agent_name(worker),
-        repo: if worker.adopted.is_some() { "own" } else { "clone" },
-        branch: &worker.branch,
-        target: worker.target().unwrap_or(&ctx.clone.branch).to_owned(),
-        worktree_path: &worker.worktree_path,
-        worktree: &worker.worktree_path,
-        prompt: worker.work.prompt.as_deref(),
-        commit_sha: worker.work.commit_sha.as_deref(),
-        commit: worker.work.commit_sha.as_deref(),
-        reviewed_sha: worker.work.reviewed_sha.as_deref(),
-        created_at_unix: worker.created_at_unix,
-        created_at: time(worker.created_at_unix),
-        last_activity_unix: worker.last_activity_unix,
-        last_activity_at: time(worker.last_activity_unix),
-        session_id: &worker.session_id,
-        pane_pid: worker.program.pane_pid,
-        crash_count: worker.program.crash_count,
-        host: ctx.root.worker(&worker.name).host,
-        needs: need_now(ctx, worker).map(Need::word),
-        since_at: time(since(worker)),
-        changes: Changes::default(),
-        activity: worker.reported.activity.word(),
-        activity_at: worker.reported.activity_at.as_deref(),
-        activity_text: worker.reported.activity_text.as_deref(),
-        notes: notes(ctx, worker),
-        pending: worker.pending_send.as_ref(),
-    }
+    let first = json!({
+        "v": 1,
+        "name": name,
+        "id": name,
+        "status": worker.status(),
+        "alive": session,
+        "task": worker.task.word(),
+        "session": session,
+        "seen": !seen.is_unseen(worker),
+        "exit": exit,
+        "fault": program.fault.as_ref().map(Fault::to_string),
+        "agent": ctx.root.agent_name(worker),
+        "repo": if worker.adopted.is_some() { "own" } else { "clone" },
+        "branch": branch,
+        "target": worker.target().unwrap_or(&ctx.clone.branch),
+        "worktree_path": worktree_path,
+        "worktree": worktree_path,
+        "prompt": work.prompt,
+        "commit_sha": work.commit_sha,
+        "commit": work.commit_sha,
+        "reviewed_sha": work.reviewed_sha,
+        "created_at_unix": worker.created_at_unix,
+        "created_at": time(worker.created_at_unix),
+        "last_activity_unix": worker.last_activity_unix,
+        "last_activity_at": time(worker.last_activity_unix),
+        "session_id": worker.session_id,
+        "pane_pid": program.pane_pid,
+        "crash_count": program.crash_count,
+        "host": ctx.root.worker(name).host,
+        "needs": need_now(ctx, worker).map(Need::word),
+        "since_at": time(since(worker)),
+    });
+    let last = json!({
+        "activity": reported.activity.word(),
+        "activity_at": reported.activity_at,
+        "activity_text": reported.activity_text,
+        "notes": notes(ctx, worker),
+        "pending": worker.pending_send,
+    });
+    joined(joined(first, changes), last)
 }

@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::args::flag_duration;
 use shopfloor_core::board::Need;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 
 use crate::attention::{need_now, since};
-use crate::commands::{self, WorkerStatus};
+use crate::commands::{self, joined, status_of};
 use crate::context::Context;
 use crate::daemon;
 use crate::failure;
@@ -158,19 +158,6 @@ fn obstacle(worker: &Worker, state: &str, is_kept_up: bool) -> Option<String> {
     }
 }
 
-/// A worker that was waited for, in the answer with `--json`.
-#[derive(Serialize)]
-struct NeedyWorker<'a> {
-    #[serde(flatten)]
-    status: WorkerStatus<'a>,
-    why: &'static str,
-}
-
-#[derive(Serialize)]
-struct NeedsAnswer<'a> {
-    workers: Vec<NeedyWorker<'a>>,
-}
-
 /// Prints these workers and why their wait ended, who has waited longest first.
 fn print_needs(ctx: &Context<'_>, names: &[String]) -> Result<Exit> {
     let state = ctx.state()?;
@@ -178,8 +165,8 @@ fn print_needs(ctx: &Context<'_>, names: &[String]) -> Result<Exit> {
     workers.sort_by_key(|worker| since(worker));
     let why = |worker: &Worker| need_now(ctx, worker).map_or(worker.status(), Need::word);
     if ctx.ui.is_json() {
-        let needy = workers.iter().map(|&worker| NeedyWorker { status: WorkerStatus::of(worker), why: why(worker) });
-        ctx.ui.json(&NeedsAnswer { workers: needy.collect() });
+        let needy = workers.iter().map(|worker| joined(status_of(worker), json!({ "why": why(worker) })));
+        ctx.ui.json(&json!({ "workers": needy.collect::<Vec<_>>() }));
         return Ok(Exit::Done);
     }
     workers.iter().for_each(|worker| ctx.ui.done(format!("{} {}", worker.name, why(worker))));
