@@ -160,6 +160,14 @@ impl<'a> Context<'a> {
         store::update(&self.root.path, change)
     }
 
+    /// The same for a worker's record, if there is one.
+    pub fn update_worker(&self, name: &str, change: impl FnOnce(&mut Worker)) -> Result<()> {
+        self.update(|state| {
+            state.workers.get_mut(name).map(change);
+            Ok(())
+        })
+    }
+
     /// Seconds since 1970.
     pub fn now(&self) -> i64 {
         self.env.later().now.as_second()

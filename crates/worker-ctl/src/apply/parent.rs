@@ -147,10 +147,10 @@ pub fn retarget(ctx: &Context<'_>) -> Result<()> {
                 return Ok(());
             }
             let Some(_lock) = ctx.try_lock(&worker.name)? else { return Ok(()) };
-            ctx.update(|state| {
-                let worker = state.workers.get_mut(&worker.name).filter(|worker| worker.target() == Some(from));
-                worker.into_iter().for_each(|worker| worker.set_target(to));
-                Ok(())
+            ctx.update_worker(&worker.name, |worker| {
+                if worker.target() == Some(from) {
+                    worker.set_target(to);
+                }
             })?;
             ctx.ui.note(format!("the branch {from} is gone: the work of {} lands on {to} from now on", worker.name));
             Ok(())

@@ -99,10 +99,8 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
             // It must be what could be adopted, with the same record: the file that leads to that is out of reach of others.
             match found.map(|tree| adoption::look(ctx.env, &tree.path)) {
                 Some(Ok(moved)) if !moved.is_of(&worker) => Ok(()),
-                Some(Ok(moved)) => ctx.update(|state| {
-                    let worker = state.workers.get_mut(&name).into_iter();
-                    worker.for_each(|worker| worker.worktree_path = moved.path.to_string_lossy().into_owned());
-                    Ok(())
+                Some(Ok(moved)) => ctx.update_worker(&name, |worker| {
+                    worker.worktree_path = moved.path.to_string_lossy().into_owned();
                 }),
                 None if worker.task == Task::Idle => {
                     removal::forget(ctx, &worker, false)?;

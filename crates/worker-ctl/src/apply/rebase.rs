@@ -151,12 +151,9 @@ pub fn refresh(ctx: &Context<'_>, worker: &Worker, base: &str, before: Option<&[
 
 /// Records the base of an attempt, so that it is not repeated until the default branch moves on.
 fn remember_tried(ctx: &Context<'_>, worker: &Worker, base: Option<&str>) -> Result<()> {
-    ctx.update(|state| {
-        if let Some(worker) = state.workers.get_mut(&worker.name) {
-            worker.work.base_sha = base.map(str::to_owned);
-            worker.notes.retain(|note| !matches!(note, Note::Conflicts { .. }));
-        }
-        Ok(())
+    ctx.update_worker(&worker.name, |worker| {
+        worker.work.base_sha = base.map(str::to_owned);
+        worker.notes.retain(|note| !matches!(note, Note::Conflicts { .. }));
     })
 }
 

@@ -319,14 +319,11 @@ fn accept_anew(ctx: &Context<'_>, before: &Worker, after: &Worker) -> Result<()>
     for program in new.programs.iter().flatten().filter(|program| !known.contains(program)) {
         ctx.ui.note(format!("{} is known from now on", adoption::without_digest(program)));
     }
-    ctx.update(|state| {
-        if let Some(worker) = state.workers.get_mut(&after.name) {
-            if old.target != new.target {
-                worker.set_target(&new.target);
-            }
-            worker.adopted = Some(new.clone());
+    ctx.update_worker(&after.name, |worker| {
+        if old.target != new.target {
+            worker.set_target(&new.target);
         }
-        Ok(())
+        worker.adopted = Some(new.clone());
     })
 }
 

@@ -92,15 +92,12 @@ fn digest(worker: &Worker, menu: &Menu) -> String {
 }
 
 fn remember(ctx: &Context<'_>, Worker { name, reported: asked, .. }: &Worker, listed: Option<String>) -> Result<()> {
-    ctx.update(|state| {
-        if let Some(worker) = state.workers.get_mut(name) {
-            // What is answered is asked no more; no hook of a program tells so after a "no".
-            if listed.is_none() && worker.reported == *asked {
-                worker.reported = ReportedActivity::default();
-            }
-            worker.program.listed_question = listed;
+    ctx.update_worker(name, |worker| {
+        // What is answered is asked no more; no hook of a program tells so after a "no".
+        if listed.is_none() && worker.reported == *asked {
+            worker.reported = ReportedActivity::default();
         }
-        Ok(())
+        worker.program.listed_question = listed;
     })
 }
 
