@@ -82,31 +82,25 @@ fn land_locked(
     // Once more if the branch moves, and once more if the commits have to be put on it.
     for _ in 0..3 {
         let (plan, objects) = plan(ctx, name, is_forced, as_what)?;
-        match &plan.landing {
-            Landing::Commit { tree } => {
-                // A checkout of the branch needs the objects as soon as the branch moves.
-                lfs_and_submodules::copy(ctx, &objects)?;
-                if let Some(new) = publish_commit(ctx, &plan, tree, message)? {
-                    return Ok(Landed::Accepted(new));
-                }
-            }
-            Landing::Commits { .. } => {
-                lfs_and_submodules::copy(ctx, &objects)?;
-                if let Some(new) = publish_own(ctx, &plan)? {
-                    return Ok(Landed::Accepted(new));
-                }
-            }
-            Landing::Copies { tree } => {
-                lfs_and_submodules::copy(ctx, &objects)?;
-                let new = commit_copies::make(ctx, &plan, tree)?;
-                if publish_as(ctx, &plan, &new)? {
-                    return Ok(Landed::Accepted(new));
-                }
-            }
+        // A checkout of the branch needs the objects as soon as the branch moves.
+        lfs_and_submodules::copy(ctx, &objects)?;
+        let new = match &plan.landing {
+            Landing::Commit { tree } => Some(publish::commit(ctx, &plan, tree, message)?),
+            Landing::Commits { .. } => Some(plan.sha.clone()),
+            Landing::Copies { tree } => Some(commit_copies::make(ctx, &plan, tree)?),
             // Then it is planned again.
-            Landing::Behind => put_on_branch(ctx, name)?,
+            Landing::Behind => put_on_branch(ctx, name).map(|()| None)?,
             Landing::Nothing => return close_without_commit(ctx, plan),
             Landing::Conflict => return ask_to_resolve(ctx, &plan, is_forced),
+        };
+        if let Some(new) = new
+            && publish::publish(&ctx.repo, &ctx.source(), &plan, &new)?
+        {
+            finish(ctx, &ctx.worker(name)?, &plan.sha, (&plan.base, &new))?;
+            if matches!(plan.landing, Landing::Commit { .. }) {
+                tell_unsigned(ctx, &new);
+            }
+            return Ok(Landed::Accepted(new));
         }
         ctx.ui.detail(format!("{} of the source has moved", ctx.repo.branch));
     }
@@ -115,30 +109,12 @@ fn land_locked(
         .hint("run the same command again"))
 }
 
-/// Publishes the work as one commit. Returns the commit, or nothing if the branch has moved meanwhile.
-fn publish_commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<Option<String>> {
-    let new = publish::commit(ctx, plan, tree, message)?;
-    if !publish_as(ctx, plan, &new)? {
-        return Ok(None);
-    }
+/// Says so where the source signs its commits, and this one of ours is not.
+fn tell_unsigned(ctx: &Context<'_>, new: &str) {
     let signs = ctx.repo.git.config(&common_dir(&ctx.source()), "commit.gpgSign", Some("--type=bool"));
     if signs.is_ok_and(|signs| signs.is_some_and(|is| is == "true")) {
         ctx.ui.note(format!("the source signs its commits, and {new} is not signed"));
     }
-    Ok(Some(new))
-}
-
-/// Publishes the work's own commits, the last of which it returns.
-fn publish_own(ctx: &Context<'_>, plan: &Accept) -> Result<Option<String>> {
-    Ok(publish_as(ctx, plan, &plan.sha)?.then(|| plan.sha.clone()))
-}
-
-/// Publishes a commit and closes the task. Returns `false` if the branch has moved meanwhile.
-fn publish_as(ctx: &Context<'_>, plan: &Accept, new: &str) -> Result<bool> {
-    if !publish::publish(&ctx.repo, &ctx.source(), plan, new)? {
-        return Ok(false);
-    }
-    finish(ctx, &ctx.worker(&plan.name)?, &plan.sha, (&plan.base, new)).map(|()| true)
 }
 
 /// Puts the work's own commits on the branch as it is now.
