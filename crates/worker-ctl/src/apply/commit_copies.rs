@@ -2,8 +2,9 @@
 //! here rebases.
 
 use shopfloor_core::error::Result;
-use shopfloor_core::git::{answer, failed};
+use shopfloor_core::git::failed;
 
+use crate::apply::publish;
 use crate::context::Context;
 use crate::failure;
 use crate::plan::accept::Accept;
@@ -34,10 +35,7 @@ pub fn make(ctx: &Context<'_>, plan: &Accept, tree: &str) -> Result<String> {
             }
             _ => return Err(failed("merge-tree", &merged)),
         }
-        let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(author);
-        let cmd = variables.fold(repo.git.cmd(&repo.top), |cmd, (name, value)| cmd.var(name, value));
-        let args = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", &merged_tree, "-p", &last, "-F", "-"];
-        last = answer("commit-tree", &cmd.args(args).input(message.as_bytes().to_vec()).capture()?)?;
+        last = publish::commit_tree(repo, (&merged_tree, &last), author.iter().copied(), message)?;
     }
     match tree_of(&last)? == tree {
         true => Ok(last),

@@ -44,13 +44,21 @@ pub fn commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str
     let (repo, Accept { name, base, sha, .. }) = (&ctx.repo, plan);
     let Authored { author, message: own } = authored(ctx, &ctx.worker(name)?, base, sha)?;
     let text = message.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(&own);
-    let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(&author);
+    commit_tree(repo, (tree, base), author.iter().map(String::as_str), &format!("{text}\n"))
+}
+
+/// Creates a commit with this tree on top of another one. `author` has a name, an address and a date.
+pub fn commit_tree<'a>(
+    repo: &WorkRepo,
+    (tree, parent): (&str, &str),
+    author: impl Iterator<Item = &'a str>,
+    message: &str,
+) -> Result<String> {
+    let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(author);
     let cmd = variables.fold(repo.git.cmd(&repo.top), |cmd, (name, value)| cmd.var(name, value));
     // The message is in UTF-8, whatever the encoding of a person's commits is.
-    let cmd = cmd
-        .args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, "-p", base, "-F", "-"])
-        .input(format!("{text}\n").into_bytes());
-    answer("commit-tree", &cmd.capture()?)
+    let args = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, "-p", parent, "-F", "-"];
+    answer("commit-tree", &cmd.args(args).input(message.into()).capture()?)
 }
 
 /// Writes the journal and pins the commit, so that the accept can be finished after a kill.
