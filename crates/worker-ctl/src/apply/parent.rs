@@ -5,7 +5,7 @@ use std::path::Path;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 
-use crate::apply::spawn_agent::{self, ParentReport, in_background};
+use crate::apply::spawn_agent::{self, ParentReport};
 use crate::apply::transition;
 use crate::context::Context;
 use crate::facts::processes;
@@ -173,7 +173,5 @@ fn tell(
         kind.unwrap_or(status),
         Digest::of([&*message, &*paths.join("\0")].join("\0").as_bytes())
     );
-    let report = ParentReport { status, kind, message, paths, key };
-    let line = spawn_agent::report(ctx, child, &report);
-    line.into_iter().for_each(|line| ctx.warn_on_failure(&child.name, || in_background(ctx, &line, &[])));
+    spawn_agent::tell_parent(ctx, child, &ParentReport { status, kind, message, paths, key });
 }

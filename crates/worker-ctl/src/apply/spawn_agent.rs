@@ -43,7 +43,7 @@ pub fn names_own_server(ctx: &Context<'_>, worker: &Worker) -> bool {
 }
 
 /// The argv of a program as worktree-spawn runs it, for an agent that it knows, so that everybody sees that it runs. It
-/// reports nothing: what a start or an end of ours means, [`report`] says. It runs in the worker's worktree and in no
+/// reports nothing: what a start or an end of ours means, [`tell_parent`] says. It runs in the worker's worktree and in no
 /// other, whatever the record says.
 pub fn wrapped(ctx: &Context<'_>, worker: &Worker, argv: Vec<String>, variables: &Variables) -> Vec<String> {
     let (Some(program), Some(id)) = (proc::find(ctx.env, TOOL), id(ctx, worker)) else { return argv };
@@ -68,8 +68,14 @@ pub struct ParentReport<'a> {
     pub key: String,
 }
 
+/// Tells it in the background.
+pub fn tell_parent(ctx: &Context<'_>, worker: &Worker, told: &ParentReport<'_>) {
+    let command = command(ctx, worker, told);
+    ctx.warn_on_failure(&worker.name, || command.map_or(Ok(()), |line| in_background(ctx, &line, &[])));
+}
+
 /// The shell command that tells it; none if worktree-spawn does not know the worktree or is not there.
-pub fn report(ctx: &Context<'_>, worker: &Worker, report: &ParentReport<'_>) -> Option<String> {
+fn command(ctx: &Context<'_>, worker: &Worker, report: &ParentReport<'_>) -> Option<String> {
     let (program, id) = (proc::find(ctx.env, TOOL)?, id(ctx, worker)?);
     // The worktree may be what is missing.
     let (program, source) = (program.to_string_lossy(), ctx.source());

@@ -15,8 +15,8 @@ use crate::worker::{Task, Worker};
 /// Applies an input to a worker's current record. Returns the new record, and whether a text must be delivered.
 pub fn record(ctx: &Context<'_>, name: &str, input: &Input) -> Result<(Worker, bool)> {
     let now = ctx.now();
-    let (step, revision) = ctx.update(|state| step(state, state.require(name)?.clone(), input, now))?;
-    follow_up(ctx, &step, input, revision)?;
+    let step = ctx.update(|state| step(state, state.require(name)?.clone(), input, now))?;
+    follow_up(ctx, &step, input)?;
     Ok((step.after, step.effects.contains(&SideEffect::Deliver)))
 }
 
@@ -28,27 +28,26 @@ pub fn observe(ctx: &Context<'_>, seen: &Worker, input: &Input) -> Result<Option
         true => step(state, seen.clone(), input, now).map(Some),
         false => Ok(None),
     })?;
-    let Some((step, revision)) = applied else { return Ok(None) };
-    follow_up(ctx, &step, input, revision)?;
+    let Some(step) = applied else { return Ok(None) };
+    follow_up(ctx, &step, input)?;
     Ok(Some(step.after))
 }
 
-/// A step that the state has taken.
+/// A step that the state has taken, with the revision that it has then.
 struct Step {
     before: Worker,
     after: Worker,
     effects: Vec<SideEffect>,
+    revision: u64,
 }
 
-/// Takes a step. Returns it with the revision that the state has then.
-fn step(state: &mut State, before: Worker, input: &Input, now: i64) -> Result<(Step, u64)> {
+fn step(state: &mut State, before: Worker, input: &Input, now: i64) -> Result<Step> {
     let (after, effects) = apply(&before, input, now)?;
     let revision = state.put(after.clone());
-    Ok((Step { before, after, effects }, revision))
+    Ok(Step { before, after, effects, revision })
 }
 
-fn follow_up(ctx: &Context<'_>, step: &Step, input: &Input, revision: u64) -> Result<()> {
-    let Step { before, after, effects } = step;
+fn follow_up(ctx: &Context<'_>, Step { before, after, effects, revision }: &Step, input: &Input) -> Result<()> {
     let ctx = &ctx.of(after)?;
     let root = &ctx.root.path;
     let pin = format!("refs/shopfloor/review/{}", after.name);
@@ -75,18 +74,15 @@ fn follow_up(ctx: &Context<'_>, step: &Step, input: &Input, revision: u64) -> Re
         return Ok(());
     }
     // The input is applied already, so a failure to log it is only a warning.
-    let record = log::record(ctx.env.later().now, before, after, input.describe(), revision);
+    let record = log::record(ctx.env.later().now, before, after, input.describe(), *revision);
     ctx.warn_on_failure(&after.name, || publish_event(ctx, &record));
-    let told = parent_report(before, after, revision).and_then(|report| spawn_agent::report(ctx, after, &report));
-    told.into_iter().for_each(|line| ctx.warn_on_failure(&after.name, || in_background(ctx, &line, &[])));
+    // Now the agent of an adopted worktree cannot go on, which its parent is told.
+    if let Some(fault) = after.program.fault.as_ref().filter(|_| before.program.fault != after.program.fault) {
+        let (key, message) = (format!("worker-ctl:{}:{revision}", after.name), fault.to_string());
+        let told = ParentReport { status: "failure", kind: None, message, paths: &[], key };
+        spawn_agent::tell_parent(ctx, after, &told);
+    }
     Ok(())
-}
-
-/// What the parent of an adopted worktree's agent is told of a step after which the agent cannot go on.
-fn parent_report(before: &Worker, after: &Worker, revision: u64) -> Option<ParentReport<'static>> {
-    let fault = after.program.fault.as_ref().filter(|fault| before.program.fault.as_ref() != Some(*fault))?;
-    let key = format!("worker-ctl:{}:{revision}", after.name);
-    Some(ParentReport { status: "failure", kind: None, message: fault.to_string(), paths: &[], key })
 }
 
 /// Logs a record, and starts the `on_event` command with it.
