@@ -58,48 +58,37 @@ impl WorkRepo {
     /// The clone of a root, or in a root without a clone the person's own repository. `source` is that, and its
     /// configuration counts.
     pub fn new(git: &Git, root: &WorkerRoot, source: &Path, is_dry: bool) -> Result<WorkRepo> {
-        let (top, branch) = (root.path.clone(), root.config.text("branch").to_owned());
-        if !has_clone(&root.path) {
-            return WorkRepo::own(git, &root.path, source, &branch, is_dry);
+        let (top, branch) = (&root.path, root.config.text("branch"));
+        if !has_clone(top) {
+            return WorkRepo::own(git, top, source, branch, is_dry);
         }
         let theirs = if source.is_dir() { source } else { Path::new("/") };
-        let (plain, git) = (git.clone(), git.in_clone(&top, &layout::host_git(&top), theirs)?);
-        let (common, objects) = (top.join(".git"), common_dir(source).join("objects"));
-        Ok(WorkRepo {
-            git,
-            plain,
-            is_own: false,
-            root: top.clone(),
-            top,
-            common,
-            objects,
-            branch,
-            landed: None,
-            accepted: Vec::new(),
-            lands_each: false,
-            is_dry,
-        })
+        let in_clone = git.in_clone(top, &layout::host_git(top), theirs)?;
+        let repo = WorkRepo::with((git, in_clone), top, common_dir(source), branch, is_dry);
+        Ok(WorkRepo { is_own: false, top: top.clone(), common: top.join(".git"), ..repo })
     }
 
     /// The person's own repository, for a worker whose work lands on `branch`.
     pub fn own(git: &Git, root: &Path, source: &Path, branch: &str, is_dry: bool) -> Result<WorkRepo> {
         let common = common_dir(source);
-        let (plain, git) = (git.clone(), git.common(&common)?);
-        let (root, branch, objects) = (root.to_path_buf(), branch.to_owned(), common.join("objects"));
-        Ok(WorkRepo {
+        Ok(WorkRepo::with((git, git.common(&common)?), root, common, branch, is_dry))
+    }
+
+    fn with((plain, git): (&Git, Git), root: &Path, common: PathBuf, branch: &str, is_dry: bool) -> WorkRepo {
+        WorkRepo {
             git,
-            plain,
+            plain: plain.clone(),
             is_own: true,
             top: common.clone(),
+            objects: common.join("objects"),
             common,
-            root,
-            objects,
-            branch,
+            root: root.to_path_buf(),
+            branch: branch.to_owned(),
             landed: None,
             accepted: Vec::new(),
             lands_each: false,
             is_dry,
-        })
+        }
     }
 
     /// The ref of the branch that work lands on, in a clone as of the last fetch.
