@@ -1,8 +1,7 @@
 //! The `up` that stays: whether one runs, and how it is asked to end. Its lock decides.
 
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::error::{Failure, Result};
@@ -11,6 +10,7 @@ use shopfloor_core::lock::Lock;
 
 use crate::failure;
 use crate::layout::{self, RootLock};
+use crate::poll;
 
 /// How long a running `up` may take to end its sessions.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,21 +31,19 @@ pub fn refuse_second() -> Failure {
 /// instant, so this tries several times.
 pub fn take(root: &Path) -> Result<Lock> {
     let path = layout::lock(root, RootLock::Daemon);
-    for _ in 0..20 {
-        if let Some(mut lock) = Lock::try_take(&path)? {
-            lock.sign().map_err(|e| Failure::failed(format!("cannot write to {}", path.display())).because(e))?;
-            return Ok(lock);
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    Err(refuse_second())
+    let taken = poll::answer(Duration::from_millis(200), Duration::from_millis(10), || Lock::try_take(&path))?;
+    let mut lock = taken.ok_or_else(refuse_second)?;
+    lock.sign().map_err(|e| Failure::failed(format!("cannot write to {}", path.display())).because(e))?;
+    Ok(lock)
 }
 
 /// Asks a running `up` to end, and waits until its lock is free. At once, it leaves its sessions to us.
 pub fn end(root: &Path, at_once: bool) -> Result<()> {
-    let start = Instant::now();
     let mut asked = None;
-    while is_running(root)? {
+    let ended = poll::answer(PATIENCE, Duration::from_millis(20), || {
+        if !is_running(root)? {
+            return Ok(Some(()));
+        }
         // An `up` that has just taken the lock may not have written its id yet.
         let text = fs::read_no_follow(&layout::lock(root, RootLock::Daemon))?.unwrap_or_default();
         let pid = String::from_utf8_lossy(&text).trim().parse().ok().and_then(Pid::from_raw);
@@ -55,12 +53,11 @@ pub fn end(root: &Path, at_once: bool) -> Result<()> {
                 let _ = kill_process(pid, Signal::INT);
             }
         }
-        if start.elapsed() > PATIENCE {
-            return Err(failure::BUSY
-                .failure("the running `up` does not end")
-                .hint("kill that process, then run `worker-ctl down` again"));
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
+        Ok(None)
+    })?;
+    ended.ok_or_else(|| {
+        failure::BUSY
+            .failure("the running `up` does not end")
+            .hint("kill that process, then run `worker-ctl down` again")
+    })
 }

@@ -1,8 +1,7 @@
 //! Delivers a text to a worker. The intent is saved before a byte is sent. If nothing was sent, the record goes back to
 //! what it was.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
@@ -13,6 +12,7 @@ use crate::failure;
 use crate::hook_report;
 use crate::layout;
 use crate::plan::machine::{Input, refuse_over_question};
+use crate::poll;
 use crate::program_config::{AgentTable, Delivery, Paste};
 use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::worker::Worker;
@@ -97,16 +97,9 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// Waits until the program's hook reports this text. Returns `false` when the time is up.
 fn is_heard(ctx: &Context<'_>, name: &str, text: &str) -> bool {
-    let (start, expected) = (Instant::now(), hook_report::digest(text));
-    loop {
-        if ctx.worker(name).is_ok_and(|worker| worker.program.heard.as_ref() == Some(&expected)) {
-            return true;
-        }
-        if start.elapsed() >= PATIENCE {
-            return false;
-        }
-        thread::sleep(POLL);
-    }
+    let expected = hook_report::digest(text);
+    let is_it = |worker: Worker| worker.program.heard.as_ref() == Some(&expected);
+    poll::holds(PATIENCE, POLL, || ctx.worker(name).is_ok_and(is_it))
 }
 
 /// Exit 1 while a worker's program asks a question, or a person types into its pane, unless a person overrules that.

@@ -20,6 +20,7 @@ use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::plan::menu::{self, Menu};
+use crate::poll;
 use crate::program_config::{AgentTable, Delivery, Dialog, End, regex};
 use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Session, Work, Worker};
@@ -247,11 +248,8 @@ fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option
     let find = || processes::find(ctx.env, &ctx.root.path, &[&worker.name], &[pane.pid], Some(pane.server));
     let (before, running) = (head()?, find());
     let _ = kill_process(program, Signal::HUP);
-    let start = Instant::now();
     let is_over = || find().iter().all(|process| process.pid != pane.pid && running.contains(process));
-    while start.elapsed() < INTERRUPT_GRACE && !is_over() {
-        thread::sleep(POLL);
-    }
+    poll::holds(INTERRUPT_GRACE, POLL, is_over);
     Ok(head()?.filter(|now| before.as_ref() != Some(now)))
 }
 
@@ -486,12 +484,9 @@ fn wait_while(
     limit: Duration,
     condition: impl Fn(&BTreeSet<Process>) -> bool,
 ) -> BTreeSet<Process> {
-    let start = Instant::now();
-    loop {
+    poll::holds(limit, POLL, || {
         processes = processes::retain_living(ctx.env, &processes);
-        if !condition(&processes) || start.elapsed() >= limit {
-            return processes;
-        }
-        thread::sleep(POLL);
-    }
+        !condition(&processes)
+    });
+    processes
 }

@@ -2,7 +2,6 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,6 +9,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 
 use super::Tmux;
+use crate::poll;
 
 impl Tmux {
     /// The processes that may be the server, with or without its socket. One that is about to start would die of a
@@ -64,10 +64,5 @@ fn handles(status: &[u8], signal: Signal) -> bool {
 
 /// Whether this holds within two seconds.
 fn within_a_moment(holds: impl Fn() -> bool) -> bool {
-    (0..100).any(|at| {
-        if at > 0 {
-            thread::sleep(Duration::from_millis(20));
-        }
-        holds()
-    })
+    poll::holds(Duration::from_secs(2), Duration::from_millis(20), holds)
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -12,6 +12,7 @@ use shopfloor_core::proc;
 use super::{Tmux, Typist};
 use crate::failure;
 use crate::layout;
+use crate::poll;
 use crate::program_config::{AgentTable, Paste};
 use crate::worker::Worker;
 
@@ -117,14 +118,8 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Waits until the program in a pane takes a text of several lines as a whole. One that is at work would take each line
 /// as a prompt of its own.
 pub fn wait_for_paste(tmux: &Tmux, pane: &str, log: &Path) -> Result<()> {
-    let start = Instant::now();
-    while !tmux.takes_paste(pane, log)? {
-        if start.elapsed() >= PASTE_LIMIT {
-            return Err(Failure::failed("its program is at work, and takes no text of several lines now"));
-        }
-        thread::sleep(GLANCE);
-    }
-    Ok(())
+    let taken = poll::answer(PASTE_LIMIT, GLANCE, || Ok(tmux.takes_paste(pane, log)?.then_some(())))?;
+    taken.ok_or_else(|| Failure::failed("its program is at work, and takes no text of several lines now"))
 }
 
 /// Loads a text into a tmux buffer. Returns the buffer's name.
