@@ -42,9 +42,9 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
         parent::retarget(ctx)?;
     }
     let mut locks = Vec::new();
-    for News { worker, input, tree } in look(ctx, scope)? {
+    for (Worker { name, .. }, _) in look(ctx, scope)? {
         // A process that holds a worker's lock is working on it, and records what happens itself.
-        locks.extend(ctx.try_lock(&worker.name)?.map(|lock| (News { worker, input, tree }, lock)));
+        locks.extend(ctx.try_lock(&name)?.map(|lock| (name, lock)));
     }
     if locks.is_empty() {
         return Ok(());
@@ -53,24 +53,17 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
     let state = ctx.state()?;
     let panes = ctx.tmux()?.panes()?;
     let trees = ctx.trees(&state)?;
-    for (news, _lock) in locks {
+    for (name, _lock) in locks {
         ctx.check_ending()?;
-        let Some(worker) = state.workers.get(&news.worker.name) else { continue };
-        ctx.warn_on_failure(&worker.name, || {
-            let pane = tmux::find(&panes, worker);
-            let mut now = worker.clone();
-            let is_same = news.worker == now && news.tree.as_ref() == trees.get(Path::new(&now.worktree_path));
-            let is_of_work = matches!(news.input, Input::Commit { .. } | Input::Rebased { .. });
-            let again = |now: &Worker| next_input(ctx, now, pane, &trees, scope);
-            // What the first look found in git still holds.
-            let mut next = if is_same && is_of_work { Some(news.input) } else { again(&now)? };
-            while let Some(input) = next {
+        let Some(worker) = state.workers.get(&name) else { continue };
+        ctx.warn_on_failure(&name, || {
+            let (pane, mut now) = (tmux::find(&panes, worker), worker.clone());
+            while let Some(input) = next_input(ctx, &now, pane, &trees, scope)? {
                 match transition::observe(ctx, &now, &input)? {
                     Some(after) if after != now => now = after,
                     // Another process changed the record. The next patrol looks at it again.
                     _ => break,
                 }
-                next = again(&now)?;
             }
             Ok(())
         });
@@ -114,33 +107,21 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What has happened to a worker.
-pub struct News {
-    pub worker: Worker,
-    /// The first input that is not recorded yet.
-    pub input: Input,
-    /// The worktree as it was at that look.
-    tree: Option<ListedWorktree>,
-}
-
-/// The workers that something has happened to.
-pub fn look(ctx: &Context<'_>, scope: PatrolScope) -> Result<Vec<News>> {
+/// The workers that something has happened to, each with the first input that is not recorded yet.
+pub fn look(ctx: &Context<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)>> {
     let state = ctx.state()?;
     let panes = ctx.tmux()?.panes()?;
     let trees = ctx.trees(&state)?;
-    let mut inputs = Vec::new();
+    let mut news = Vec::new();
     for worker in state.workers.into_values() {
         let pane = tmux::find(&panes, &worker);
         ctx.warn_on_failure(&worker.name, || rotate_log(ctx, &worker, pane));
         match next_input(ctx, &worker, pane, &trees, scope) {
-            Ok(input) => inputs.extend(input.map(|input| {
-                let tree = trees.get(Path::new(&worker.worktree_path)).cloned();
-                News { worker, input, tree }
-            })),
+            Ok(input) => news.extend(input.map(|input| (worker, input))),
             Err(failure) => ctx.ui.warn(format!("{}: {failure}", worker.name)),
         }
     }
-    Ok(inputs)
+    Ok(news)
 }
 
 fn rotate_log(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {

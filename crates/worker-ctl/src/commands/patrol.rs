@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 
-use crate::apply::patrol::{self, News, PatrolScope};
+use crate::apply::patrol::{self, PatrolScope};
 use crate::apply::recover;
 use crate::commands;
 use crate::context::Context;
@@ -32,7 +32,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let all: Vec<String> = before.workers.keys().cloned().collect();
     if ctx.is_dry {
         let mut would = Vec::new();
-        for News { worker, input, .. } in patrol::look(ctx, scope)? {
+        for (worker, input) in patrol::look(ctx, scope)? {
             let (name, detail) = input.describe();
             would.push(format!("record for {}: {name} {detail}", worker.name));
         }
