@@ -7,7 +7,7 @@ use crate::apply::{session, shutdown};
 use crate::commands;
 use crate::context::Context;
 use crate::daemon;
-use crate::store::{self, State};
+use crate::store;
 use crate::worker::{Session, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -20,54 +20,43 @@ pub struct Args {
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
-    if !args.workers.is_empty() {
-        return end_these(ctx, args);
-    }
-    if ctx.is_dry {
-        let state = ctx.state()?;
-        let names = up(&state);
-        let would: Vec<String> = names.iter().map(|name| format!("end the session of {name}")).collect();
-        return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
-    }
-    let root = &ctx.root.path;
+    let (root, are_all) = (&ctx.root.path, args.workers.is_empty());
     let state = match store::load(root) {
-        Ok(state) => state,
-        Err(failure) => {
+        Err(failure) if are_all && !ctx.is_dry => {
             daemon::end(root, args.force)?;
             return shutdown::end_unknown(ctx, args.force, &failure).map(|()| Exit::Done);
         }
+        state => state?,
     };
-    let names = up(&state);
-    daemon::end(root, args.force)?;
-    commands::recover(ctx)?;
-    shutdown::end_all(ctx, args.force)?;
-    let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();
-    commands::print_statuses(ctx, &names, &done)
-}
-
-/// Ends the sessions of the named workers. An `up` that keeps running leaves them down until somebody starts them.
-fn end_these(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
-    let state = ctx.state()?;
-    let chosen = commands::choose(&state, &args.workers, false)?;
+    let is_up = |worker: &&Worker| worker.program.session == Session::Up;
+    let chosen = match are_all {
+        true => state.workers.values().filter(is_up).cloned().collect(),
+        false => commands::choose(&state, &args.workers, false)?,
+    };
     let names: Vec<String> = chosen.iter().map(|worker| worker.name.clone()).collect();
     if ctx.is_dry {
         let would: Vec<String> = names.iter().map(|name| format!("end the session of {name}")).collect();
         return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
     }
-    commands::recover(ctx)?;
+    if are_all {
+        daemon::end(root, args.force)?;
+        commands::recover(ctx)?;
+        shutdown::end_all(ctx, args.force)?;
+    } else {
+        commands::recover(ctx)?;
+        end_these(ctx, &chosen, &names, args.force)?;
+    }
+    let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();
+    commands::print_statuses(ctx, &names, &done)
+}
+
+/// Ends the sessions of these workers. An `up` that keeps running leaves them down until somebody starts them.
+fn end_these(ctx: &Context<'_>, chosen: &[Worker], names: &[String], is_forced: bool) -> Result<()> {
     let _locks = names.iter().map(|name| ctx.lock(name)).collect::<Result<Vec<_>>>()?;
     ctx.update(|state| {
         let chosen = state.workers.values_mut().filter(|worker| names.contains(&worker.name));
         chosen.for_each(|worker| worker.program.is_stopped = true);
         Ok(())
     })?;
-    session::end(ctx, &chosen, args.force)?;
-    let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();
-    commands::print_statuses(ctx, &names, &done)
-}
-
-/// The names of the workers whose sessions are up.
-fn up(state: &State) -> Vec<String> {
-    let is_up = |worker: &&Worker| worker.program.session == Session::Up;
-    state.workers.values().filter(is_up).map(|worker| worker.name.clone()).collect()
+    session::end(ctx, chosen, is_forced)
 }
