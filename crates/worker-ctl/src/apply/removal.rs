@@ -47,9 +47,7 @@ pub fn stays(worker: &Worker, with_worktree: bool) -> bool {
 
 /// Forgets a worker under its lock, whose worktree and branch stay as they are.
 pub fn forget(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
-    if ctx.tmux()?.is_running() {
-        session::end(ctx, std::slice::from_ref(worker), is_forced)?;
-    }
+    session::end_one(ctx, worker, is_forced)?;
     remove_record(ctx, worker).map(|()| Vec::new())
 }
 
@@ -85,9 +83,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
     trash::refuse_locked(ctx, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote.
     trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?.require(tree, is_forced)?;
-    if ctx.tmux()?.is_running() {
-        session::end(ctx, std::slice::from_ref(worker), is_forced)?;
-    }
+    session::end_one(ctx, worker, is_forced)?;
     let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
     saved.require(tree, is_forced)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));

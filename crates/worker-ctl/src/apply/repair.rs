@@ -50,9 +50,7 @@ pub fn restore_worktree(ctx: &Context<'_>, name: &str) -> Result<()> {
         return Err(failure::MOVED.failure(why).hint(layout::back(&ctx.root.path, tree)));
     }
     // A program that still runs works in a directory that is gone.
-    if ctx.tmux()?.is_running() {
-        session::end(ctx, std::slice::from_ref(&worker), false)?;
-    }
+    session::end_one(ctx, &worker, false)?;
     trash::refuse_locked(ctx, &worker)?;
     let mut kept = trash::keep(ctx, &worker, &Losses::read(&ctx.repo, &worker)?)?;
     kept.extend(trash::remove_worktree(ctx, &worker, true)?);

@@ -420,6 +420,11 @@ pub fn end(ctx: &Context<'_>, workers: &[Worker], force: bool) -> Result<()> {
     end_panes(ctx, &tmux, (&panes, &table), &names, force)
 }
 
+/// Ends the session of one worker, if the server runs.
+pub fn end_one(ctx: &Context<'_>, worker: &Worker, force: bool) -> Result<()> {
+    if ctx.tmux()?.is_running() { end(ctx, std::slice::from_ref(worker), force) } else { Ok(()) }
+}
+
 /// Ends all sessions that the server lists, for when the state cannot be read. Returns their workers.
 pub fn end_unknown(ctx: &Context<'_>, tmux: &Tmux, force: bool) -> Result<BTreeSet<String>> {
     let panes = tmux.panes()?;
