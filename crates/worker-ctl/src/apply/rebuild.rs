@@ -12,6 +12,7 @@ use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::log;
 use crate::store::{self, State};
+use crate::worker::Worker;
 
 /// A rebuilt state that has not been written yet.
 pub struct Rebuilt {
@@ -31,28 +32,25 @@ pub fn read(ctx: &Context<'_>) -> Result<Rebuilt> {
     let logged = log::last_of_each(root)?;
     let mut state = State::new(&store::last_tmux_socket(root));
     let newest = logged.values().filter_map(|record| record["revision"].as_u64()).max();
-    state.revision = earlier.as_ref().map(|earlier| earlier.revision).max(newest).map_or(0, |revision| revision + 1);
+    let revision = earlier.as_ref().map(|earlier| earlier.revision);
+    state.revision = revision.max(newest).map_or(0, |revision| revision + 1);
     state.last_reviewed = earlier.as_ref().and_then(|earlier| earlier.last_reviewed.clone());
     // Which worktrees of the person's own repository are workers' only an earlier state knows.
-    let adopted = earlier.iter().flat_map(|state| state.workers.values()).filter(|worker| worker.adopted.is_some());
-    let adopted: Vec<_> = adopted.map(|worker| (worker.name.clone(), PathBuf::from(&worker.worktree_path))).collect();
+    let known: Vec<_> = earlier.iter().flat_map(|state| &state.workers).collect();
+    let adopted = known.iter().filter(|(_, worker)| worker.adopted.is_some());
+    let adopted = adopted.map(|(_, worker)| (worker.name.clone(), PathBuf::from(&worker.worktree_path)));
     for (name, path) in worktrees(ctx)?.into_iter().chain(adopted) {
         let before = earlier.as_ref().and_then(|state| state.workers.get(&name));
         // Use the log only if its record is of a later revision than the backup.
-        let revision = earlier.as_ref().map(|earlier| earlier.revision);
         let later = logged.get(&name).filter(|record| record["revision"].as_u64() > revision);
         match repair::derive(ctx, &name, &path, before, later) {
             Ok(worker) => drop(state.workers.insert(name, worker)),
             Err(failure) => ctx.ui.warn(format!("{name} is left out: {failure}")),
         }
     }
-    let earlier_names = earlier.iter().flat_map(|state| state.workers.keys());
-    let is_missing = |name: &&String| {
-        let is_adopted =
-            earlier.iter().any(|state| state.workers.get(*name).is_some_and(|worker| worker.adopted.is_some()));
-        !state.workers.contains_key(*name) && !is_adopted
-    };
-    for name in earlier_names.filter(is_missing) {
+    let is_missing =
+        |(name, worker): &(&String, &Worker)| worker.adopted.is_none() && !state.workers.contains_key(*name);
+    for (name, _) in known.into_iter().filter(is_missing) {
         let tree = layout::worktree(root, name);
         ctx.ui.warn(format!(
             "{name} is left out, because git lists no worktree {}; if the root was moved, move it back first",
