@@ -98,7 +98,7 @@ impl WorkerRoot {
         let default = self.config.given("model").map(str::to_owned).filter(|_| is_default);
         let model = self.worker(&worker.name).model.or(default).or(agent.model.clone());
         // Not what the worktree says of itself, because its agent can write that.
-        let recorded = recorded_dir(common_dir, Path::new(&worker.worktree_path)).ok().flatten();
+        let recorded = recorded_dir(common_dir, worker.tree()).ok().flatten();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let git_dir = recorded.map(|dir| text(&dir)).unwrap_or_default();
         let fill = |word: &str| {

@@ -276,8 +276,13 @@ pub struct Checkout<'w> {
 }
 
 impl Worker {
+    /// Its worktree.
+    pub fn tree(&self) -> &Path {
+        Path::new(&self.worktree_path)
+    }
+
     pub fn checkout(&self) -> Checkout<'_> {
-        Checkout { worker: &self.name, branch: &self.branch, tree: Path::new(&self.worktree_path) }
+        Checkout { worker: &self.name, branch: &self.branch, tree: self.tree() }
     }
 
     pub fn new(name: &str, agent: &str, worktree: &str, branch: &str, now: i64) -> Worker {

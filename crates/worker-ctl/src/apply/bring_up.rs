@@ -1,7 +1,6 @@
 //! Brings workers up: creates those that only `config.toml` lists, and starts several sessions at a time.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -101,7 +100,7 @@ fn bring_one_up(ctx: &Context<'_>, name: &str) -> Result<bool> {
     // config.toml may have changed while we waited for the lock.
     let ctx = &ctx.reload()?;
     let Some(worker) = ctx.state()?.workers.get(name).cloned() else { return Ok(false) };
-    if !Path::new(&worker.worktree_path).is_dir() {
+    if !worker.tree().is_dir() {
         transition::record(ctx, name, &Input::Fault { reason: Fault::WorktreeMissing })?;
         return Err(
             Failure::failed(format!("its worktree {} is missing", worker.worktree_path)).hint(worker.missing_hint())

@@ -62,7 +62,7 @@ pub fn wire(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, continued: O
         }
         HookWiring::Project(project) => {
             let text = settings(program, &command, LIMIT * project.per_second, json!({}))?;
-            let place = || place(&ctx.of(worker)?, Path::new(&worker.worktree_path), &project, &text);
+            let place = || place(&ctx.of(worker)?, worker.tree(), &project, &text);
             ctx.warn_on_failure(&worker.name, place);
             nothing()
         }

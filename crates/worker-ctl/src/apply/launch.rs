@@ -1,7 +1,5 @@
 //! What a worker's program is started with: its words and its variables.
 
-use std::path::Path;
-
 use shopfloor_core::error::Result;
 
 use crate::apply::hooks::{self, Launch};
@@ -15,7 +13,7 @@ use crate::worker::Worker;
 pub fn launch(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, resume: Vec<String>) -> Result<Launch> {
     // An agent can have led its worktree to somewhere else, where worktree-spawn would run the program.
     if worker.adopted.is_some() {
-        ctx.of(worker)?.repo.git_for(Path::new(&worker.worktree_path))?;
+        ctx.of(worker)?.repo.git_for(worker.tree())?;
     }
     let continued = worker.work.conversation.as_deref().filter(|_| !resume.is_empty());
     let (words, wired) = hooks::wire(ctx, worker, agent, continued)?;

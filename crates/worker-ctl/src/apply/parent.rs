@@ -1,7 +1,5 @@
 //! Work that lands on another worker's branch: that worker is its parent there, may be at work, and is told.
 
-use std::path::Path;
-
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 
@@ -35,7 +33,7 @@ pub fn require_rest(ctx: &Context<'_>, parent: &str, child: &str, is_forced: boo
             .with(Exit::No, format!("{} {why} {}, on which the work of {child} lands", parent.name, parent.branch))
             .hint(format!("`worker-ctl wait {0}` waits for {0}", parent.name))
     };
-    if is_rebasing(Path::new(&parent.worktree_path)) {
+    if is_rebasing(parent.tree()) {
         return Err(busy("rebases"));
     }
     match is_forced || is_caller(ctx, &parent) || rests(ctx, &parent) {

@@ -75,9 +75,9 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
 /// that git has moved, else forgets the worker unless it has something open.
 fn forget_removed(ctx: &Context<'_>) -> Result<()> {
     let is_gone = |worker: &Worker| {
-        let tree = Path::new(&worker.worktree_path);
-        let is_missing = worker.adopted.is_some() && tree.symlink_metadata().is_err();
-        is_missing && ctx.of(worker).and_then(|ctx| admin_dir(&ctx.repo, tree)).is_ok_and(|record| record.is_none())
+        let is_missing = worker.adopted.is_some() && worker.tree().symlink_metadata().is_err();
+        is_missing
+            && ctx.of(worker).and_then(|ctx| admin_dir(&ctx.repo, worker.tree())).is_ok_and(|record| record.is_none())
     };
     for name in ctx.state()?.workers.into_values().filter(is_gone).map(|worker| worker.name) {
         ctx.warn_on_failure(&name, || {
@@ -149,7 +149,7 @@ fn next_input(
     if worker.program.last_crash_unix.is_some_and(|last| ctx.now() - last >= DAY) {
         return Ok(Some(Input::DayWithoutCrash));
     }
-    let path = Path::new(&worker.worktree_path);
+    let path = worker.tree();
     let is_missing = worker.program.fault == Some(Fault::WorktreeMissing);
     if path.is_dir() && !trees.contains_key(path) {
         // Fails if the worktree is there and only git cannot read it.
@@ -369,7 +369,7 @@ fn new_commit(repo: &WorkRepo, worker: &Worker, tree: &ListedWorktree) -> Result
     {
         return Ok(None);
     }
-    if is_rebasing(Path::new(&worker.worktree_path)) || repo.ahead(sha)? == 0 {
+    if is_rebasing(worker.tree()) || repo.ahead(sha)? == 0 {
         return Ok(None);
     }
     Ok(Some(sha.clone()))

@@ -283,7 +283,7 @@ const ONLY_FORWARD: [&str; 7] = [
 /// be an agent's; a bare repository has linked ones only.
 fn may_be_agents(repo: &WorkRepo, source: &Path, at: &Path) -> Result<bool> {
     let is_bare = repo.git.config(&common_dir(source), "core.bare", Some("--type=bool"))?;
-    let is_its = |worker: &Worker| Path::new(&worker.worktree_path) == at;
+    let is_its = |worker: &Worker| worker.tree() == at;
     let is_spawned = private_dir(at).is_some_and(|dir| dir.join("shopfloor/worktree-spawn").is_dir());
     let has_main = is_bare.is_none_or(|is_bare| is_bare != "true");
     Ok(has_main || is_spawned || store::load(&repo.root)?.workers.values().any(is_its))

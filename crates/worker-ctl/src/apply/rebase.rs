@@ -91,11 +91,10 @@ pub fn carry_out(ctx: &Context<'_>, standing: &Standing, plan: Rebase, is_forced
 /// If the worker must be asked to resolve conflicts while a person types there, this fails with the kind `occupied`,
 /// and the next patrol tries again.
 pub fn refresh(ctx: &Context<'_>, worker: &Worker, base: &str, before: Option<&[String]>) -> Result<()> {
-    let tree = Path::new(&worker.worktree_path);
     let has_conflict = worker.has_known_conflict();
     let is_due = is_behind(worker, base) || has_conflict && before.is_some();
     let Some(sha) = worker.work.commit_sha.as_deref().filter(|_| is_due) else { return Ok(()) };
-    if is_rebasing(tree) || !tree.is_dir() {
+    if is_rebasing(worker.tree()) || !worker.tree().is_dir() {
         return Ok(());
     }
     let mut is_next = before.is_some();
@@ -159,9 +158,8 @@ fn remember_tried(ctx: &Context<'_>, worker: &Worker, base: Option<&str>) -> Res
 
 /// Records that a rebase has succeeded, and whether the work is still the same.
 fn record_done(ctx: &Context<'_>, worker: &Worker, base: &str, before: &str) -> Result<Rebased> {
-    let tree = Path::new(&worker.worktree_path);
-    fs::remove(&mark_file(ctx, tree)?)?;
-    let sha = ctx.repo.ask(tree, &["rev-parse", "HEAD"])?;
+    fs::remove(&mark_file(ctx, worker.tree())?)?;
+    let sha = ctx.repo.ask(worker.tree(), &["rev-parse", "HEAD"])?;
     let patch = ctx.repo.work_digest(&sha)?;
     let is_same = worker.task != Task::NeedsReview || is_same_work(ctx, worker, before, &sha, base)?;
     let onto = Some(base.to_owned());
@@ -186,7 +184,7 @@ pub fn ask_to_resolve(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str,
     let input = |files| Input::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files, force: is_forced };
     permit(worker, &input(Vec::new()))?;
     deliver::require_free(ctx, worker, is_forced)?;
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     let rebased = run(ctx, worker, base, sha)?;
     if rebased.status.success() {
         return record_done(ctx, worker, base, sha);
@@ -212,7 +210,7 @@ pub fn ask_to_resolve(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str,
 /// Runs a rebase of the worker's own commits. Commits that the default branch has dropped stay dropped. The work is
 /// kept under a ref first, and the rebase is marked as ours until it is over or the worker was asked to resolve it.
 fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     let fork = ctx.repo.fork(worker, sha)?;
     // Once more, just before: an agent may have gone on since the plan was made.
     require_at(ctx.repo.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
@@ -233,7 +231,7 @@ pub fn require_nothing_lost(ctx: &Context<'_>, tree: &Path, from: &str, to: &str
 
 /// Aborts the rebase in a worktree, if one of the worker's own branch is under way. Returns where its work is kept.
 pub fn undo(ctx: &Context<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     let mut kept = Vec::new();
     if is_rebasing(tree) {
         require_own_rebase(worker.checkout())?;
@@ -251,10 +249,9 @@ fn mark_file(ctx: &Context<'_>, tree: &Path) -> Result<PathBuf> {
 
 /// Undoes a rebase that a killed command left. The caller holds the worker's lock.
 pub fn finish_open(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    let tree = Path::new(&worker.worktree_path);
-    match (mark_file(ctx, tree), &worker.task) {
+    match (mark_file(ctx, worker.tree()), &worker.task) {
         (Ok(mark), Task::Rebasing { .. }) => fs::remove(&mark),
-        (Ok(mark), _) if mark.exists() && is_own(tree, &mark)? => undo(ctx, worker).map(drop),
+        (Ok(mark), _) if mark.exists() && is_own(worker.tree(), &mark)? => undo(ctx, worker).map(drop),
         // The git of a killed command may be about to start the rebase, so a young mark stays.
         (Ok(mark), _) if fs::age(&mark, ctx.env.later().now).is_none_or(|age| age > START_LIMIT) => fs::remove(&mark),
         _ => Ok(()),
@@ -275,7 +272,7 @@ fn is_own(tree: &Path, mark: &Path) -> Result<bool> {
 
 /// Whether there is something for [`finish_open`] to do.
 pub fn is_open(ctx: &Context<'_>, worker: &Worker) -> bool {
-    mark_file(ctx, Path::new(&worker.worktree_path)).is_ok_and(|mark| mark.exists())
+    mark_file(ctx, worker.tree()).is_ok_and(|mark| mark.exists())
 }
 
 /// Moves a worktree that is at `landed` to `at`, in place. Returns `false`, with nothing lost, when the worktree is

@@ -1,7 +1,5 @@
 //! Removes a worker, or takes its task away. Work that exists nowhere else is refused, or kept on demand.
 
-use std::path::Path;
-
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{failed, require_plain_ref};
@@ -77,15 +75,14 @@ fn remove_record(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written
 /// last, so that the same command continues after a kill. Returns where the work is kept.
 fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
-    let tree = Path::new(&worker.worktree_path);
     refuse_others_inside(ctx, worker)?;
     check_losses(ctx, worker, is_forced)?;
     trash::refuse_locked(ctx, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote.
-    trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?.require(tree, is_forced)?;
+    trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?.require(worker.tree(), is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
     let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
-    saved.require(tree, is_forced)?;
+    saved.require(worker.tree(), is_forced)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
     let losses = check_losses(ctx, worker, is_forced)?;
     let dir = &ctx.repo.top;
@@ -119,7 +116,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
 
 /// Exit 1, forced or not, while another worktree of the repository lies inside, as a child's does: it would go along.
 fn refuse_others_inside(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     if !tree.is_dir() {
         return Ok(());
     }
@@ -135,9 +132,8 @@ fn refuse_others_inside(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// that it does not know the task any more. Returns where the work is kept.
 pub fn reset(ctx: &Context<'_>, worker: &Worker, base: &str, is_forced: bool) -> Result<Vec<String>> {
     let name = &worker.name;
-    let tree = Path::new(&worker.worktree_path);
-    if !tree.is_dir() {
-        return Err(Failure::failed(format!("{} is missing", tree.display())).hint(worker.missing_hint()));
+    if !worker.tree().is_dir() {
+        return Err(Failure::failed(format!("{} is missing", worker.tree().display())).hint(worker.missing_hint()));
     }
     let is_up = worker.program.session == Session::Up;
     if is_up {
@@ -172,7 +168,7 @@ fn with_kept<T>(kept: &[String], result: Result<T>) -> Result<T> {
 
 /// Puts a worktree on its branch at `base`, without other files. Returns where nested repositories were moved to.
 fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     let mut kept = trash::move_nested(ctx, worker, base)?;
     if is_rebasing(tree) {
         // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.

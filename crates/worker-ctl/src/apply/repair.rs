@@ -40,7 +40,7 @@ pub fn rebuild_record(ctx: &Context<'_>, name: &str) -> Result<()> {
 pub fn restore_worktree(ctx: &Context<'_>, name: &str) -> Result<()> {
     let _lock = ctx.lock(name)?;
     let worker = ctx.worker(name)?;
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     if tree.symlink_metadata().is_ok() {
         return Ok(());
     }
@@ -71,9 +71,11 @@ pub fn restore_worktree(ctx: &Context<'_>, name: &str) -> Result<()> {
 pub fn abort_rebase(ctx: &Context<'_>, name: &str) -> Result<()> {
     let _lock = ctx.lock(name)?;
     let worker = ctx.worker(name)?;
-    let tree = Path::new(&worker.worktree_path);
     let ctx = &ctx.of(&worker)?;
-    if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) || worker.program.session == Session::Up {
+    if !is_rebasing(worker.tree())
+        || matches!(worker.task, Task::Rebasing { .. })
+        || worker.program.session == Session::Up
+    {
         return Ok(());
     }
     let kept = rebase::undo(ctx, &worker)?;

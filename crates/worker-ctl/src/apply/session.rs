@@ -155,12 +155,11 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
 
 /// Exit 1 while another agent program runs in an adopted worktree: a person may have started it.
 fn refuse_others(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    let tree = Path::new(&worker.worktree_path);
-    let others = || processes::others_in(tree, &ctx.root.path, &worker.name, &ctx.root.commands());
+    let others = || processes::others_in(worker.tree(), &ctx.root.path, &worker.name, &ctx.root.commands());
     match worker.adopted.as_ref().and_then(|_| others().into_iter().next()) {
         None => Ok(()),
         Some((_, program)) => Err(failure::OCCUPIED
-            .failure(format!("{program} runs in {} and was not started here", tree.display()))
+            .failure(format!("{program} runs in {} and was not started here", worker.tree().display()))
             .hint(format!("end it, then `worker-ctl up {}` goes on there", worker.name))),
     }
 }
@@ -244,7 +243,7 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
 fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option<String>> {
     let Some(program) = Pid::from_raw(pane.pid).filter(|_| pane.end.is_none()) else { return Ok(None) };
     let ctx = &ctx.of(worker)?;
-    let head = || Ok::<_, Failure>(ctx.repo.head(Path::new(&worker.worktree_path))?.1);
+    let head = || Ok::<_, Failure>(ctx.repo.head(worker.tree())?.1);
     let find = || processes::find(ctx.env, &ctx.root.path, &[&worker.name], &[pane.pid], Some(pane.server));
     let (before, running) = (head()?, find());
     let _ = kill_process(program, Signal::HUP);

@@ -1,8 +1,6 @@
 //! An adopted worktree as worktree-spawn knows it: its agent's program runs under that tool, and the agent's parent is
 //! told how it goes.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
@@ -34,7 +32,7 @@ pub const SERVER: &str = "shopfloor";
 /// file, and its program starts what it names outside of the agent's sandbox.
 pub fn names_own_server(ctx: &Context<'_>, worker: &Worker) -> bool {
     let (Some(program), Some(id)) = (proc::find(ctx.env, TOOL), id(ctx, worker)) else { return false };
-    let text = fs::read_no_follow(&Path::new(&worker.worktree_path).join(".mcp.json")).ok().flatten();
+    let text = fs::read_no_follow(&worker.tree().join(".mcp.json")).ok().flatten();
     let named: Option<Value> = text.and_then(|text| serde_json::from_slice(&text).ok());
     // By its name alone, if a person has called it so.
     let own =

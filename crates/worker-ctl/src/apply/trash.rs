@@ -37,13 +37,13 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
 /// Runs the `pre-remove` hooks of these tools, so that they save what only the worktree has.
 pub fn run_pre_remove(ctx: &Context<'_>, worker: &Worker, tools: &[&str]) -> Result<PreRemoveReport> {
     let scratch = ctx.root.path.join("locks");
-    pre_remove::run(ctx.env, Path::new(&worker.worktree_path), tools, &scratch)
+    pre_remove::run(ctx.env, worker.tree(), tools, &scratch)
 }
 
 /// Creates one commit with the worktree's files. Its parents are all tips that would be lost, the stashes, and a commit
 /// of the staged files. Returns the commit and its tree.
 fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(String, String)> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     let stashes = losses.stashes.iter().map(|(sha, _)| sha);
     let mut parents: Vec<String> = losses.tips.iter().chain(stashes).cloned().collect();
     let root = &ctx.repo.top;
@@ -82,7 +82,7 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
 /// Writes the worktree's files as one tree: tracked and untracked files, but no ignored ones. Empty when the worktree
 /// is gone.
 fn write_tree(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<String> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     if !tree.is_dir() || admin_dir(&ctx.repo, tree)?.is_none() {
         return Ok(String::new());
     }
@@ -111,7 +111,7 @@ fn create_trash_dir(ctx: &Context<'_>, worker: &Worker) -> Result<PathBuf> {
 /// Moves nested repositories out of a worktree before it is put on `base`: those that git does not know, and those that
 /// are no submodules there. Returns where to.
 pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     let mut nested = ctx.repo.nested(tree, &ctx.repo.dirty(tree)?)?;
     let inner = ctx.repo.inner(tree)?;
     if !inner.is_empty() {
@@ -153,7 +153,7 @@ pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec
 
 /// Exit 1 when a person has locked the worktree with `git worktree lock`, or mounted something in it.
 pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     if let Some(mount) = fs::mounts_below(tree).first() {
         let why = format!("something is mounted at {}, which the removal would empty", mount.display());
         let hint = format!("unmount it first: `umount {}`", shopfloor_core::text::shell_word(mount));
@@ -172,7 +172,7 @@ pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// Removes a worktree and git's record of it. If nothing was kept, it must still be clean. A worktree with
 /// nested repositories or submodules is moved to the trash instead. Returns where to.
 pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     let losses = Losses::read(&ctx.repo, worker)?;
     let Some(admin) = admin_dir(&ctx.repo, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {

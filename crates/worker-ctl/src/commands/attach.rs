@@ -1,7 +1,5 @@
 //! `attach`: attaches a person's terminal to a worker's session.
 
-use std::path::Path;
-
 use clap::Args as ClapArgs;
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -41,7 +39,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 fn run_hook(ctx: &Context<'_>, worker: &Worker, setting: &str) -> Result<()> {
     let Some(line) = ctx.root.config.command(setting) else { return Ok(()) };
     let sh = proc::find(ctx.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
-    let mut cmd = Cmd::new(&sh, ctx.env).dir(Path::new(&worker.worktree_path)).arg("-c").arg(line.shell());
+    let mut cmd = Cmd::new(&sh, ctx.env).dir(worker.tree()).arg("-c").arg(line.shell());
     for (key, value) in launch::of_worker(ctx, worker) {
         // With this variable the command would count as the worker's process, and would be ended with the worker.
         cmd = cmd.var(if key == "WORKER_CTL_WORKER" { "WORKER_CTL_NAME" } else { key }, value);

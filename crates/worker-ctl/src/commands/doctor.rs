@@ -176,7 +176,7 @@ fn check_worktrees<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'
 }
 
 fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'a>> {
-    let (name, path) = (worker.name.clone(), Path::new(&worker.worktree_path));
+    let (name, path) = (worker.name.clone(), worker.tree());
     let is_cloned = worker.adopted.is_none();
     let bad = |detail: String, fix: String, repair| Finding::bad("worktrees", detail, fix, repair);
     if is_cloned && !path.is_dir() && path.parent() != Some(&layout::worktrees(&ctx.root.path)) {
@@ -265,8 +265,7 @@ fn check_new_programs<'a>(ctx: &Context<'_>, state: &State) -> Result<Findings<'
     let findings = adopted.into_iter().filter_map(|(name, before)| {
         let new: Vec<String> = now.difference(&before).map(|program| adoption::without_digest(program)).collect();
         let detail = format!("since {name} was adopted, the repository has got {}", new.join(", "));
-        let path =
-            state.workers.get(&name).map(|worker| shell_word(Path::new(&worker.worktree_path))).unwrap_or_default();
+        let path = state.workers.get(&name).map(|worker| shell_word(worker.tree())).unwrap_or_default();
         let fix = format!(
             "take out what you did not put there; then `worker-ctl add --worktree {path}` takes the rest as known"
         );

@@ -81,7 +81,7 @@ fn before_removal(env: &Env, path: &Path) -> Result<Exit> {
         return Ok(Exit::Done);
     };
     let workers = store::load(&root)?.workers;
-    let Some(worker) = workers.values().find(|worker| Path::new(&worker.worktree_path) == path) else {
+    let Some(worker) = workers.values().find(|worker| worker.tree() == path) else {
         return Ok(Exit::Done);
     };
     let why = match worker.task {

@@ -39,7 +39,7 @@ pub type Stash = (String, String);
 
 impl Losses {
     pub fn read(repo: &WorkRepo, worker: &Worker) -> Result<Losses> {
-        let tree = Path::new(&worker.worktree_path);
+        let tree = worker.tree();
         let mut losses = Losses::default();
         let (base, tips) = tips(repo, worker)?;
         for tip in tips {
@@ -113,7 +113,7 @@ pub fn stashes(repo: &WorkRepo, worker: &Worker) -> Vec<Stash> {
 /// The default branch's commit, and every commit that may be reachable only through this worker: its branch, its
 /// worktree's HEAD, and where it was before an operation that is under way.
 fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Vec<String>)> {
-    let tree = Path::new(&worker.worktree_path);
+    let tree = worker.tree();
     let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
     let mut names = vec![repo.base(), format!("refs/heads/{}", worker.branch)];
     names.extend(kept);

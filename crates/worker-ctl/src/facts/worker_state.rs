@@ -90,7 +90,7 @@ impl Standing {
 
 impl WorktreeFacts {
     fn read(repo: &WorkRepo, source: &Path, worker: &Worker) -> Result<WorktreeFacts> {
-        let tree = Path::new(&worker.worktree_path);
+        let tree = worker.tree();
         // Changes first, commits last: what is committed in between shows in HEAD.
         let dirty = repo.dirty(tree)?;
         let is_rebasing = is_rebasing(tree);

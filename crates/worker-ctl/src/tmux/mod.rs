@@ -276,7 +276,7 @@ impl Tmux {
         log: &Path,
     ) -> Result<Pane> {
         // Without this check tmux would silently start in the caller's directory.
-        let dir = Path::new(&worker.worktree_path);
+        let dir = worker.tree();
         if !dir.is_dir() {
             return Err(Failure::failed(format!("{} is missing", dir.display())).hint(worker.missing_hint()));
         }
