@@ -11,6 +11,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
+use shopfloor_core::path::real;
 
 use crate::failure;
 use crate::layout;
@@ -44,7 +45,7 @@ impl WorkerRoot {
             }
             None => search(env)?,
         };
-        let path = path.canonicalize().unwrap_or(path);
+        let path = real(&path);
         if !shopfloor_core::dir_list::roots(env)?.contains_key(&path) {
             return Err(roots::unlisted(&path));
         }
@@ -252,10 +253,6 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         true => Ok(root),
         false => Err(Failure { exit: Exit::Decide, ..roots::unlisted(&root) }),
     }
-}
-
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// The common directory of a source, or the source itself where no repository is.

@@ -5,6 +5,7 @@ use std::path::Path;
 use shopfloor_core::dir_list::{DirList, require_listable};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::path::real;
 use shopfloor_core::text::shell_word;
 
 use crate::failure;
@@ -14,7 +15,7 @@ pub fn record(env: &Env, root: &Path, common: Option<&Path>) -> Result<()> {
     let list = DirList::roots(env).ok_or_else(|| {
         Failure::usage("there is no place for the list of roots").hint("set HOME and run the command again")
     })?;
-    let common = common.map(|common| common.canonicalize().unwrap_or_else(|_| common.to_path_buf()));
+    let common = common.map(real);
     if let Some(common) = &common {
         [root, common].into_iter().try_for_each(require_listable)?;
     }

@@ -9,6 +9,7 @@ use shopfloor_core::dir_list;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::common_dir_of;
+use shopfloor_core::path::real;
 use shopfloor_core::pre_remove;
 use shopfloor_core::ui::Ui;
 
@@ -74,9 +75,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 
 /// Exit 1 if a worker works in the worktree. Changes nothing.
 fn before_removal(env: &Env, path: &Path) -> Result<Exit> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let path = real(path);
     let Some(common) = common_dir_of(&path) else { return Ok(Exit::Done) };
-    let root = read_record(&common)?.map(|root| root.canonicalize().unwrap_or(root));
+    let root = read_record(&common)?.map(|root| real(&root));
     let Some(root) = root.filter(|root| dir_list::roots(env).is_ok_and(|all| all.get(root) == Some(&common))) else {
         return Ok(Exit::Done);
     };

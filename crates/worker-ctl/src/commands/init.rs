@@ -12,6 +12,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LFS, Repo, Setting, answer, written};
 use shopfloor_core::lock::Lock;
+use shopfloor_core::path::real;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -64,7 +65,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
         return Ok(commands::show(ui, answer, &[would]));
     }
     fs::create_private_dir(&new.root)?;
-    new.root = new.root.canonicalize().unwrap_or(new.root);
+    new.root = real(&new.root);
     make_clone(env, &git, &new)?;
     let hooks = source_hooks::compare(env, &new.source, &new.root, None)?;
     hooks.bring(env)?.iter().for_each(|warning| ui.warn(warning));
@@ -107,9 +108,8 @@ pub fn run_without_clone(
             .hint("make the root there: `worker-ctl init`; then run the same command again"));
     }
     fs::create_private_dir(&new.root)?;
-    new.root = new.root.canonicalize().unwrap_or(new.root);
-    let common = new.repo.common_dir.canonicalize().unwrap_or(new.repo.common_dir.clone());
-    let owner = RootOwner { v: 1, common };
+    new.root = real(&new.root);
+    let owner = RootOwner { v: 1, common: real(&new.repo.common_dir) };
     let text =
         serde_json::to_string(&owner).map_err(|e| Failure::failed("cannot write the root's owner").because(e))?;
     fs::replace(&layout::owner(&new.root), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))?;

@@ -8,6 +8,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::Git;
+use shopfloor_core::path::real;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::commands::{self, RootAnswer};
@@ -36,7 +37,7 @@ pub struct TrustArgs {
 
 pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result<Exit> {
     let dir = env.cwd.join(expand_home(env, &args.dir.to_string_lossy()));
-    let root = &dir.canonicalize().unwrap_or(dir);
+    let root = &real(&dir);
     if ui.is_dry() {
         require_root(env, root)?;
         return Ok(commands::show(ui, RootAnswer { root }, &[format!("list {}", root.display())]));
@@ -73,5 +74,5 @@ pub fn offer(ui: &Ui, env: &Env, failure: Failure) -> Result<()> {
     if recorded.ancestors().skip(1).any(|above| above.join(".git").symlink_metadata().is_ok()) {
         return Err(failure);
     }
-    trust(ui, env, &recorded.canonicalize().unwrap_or(recorded), false)
+    trust(ui, env, &real(&recorded), false)
 }

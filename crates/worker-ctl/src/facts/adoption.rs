@@ -9,6 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::hook;
+use shopfloor_core::path::real;
 use shopfloor_core::slug::ascii_slug;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::written_files::Listed;
@@ -81,8 +82,7 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
 /// its worktree, and what we do to the worker's branch would be done to the other one's.
 pub fn refuse_checked_out_twice(git: &Git, common_dir: &Path, own: &Path, branch: &str) -> Result<()> {
     let all = git.list_worktrees(common_dir)?;
-    let is_other = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf()) != own;
-    match all.into_iter().find(|tree| tree.branch.as_deref() == Some(branch) && is_other(&tree.path)) {
+    match all.into_iter().find(|tree| tree.branch.as_deref() == Some(branch) && real(&tree.path) != own) {
         None => Ok(()),
         Some(other) => Err(failure::WRONG_STATE
             .failure(format!("{branch} is checked out in {}, too", other.path.display()))
