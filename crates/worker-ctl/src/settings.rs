@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use shopfloor_core::args::SettingTable;
 use shopfloor_core::config::{self, Line, OwnTable, Setting, SettingType, Trust, Users};
 use shopfloor_core::env::Env;
@@ -207,11 +208,7 @@ impl RootConfig {
     pub fn load(env: &Env, root: &Path, flags: &[(&str, Option<&Path>)]) -> Result<RootConfig> {
         let path = layout::config(root);
         let mut settings = config::load_own(env, &path, &OWN_TABLES, flags)?;
-        let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
-        let tables: Tables = toml::from_str(&text).map_err(|e| {
-            let at = Position::of(&text, e.span().map_or(0, |span| span.start));
-            Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
-        })?;
+        let (text, tables) = read::<Tables>(&path)?;
         check(&path, &text, &tables)?;
         settings.warnings.extend(find_unknown_keys(&path, &text));
         let Tables { repo: CopyTable { copy }, mut agents, workers } = tables;
@@ -267,11 +264,7 @@ struct UsersTables {
 /// Exit 2 if one is invalid.
 pub fn users_agents(env: &Env) -> Result<(BTreeMap<String, AgentTable>, Vec<String>)> {
     let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(Default::default()) };
-    let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
-    let UsersFile { own: UsersTables { agents } } = toml::from_str(&text).map_err(|e| {
-        let at = Position::of(&text, e.span().map_or(0, |span| span.start));
-        Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
-    })?;
+    let (text, UsersFile { own: UsersTables { agents } }) = read(&path)?;
     for (name, agent) in &agents {
         let refuse = |why: &str| Failure::malformed(format!("{}: [worker-ctl.agents.{name}]: {why}", path.display()));
         agent.check().map_err(|failure| refuse(&failure.message).details(failure.causes()))?;
@@ -283,6 +276,16 @@ pub fn users_agents(env: &Env) -> Result<(BTreeMap<String, AgentTable>, Vec<Stri
     let tables = document.as_ref().and_then(|document| document.get("worker-ctl")?.get("agents"));
     let warnings = tables.map(|tables| unknown_in_each(&path, &text, tables, AGENT_KEYS)).unwrap_or_default();
     Ok((agents, warnings))
+}
+
+/// A file's text and what it says. Exit 2 with file, line and column where it is invalid.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<(String, T)> {
+    let text = String::from_utf8_lossy(&fs::read(path)?.unwrap_or_default()).into_owned();
+    let read = toml::from_str(&text).map_err(|e| {
+        let at = Position::of(&text, e.span().map_or(0, |span| span.start));
+        Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
+    })?;
+    Ok((text, read))
 }
 
 /// A table takes the place of the program of that name that we know.
