@@ -83,6 +83,14 @@ fn check_all<'a>(ctx: &'a Context<'_>) -> Findings<'a> {
     all
 }
 
+/// The findings of a check, or that all is well.
+fn or_good<'a>(mut findings: Findings<'a>, check: &'static str, detail: impl Into<String>) -> Findings<'a> {
+    if findings.is_empty() {
+        findings.push(Finding::good(check, detail));
+    }
+    findings
+}
+
 fn check_programs<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
     let mut names: BTreeSet<String> = ["git", "tmux"].map(str::to_owned).into();
     for worker in state.workers.values() {
@@ -161,10 +169,7 @@ fn check_sessions<'a>(ctx: &'a Context<'_>, state: &State, is_loaded: bool) -> R
             findings.push(Finding::bad("sessions", detail, fix, Some(Box::new(record))));
         }
     }
-    if findings.is_empty() {
-        findings.push(Finding::good("sessions", format!("{} panes", panes.len())));
-    }
-    Ok(findings)
+    Ok(or_good(findings, "sessions", format!("{} panes", panes.len())))
 }
 
 fn check_worktrees<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'a>> {
@@ -225,10 +230,8 @@ fn check_branches<'a>(ctx: &Context<'_>, state: &State, is_loaded: bool) -> Resu
     let orphans =
         listed.lines().filter(|name| is_loaded && !state.workers.values().any(|worker| worker.branch == *name));
     let fix = "look at the branch, then delete it with git";
-    let findings: Findings<'a> =
-        orphans.map(|name| Finding::bad("branches", format!("{name} belongs to no worker"), fix, None)).collect();
-    let total = || format!("{} branches", listed.lines().count());
-    Ok(if findings.is_empty() { vec![Finding::good("branches", total())] } else { findings })
+    let orphans = orphans.map(|name| Finding::bad("branches", format!("{name} belongs to no worker"), fix, None));
+    Ok(or_good(orphans.collect(), "branches", format!("{} branches", listed.lines().count())))
 }
 
 /// The hooks of the source, which its clone needs as well.
@@ -252,7 +255,7 @@ fn check_hooks<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
         };
         findings.push(Finding::bad("hooks", detail, "bring them into the clone", Some(Box::new(bring))));
     }
-    Ok(if findings.is_empty() { vec![Finding::good("hooks", "the clone has those of the source")] } else { findings })
+    Ok(or_good(findings, "hooks", "the clone has those of the source"))
 }
 
 /// Hooks and settings that the person's own repository has had since agents work there.
@@ -297,9 +300,5 @@ fn check_settings<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'a
     {
         findings.push(Finding::bad("git", why, "update git", None));
     }
-    Ok(if findings.is_empty() {
-        vec![Finding::good("git", if ctx.clone.is_own { "there is no clone" } else { "the clone is configured" })]
-    } else {
-        findings
-    })
+    Ok(or_good(findings, "git", if ctx.clone.is_own { "there is no clone" } else { "the clone is configured" }))
 }
