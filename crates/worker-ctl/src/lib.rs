@@ -4,7 +4,7 @@
 //! decisions and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `context` (a root
 //! with the values to work on it), `notify_person` (the bell), `tmux`, `daemon`, `store` (`state.json`), `log`, `work_repo`
 //! (git where a worker works) with `work_identity` (what makes work the same), `fresh_index` and `source_objects` (what of
-//! it is believed), `root`, `roots` (the user's list of them), `settings`, `program_config` (an agent's table), `hook_report` (what its hooks tell),
+//! it is believed), `root` (and the user's list of them), `settings`, `program_config` (an agent's table), `hook_report` (what its hooks tell),
 //! `worker`, `attention` (what it needs a person for), `note`, `failure`, `poll`, `layout` (the path of each file and lock).
 
 mod cli;
@@ -29,7 +29,6 @@ mod notify_person;
 mod poll;
 mod program_config;
 mod root;
-mod roots;
 mod settings;
 mod source_objects;
 mod store;

@@ -1,4 +1,5 @@
-//! The root: the directory that holds the configuration, the state, the clone and the worktrees.
+//! The root: the directory that holds the configuration, the state, the clone and the worktrees. Which roots there are, the
+//! user's own list says.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,16 +8,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::config::expand_home;
+use shopfloor_core::dir_list::{self, DirList, require_listable};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
 use shopfloor_core::path::real;
+use shopfloor_core::text::shell_word;
 
 use crate::failure;
 use crate::layout;
 use crate::program_config::AgentTable;
-use crate::roots;
 use crate::settings::{READING_TOOLS, RootConfig, TOOLS, WorkerTable};
 use crate::worker::Worker;
 
@@ -46,8 +48,8 @@ impl WorkerRoot {
             None => search(env)?,
         };
         let path = real(&path);
-        if !shopfloor_core::dir_list::roots(env)?.contains_key(&path) {
-            return Err(roots::unlisted(&path));
+        if !dir_list::roots(env)?.contains_key(&path) {
+            return Err(unlisted(&path));
         }
         Ok(WorkerRoot { config: RootConfig::load(env, &path, flags)?, path })
     }
@@ -240,7 +242,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
             .failure(why)
             .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`")
     })?;
-    let (own, all) = (real(&repo.home.common_dir), shopfloor_core::dir_list::roots(env)?);
+    let (own, all) = (real(&repo.home.common_dir), dir_list::roots(env)?);
     let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));
     // A copied repository records the root of the original. A repository that is gone may have moved here.
     if common.is_dir() && real(&common) != own {
@@ -251,7 +253,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     }
     match all.contains_key(&root) || all.values().any(|common| real(common) == own) {
         true => Ok(root),
-        false => Err(Failure { exit: Exit::Decide, ..roots::unlisted(&root) }),
+        false => Err(Failure { exit: Exit::Decide, ..unlisted(&root) }),
     }
 }
 
@@ -270,4 +272,26 @@ pub fn read_record(common_dir: &Path) -> Result<Option<PathBuf>> {
 /// The file in a source's git directory that records which root was cloned from it.
 pub fn record_file(common_dir: &Path) -> Result<PathBuf> {
     Ok(layout::private(common_dir)?.join("root"))
+}
+
+/// Lists a root as the one of this repository; without one, takes the root out of the list.
+pub fn list_root(env: &Env, root: &Path, common: Option<&Path>) -> Result<()> {
+    let list = DirList::roots(env).ok_or_else(|| {
+        Failure::usage("there is no place for the list of roots").hint("set HOME and run the command again")
+    })?;
+    let common = common.map(real);
+    if let Some(common) = &common {
+        [root, common].into_iter().try_for_each(require_listable)?;
+    }
+    list.update(|all| {
+        all.remove(root);
+        all.extend(common.map(|common| (root.to_path_buf(), common)));
+    })
+}
+
+/// The failure of a root that the list does not name.
+fn unlisted(root: &Path) -> Failure {
+    failure::UNLISTED_ROOT
+        .failure(format!("{} is not on your list of roots, so it is not used", root.display()))
+        .hint(format!("see what it would run, and list it: `worker-ctl root trust {}`", shell_word(root)))
 }

@@ -18,8 +18,7 @@ use crate::context::Context;
 use crate::daemon;
 use crate::failure;
 use crate::layout::{self, RootLock};
-use crate::root::{read_record, record_file};
-use crate::roots;
+use crate::root::{list_root, read_record, record_file};
 use crate::store;
 use crate::work_repo::common_dir;
 use crate::worker::{Activity, Task, Worker};
@@ -119,7 +118,7 @@ fn remove(ctx: &Context<'_>, git_dir: &Path) -> Result<()> {
         fs::remove(&record)?;
         fs::remove_empty_dir(record.parent().unwrap_or(git_dir));
     }
-    roots::record(ctx.env, root, None)?;
+    list_root(ctx.env, root, None)?;
     fs::remove_tree(Path::new(&aside))
 }
 

@@ -21,8 +21,7 @@ use crate::commands;
 use crate::context::{Context, Flags};
 use crate::failure;
 use crate::layout::{self, RootLock};
-use crate::root::{DEFAULT, RootOwner, prove, read_record, record_file};
-use crate::roots;
+use crate::root::{DEFAULT, RootOwner, list_root, prove, read_record, record_file};
 use crate::store::{self, State};
 use crate::work_repo::{PUSH_URL, has_clone};
 
@@ -252,7 +251,7 @@ fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
     let record = record_file(&repo.common_dir)?;
     fs::create_private_dir(record.parent().unwrap_or(&repo.common_dir))?;
     fs::replace(&record, format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
-    roots::record(env, root, Some(&repo.common_dir))?;
+    list_root(env, root, Some(&repo.common_dir))?;
     if has_clone(root) {
         Git::find(env)?.in_clone(root, &layout::host_git(root), source)?;
     }

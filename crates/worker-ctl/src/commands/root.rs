@@ -14,8 +14,7 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::commands::{self, RootAnswer};
 use crate::failure;
 use crate::layout;
-use crate::root::{common_of, read_record, require_root};
-use crate::roots;
+use crate::root::{common_of, list_root, read_record, require_root};
 
 #[derive(Debug, Subcommand)]
 pub enum RootCommand {
@@ -59,7 +58,7 @@ fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     let lines = config.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned);
     ui.show(&std::iter::once(title).chain(lines).collect::<Vec<_>>());
     ui.require_yes(is_agreed, "Run what it says, in this root from now on?", "the root was not listed")?;
-    roots::record(env, root, Some(&common_of(env, &source)))
+    list_root(env, root, Some(&common_of(env, &source)))
 }
 
 /// Asks about the root that the current repository records, which may be from before there was a list. All other
