@@ -4,7 +4,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::apply::{commit_copies, deliver, lfs_and_submodules, parent, publish, transition};
+use crate::apply::{deliver, lfs_and_submodules, parent, publish, transition};
 use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::worker_state::Standing;
@@ -87,7 +87,7 @@ fn land_locked(
         let new = match &plan.landing {
             Landing::Commit { tree } => Some(publish::commit(ctx, &plan, tree, message)?),
             Landing::Commits { .. } => Some(plan.sha.clone()),
-            Landing::Copies { tree } => Some(commit_copies::make(ctx, &plan, tree)?),
+            Landing::Copies { tree } => Some(publish::copies(ctx, &plan, tree)?),
             // Then it is planned again.
             Landing::Behind => put_on_branch(ctx, name).map(|()| None)?,
             Landing::Nothing => return close_without_commit(ctx, plan),

@@ -2,7 +2,6 @@
 
 pub mod bring_up;
 pub mod changed_files;
-pub mod commit_copies;
 pub mod copied_files;
 pub mod deliver;
 pub mod hooks;

@@ -1,4 +1,4 @@
-//! Publishes work to the source's default branch as one commit, by compare-and-swap. Nothing that belongs to a person
+//! Publishes work to the source's default branch as one commit, or as copies of its own, by compare-and-swap. Nothing that belongs to a person
 //! is ever checked out, reset or stashed.
 
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub fn commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str
 }
 
 /// Creates a commit with this tree on top of another one. `author` has a name, an address and a date.
-pub fn commit_tree<'a>(
+fn commit_tree<'a>(
     repo: &WorkRepo,
     (tree, parent): (&str, &str),
     author: impl Iterator<Item = &'a str>,
@@ -59,6 +59,43 @@ pub fn commit_tree<'a>(
     // The message is in UTF-8, whatever the encoding of a person's commits is.
     let args = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, "-p", parent, "-F", "-"];
     answer("commit-tree", &cmd.args(args).input(message.into()).capture()?)
+}
+
+/// Copies the work's commits to the top of the branch that they land on, for a branch that others have too and that nobody
+/// here rebases. Touches no checkout, and returns the last one. Exit 1 if one of the commits conflicts, or if
+/// together they are something else than `tree`, which the merge of the work gives.
+pub fn copies(ctx: &Context<'_>, plan: &Accept, tree: &str) -> Result<String> {
+    let (repo, Accept { name, base, sha, .. }) = (&ctx.repo, plan);
+    let refuse = |why: String| {
+        Err(failure::CONFLICT.failure(why).hint(format!("land one commit: `worker-ctl accept {name} --land squash`")))
+    };
+    let tree_of = |commit: &str| repo.ask(&repo.top, &["rev-parse", &format!("{commit}^{{tree}}")]);
+    let range = repo.range(&repo.begin(sha)?, sha);
+    let listed = repo.log(&["--reverse", "--format=%H%x00%an%x00%ae%x00%aI%x00%B%x00"], &range)?;
+    let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
+    let mut last = base.clone();
+    for commit in fields.chunks_exact(5) {
+        let [id, author @ .., message] = commit else { continue };
+        let merged = repo.merge_tree(&last, Some(&format!("{id}^")), id, &[])?;
+        let merged_tree = merged.text().lines().next().unwrap_or_default().to_owned();
+        match merged.status.code() {
+            // The branch has this one already.
+            0 if merged_tree == tree_of(&last)? => continue,
+            0 => {}
+            1 => {
+                let short = id.get(..12).unwrap_or(id);
+                return refuse(format!("the commit {short} of {name} conflicts with {}", repo.branch));
+            }
+            _ => return Err(failed("merge-tree", &merged)),
+        }
+        last = commit_tree(repo, (&merged_tree, &last), author.iter().copied(), message)?;
+    }
+    match tree_of(&last)? == tree {
+        true => Ok(last),
+        false => {
+            refuse(format!("the commits of {name}, one by one, are something else on {} than together", repo.branch))
+        }
+    }
 }
 
 /// Writes the journal and pins the commit, so that the accept can be finished after a kill.
