@@ -5,7 +5,6 @@ pub mod add;
 pub mod adopt;
 pub mod answer;
 pub mod attach;
-pub mod board;
 pub mod deinit;
 pub mod doctor;
 pub mod down;

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
-use shopfloor_core::board::{Need, Screen, lines};
+use shopfloor_core::board::{BoardRow, Need, Screen, Standing, lines};
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 use shopfloor_core::time::local_clock;
 use shopfloor_core::ui::printable;
 
 use crate::attention::{need_now, since};
-use crate::commands::{board, joined};
+use crate::commands::joined;
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::losses::stashes;
@@ -112,8 +112,50 @@ fn board(ctx: &Context<'_>, state: &State) -> Result<Vec<String>> {
     let (width, height) = ctx.ui.size().unwrap_or((80, 24));
     let screen = Screen { width, height, has_colors: ctx.ui.has_colors() };
     let now = ctx.env.later().now;
-    let rows = state.workers.values().map(|worker| board::row(worker, need_now(ctx, worker))).collect();
+    let rows = state.workers.values().map(|worker| board_row(worker, need_now(ctx, worker))).collect();
     Ok(lines(rows, daemon::is_running(&ctx.root.path)?, (now.as_second(), &local_clock(now)), screen))
+}
+
+/// The row of a worker on the board that `--watch` shows on a terminal.
+fn board_row(worker: &Worker, need: Option<Need>) -> BoardRow {
+    let standing = match (need, worker.status()) {
+        (Some(need), _) => Standing::Needs(need),
+        (None, "offline") => Standing::Offline,
+        (None, "idle") => Standing::Idle,
+        _ if worker.program.is_in_doubt => Standing::InDoubt,
+        _ => Standing::Works,
+    };
+    let does = Some(worker.reported.activity).filter(|activity| *activity != Activity::Unknown);
+    BoardRow {
+        name: worker.name.clone(),
+        state: worker.status().to_owned(),
+        does: does.map_or(String::new(), |activity| activity.word().to_owned()),
+        since: Some(since(worker)),
+        what: what(standing, worker),
+        standing,
+    }
+}
+
+/// What a person should know first: what there is to do, else the task.
+fn what(standing: Standing, worker: &Worker) -> String {
+    let name = &worker.name;
+    let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
+    match standing {
+        Standing::Needs(Need::Asks) => {
+            format!("answer {name}: {}", worker.reported.activity_text.as_deref().unwrap_or("a question"))
+        }
+        Standing::Needs(Need::Fault) => {
+            let fault = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
+            let hint = if worker.program.session == Session::Up { "attach" } else { "peek" };
+            format!("{hint} {name}: {fault}")
+        }
+        Standing::Needs(Need::Review) => format!("review {name}: {prompt}"),
+        Standing::Needs(Need::Fresh | Need::Resume) => format!("resume {name}: {prompt}"),
+        _ => match worker.notes.first() {
+            Some(note) => note.to_string(),
+            None => prompt.to_owned(),
+        },
+    }
 }
 
 /// The answer with `--json`, if `counts`, with what the workers of the clone have changed.
