@@ -14,7 +14,6 @@ pub mod parent;
 pub mod patrol;
 pub mod publish;
 pub mod rebase;
-pub mod rebuild;
 pub mod recover;
 pub mod removal;
 pub mod repair;

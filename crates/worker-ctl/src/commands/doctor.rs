@@ -12,7 +12,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
-use crate::apply::{rebuild, repair, source_hooks, transition};
+use crate::apply::{repair, source_hooks, transition};
 use crate::commands;
 use crate::context::Context;
 use crate::facts::{adoption, version};
@@ -50,11 +50,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 
 /// The state as the worktrees, the backups and the event log say it should be.
 fn find_rebuilt<'a>(ctx: &'a Context<'_>) -> Result<Finding<Repair<'a>>> {
-    let rebuilt = rebuild::read(ctx)?;
+    let rebuilt = repair::rebuilt_state(ctx)?;
     let lines = rebuilt.state.workers.values().map(|worker| format!("{}: {}", worker.name, worker.task.word()));
     lines.for_each(|line| ctx.ui.note(line));
     let detail = format!("{} workers have a worktree", rebuilt.state.workers.len());
-    let write = move || rebuild::write(ctx, &rebuilt);
+    let write = move || repair::write_rebuilt(ctx, &rebuilt);
     Ok(Finding::bad("state", detail, "write this state", Some(Box::new(write))))
 }
 
