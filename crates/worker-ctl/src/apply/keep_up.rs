@@ -13,8 +13,8 @@ use shopfloor_core::proc;
 use shopfloor_core::time::Unit;
 
 use crate::apply::bring_up::{bring_up, locked, make_missing};
+use crate::apply::deliver::go_on;
 use crate::apply::patrol::{self, PatrolScope};
-use crate::apply::resume::go_on;
 use crate::apply::{recover, shutdown, transition};
 use crate::context::Context;
 use crate::daemon;

@@ -17,7 +17,6 @@ pub mod rebase;
 pub mod recover;
 pub mod removal;
 pub mod repair;
-pub mod resume;
 pub mod session;
 pub mod shutdown;
 pub mod source_hooks;

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::bring_up::{bring_up, locked};
-use crate::apply::resume::go_on;
+use crate::apply::deliver::go_on;
 use crate::commands;
 use crate::context::Context;
 use crate::plan::resume::{Resume, resume};

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::failed;
 
-use crate::apply::resume::task_text;
+use crate::apply::deliver::task_text;
 use crate::apply::{copied_files, land, rebase};
 use crate::commands;
 use crate::context::{Context, WorkerLock};

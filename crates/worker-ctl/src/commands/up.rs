@@ -10,8 +10,8 @@ use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
 use crate::apply::bring_up::{bring_up, make_missing};
+use crate::apply::deliver::go_on;
 use crate::apply::keep_up::{keep_up, not_started};
-use crate::apply::resume::go_on;
 use crate::commands;
 use crate::context::Context;
 use crate::daemon;
