@@ -76,18 +76,15 @@ impl WorkRepo {
         self.ask(&self.top, &args.collect::<Vec<_>>())
     }
 
-    /// The trees of two commits.
-    pub fn tree_ids(&self, one: &str, other: &str) -> Result<(String, String)> {
-        let names = [one, other].map(|name| format!("{name}^{{tree}}"));
-        let trees = self.ask(&self.top, &["rev-parse", &names[0], &names[1]])?;
-        let (one, other) = trees.split_once('\n').unwrap_or_default();
-        Ok((one.to_owned(), other.to_owned()))
+    /// The tree of a commit.
+    pub fn tree_of(&self, commit: &str) -> Result<String> {
+        self.ask(&self.top, &["rev-parse", &format!("{commit}^{{tree}}")])
     }
 
     /// The result of merging a commit into the default branch, which it has in its history.
     pub fn merge_ahead(&self, base: &str, sha: &str) -> Result<MergeResult> {
-        let (before, after) = self.tree_ids(base, sha)?;
-        Ok(if before == after { MergeResult::Nothing } else { MergeResult::Tree(after) })
+        let after = self.tree_of(sha)?;
+        Ok(if self.tree_of(base)? == after { MergeResult::Nothing } else { MergeResult::Tree(after) })
     }
 
     /// The merge of the work on `sha`, from where it begins, if that is not where the histories part.
@@ -127,7 +124,7 @@ impl WorkRepo {
         let merged = self.merge_tree(base, from.as_deref(), sha, &[])?;
         let tree = merged.text().lines().next().unwrap_or_default().to_owned();
         match merged.status.code() {
-            0 if tree == self.ask(&self.top, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),
+            0 if tree == self.tree_of(base)? => Ok(MergeResult::Nothing),
             0 => Ok(MergeResult::Tree(tree)),
             1 => Ok(MergeResult::Conflict),
             _ => Err(failed("merge-tree", &merged)),
@@ -150,7 +147,7 @@ impl WorkRepo {
 
     /// Like [`work_digest`](Self::work_digest), of work that is known to branch off at `from`.
     pub fn work_digest_from(&self, from: &str, sha: &str) -> Result<String> {
-        self.digest(self.cmd(&self.top)?, &[from, sha], &self.range(from, sha))
+        self.digest(self.cmd(&self.top)?, &[from, sha], &self.range(from, sha), false)
     }
 
     /// The commit of the default branch that the work on `sha` is compared with.
@@ -159,13 +156,8 @@ impl WorkRepo {
         Ok(self.work_base(&base, sha)?.unwrap_or(base))
     }
 
-    /// The digest of a diff that `cmd` makes, with the messages of a range.
-    pub fn digest(&self, cmd: Cmd, commits: &[&str], range: &[String]) -> Result<String> {
-        self.digest_of(cmd, commits, range, false)
-    }
-
-    /// The same, on request without the names of the files.
-    fn digest_of(&self, cmd: Cmd, commits: &[&str], range: &[String], is_nameless: bool) -> Result<String> {
+    /// The digest of a diff that `cmd` makes, on request without the names of the files, with the messages of a range.
+    fn digest(&self, cmd: Cmd, commits: &[&str], range: &[String], is_nameless: bool) -> Result<String> {
         let mut work =
             without_places(&self.bounded(cmd.arg("diff").args(PLAIN).args(commits), commits)?.stdout, is_nameless);
         if self.lands_each {
@@ -205,22 +197,21 @@ impl WorkRepo {
     pub fn is_same_work(&self, (from, before): (&str, &str), after: &str, base: &str) -> Result<bool> {
         let change = |from: &str, sha: &str| {
             let options = ["--unified=0", "--find-renames", from, sha];
-            self.digest_of(self.cmd(&self.top)?, &options, &self.range(from, sha), true)
+            self.digest(self.cmd(&self.top)?, &options, &self.range(from, sha), true)
         };
         if change(from, before)? != change(&self.begin(after)?, after)? {
             return Ok(false);
         }
-        let (after, base_tree) = self.tree_ids(after, base)?;
-        Ok(match self.merge_from(base, Some(from.to_owned()), before)? {
-            MergeResult::Nothing => after == base_tree,
-            MergeResult::Tree(merged) => after == merged,
-            MergeResult::Conflict => false,
-        })
+        match self.merge_from(base, Some(from.to_owned()), before)? {
+            MergeResult::Nothing => Ok(self.tree_of(after)? == self.tree_of(base)?),
+            MergeResult::Tree(merged) => Ok(self.tree_of(after)? == merged),
+            MergeResult::Conflict => Ok(false),
+        }
     }
 
     /// The digest of the work on `sha` as the commit `new` lands it on `base`, once that has arrived in the source.
     pub fn landed_digest(&self, base: &str, new: &str, sha: &str) -> Result<String> {
-        self.digest(self.by_source()?, &[base, new], &self.range(&self.begin(sha)?, sha))
+        self.digest(self.by_source()?, &[base, new], &self.range(&self.begin(sha)?, sha), false)
     }
 }
 

@@ -69,7 +69,6 @@ pub fn copies(ctx: &Context<'_>, plan: &Accept, tree: &str) -> Result<String> {
     let refuse = |why: String| {
         Err(failure::CONFLICT.failure(why).hint(format!("land one commit: `worker-ctl accept {name} --land squash`")))
     };
-    let tree_of = |commit: &str| repo.ask(&repo.top, &["rev-parse", &format!("{commit}^{{tree}}")]);
     let range = repo.range(&repo.begin(sha)?, sha);
     let listed = repo.log(&["--reverse", "--format=%H%x00%an%x00%ae%x00%aI%x00%B%x00"], &range)?;
     let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
@@ -80,7 +79,7 @@ pub fn copies(ctx: &Context<'_>, plan: &Accept, tree: &str) -> Result<String> {
         let merged_tree = merged.text().lines().next().unwrap_or_default().to_owned();
         match merged.status.code() {
             // The branch has this one already.
-            0 if merged_tree == tree_of(&last)? => continue,
+            0 if merged_tree == repo.tree_of(&last)? => continue,
             0 => {}
             1 => {
                 let short = id.get(..12).unwrap_or(id);
@@ -90,7 +89,7 @@ pub fn copies(ctx: &Context<'_>, plan: &Accept, tree: &str) -> Result<String> {
         }
         last = commit_tree(repo, (&merged_tree, &last), author.iter().copied(), message)?;
     }
-    match tree_of(&last)? == tree {
+    match repo.tree_of(&last)? == tree {
         true => Ok(last),
         false => {
             refuse(format!("the commits of {name}, one by one, are something else on {} than together", repo.branch))

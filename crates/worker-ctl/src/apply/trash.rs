@@ -55,7 +55,7 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
     let message = format!("work of {}", worker.name);
     if !tree.is_dir() {
         let first = parents.first().cloned().unwrap_or_default();
-        let files = ctx.repo.ask(root, &["rev-parse", &format!("{first}^{{tree}}")])?;
+        let files = ctx.repo.tree_of(&first)?;
         return Ok((make(&files, &parents, &message)?, write_tree(ctx, worker, losses)?));
     }
     let head = ctx.repo.ask(tree, &["rev-parse", "HEAD"])?;
