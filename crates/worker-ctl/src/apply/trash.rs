@@ -121,14 +121,11 @@ pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec
             .filter_map(|entry| entry.strip_prefix("160000 ")?.split_once('\t'))
             .map(|(_, path)| path)
             .collect();
-        let inner = inner.iter().map(|path| path.to_string_lossy().into_owned());
-        nested.extend(
-            inner
-                .filter(|path| {
-                    !stay.contains(&path.as_str()) && !nested.iter().any(|n| n.strip_suffix('/') == Some(path.as_str()))
-                })
-                .collect::<Vec<_>>(),
-        );
+        for path in inner.iter().map(|path| path.to_string_lossy()) {
+            if !stay.contains(&&*path) && !nested.iter().any(|other| other.strip_suffix('/') == Some(&*path)) {
+                nested.push(path.into_owned());
+            }
+        }
     }
     if nested.is_empty() {
         return Ok(Vec::new());
