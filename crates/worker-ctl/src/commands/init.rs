@@ -65,9 +65,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
     }
     fs::create_private_dir(&new.root)?;
     new.root = real(&new.root);
-    make_clone(env, &git, &new)?;
-    let hooks = source_hooks::compare(env, &new.source, &new.root, None)?;
-    hooks.bring(env)?.iter().for_each(|warning| ui.warn(warning));
+    make_clone(ui, env, &git, &new)?;
     record_root(env, &new)?;
     let root = new.root.as_path();
     if let Some(before) = &new.recorded {
@@ -128,11 +126,7 @@ pub fn add_clone(ctx: &Context<'_>) -> Result<()> {
     refuse_partial(&git, &repo)?;
     let new = NewRoot { root, repo, source, branch, recorded: None };
     fs::create_private_dir(&layout::worktrees(&new.root))?;
-    make_clone(ctx.env, &git, &new)?;
-    source_hooks::compare(ctx.env, &new.source, &new.root, None)?
-        .bring(ctx.env)?
-        .iter()
-        .for_each(|warning| ctx.ui.warn(warning));
+    make_clone(ctx.ui, ctx.env, &git, &new)?;
     fs::remove(&layout::owner(&new.root))
 }
 
@@ -192,8 +186,8 @@ fn refuse_partial(git: &Git, repo: &Repo) -> Result<()> {
     Err(Failure::usage(why).hint(format!("fill it: `{unset} && git fetch --refetch {remote}`")))
 }
 
-/// Creates the clone, without a checkout. Every step may be repeated, so that a killed `init` can be run again.
-fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
+/// Creates the clone, without a checkout, and with the hooks of the source. Every step may be repeated, so that a killed `init` can be run again.
+fn make_clone(ui: &Ui, env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     let NewRoot { root, branch, .. } = new;
     let run = |dir: &Path, args: &[&str]| -> Result<String> {
         let cmd = git.cmd(dir).var("GIT_DEFAULT_REF_FORMAT", "files");
@@ -210,7 +204,10 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     let fetch =
         ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
     answer("fetch", &git.fetching(root).args(fetch).arg("origin").capture()?)?;
-    run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")]).map(drop)
+    run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
+    let hooks = source_hooks::compare(env, &new.source, root, None)?;
+    hooks.bring(env)?.iter().for_each(|warning| ui.warn(warning));
+    Ok(())
 }
 
 /// The settings of the source that its clone gets too. Some agents run git without the user's own configuration, and a
