@@ -13,7 +13,7 @@ use shopfloor_core::text::{printable, shell_word};
 use crate::apply::land::ACCEPTED;
 use crate::apply::{lfs_and_submodules, removal};
 use crate::commands::init::config;
-use crate::commands::{self, RootAnswer};
+use crate::commands::{self, about_root};
 use crate::context::Context;
 use crate::daemon;
 use crate::failure;
@@ -46,7 +46,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if ctx.is_dry {
         let would = workers.iter().map(|worker| format!("remove {}", worker.name));
         let would: Vec<String> = would.chain([format!("remove {}", root.display())]).collect();
-        return Ok(commands::show(ctx.ui, RootAnswer { root }, &would));
+        return Ok(commands::show(ctx.ui, about_root(root), &would));
     }
     let question = format!("Remove {} with its workers and logs?", root.display());
     ctx.ui.require_yes(args.yes, &question, "nothing was removed")?;
@@ -74,7 +74,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     keep_config(ctx)?;
     remove(ctx, &git_dir)?;
     if ctx.ui.is_json() {
-        ctx.ui.json(&RootAnswer { root });
+        ctx.ui.json(&about_root(root));
     } else {
         ctx.ui.done(format!("removed {}", printable(&root.to_string_lossy())));
     }

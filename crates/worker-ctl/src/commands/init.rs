@@ -4,13 +4,13 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::dir_list::{DirList, require_listable};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LFS, Repo, Setting, answer, written};
+use shopfloor_core::git::{Git, LFS, Repo, Setting, answer as git_answer, written};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::real;
 use shopfloor_core::proc;
@@ -35,14 +35,6 @@ pub struct Args {
 /// The global flags, which `init` reads in its own way: `--root`, and those of settings.
 type CommonFlags<'a> = (Option<&'a Path>, &'a Flags);
 
-/// The answer with `--json`.
-#[derive(Serialize)]
-struct InitAnswer<'a> {
-    root: &'a Path,
-    source: &'a Path,
-    branch: &'a str,
-}
-
 /// The branch that the clone's HEAD names. It never exists.
 const NO_BRANCH: &str = "worker-ctl-none";
 
@@ -60,8 +52,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
     let (git, mut new) = plan(env, args, flags)?;
     if ui.is_dry() {
         let would = format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display());
-        let answer = InitAnswer { root: &new.root, source: &new.source, branch: &new.branch };
-        return Ok(commands::show(ui, answer, &[would]));
+        return Ok(commands::show(ui, answer(&new), &[would]));
     }
     fs::create_private_dir(&new.root)?;
     new.root = real(&new.root);
@@ -73,11 +64,16 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
         ui.note(format!("the repository now records {root} as its root; name the other root with `--root {before}`"));
     }
     if ui.is_json() {
-        ui.json(&InitAnswer { root, source: &new.source, branch: &new.branch });
+        ui.json(&answer(&new));
     } else {
         ui.line(printable(&root.to_string_lossy()));
     }
     Ok(Exit::Done)
+}
+
+/// The answer with `--json`.
+fn answer(NewRoot { root, source, branch, .. }: &NewRoot) -> Value {
+    json!({ "root": root.to_string_lossy(), "source": source.to_string_lossy(), "branch": branch })
 }
 
 /// Creates a root without a clone, for a repository that has none. Returns it.
@@ -191,7 +187,7 @@ fn make_clone(ui: &Ui, env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     let NewRoot { root, branch, .. } = new;
     let run = |dir: &Path, args: &[&str]| -> Result<String> {
         let cmd = git.cmd(dir).var("GIT_DEFAULT_REF_FORMAT", "files");
-        answer(args[0], &cmd.args(args.iter().copied()).capture()?)
+        git_answer(args[0], &cmd.args(args.iter().copied()).capture()?)
     };
     let format = format!("--object-format={}", run(&new.source, &["rev-parse", "--show-object-format"])?);
     run(root, &["init", "--quiet", "--template=", "--initial-branch", NO_BRANCH, &format])?;
@@ -203,7 +199,7 @@ fn make_clone(ui: &Ui, env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     }
     let fetch =
         ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
-    answer("fetch", &git.fetching(root).args(fetch).arg("origin").capture()?)?;
+    git_answer("fetch", &git.fetching(root).args(fetch).arg("origin").capture()?)?;
     run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
     let hooks = source_hooks::compare(env, &new.source, root, None)?;
     hooks.bring(env)?.iter().for_each(|warning| ui.warn(warning));

@@ -29,7 +29,6 @@ pub mod wait;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -61,23 +60,14 @@ pub fn joined(mut first: Value, mut second: Value) -> Value {
 }
 
 /// The answer about a root with `--json`.
-#[derive(Serialize)]
-pub struct RootAnswer<'a> {
-    pub root: &'a Path,
+pub fn about_root(root: &Path) -> Value {
+    json!({ "root": root.to_string_lossy() })
 }
 
-/// The answer of `--dry-run` with `--json`: the command's answer as far as it is known, and what the command would do.
-#[derive(Serialize)]
-struct DryAnswer<'a, T> {
-    #[serde(flatten)]
-    answer: T,
-    would: &'a [String],
-}
-
-/// Prints what a command would do.
-pub fn show(ui: &Ui, answer: impl Serialize, would: &[String]) -> Exit {
+/// Prints what a command would do; with `--json`, behind its answer as far as it is known.
+pub fn show(ui: &Ui, answer: Value, would: &[String]) -> Exit {
     match ui.is_json() {
-        true => ui.json(&DryAnswer { answer, would }),
+        true => ui.json(&joined(answer, json!({ "would": would }))),
         false => would.iter().for_each(|step| ui.line(format!("would {}", printable(step)))),
     }
     Exit::Done

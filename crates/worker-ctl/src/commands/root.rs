@@ -11,7 +11,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::path::real;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::commands::{self, RootAnswer};
+use crate::commands::{self, about_root};
 use crate::failure;
 use crate::layout;
 use crate::root::{common_of, list_root, read_record, require_root};
@@ -39,11 +39,11 @@ pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result
     let root = &real(&dir);
     if ui.is_dry() {
         require_root(env, root)?;
-        return Ok(commands::show(ui, RootAnswer { root }, &[format!("list {}", root.display())]));
+        return Ok(commands::show(ui, about_root(root), &[format!("list {}", root.display())]));
     }
     trust(ui, env, root, args.yes)?;
     match ui.is_json() {
-        true => ui.json(&RootAnswer { root }),
+        true => ui.json(&about_root(root)),
         false => ui.done(format!("listed {}", printable(&root.to_string_lossy()))),
     }
     Ok(Exit::Done)
