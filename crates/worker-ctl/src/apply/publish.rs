@@ -14,7 +14,7 @@ use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::changed_files::ChangedFiles;
 use crate::context::Context;
-use crate::facts::description::{Authored, authored};
+use crate::facts::description::{Authored, authored, commits};
 use crate::failure;
 use crate::layout;
 use crate::plan::accept::Accept;
@@ -44,16 +44,11 @@ pub fn commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str
     let (repo, Accept { name, base, sha, .. }) = (&ctx.repo, plan);
     let Authored { author, message: own } = authored(ctx, &ctx.worker(name)?, base, sha)?;
     let text = message.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(&own);
-    commit_tree(repo, (tree, base), author.iter().map(String::as_str), &format!("{text}\n"))
+    commit_tree(repo, (tree, base), &author, &format!("{text}\n"))
 }
 
 /// Creates a commit with this tree on top of another one. `author` has a name, an address and a date.
-fn commit_tree<'a>(
-    repo: &WorkRepo,
-    (tree, parent): (&str, &str),
-    author: impl Iterator<Item = &'a str>,
-    message: &str,
-) -> Result<String> {
+fn commit_tree(repo: &WorkRepo, (tree, parent): (&str, &str), author: &[String], message: &str) -> Result<String> {
     let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(author);
     let cmd = variables.fold(repo.git.cmd(&repo.top), |cmd, (name, value)| cmd.var(name, value));
     // The message is in UTF-8, whatever the encoding of a person's commits is.
@@ -69,12 +64,8 @@ pub fn copies(ctx: &Context<'_>, plan: &Accept, tree: &str) -> Result<String> {
     let refuse = |why: String| {
         Err(failure::CONFLICT.failure(why).hint(format!("land one commit: `worker-ctl accept {name} --land squash`")))
     };
-    let range = repo.range(&repo.begin(sha)?, sha);
-    let listed = repo.log(&["--reverse", "--format=%H%x00%an%x00%ae%x00%aI%x00%B%x00"], &range)?;
-    let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
     let mut last = base.clone();
-    for commit in fields.chunks_exact(5) {
-        let [id, author @ .., message] = commit else { continue };
+    for [id, author @ .., message] in &commits(repo, &repo.range(&repo.begin(sha)?, sha))? {
         let merged = repo.merge_tree(&last, Some(&format!("{id}^")), id, &[])?;
         let merged_tree = merged.text().lines().next().unwrap_or_default().to_owned();
         match merged.status.code() {
@@ -87,7 +78,7 @@ pub fn copies(ctx: &Context<'_>, plan: &Accept, tree: &str) -> Result<String> {
             }
             _ => return Err(failed("merge-tree", &merged)),
         }
-        last = commit_tree(repo, (&merged_tree, &last), author.iter().copied(), message)?;
+        last = commit_tree(repo, (&merged_tree, &last), author, message)?;
     }
     match repo.tree_of(&last)? == tree {
         true => Ok(last),

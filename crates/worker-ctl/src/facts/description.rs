@@ -8,6 +8,7 @@ use shopfloor_core::git::LOOK_LIMIT;
 
 use crate::context::Context;
 use crate::program_config::regex;
+use crate::work_repo::WorkRepo;
 use crate::worker::Worker;
 
 /// Who wrote some work and when, and the message with which it lands.
@@ -19,19 +20,26 @@ pub struct Authored {
 
 /// Reads the messages of the work on `sha`, which begins at `base`.
 pub fn authored(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Authored> {
-    let Context { repo, root, .. } = ctx;
-    let listed = repo.log(&["--reverse", "--format=%an%x00%ae%x00%aI%x00%B%x00"], &repo.range(base, sha))?;
-    // Four fields for each commit, the oldest first, and a line end between commits.
-    let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
+    let commits = commits(&ctx.repo, &ctx.repo.range(base, sha))?;
     let messages: Vec<(String, String)> =
-        fields.chunks_exact(4).map(|of| (format!("{} <{}>", of[0], of[1]), of[3].to_owned())).collect();
-    let strip = root.agent_of(worker)?.strip;
+        commits.iter().map(|[_, name, address, _, text]| (format!("{name} <{address}>"), text.clone())).collect();
+    let strip = ctx.root.agent_of(worker)?.strip;
     let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
     let text = squash_messages(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)));
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let text = text.trim();
     let message = if text.is_empty() { format!("worker {}: {prompt}", worker.name) } else { text.to_owned() };
-    Ok(Authored { author: fields.iter().take(3).map(ToString::to_string).collect(), message })
+    let author = commits.first().map(|[_, author @ .., _]| author.to_vec()).unwrap_or_default();
+    Ok(Authored { author, message })
+}
+
+/// These commits, the oldest first: each one's id, its author's name, address and date, and its message.
+pub fn commits(repo: &WorkRepo, range: &[String]) -> Result<Vec<[String; 5]>> {
+    let listed = repo.log(&["--reverse", "--format=%H%x00%an%x00%ae%x00%aI%x00%B%x00"], range)?;
+    // Between commits there is a line end.
+    let fields: Vec<String> =
+        listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field).to_owned()).collect();
+    Ok(fields.chunks_exact(5).filter_map(|fields| fields.to_vec().try_into().ok()).collect())
 }
 
 /// Joins the messages of several authors into one: the oldest message, the subjects of the others, and everybody's
