@@ -103,11 +103,6 @@ impl WorkRepo {
         Ok(self.git_for(dir)?.cmd_alone(dir))
     }
 
-    /// The clone's own list of files to leave out, which agents write too.
-    pub fn excludes(&self) -> Result<Vec<u8>> {
-        Ok(fs::read_no_follow(&self.common.join("info/exclude"))?.unwrap_or_default())
-    }
-
     /// The initialised submodules of a worktree.
     pub fn inner(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
         let found = self.git_for(worktree)?.inner(worktree)?;

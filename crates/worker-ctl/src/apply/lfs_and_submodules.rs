@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
-use shopfloor_core::git::{answer, private_dir};
+use shopfloor_core::git::{answer, private_dir, recorded_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::context::Context;
-use crate::facts::losses::admin_dir;
 use crate::failure;
 use crate::work_identity::PLAIN;
 use crate::work_repo::common_dir;
@@ -65,7 +64,7 @@ fn refuse_lone(ctx: &Context<'_>, place: Checkout<'_>, path: &str, sha: &str) ->
     let (repo, tree) = (&ctx.repo, place.tree);
     repo.path_in(tree, path.as_bytes())?;
     // A submodule that was taken out of the worktree again leaves its repository.
-    let left = admin_dir(repo, tree)?.map(|dir| dir.join("modules").join(path)).filter(|dir| dir.is_dir());
+    let left = recorded_dir(&repo.common, tree)?.map(|dir| dir.join("modules").join(path)).filter(|dir| dir.is_dir());
     let Some(own) = private_dir(&tree.join(path)).or(left) else { return Ok(()) };
     // An agent writes its submodules' configuration. So git reads only objects there, and refs as a fetch does.
     let finds = |git_dir: &Path, revisions: &[&str]| -> Result<bool> {

@@ -5,14 +5,13 @@ use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::git::ListedWorktree;
+use shopfloor_core::git::{ListedWorktree, recorded_dir};
 
 use crate::apply::{parent, rebase, removal, session, transition};
 use crate::context::Context;
 use crate::daemon;
 use crate::facts::adoption;
 use crate::facts::conflicts::{left_markers, read_conflicts};
-use crate::facts::losses::admin_dir;
 use crate::failure;
 use crate::layout;
 use crate::log;
@@ -77,7 +76,10 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
     let is_gone = |worker: &Worker| {
         let is_missing = worker.adopted.is_some() && worker.tree().symlink_metadata().is_err();
         is_missing
-            && ctx.of(worker).and_then(|ctx| admin_dir(&ctx.repo, worker.tree())).is_ok_and(|record| record.is_none())
+            && ctx
+                .of(worker)
+                .and_then(|ctx| recorded_dir(&ctx.repo.common, worker.tree()))
+                .is_ok_and(|record| record.is_none())
     };
     for name in ctx.state()?.workers.into_values().filter(is_gone).map(|worker| worker.name) {
         ctx.warn_on_failure(&name, || {

@@ -104,7 +104,8 @@ pub fn fill_worktree(ctx: &Context<'_>, worktree: &Path) -> Result<()> {
     let shared = ctx.clone.shared_hooks()?;
     let missing = compare(ctx.env, &ctx.source(), &ctx.root.path, shared.as_deref())?;
     let mut warnings = missing.bring(ctx.env)?;
-    let listed = || ctx.clone.excludes();
+    // The clone's own list of files to leave out, which agents write too.
+    let listed = || fs::read_no_follow(&ctx.clone.common.join("info/exclude")).map(Option::unwrap_or_default);
     let before = listed()?;
     warnings.extend(ctx.clone.fill_worktree(worktree, shared.as_deref(), &missing.lost)?);
     // What the source's hooks have added meanwhile.

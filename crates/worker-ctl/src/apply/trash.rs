@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
-use shopfloor_core::git::FreshIndex;
+use shopfloor_core::git::{FreshIndex, recorded_dir};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::pre_remove::{self, PreRemoveReport};
 use shopfloor_core::text::shell_word;
 
 use crate::context::Context;
-use crate::facts::losses::{Losses, admin_dir};
+use crate::facts::losses::Losses;
 use crate::failure;
 use crate::layout;
 use crate::worker::Worker;
@@ -83,7 +83,7 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
 /// is gone.
 fn write_tree(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<String> {
     let tree = worker.tree();
-    if !tree.is_dir() || admin_dir(&ctx.repo, tree)?.is_none() {
+    if !tree.is_dir() || recorded_dir(&ctx.repo.common, tree)?.is_none() {
         return Ok(String::new());
     }
     // git reads all files, whatever its own index says.
@@ -156,7 +156,7 @@ pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
         let hint = format!("unmount it first: `umount {}`", shopfloor_core::text::shell_word(mount));
         return Err(failure::MOUNTED.failure(why).hint(hint));
     }
-    match admin_dir(&ctx.repo, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
+    match recorded_dir(&ctx.repo.common, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
         true => Err(failure::LOCKED.failure(format!("{} is locked", tree.display())).hint(format!(
             "to remove it, run `git -C {} worktree unlock {}` first",
             shell_word(&ctx.repo.top),
@@ -171,7 +171,7 @@ pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = worker.tree();
     let losses = Losses::read(&ctx.repo, worker)?;
-    let Some(admin) = admin_dir(&ctx.repo, tree)? else { return Ok(Vec::new()) };
+    let Some(admin) = recorded_dir(&ctx.repo.common, tree)? else { return Ok(Vec::new()) };
     if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
         if !is_kept && !losses.is_empty() {
             return Err(failure::MOVED

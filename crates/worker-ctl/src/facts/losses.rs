@@ -1,7 +1,6 @@
 //! The work that would be lost with a worker's worktree and branch.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -76,7 +75,7 @@ impl Losses {
             losses.ignored = repo.git_for(tree)?.ignored_losses(&repo.common, tree)?;
             losses.has_modules = !repo.inner(tree)?.is_empty() || losses.ignored.is_some();
         }
-        losses.has_modules |= admin_dir(repo, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
+        losses.has_modules |= recorded_dir(&repo.common, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
         Ok(losses)
     }
 
@@ -121,7 +120,8 @@ fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Vec<String>
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         names.push(pre_sha.clone());
     }
-    if let Some(dir) = admin_dir(repo, tree)? {
+    // As the clone has recorded it: that works without the worktree, and does not trust its `.git` file.
+    if let Some(dir) = recorded_dir(&repo.common, tree)? {
         names.extend(named_commits(&dir, &[&OPERATION_HEADS[..], &["HEAD"]].concat())?);
         names.extend(commits_to_pick(&dir)?);
         if tree.is_dir() {
@@ -130,12 +130,6 @@ fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Vec<String>
     }
     let (mut commits, mut seen) = (repo.commits(&names)?.into_iter(), BTreeSet::new());
     Ok((commits.next().flatten(), commits.flatten().filter(|sha| seen.insert(sha.clone())).collect()))
-}
-
-/// A worktree's directory in the clone, as the clone has recorded it. This works without the worktree, and does not
-/// trust its `.git` file.
-pub fn admin_dir(repo: &WorkRepo, worktree: &Path) -> Result<Option<PathBuf>> {
-    recorded_dir(&repo.common, worktree)
 }
 
 /// Whether the default branch has the commit, or at least all of its changes.
