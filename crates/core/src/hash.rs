@@ -103,8 +103,8 @@ impl serde::Serialize for Digest {
 
 impl<'de> serde::Deserialize<'de> for Digest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let parse = |text: &str| Digest::parse(text).ok_or_else(|| "not a SHA-256 in hex".to_owned());
-        deserializer.deserialize_str(crate::text::Parsed { parse, what: "a SHA-256 in hex" })
+        let text = String::deserialize(deserializer)?;
+        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("not a SHA-256 in hex"))
     }
 }
 

@@ -13,35 +13,10 @@ use std::sync::Arc;
 /// (in any case: case-insensitive file systems would resolve it to git's own directory); no NUL byte.
 /// [`crate::fs::Root`] takes care of links on the way: it never follows them.
 /// Source of the rule: `docs/formats.md`, "Paths".
-#[derive(Clone, Debug)]
-pub struct RelPath(Arc<Path>);
-
-// A path has one spelling, so comparing bytes is enough, and faster than comparing components.
-impl PartialEq for RelPath {
-    fn eq(&self, other: &RelPath) -> bool {
-        self.0.as_os_str() == other.0.as_os_str()
-    }
-}
-
-impl Eq for RelPath {}
-
-impl PartialOrd for RelPath {
-    fn partial_cmp(&self, other: &RelPath) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for RelPath {
-    fn cmp(&self, other: &RelPath) -> std::cmp::Ordering {
-        self.0.as_os_str().cmp(other.0.as_os_str())
-    }
-}
-
-impl std::hash::Hash for RelPath {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.0.as_os_str().hash(state);
-    }
-}
+///
+/// A path has one spelling, so its bytes are compared, and not its components.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelPath(Arc<OsStr>);
 
 /// Why a path was refused; a fragment that reads after "`PATH`: ".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,43 +76,43 @@ impl RelPath {
                 _ => {}
             }
         }
-        Ok(RelPath(Path::new(path).into()))
+        Ok(RelPath(path.into()))
     }
 
     /// The path as std knows it.
     pub fn as_path(&self) -> &Path {
-        &self.0
+        Path::new(&self.0)
     }
 
     /// Its components, first to last; at least one.
     pub fn components(&self) -> impl Iterator<Item = &OsStr> {
-        self.0.iter()
+        self.as_path().iter()
     }
 
     /// The directory it lies in, below the same root; `None` for a single component.
     pub fn parent(&self) -> Option<RelPath> {
-        self.dir().map(|parent| RelPath(parent.into()))
+        self.dir().map(|parent| RelPath(parent.as_os_str().into()))
     }
 
     /// The same, borrowed; `None` as well for a single component.
     pub fn dir(&self) -> Option<&Path> {
-        self.0.parent().filter(|parent| !parent.as_os_str().is_empty())
+        self.as_path().parent().filter(|parent| !parent.as_os_str().is_empty())
     }
 
     /// The last component.
     pub fn name(&self) -> &OsStr {
-        self.0.file_name().unwrap_or(self.0.as_os_str())
+        self.as_path().file_name().unwrap_or(&self.0)
     }
 
     /// Whether `self` is an ancestor directory of `other`.
     pub fn is_parent_of(&self, other: &RelPath) -> bool {
-        self != other && other.0.starts_with(&self.0)
+        self != other && other.as_path().starts_with(self.as_path())
     }
 }
 
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.display().fmt(f)
+        self.as_path().display().fmt(f)
     }
 }
 
@@ -149,8 +124,8 @@ impl serde::Serialize for RelPath {
 
 impl<'de> serde::Deserialize<'de> for RelPath {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let parse = |text: &str| RelPath::parse(text).map_err(|e| format!("`{text}`: {e}"));
-        deserializer.deserialize_str(crate::text::Parsed { parse, what: "a relative path" })
+        let text = String::deserialize(deserializer)?;
+        RelPath::parse(&text).map_err(|e| serde::de::Error::custom(format!("`{text}`: {e}")))
     }
 }
 

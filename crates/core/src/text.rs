@@ -145,24 +145,6 @@ pub fn word(value: &impl serde::Serialize) -> String {
     json.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Reads a value from a string as it stands in the input, which is not copied first.
-pub(crate) struct Parsed<F> {
-    pub parse: F,
-    pub what: &'static str,
-}
-
-impl<T, F: Fn(&str) -> Result<T, String>> serde::de::Visitor<'_> for Parsed<F> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.what)
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
-        (self.parse)(text).map_err(E::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
