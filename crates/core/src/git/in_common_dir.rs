@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::guard::{NO_REPLACED, Pinned, needs_stand_in, no_hooks, reads_own_settings};
-use super::plain_files::{require_plain_common, require_sound, tampered};
+use super::plain_files::{odd, require_plain_common, require_sound, tampered};
 use super::stand_in::{Owner, runs_nothing, written};
 use super::{Git, Repo};
 use crate::error::Result;
@@ -81,10 +81,7 @@ pub fn require_plain_ref(common_dir: &Path, name: &str) -> Result<()> {
             match at.symlink_metadata() {
                 Err(_) => break,
                 Ok(meta) if meta.is_dir() || meta.is_file() => {}
-                Ok(_) => {
-                    return Err(tampered(format!("{} is not a file", at.display()))
-                        .hint(format!("look at it and move it away: `ls -l {}`", shell_word(&at))));
-                }
+                Ok(_) => return odd(&at, "is not a file"),
             }
         }
     }

@@ -20,29 +20,22 @@ const READ_DIRS: [&str; 2] = ["logs", "refs"];
 const KNOWN_LINKS: [&str; 9] =
     ["annex", "config", "description", "hooks", "info", "modules", "objects", "rr-cache", "svn"];
 
-/// Files further down that git reads as it starts.
-const READ_BELOW: [&str; 6] = [
-    "info/attributes",
-    "info/exclude",
-    "info/grafts",
-    "info/sparse-checkout",
-    "objects/info/alternates",
-    "objects/info/commit-graph",
-];
-
-/// The most bytes that files have which git reads whole: any can be made to seem endless.
-const LARGEST: [(&str, u64); 5] = [
-    ("packed-refs", 1 << 30),
-    ("info/exclude", 64 << 20),
+/// Files further down that git reads as it starts, with the most bytes that those have which git reads whole: any can be
+/// made to seem endless.
+const READ_BELOW: [(&str, u64); 7] = [
     ("info/attributes", 64 << 20),
+    ("info/exclude", 64 << 20),
+    ("info/grafts", u64::MAX),
     ("info/sparse-checkout", 64 << 20),
     ("objects/info/alternates", 1 << 20),
+    ("objects/info/commit-graph", u64::MAX),
+    ("packed-refs", 1 << 30),
 ];
 
 /// A loose ref is a name.
 const LARGEST_REF: u64 = 64 << 10;
 
-fn odd<T>(path: &Path, why: &str) -> Result<T> {
+pub(super) fn odd<T>(path: &Path, why: &str) -> Result<T> {
     Err(tampered(format!("{} {why}", path.display()))
         .hint(format!("look at it and move it away: `ls -l {}`", crate::text::shell_word(path))))
 }
@@ -104,19 +97,16 @@ pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
             return if name == "lfs" { odd.map_err(|failure| failure.hint(moved)) } else { odd };
         }
     }
-    for path in READ_BELOW.map(|file| common_dir.join(file)) {
-        if path.metadata().is_ok_and(|meta| is_special(meta.file_type())) {
-            return odd(&path, "is not a file");
+    for (file, most) in READ_BELOW {
+        let path = common_dir.join(file);
+        match path.metadata() {
+            Ok(meta) if is_special(meta.file_type()) => return odd(&path, "is not a file"),
+            Ok(meta) if meta.len() > most => return odd(&path, "is too large"),
+            _ => {}
         }
     }
     if let Some(path) = special_objects(common_dir).next() {
         return odd(&path, "is not a file");
-    }
-    for (file, most) in LARGEST {
-        let path = common_dir.join(file);
-        if path.metadata().is_ok_and(|meta| meta.len() > most) {
-            return odd(&path, "is too large");
-        }
     }
     for entry in walkdir::WalkDir::new(common_dir.join("refs")).into_iter().filter_map(Result::ok) {
         let kind = entry.file_type();
@@ -127,7 +117,11 @@ pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
             return odd(entry.path(), "is too large");
         }
     }
-    require_plain_lfs(common_dir)
+    // git-lfs deletes old files in its `tmp`, and takes the text of an object from wherever a link leads.
+    match links_below(&["lfs"], common_dir) {
+        Some(link) => odd(&link, "is not a file"),
+        None => Ok(()),
+    }
 }
 
 /// What is no file or directory where git opens all that it finds: among the packs of objects.
@@ -148,14 +142,11 @@ pub(super) fn refuse_other_objects(common_dir: &Path) -> Result<()> {
     }
 }
 
-/// Fails with the kind `tampered` if a link is among what git-lfs keeps: it deletes old files in its `tmp`, and takes the
-/// text of an object from wherever a link leads.
-fn require_plain_lfs(common_dir: &Path) -> Result<()> {
-    let all = walkdir::WalkDir::new(common_dir.join("lfs")).into_iter().filter_map(Result::ok);
-    match all.into_iter().find(|entry| !entry.file_type().is_dir() && !entry.file_type().is_file()) {
-        Some(entry) => odd(entry.path(), "is not a file"),
-        None => Ok(()),
-    }
+/// What is no file or directory below these.
+pub(super) fn links_below(dirs: &[&str], common_dir: &Path) -> Option<PathBuf> {
+    let all = dirs.iter().flat_map(|dir| walkdir::WalkDir::new(common_dir.join(dir))).filter_map(Result::ok);
+    let mut links = all.filter(|entry| !entry.file_type().is_dir() && !entry.file_type().is_file());
+    links.next().map(walkdir::DirEntry::into_path)
 }
 
 /// Looks at the git directory of a work tree before git does. Fails with the kind `tampered` if it is not as git makes

@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::plain_files::{require_plain, special_objects, tampered};
+use super::plain_files::{links_below, odd, require_plain, special_objects, tampered};
 use super::rediscovery::configuration_print;
 use super::{Git, git_said, nul_fields};
 use crate::error::{Failure, Result};
@@ -224,18 +224,13 @@ impl Git {
 /// git would write or read elsewhere, or if something other than a file lies where git reads one. (git finds refs through the file `commondir`,
 /// so the stand-in cannot have its own.)
 pub(super) fn require_no_way_out(real: &Path) -> Result<()> {
-    let refs = ["refs", "logs", "lfs"]
-        .into_iter()
-        .flat_map(|dir| walkdir::WalkDir::new(real.join(dir)))
-        .filter_map(Result::ok);
-    let links = refs.filter(|entry| !entry.file_type().is_dir() && !entry.file_type().is_file());
     let files =
         ["HEAD", "packed-refs", "shallow", "info/exclude", "objects/info/alternates"].map(|name| real.join(name));
-    let odd = files.into_iter().filter(|file| file.symlink_metadata().is_ok_and(|meta| !meta.is_file()));
-    match links.map(walkdir::DirEntry::into_path).chain(odd).chain(special_objects(real)).next() {
+    let file = files.into_iter().find(|file| file.symlink_metadata().is_ok_and(|meta| !meta.is_file()));
+    let link = links_below(&["refs", "logs", "lfs"], real).or(file);
+    match link.or_else(|| special_objects(real).next()) {
         None => Ok(()),
-        Some(path) => Err(tampered(format!("{} is not a file", path.display()))
-            .hint(format!("look at it and move it away: `ls -l {}`", crate::text::shell_word(&path)))),
+        Some(path) => odd(&path, "is not a file"),
     }
 }
 
