@@ -185,24 +185,18 @@ impl SettingType {
         let strings = || -> Option<Vec<String>> {
             item.as_array()?.iter().map(|value| value.as_str().map(str::to_owned)).collect()
         };
+        let number = || item.as_integer().map(|number| number.to_string());
         let text = match self {
-            SettingType::Text => item.as_str()?.to_owned(),
-            SettingType::Path => item.as_str().filter(|path| !is_anothers_home(path))?.to_owned(),
-            SettingType::Choice(words) => item.as_str().filter(|word| words.contains(word))?.to_owned(),
-            SettingType::Number => item.as_integer().filter(|n| *n >= 0)?.to_string(),
+            SettingType::Number => number()?,
             SettingType::Truth => item.as_bool()?.to_string(),
-            SettingType::Duration(_) | SettingType::DurationOrNever => {
-                let number = item.as_integer().map(|number| number.to_string());
-                number.or(item.as_str().map(str::to_owned)).filter(|text| self.parse(text).is_some())?
-            }
+            SettingType::Duration(_) | SettingType::DurationOrNever => number().or(item.as_str().map(str::to_owned))?,
             SettingType::List => return strings().map(|items| (items.join(","), items)),
-            SettingType::Command if item.is_str() => item.as_str()?.to_owned(),
-            SettingType::Command => {
+            SettingType::Command if !item.is_str() => {
                 return strings().filter(|argv| !argv.is_empty()).map(|argv| (argv.join(" "), argv));
             }
-            SettingType::Tables(_) => return None,
+            _ => item.as_str()?.to_owned(),
         };
-        Some((text, Vec::new()))
+        self.parse(&text).map(|items| (text, items))
     }
 
     /// Parses the text of a flag or an environment variable. Returns its list items, or `None` if it is not of this
