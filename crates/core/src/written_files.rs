@@ -27,10 +27,7 @@ impl Listed {
     /// moved since.
     pub fn has(&self, path: &Path, bytes: &[u8]) -> bool {
         let own = line(path, bytes);
-        let end = |path: &str| {
-            let parts: Vec<&str> = path.rsplit('/').take(MOVED_PARTS).collect();
-            parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>()
-        };
+        let end = |path: &str| path.rsplit('/').take(MOVED_PARTS).map(str::to_owned).collect::<Vec<_>>();
         let digest = own.split_once(' ').map_or("", |(digest, _)| digest);
         self.0.lines().any(|listed| {
             let real = || Path::new(file(listed)).canonicalize().ok();
@@ -46,16 +43,14 @@ const MOVED_PARTS: usize = 5;
 
 /// Whether any version of `path` is listed.
 pub fn is_known(env: &Env, path: &Path) -> bool {
-    let text = list(env).and_then(|list| fs::read_no_follow(&list).ok().flatten()).unwrap_or_default();
     let wanted = line(path, b"");
-    String::from_utf8_lossy(&text).lines().any(|listed| file(listed) == file(&wanted))
+    Listed::read(env).0.lines().any(|listed| file(listed) == file(&wanted))
 }
 
 /// Whether we wrote these bytes to `path`.
 pub fn is_listed(env: &Env, path: &Path, bytes: &[u8]) -> bool {
-    let text = list(env).and_then(|list| fs::read_no_follow(&list).ok().flatten()).unwrap_or_default();
     let line = line(path, bytes);
-    String::from_utf8_lossy(&text).lines().any(|listed| listed == line)
+    Listed::read(env).0.lines().any(|listed| listed == line)
 }
 
 /// Replaces a file of our own state, 0600, and lists it before that. Where the user's state cannot be written, as in an
