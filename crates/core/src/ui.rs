@@ -218,19 +218,15 @@ impl Ui {
         self.json(&first);
     }
 
-    /// Records of JSON Lines.
+    /// Records of JSON Lines, in few writes.
     pub fn json_lines<T: Serialize>(&self, answers: impl IntoIterator<Item = T>) {
-        self.stream(|out| answers.into_iter().try_for_each(|answer| writeln!(out, "{}", self.render(&answer))));
-    }
-
-    /// Writes an answer piece by piece, in few writes.
-    pub fn stream(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let mut broken = self.broken();
         if broken.is_some() {
             return;
         }
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        *broken = write(&mut out).and_then(|()| out.flush()).err();
+        let written = answers.into_iter().try_for_each(|answer| writeln!(out, "{}", self.render(&answer)));
+        *broken = written.and_then(|()| out.flush()).err();
     }
 
     /// Shows these lines on the whole terminal instead of the last ones. Nothing is cleared before it is written anew, so

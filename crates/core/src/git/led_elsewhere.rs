@@ -10,12 +10,12 @@ use super::{Git, Repo, common_dir_of, leads_back, private_dir, recorded_dir, rec
 use crate::dir_list::{self, DirList};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
+use crate::path::real;
 use crate::text::shell_word;
 
 /// Refuses the work tree at `top` unless it is the one that its git directory is for, as far as can be known. Exit 4,
 /// kind `tampered`; exit 2, kind `copy`, for one that leads to the record of another worktree, as a copied one does.
 pub fn refuse_led_elsewhere(env: &Env, top: &Path, git_dir: &Path, common_dir: &Path) -> Result<()> {
-    let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
     let (top, git_dir, common_dir) = (real(top), real(git_dir), real(common_dir));
     let is_linked = git_dir != common_dir;
     // One that we have worked in belongs to its repository from then on.

@@ -413,7 +413,8 @@ pub fn common_dir_of(dir: &Path) -> Option<PathBuf> {
     common_of(&git_dir)
 }
 
-fn common_of(git_dir: &Path) -> Option<PathBuf> {
+/// The common directory that a private git directory names, or itself if it names none.
+pub fn common_of(git_dir: &Path) -> Option<PathBuf> {
     match fs::read(&git_dir.join("commondir")).ok()? {
         Some(text) => git_dir.join(OsStr::from_bytes(text.trim_ascii_end())).canonicalize().ok(),
         None => Some(git_dir.to_path_buf()),

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::main_checkout::MEMORY;
-use super::{Git, Home, LOCAL_VARS, Repo, SETTING_VARS, failed, private_dir, refuse_linked_state};
+use super::{Git, Home, LOCAL_VARS, Repo, SETTING_VARS, common_of, failed, private_dir, refuse_linked_state};
 use crate::env::Env;
 use crate::error::Result;
 use crate::fs::{self, Stat};
@@ -93,10 +93,7 @@ impl Known {
         let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
         let top = cwd.ancestors().find(|dir| is_there(dir.join(".git")) || is_there(dir.join("HEAD")))?;
         let git_dir = private_dir(top)?;
-        let common_dir = match fs::read(&git_dir.join("commondir")).ok()? {
-            Some(text) => git_dir.join(OsStr::from_bytes(text.trim_ascii_end())).canonicalize().ok()?,
-            None => git_dir.clone(),
-        };
+        let common_dir = common_of(&git_dir)?;
         let is_plain = common_dir.ends_with(".git") || common_dir.ends_with(".bare");
         let main_checkout = match git_dir == common_dir {
             true => top.to_path_buf(),

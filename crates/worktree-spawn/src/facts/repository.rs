@@ -1,8 +1,6 @@
 //! The current repository and its worktrees, read from plain files where these say enough (`.git`, `commondir`,
 //! `worktrees/*/{gitdir,HEAD}`). Git is asked about everything unusual.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
@@ -48,13 +46,7 @@ fn read(env: &Env) -> Result<Option<Place>> {
     };
     let Some(git_dir) = private_dir(top) else { return Ok(None) };
     git::require_sound(&git_dir)?;
-    let common_dir = match fs::read(&git_dir.join("commondir"))? {
-        Some(text) => match git_dir.join(OsStr::from_bytes(text.trim_ascii())).canonicalize() {
-            Ok(common_dir) => common_dir,
-            Err(_) => return Ok(None),
-        },
-        None => git_dir.clone(),
-    };
+    let Some(common_dir) = git::common_of(&git_dir) else { return Ok(None) };
     [&common_dir, &git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
     git::refuse_led_elsewhere(env, top, &git_dir, &common_dir)?;
     let Some(config) = fs::read_text(&common_dir.join("config"))? else { return Ok(None) };
