@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::env::Env;
@@ -59,12 +60,14 @@ impl Output {
     }
 }
 
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a command ended; in records `{"code":N}` or `{"signal":N}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// It exited with this code.
+    #[serde(rename = "code")]
     Exited(i32),
     /// This signal ended it.
+    #[serde(rename = "signal")]
     Signalled(i32),
 }
 

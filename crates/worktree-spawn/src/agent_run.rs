@@ -29,7 +29,7 @@ pub struct AgentRun {
     pub started: String,
     pub ended: Option<String>,
     /// How the command ended; none while it runs, and when nobody saw the end.
-    pub exit: Option<RunExit>,
+    pub exit: Option<Status>,
     #[serde(default)]
     pub died: bool,
     /// Whether the agent itself has reported its result, so that its exit does not report it again.
@@ -38,23 +38,6 @@ pub struct AgentRun {
     /// Whether somebody else tells the parent how it ends.
     #[serde(default)]
     pub is_quiet: bool,
-}
-
-/// How a command ended: `{"code":N}` or `{"signal":N}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RunExit {
-    Code(i32),
-    Signal(i32),
-}
-
-impl From<Status> for RunExit {
-    fn from(status: Status) -> RunExit {
-        match status {
-            Status::Exited(code) => RunExit::Code(code),
-            Status::Signalled(signal) => RunExit::Signal(signal),
-        }
-    }
 }
 
 /// Whether an agent runs.

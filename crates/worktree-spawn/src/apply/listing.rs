@@ -10,11 +10,11 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LOOK_LIMIT};
-use shopfloor_core::proc;
+use shopfloor_core::proc::{self, Status};
 use shopfloor_core::ui::Ui;
 
 use super::runs;
-use crate::agent_run::{self, AgentRun, Deaths, Liveness, RunExit};
+use crate::agent_run::{self, AgentRun, Deaths, Liveness};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::known_agent::{AgentKeys, KnownAgent};
@@ -56,7 +56,7 @@ pub struct ListingRequest {
 pub struct ListedAgent {
     pub known: KnownAgent,
     pub liveness: Liveness,
-    pub exit: Option<RunExit>,
+    pub exit: Option<Status>,
     /// The number of events that wait for it.
     pub pending: usize,
     pub children: usize,
@@ -90,7 +90,7 @@ pub struct AgentAnswer<'r> {
     drift: bool,
     state: &'static str,
     alive: &'static str,
-    exit: Option<RunExit>,
+    exit: Option<Status>,
     pending: usize,
     children: usize,
     managed: bool,

@@ -12,7 +12,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Status};
 
 use super::send_event;
-use crate::agent_run::{self, AgentRun, Deaths, Liveness, RunExit};
+use crate::agent_run::{self, AgentRun, Deaths, Liveness};
 use crate::event::{EventDraft, EventStatus};
 use crate::facts::removal::{Inspection, seated_in};
 use crate::failure;
@@ -80,7 +80,7 @@ impl ActiveRun {
     /// Records how the run ended. To be called after its last event is published.
     pub fn end(mut self, env: &Env, status: Status) -> Result<()> {
         self.run.ended = Some(env.later().now.to_string());
-        self.run.exit = Some(RunExit::from(status));
+        self.run.exit = Some(status);
         let id = &self.run.agent.id;
         let _mutex = agent_run::lock(&self.shared, id)?;
         // The record of an agent that was removed meanwhile is not written again.
@@ -142,7 +142,7 @@ pub fn liveness(
     known: &KnownAgent,
     last: Option<AgentRun>,
     deaths: Deaths,
-) -> Result<(Liveness, Option<RunExit>)> {
+) -> Result<(Liveness, Option<Status>)> {
     let last = match last.filter(|run| run.is_of(&known.agent)) {
         Some(run) if run.ended.is_none() && deaths == Deaths::Noticed => Some(notice_death(place, run)?),
         Some(run) if run.ended.is_none() => Some(report_death(env, place, &run.agent.id)?.unwrap_or(run)),

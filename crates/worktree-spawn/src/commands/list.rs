@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::proc::Status;
 use shopfloor_core::text::word;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::agent_run::RunExit;
 use crate::apply::listing::{ListedAgent, ListingRequest, list};
 use crate::facts::repository;
 use crate::identity::AgentKind;
@@ -68,8 +68,8 @@ fn text(listed: &ListedAgent) -> String {
     }
     let mut words = vec![listed.liveness.word().to_owned()];
     words.extend(listed.exit.map(|exit| match exit {
-        RunExit::Code(code) => format!("code {code}"),
-        RunExit::Signal(signal) => format!("signal {signal}"),
+        Status::Exited(code) => format!("code {code}"),
+        Status::Signalled(signal) => format!("signal {signal}"),
     }));
     let branch = worktree.branch.as_deref().unwrap_or("(detached)");
     if agent.kind != AgentKind::Worker {
