@@ -232,7 +232,7 @@ fn diff_stat(git: &Git, place: &Place, known: &KnownAgent) -> Option<DiffStat> {
         return None;
     }
     let mut stat = DiffStat::default();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
+    for line in output.text().lines() {
         let mut counts = line.split('\t').map(|count| count.parse().unwrap_or(0));
         stat.files += 1;
         stat.insertions += counts.next().unwrap_or(0);

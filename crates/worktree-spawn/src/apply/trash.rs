@@ -1,14 +1,15 @@
 //! Keeping what a forced removal destroys: a commit of all files that are not ignored, under a ref of its own.
 
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, OPERATION_HEADS, commits_to_pick, named_commits, run_git};
-use shopfloor_core::proc::Cmd;
+use shopfloor_core::git::{self, Git, OPERATION_HEADS, answer, commits_to_pick, named_commits, run_git};
 
 use crate::facts::history::commit_cmd;
+use crate::facts::repository;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
 
@@ -16,24 +17,19 @@ use crate::place::Place;
 pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<String> {
     let dir = &known.worktree.path;
     let git = &known.worktree.git(git, place)?;
-    let head = stdout("rev-parse", git.cmd_alone(dir).args(["rev-parse", "HEAD"]))?;
+    let head = answer("rev-parse", &git.cmd_alone(dir).args(["rev-parse", "HEAD"]).capture()?)?;
     let mut parents = vec![head.clone()];
     // The staged version may be another one. In a conflict there is no tree of it.
     let staged = git.cmd_alone(dir).arg("write-tree").capture()?;
     if staged.status.success() {
-        let tree = String::from_utf8_lossy(&staged.stdout).trim().to_owned();
-        parents.push(stdout("commit-tree", commit_cmd(git, dir, &[&tree, "-p", &head, "-m", "index"]))?);
+        parents.push(make_commit(git, dir, &[&staged.text(), "-p", &head, "-m", "index"])?);
     }
     let heads = [&OPERATION_HEADS[..], &["REBASE_HEAD", "ORIG_HEAD"]].concat();
     let own = git.own_refs(dir, &known.worktree.git_dir)?;
     let git_dir = &known.worktree.git_dir;
     for sha in named_commits(git_dir, &heads)?.into_iter().chain(own).chain(commits_to_pick(git_dir)?) {
-        let commit = format!("{sha}^{{commit}}");
-        let found = git.cmd_alone(dir).args(["rev-parse", "--verify", "--quiet", &commit]).capture()?;
-        let sha = String::from_utf8_lossy(&found.stdout).trim().to_owned();
-        if found.status.success() && !parents.contains(&sha) {
-            parents.push(sha);
-        }
+        let found = repository::commit(git, dir, &format!("{sha}^{{commit}}"))?;
+        parents.extend(found.filter(|sha| !parents.contains(sha)));
     }
     let tree = snapshot(git, known)?;
     let message = format!("what {} had when it was removed", known.agent.id);
@@ -42,13 +38,12 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
         args.extend(["-p", parent.as_str()]);
     }
     args.extend(["-m", &message]);
-    let commit = stdout("commit-tree", commit_cmd(git, dir, &args))?;
+    let commit = make_commit(git, dir, &args)?;
     keep_commit(env, git, place, known, &commit)
 }
 
-/// The output of a git command that must succeed.
-fn stdout(command: &str, cmd: Cmd) -> Result<String> {
-    Ok(String::from_utf8_lossy(&run_git(command, cmd)?).trim().to_owned())
+fn make_commit(git: &Git, dir: &Path, args: &[&str]) -> Result<String> {
+    answer("commit-tree", &commit_cmd(git, dir, args).capture()?)
 }
 
 /// The tree of all files that are not ignored, written through an index of its own.
@@ -57,7 +52,7 @@ fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
     let index = git.own_index()?;
     let with_index = |args: &[&str], input: Vec<u8>| {
         let cmd = git.cmd_alone(dir).var("GIT_INDEX_FILE", index.path());
-        stdout(args[0], cmd.args(args.iter().copied()).input(input))
+        answer(args[0], &cmd.args(args.iter().copied()).input(input).capture()?)
     };
     with_index(&["read-tree", "HEAD"], Vec::new())?;
     // git must not enter repositories inside, because an agent may have written their configuration.

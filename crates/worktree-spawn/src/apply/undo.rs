@@ -172,8 +172,7 @@ fn is_used(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: &W
         return Ok(true);
     }
     let git = &git.guarded(&place.common_dir, &entry.path)?;
-    let head = git.cmd_alone(&entry.path).args(["rev-parse", "HEAD"]).capture()?;
-    let is_at_start = String::from_utf8_lossy(&head.stdout).trim() == spawn.base_sha;
+    let is_at_start = repository::commit(git, &entry.path, "HEAD")?.as_ref() == Some(&spawn.base_sha);
     Ok(!is_at_start
         || git.inner_losses(&entry.path)?.is_some()
         || git.module_losses(&entry.path, &entry.dir)?.is_some()
@@ -254,13 +253,13 @@ pub fn delete_branch(place: &Place, git: &Git, branch: &str, tip: &str, decided:
     let is_held = repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(branch));
     let is_elsewhere = || -> Result<bool> {
         let refs = ask(&["for-each-ref", "--count=2", "--format=%(refname)", "--contains", tip])?;
-        Ok(String::from_utf8_lossy(&refs.stdout).lines().any(|other| other != name))
+        Ok(refs.text().lines().any(|other| other != name))
     };
     let may_go = !is_held && (decided == Decided::Here || is_elsewhere()?);
     if may_go && ask(&["update-ref", "-d", &name, tip])?.status.success() {
         return Ok(Some(true));
     }
-    Ok(ask(&["rev-parse", "--verify", "--quiet", &name])?.status.success().then_some(false))
+    Ok(repository::commit(&git, &place.common_dir, &name)?.map(|_| false))
 }
 
 /// A failure with what became of the spawn that failed, if anything of it is left.

@@ -9,7 +9,7 @@ use shopfloor_core::fs;
 
 use super::runs;
 use crate::agent_run;
-use crate::event::SpoolEvent;
+use crate::event::{SpoolEvent, short_name};
 use crate::layout;
 use crate::place::Place;
 use crate::spool::{Claim, Spool};
@@ -40,7 +40,7 @@ impl EventFilter {
 /// Whether an event is from the agent with this id or slug.
 pub fn is_from(event: &SpoolEvent, name: &str) -> bool {
     let id = event.from();
-    id == name || id.rsplit(['/', '.']).next() == Some(name)
+    id == name || short_name(id) == name
 }
 
 /// The result of waiting.

@@ -22,7 +22,7 @@ pub fn loose_commits(git: &Git, worktree: &Worktree) -> Result<usize> {
     }
     let others = ["--not", "--branches", "--tags", "--remotes"];
     let loose = git.cmd_alone(&worktree.path).args(["rev-list", "--count"]).args(tips).args(others).capture()?;
-    Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
+    Ok(loose.text().parse().unwrap_or(1))
 }
 
 /// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one patch.
@@ -38,25 +38,21 @@ pub fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Opti
     }
     let has_patches_of = |commit: &str| -> Result<bool> {
         let cherry = ask(&["cherry", into, commit])?;
-        let text = String::from_utf8_lossy(&cherry.stdout).into_owned();
-        let count = ask(&["rev-list", "--count", "--merges", &format!("{into}..{commit}")])?;
         // A merge has no patch to compare.
-        let merges = String::from_utf8_lossy(&count.stdout).trim() != "0";
-        let has_all = cherry.status.success() && !merges && text.lines().all(|line| line.starts_with("- "));
+        let merges = ask(&["rev-list", "--count", "--merges", &format!("{into}..{commit}")])?.text() != "0";
+        let has_all = cherry.status.success() && !merges && cherry.text().lines().all(|line| line.starts_with("- "));
         Ok(has_all && has_verbatim(git, dir, into, commit)?)
     };
     if has_patches_of(tip)? {
         return Ok(Some("patch-equal in"));
     }
-    let base = ask(&["merge-base", tip, into])?;
-    let base = String::from_utf8_lossy(&base.stdout).trim().to_owned();
+    let base = ask(&["merge-base", tip, into])?.text();
     if base.is_empty() {
         return Ok(None);
     }
     // The branch squashed into one commit, which no ref ever names.
     let tree = format!("{tip}^{{tree}}");
-    let squashed = commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"]).capture()?;
-    let squashed = String::from_utf8_lossy(&squashed.stdout).trim().to_owned();
+    let squashed = commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"]).capture()?.text();
     Ok((!squashed.is_empty() && has_patches_of(&squashed)?).then_some("squashed into"))
 }
 
@@ -69,8 +65,7 @@ fn has_verbatim(git: &Git, dir: &Path, into: &str, commit: &str) -> Result<bool>
         run_git("log", cmd.args(paths))
     };
     let ids = |patches: Vec<u8>| -> Result<BTreeSet<String>> {
-        let output = git.cmd_alone(dir).args(["patch-id", "--verbatim"]).input(patches).capture()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = git.cmd_alone(dir).args(["patch-id", "--verbatim"]).input(patches).capture()?.text();
         Ok(text.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect())
     };
     let names = ["log", "--no-merges", "--no-renames", "--name-only", "-z", "--format="];

@@ -149,12 +149,11 @@ fn find_deleted(
             .trim()
             .into(),
     };
-    let tip =
-        ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{head}^{{commit}}")]).capture()?;
-    let tip = String::from_utf8_lossy(&tip.stdout).trim().to_owned();
+    let tip = repository::commit(&git, &place.common_dir, &format!("{head}^{{commit}}"))?;
+    let Some(tip) = tip else { return Ok(()) };
     let index = worktree.git_dir.join("index");
     let staged = || ask(&["diff-index", "--cached", "--quiet", &tip, "--"]).var("GIT_INDEX_FILE", &index).capture();
-    if tip.is_empty() || (index.exists() && !staged()?.status.success()) {
+    if index.exists() && !staged()?.status.success() {
         return Ok(());
     }
     if worktree.branch.is_none() {
@@ -229,18 +228,12 @@ fn find_branch(
     let born = known.agent.birth_branch.clone().filter(|born| *born == known.agent.id);
     found.other_branch = worktree.branch.clone().filter(|held| Some(held) != born.as_ref());
     let (Some(name), true) = (born, worktree.branch.is_some()) else { return Ok(()) };
+    let common = || git.common(&place.common_dir);
     let tip = match found.other_branch {
-        None => tip,
-        Some(_) => {
-            let name = format!("refs/heads/{name}");
-            let git = git.common(&place.common_dir)?;
-            let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &name]).capture()?;
-            String::from_utf8_lossy(&asked.stdout).trim().to_owned()
-        }
+        None => Some(tip),
+        Some(_) => repository::commit(&common()?, &place.common_dir, &format!("refs/heads/{name}"))?,
     };
-    if tip.is_empty() {
-        return Ok(());
-    }
+    let Some(tip) = tip else { return Ok(()) };
     let elsewhere =
         all.iter().find(|other| other.worktree.path != worktree.path && other.worktree.branch.as_ref() == Some(&name));
     if let Some(other) = elsewhere {

@@ -102,8 +102,7 @@ fn current_branch(place: &Place, path: &Path, git_dir: &Path) -> Result<Option<O
     if place.has_ref_storage {
         let git = Git::find(&place.env)?;
         let asked = git.cmd(path).args(["symbolic-ref", "--quiet", "--short", "HEAD"]).capture()?;
-        let name = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
-        return Ok(Some((!name.is_empty()).then_some(name)));
+        return Ok(Some(Some(asked.text()).filter(|name| !name.is_empty())));
     }
     Ok(fs::read(&git_dir.join("HEAD"))?.map(|head| branch_in(&head)))
 }
@@ -176,9 +175,13 @@ fn is_bare_dir(dir: &Path) -> bool {
 
 /// The commit a worktree is at; none if there is none yet.
 pub fn head(git: &Git, worktree: &Worktree) -> Result<Option<String>> {
-    let asked = git.cmd_alone(&worktree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
-    let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
-    Ok((!sha.is_empty()).then_some(sha))
+    commit(git, &worktree.path, "HEAD")
+}
+
+/// The commit of this name; none if there is none.
+pub fn commit(git: &Git, dir: &Path, name: &str) -> Result<Option<String>> {
+    let asked = git.cmd_alone(dir).args(["rev-parse", "--verify", "--quiet", "--end-of-options", name]).capture()?;
+    Ok(Some(asked.text()).filter(|sha| !sha.is_empty()))
 }
 
 /// Whether a worktree has uncommitted changes, by git. The `git` is the worktree's own.

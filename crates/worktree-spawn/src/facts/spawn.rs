@@ -32,7 +32,7 @@ pub fn start_point(git: &Git, place: &Place, from: Option<&str>) -> Result<Start
     let git = worktree.git(git, place)?;
     let asked = git.cmd(&worktree.path).args(["rev-parse", "--git-common-dir", "--git-path", "hooks/post-checkout"]);
     let asked = asked.arg(format!("{revision}^{{commit}}")).capture()?;
-    let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+    let text = asked.text();
     let lines: Vec<&str> = text.lines().collect();
     let ([common, hook, sha], true) = (lines.as_slice(), asked.status.success()) else {
         return Err(match from {

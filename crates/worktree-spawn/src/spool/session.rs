@@ -163,11 +163,7 @@ impl Spool {
 
     /// The number of events that are not acknowledged.
     pub fn pending(&self) -> Result<usize> {
-        let count = |dir: &str| -> Result<usize> {
-            let names = fs::list(&self.dir.join(dir))?;
-            Ok(names.iter().filter(|name| number(&name.to_string_lossy()).is_some()).count())
-        };
-        Ok(count("new")? + count("cur")?)
+        Ok(self.entries()?.len())
     }
 
     /// Reads an event without taking it; none if it is gone. A malformed file is moved to `bad/`.
