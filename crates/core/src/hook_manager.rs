@@ -10,7 +10,7 @@ use crate::env::Env;
 use crate::error::Result;
 use crate::fs;
 use crate::git::{Git, Repo};
-use crate::proc::{self, Cmd};
+use crate::proc::{self, Cmd, is_executable};
 
 /// What is to be done where another program owns the hooks. Nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -333,12 +333,6 @@ fn parsed(file: &Path) -> Value {
 
 fn read(file: &Path) -> String {
     String::from_utf8_lossy(&fs::read_head(file).ok().flatten().unwrap_or_default()).into_owned()
-}
-
-/// Whether git would run the file.
-pub(crate) fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// The path with this at the end of its name.

@@ -66,22 +66,14 @@ impl Lock {
     /// disturb each other.
     pub fn is_held(path: &Path) -> Result<bool> {
         let Some(file) = fs::open_existing(path)? else { return Ok(false) };
-        match file.try_lock_shared() {
-            Ok(()) => Ok(false),
-            Err(TryLockError::WouldBlock) => Ok(true),
-            Err(TryLockError::Error(e)) => Err(e).at("lock", path),
-        }
+        Ok(!is_got(file.try_lock_shared(), path)?)
     }
 
     /// Takes the lock on an existing file. Returns `None` if a process holds it, or if the file was removed before we
     /// got the lock. If the file is renamed, the lock stays with it.
     pub fn try_existing(path: &Path) -> Result<Option<Lock>> {
         let Some(file) = fs::open_existing(path)? else { return Ok(None) };
-        match file.try_lock() {
-            Ok(()) => Ok(fs::is_open_at(&file, path).then_some(Lock { file })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(e)) => Err(e).at("lock", path),
-        }
+        Ok((is_got(file.try_lock(), path)? && fs::is_open_at(&file, path)).then_some(Lock { file }))
     }
 
     /// Takes the lock if nobody holds it.
@@ -91,14 +83,23 @@ impl Lock {
         }
         loop {
             let file = fs::open_private(path)?;
-            match file.try_lock() {
-                // The last holder may have removed the file. Then the path belongs to another lock, or to none.
-                Ok(()) if !fs::is_open_at(&file, path) => {}
-                Ok(()) => return Ok(Some(Lock { file })),
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(e)) => return Err(e).at("lock", path),
+            if !is_got(file.try_lock(), path)? {
+                return Ok(None);
+            }
+            // The last holder may have removed the file. Then the path belongs to another lock, or to none.
+            if fs::is_open_at(&file, path) {
+                return Ok(Some(Lock { file }));
             }
         }
+    }
+}
+
+/// Whether we got a lock; `false` if somebody else has it.
+fn is_got(tried: std::result::Result<(), TryLockError>, path: &Path) -> Result<bool> {
+    match tried {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(e)) => Err(e).at("lock", path),
     }
 }
 

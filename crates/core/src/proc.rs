@@ -122,7 +122,12 @@ pub fn find(env: &Env, name: &str) -> Option<PathBuf> {
     std::env::split_paths(path)
         .filter(|dir| dir.is_absolute())
         .map(|dir| dir.join(name))
-        .find(|program| program.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0))
+        .find(|program| is_executable(program))
+}
+
+/// Whether somebody can run the file.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether a process of this user has its current directory there or below. Only Linux tells.

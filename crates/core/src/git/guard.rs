@@ -300,9 +300,9 @@ impl Git {
         above.filter(has_git).last().map(Path::to_path_buf)
     }
 
-    /// What would be lost with the repositories inside a worktree, if anything: changes, or commits that are nowhere
-    /// else.
-    pub fn inner_losses(&self, worktree: &Path) -> Result<Option<String>> {
+    /// What would be lost with the repositories inside a worktree or in its record, if anything: changes, or commits that
+    /// are nowhere else.
+    pub fn inner_losses(&self, worktree: &Path, record: &Path) -> Result<Option<String>> {
         let above = self.owned_dirs(worktree);
         let mut places: Vec<PathBuf> = self.inner(worktree)?.into_iter().map(|path| worktree.join(path)).collect();
         let mut seen = BTreeSet::new();
@@ -317,19 +317,18 @@ impl Git {
             }
             places.extend(self.inner(&place)?.into_iter().map(|path| place.join(path)));
         }
-        Ok(None)
+        self.module_losses(&record.join("modules"), &above)
     }
 
     /// The same of clones of submodules in the worktree's own record, which stay there when the submodule leaves the
     /// worktree.
-    pub fn module_losses(&self, worktree: &Path, record: &Path) -> Result<Option<String>> {
-        let (above, modules) = (self.owned_dirs(worktree), record.join("modules"));
+    fn module_losses(&self, modules: &Path, above: &[PathBuf]) -> Result<Option<String>> {
         // The name of a submodule may have slashes, and a submodule may have others.
-        let mut dirs = vec![modules.clone()];
+        let mut dirs = vec![modules.to_path_buf()];
         while let Some(dir) = dirs.pop() {
-            let shown = dir.strip_prefix(&modules).unwrap_or(&dir).display().to_string();
+            let shown = dir.strip_prefix(modules).unwrap_or(&dir).display().to_string();
             let is_clone = is_bare(&dir);
-            if is_clone && let Some(why) = self.inner_loss(&dir, &above)? {
+            if is_clone && let Some(why) = self.inner_loss(&dir, above)? {
                 return Ok(Some(format!("the submodule {shown}, which was here, {why}")));
             }
             let below = if is_clone { vec!["modules".into()] } else { fs::list(&dir).unwrap_or_default() };

@@ -174,8 +174,7 @@ fn is_used(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: &W
     let git = &git.guarded(&place.common_dir, &entry.path)?;
     let is_at_start = repository::commit(git, &entry.path, "HEAD")?.as_ref() == Some(&spawn.base_sha);
     Ok(!is_at_start
-        || git.inner_losses(&entry.path)?.is_some()
-        || git.module_losses(&entry.path, &entry.dir)?.is_some()
+        || git.inner_losses(&entry.path, &entry.dir)?.is_some()
         || !git.own_refs(&entry.path, &entry.dir)?.is_empty()
         || has_more(git, spawn, entry)?)
 }

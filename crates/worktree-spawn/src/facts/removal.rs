@@ -204,10 +204,7 @@ pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes>
     }
     found.paths.extend(unfinished(worktree));
     if found.submodule.is_none() {
-        found.submodule = match git.inner_losses(&worktree.path)? {
-            Some(why) => Some(why),
-            None => git.module_losses(&worktree.path, &worktree.git_dir)?,
-        };
+        found.submodule = git.inner_losses(&worktree.path, &worktree.git_dir)?;
     }
     if found.submodule.is_none() {
         found.submodule = git.ignored_losses(&place.common_dir, &worktree.path)?;
