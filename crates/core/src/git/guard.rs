@@ -243,7 +243,7 @@ impl Git {
 
     /// The stand-in for the common directory of a clone in which agents work, where they cannot write.
     pub(super) fn clones_stand_in(&self) -> Option<&Path> {
-        self.pinned.as_ref().filter(|pinned| !pinned.vars.is_empty())?.common_dir.as_deref()
+        self.pinned.as_ref().filter(|pinned| pinned.vars == AS_COMMITTED)?.common_dir.as_deref()
     }
 
     /// Names the git directory to use in a pinned work tree.
