@@ -406,11 +406,10 @@ pub fn private_dir(root: &Path) -> Option<PathBuf> {
     root.join(OsStr::from_bytes(named)).canonicalize().ok()
 }
 
-/// The common directory of the repository whose work tree contains `dir`. Reads files only and does not run git; `None`
-/// if the files do not tell.
+/// The common directory of the repository whose work tree contains `dir`, as files tell it; does not run git.
 pub fn common_dir_of(dir: &Path) -> Option<PathBuf> {
-    let git_dir = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).and_then(private_dir)?;
-    common_of(&git_dir)
+    let top = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
+    common_of(&private_dir(top)?)
 }
 
 /// The common directory that a private git directory names, or itself if it names none.
