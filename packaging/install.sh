@@ -5,8 +5,9 @@
 #   sh install.sh [--prefix DIR] [--base-url URL]     # DIR is ~/.local
 #   sh install.sh --uninstall [--prefix DIR]
 #
-# Everything is in functions, so that a script that was cut off in transit does nothing.
+# Everything is between braces, so that a script that was cut off in transit does nothing.
 
+{
 set -eu
 
 fail() {
@@ -77,6 +78,7 @@ tarball_in() {
     name=$(sed -n "s/^[0-9a-f]\{64\} [ *]\(shopfloor-@VERSION@-$2[a-z0-9.-]*\.tar\.xz\)\$/\1/p" "$1" | head -n 1)
     [ -n "$name" ] || fail "the release has no binaries for $2" "build them: @REPOSITORY@#from-source"
     needs=$(printf '%s\n' "$name" | sed -n 's/.*-glibc\([0-9.]*\)\.tar\.xz$/\1/p')
+    case "$2" in *-linux-gnu) needs=${needs:-@GLIBC@} ;; esac
     if [ -n "$needs" ]; then
         has=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed 's/^glibc //') || has=
         [ -n "$has" ] || fail "the binaries need glibc $needs, and this system has another C library"
@@ -112,22 +114,27 @@ install_all() {
         is_ours "$file" || fail "the release has a file that it should not have: $file"
         if [ -e "$prefix/$file" ] || [ -L "$prefix/$file" ]; then
             grep -q "^[0-9a-f]*  $file\$" "$list" 2>/dev/null || fail "$prefix/$file is there already, and not ours" "remove it, or choose another directory: \`--prefix DIR\`"
+            [ -f "$prefix/$file" ] && [ ! -L "$prefix/$file" ] && grep -qxF "$(sum_of "$prefix/$file")  $file" "$list" ||
+                fail "$prefix/$file has changed since it was installed" "remove it, or choose another directory: \`--prefix DIR\`"
         fi
     done < "$scratch/list"
+    # Whoever is killed meanwhile finds both lists, and may run this again or take it away.
+    mkdir -p "$(dirname "$list")"
+    { [ ! -f "$list" ] || cat "$list"; cat "$scratch/list"; } | sort -u > "$scratch/both"
+    cp "$scratch/both" "$scratch/before"
+    mv -f "$scratch/both" "$list"
     while read -r _ file; do
         mkdir -p "$(dirname "$prefix/$file")"
         mv -f "$tree/$file" "$prefix/$file"
     done < "$scratch/list"
     # What an earlier version had, and this one has no more.
-    if [ -f "$list" ]; then
-        while read -r sum file; do
-            grep -q "^[0-9a-f]*  $file\$" "$scratch/list" || take_away "$sum" "$file" || :
-        done < "$list"
-    fi
+    while read -r sum file; do
+        grep -q "^[0-9a-f]*  $file\$" "$scratch/list" || take_away "$sum" "$file" || :
+    done < "$scratch/before"
     mv -f "$scratch/list" "$list"
     echo "installed shopfloor @VERSION@ in $prefix/bin, with man pages and completions below $prefix/share"
     case ":$PATH:" in *":$prefix/bin:"*) ;; *) echo "add $prefix/bin to your PATH" ;; esac
-    echo "to undo it: sh install.sh --uninstall --prefix $prefix"
+    echo "to undo it: curl -fsSL $base_url/install.sh | sh -s -- --uninstall --prefix '$prefix'"
 }
 
 # Deletes a file that we installed, as it was then.
@@ -159,7 +166,7 @@ uninstall_all() {
 }
 
 main() {
-    prefix=${HOME:-}/.local base_url=@URL@ action=install_all
+    prefix=${HOME:+$HOME/.local} base_url=@URL@ action=install_all
     while [ $# -gt 0 ]; do
         case "$1" in
             --prefix | --base-url)
@@ -172,9 +179,11 @@ main() {
         esac
         shift
     done
+    [ -n "$prefix" ] || fail "HOME is not set" "name a directory: \`--prefix DIR\`"
     case "$prefix" in /*) ;; *) prefix=$PWD/$prefix ;; esac
     list=$prefix/share/shopfloor/installed
     "$action"
 }
 
 main "$@"
+}

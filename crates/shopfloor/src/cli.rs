@@ -44,8 +44,8 @@ pub enum Command {
     Attach(Words),
     /// Give a task to an agent that has none: NAME TASK
     ///
-    /// In a worktree that `new` made without a task, the agent is started first. Options: --task TEXT, --task-file FILE,
-    /// --force.
+    /// An agent whose program does not run is started first; `-` reads the task from stdin. With --task TEXT or --task-file FILE
+    /// instead, it has to run already.
     #[command(after_help = "Example:\n  shopfloor start feature-a 'Write the tests, too'")]
     Start(Words),
     /// Send a message to an agent: NAME TEXT, or `-` for stdin
@@ -75,7 +75,7 @@ pub enum Command {
     /// Without NAME it goes to the agent that was reviewed last.
     #[command(alias = "reject", after_help = "Example:\n  shopfloor back feature-a 'Handle errors of the API call'")]
     Back(Words),
-    /// Land an agent's work: [NAME] [--message TEXT] [--land squash|commits] [--force]
+    /// Land an agent's work: [NAME] [--message TEXT] [--land squash|commits] [--force] [--yes]
     ///
     /// Without NAME it is the work that was reviewed last. A worktree that is no agent's yet becomes one first.
     #[command(aliases = ["accept", "merge"], after_help = "Example:\n  shopfloor land feature-a")]

@@ -111,7 +111,7 @@ fn filled(name: &str) -> Result<String> {
     let path = project().join("packaging").join(name);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let text = text.replace("@URL@", &format!("{REPOSITORY}/releases/download/v{VERSION}"));
-    Ok(text.replace("@VERSION@", VERSION).replace("@REPOSITORY@", REPOSITORY))
+    Ok(text.replace("@VERSION@", VERSION).replace("@REPOSITORY@", REPOSITORY).replace("@GLIBC@", GLIBC))
 }
 
 /// Builds the binaries, for an old glibc where `cargo zigbuild` is installed. Returns their directory.
@@ -168,7 +168,7 @@ fn name(platform: &Platform) -> String {
 /// Packs a directory below this name; the end of the file's name says how.
 fn tar(file: &Path, from: &Path, name: &str) -> Result<()> {
     let rename = format!("--transform=s,^\\.,{name},");
-    let owner = ["--owner=0", "--group=0", "--sort=name", "--mtime=@0"];
+    let owner = ["--owner=0", "--group=0", "--sort=name", "--mtime=@0", "--mode=u=rwX,go=rX"];
     program(
         "tar",
         &[&owner[..], &[&rename, "-caf", &file.to_string_lossy(), "-C", &from.to_string_lossy(), "."]].concat(),
@@ -233,6 +233,7 @@ fn npm(dist: &Path, dir: &Path, tree: &Path, platform: &Platform) -> Result<[Pat
     let name = format!("{os}-{}", cpu(arch));
     let json =
         json!({ "name": format!("@shopfloor-tools/{name}"), "os": [os], "cpu": [cpu(arch)], "preferUnplugged": true });
+    let json = if os == "linux" { with(json, "libc", json!(["glibc"])) } else { json };
     write(&own, "package.json", &manifest(json)?)?;
     write(&own, "share/shopfloor/origin", "npm\n")?;
     fs::create_dir_all(own.join("bin"))?;
@@ -244,6 +245,11 @@ fn npm(dist: &Path, dir: &Path, tree: &Path, platform: &Platform) -> Result<[Pat
     tar(&packed[0], &main, "package")?;
     tar(&packed[1], &own, "package")?;
     Ok(packed)
+}
+
+fn with(mut object: serde_json::Value, key: &str, value: serde_json::Value) -> serde_json::Value {
+    object[key] = value;
+    object
 }
 
 fn executable(path: &Path) -> Result<()> {

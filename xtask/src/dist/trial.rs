@@ -269,8 +269,8 @@ fn try_wheel(wheel: &Path) -> Result<()> {
 }
 
 /// The programs that the script needs, without those that download.
-const FOR_SCRIPT: &str = "sh uname sed head sort getconf mkdir mktemp rm sha256sum cut grep tar xz mv dirname find rmdir env \
-    timeout cat git";
+const FOR_SCRIPT: &str = "sh uname sed head sort getconf mkdir mktemp rm sha256sum cut grep tar xz mv cp dirname find rmdir \
+    env timeout cat git";
 
 fn try_script(packages: &Packages, url: &str) -> Result<()> {
     let place = Place::new()?;
@@ -324,7 +324,13 @@ fn try_script(packages: &Packages, url: &str) -> Result<()> {
     ensure!(files_below(&place.at("prefix")) == [Path::new("bin/worker-ctl")], "something was installed beside it");
     fs::remove_file(&foreign)?;
     install(&usual, &good)?;
-    // Again over itself, with wget alone.
+    // Of one that was killed half way, the rest comes with the next; and again over itself, with wget alone.
+    let missing = place.at("prefix/bin/ledger-synth");
+    fs::remove_file(&missing)?;
+    install(&usual, &good)?;
+    ensure!(missing.is_file(), "what was missing is not back");
+    let no_home = format!("unset HOME; sh {script} --base-url {good}");
+    place.fails(&usual, &["sh", "-c", &no_home], 1, "HOME is not set")?;
     let programs = programs(&place, "wget-only", &format!("{FOR_SCRIPT} wget"), &[])?;
     if find("wget").is_some() {
         install(&programs, &good)?;

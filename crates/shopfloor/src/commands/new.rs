@@ -144,7 +144,8 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         words.extend(args.cmd.iter().cloned());
     }
     let exit = pass_on(ui, env, common, "worktree-spawn", words)?;
-    if task.is_none() && args.cmd.is_empty() && exit.code() == 0 && !common.dry_run && !common.json {
+    let is_bare = task.is_none() && args.cmd.is_empty() && !args.launch && args.if_exists.is_none();
+    if is_bare && exit.code() == 0 && !common.dry_run && !common.json {
         let name = shell_word(args.name.as_ref());
         ui.note(format!("no agent was started, because it has no task: `shopfloor start {name} TASK`"));
     }

@@ -37,8 +37,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     chosen.iter().try_for_each(|row| refuse(row, args.force))?;
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
     let can_leave = env.var(FUNCTION).is_some();
-    if let Some(row) = chosen.iter().find(|row| !can_leave && !row.is_main && env.cwd.starts_with(&row.worktree)) {
-        return Err(Failure::new(Exit::No, "in_use", format!("this command runs in {}", printable(&row.worktree)))
+    let is_left = |row: &&&Row| row.kind != "worker" && !row.is_main && env.cwd.starts_with(&row.worktree);
+    if let Some(row) = chosen.iter().find(|row| !can_leave && is_left(row)) {
+        return Err(Failure::new(Exit::No, "here", format!("this command runs in {}", printable(&row.worktree)))
             .hint(format!("run it elsewhere: `cd {}`", shell_word(&main))));
     }
     let there = if can_leave { &env.at(&main)? } else { env };
@@ -92,7 +93,11 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
 fn would_remove(ui: &Ui, row: &Row) {
     match ui.is_json() {
         true => ui.json(&json!({ "id": row.id, "worktree": row.worktree, "removed": false, "dry_run": true })),
-        false => ui.line(format!("would remove {} at {}, if nothing is lost then", row.id, row.worktree)),
+        false => ui.line(format!(
+            "would remove {} at {}, if nothing is lost then",
+            printable(&row.id),
+            printable(&row.worktree)
+        )),
     }
 }
 

@@ -87,7 +87,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     let mut all = vec![verb.command.to_owned()];
     for name in &words[..names] {
         let row = require(&rows, name)?;
-        let is_dry = common.dry_run || words.iter().any(|word| *word == "-n" || *word == "--dry-run");
+        let is_dry = common.dry_run || words.iter().any(|word| is_dry_run(word));
         let adopts = is_yes || verb.adopts.is_for(row, name);
         if verb.command == "accept"
             && row.worker.is_none()
@@ -106,6 +106,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     let is_all = verb.whom == Whom::Several && names == 0 && !words.iter().any(|word| *word == "--all");
     all.extend((is_all && verb.command != "down").then(|| "--all".to_owned()));
     all.extend(words[names..].iter().map(|word| (*word).clone()));
+    all.extend((is_yes && verb.command == "accept").then(|| "--yes".to_owned()));
     pass_on(ui, env, common, TOOL, all)
 }
 
@@ -114,6 +115,11 @@ fn names_first(words: &[String]) -> Vec<String> {
     const FLAGS: [&str; 7] = ["--force", "--yes", "-n", "--dry-run", "--json", "--all", "--any"];
     let flags = words.iter().take_while(|word| FLAGS.contains(&word.as_str())).count();
     [&words[flags..], &words[..flags]].concat()
+}
+
+/// Whether a word asks for a dry run, also among other letters.
+fn is_dry_run(word: &str) -> bool {
+    word == "--dry-run" || word.starts_with('-') && !word.starts_with("--") && word.contains('n')
 }
 
 /// Refuses an option that the verb does not take. After the name of an agent a text may begin with a dash.
@@ -177,7 +183,9 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
             (shell_word(row.worktree.as_ref()), printable(row.branch.as_deref().unwrap_or("no branch")));
         if row.is_own() && row.is_as_made {
             let failure = Failure::new(Exit::No, "no_worker", format!("no agent was started in {shown} yet"));
-            return Err(failure.hint(format!("start one with a task: `shopfloor start {shown} TASK`")));
+            return Err(failure.hint(format!(
+                "start one with a task: `shopfloor start {shown} TASK`, or make an agent of it: `shopfloor adopt {path}`"
+            )));
         }
         return Err(Failure::new(
             Exit::No,
@@ -186,7 +194,8 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         )
         .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
     }
-    let program = row.agent.as_ref().filter(|_| row.is_own());
+    // The default may be another one here.
+    let program = row.agent.as_ref().filter(|program| row.is_own() && *program != "claude");
     let add = [TOOL, "add", "--worktree", "."].into_iter().map(str::to_owned);
     let add: Vec<String> = add.chain(program.map(|program| format!("--agent={program}"))).collect();
     let adopted = ask(&env.at(row.worktree.as_ref())?, &add.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -221,23 +230,31 @@ pub fn adopt(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Res
 
 /// `start`: gives an agent a task, and starts its program first where it does not run.
 pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
-    let options = "--task --task-file --prompt --prompt-file --worker --force --agent --model --resume --all";
+    let options = "--task --task-file --prompt --prompt-file --worker --force --resume";
     let verb = Verb { name: "start", command: "start", whom: Whom::Perhaps, options, adopts: Adopts::Own };
     let mut words = names_first(words);
-    let is_dry = common.dry_run || words.iter().any(|word| word == "-n" || word == "--dry-run");
+    let is_dry = common.dry_run || words.iter().any(|word| is_dry_run(word));
+    if let Some(more) = words.iter().take_while(|word| *word == "-" || !word.starts_with('-')).nth(2) {
+        return Err(Failure::usage(format!("unexpected argument '{}' found", printable(more)))
+            .hint("a task of several words needs quotes: `shopfloor start NAME 'TASK'`"));
+    }
     match &mut words[..] {
         [name] if !name.starts_with('-') => {
             return Err(Failure::usage(format!("what is {} to do?", printable(name)))
                 .hint(format!("say it: `shopfloor start {} TASK`", shell_word(name.as_ref()))));
         }
-        [name, task, ..] if ![&*name, &*task].iter().any(|word| word.starts_with('-')) => {
+        [name, task, ..] if !name.starts_with('-') && (*task == "-" || !task.starts_with('-')) => {
             *task = format!("--task={task}");
+            refuse_unknown(verb, &words)?;
+            let name = &words[0];
             let rows = here(env)?;
             let row = require(&rows, name)?;
-            let can_start = row.worker.is_some() || verb.adopts.is_for(row, name);
+            let is_free = row.task.as_deref().is_none_or(|task| task == "idle");
+            let can_start = is_free && (row.worker.is_some() || verb.adopts.is_for(row, name));
             if can_start && row.alive != "up" && !is_dry {
                 let up = Verb { command: "up", ..verb };
-                let started = run(ui, env, common, up, std::slice::from_ref(name))?;
+                let quiet = Common { quiet: true, json: false, ..common.clone() };
+                let started = run(ui, env, &quiet, up, std::slice::from_ref(name))?;
                 if started.code() != 0 {
                     return Ok(started);
                 }

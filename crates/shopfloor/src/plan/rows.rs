@@ -116,7 +116,7 @@ fn agent_row(record: &Value) -> Row {
     let is_bad = record["alive"] == "died" || has_failed || record["error"].is_string();
     Row {
         kind: text(record, "kind").unwrap_or_default(),
-        agent: text(record, "agent"),
+        agent: text(record, "agent").filter(|_| record["managed"] == true),
         waits_for: is_bad.then_some("look"),
         dirty: record["dirty"].as_bool(),
         pending: record["pending"].as_u64().unwrap_or(0),

@@ -1,5 +1,7 @@
 //! Work that lands on another worker's branch: that worker is its parent there, may be at work, and is told.
 
+use std::path::Path;
+
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 
@@ -59,12 +61,18 @@ pub fn other_at_work(ctx: &Context<'_>) -> Result<Option<String>> {
         return Ok(None);
     }
     let listed = ctx.repo.git.list_worktrees(&ctx.repo.common)?;
-    let Some(tree) = listed.into_iter().skip(1).find(|tree| tree.branch.as_ref() == Some(&ctx.repo.branch)) else {
+    let Some(tree) = listed.iter().skip(1).find(|tree| tree.branch.as_ref() == Some(&ctx.repo.branch)) else {
         return Ok(None);
+    };
+    // Worktrees may lie inside of others.
+    let is_here = |dir: &Path| {
+        listed.iter().filter(|tree| dir.starts_with(&tree.path)).all(|around| tree.path.starts_with(&around.path))
     };
     let is_at_work = |pid: i32| processes::last_output(pid).is_none_or(|last| ctx.now() - last < QUIET_SECS);
     let others = processes::others_in(&tree.path, &ctx.root.path, "", &ctx.root.commands());
-    let found = others.into_iter().find(|(pid, _)| is_at_work(*pid) && !ctx.env.cwd.starts_with(&tree.path));
+    let is_caller = ctx.env.cwd.starts_with(&tree.path) && is_here(&ctx.env.cwd);
+    let works = |pid: i32| is_at_work(pid) && processes::directory(pid).is_some_and(|dir| is_here(&dir));
+    let found = others.into_iter().find(|(pid, _)| !is_caller && works(*pid));
     Ok(found.map(|(_, program)| format!("{program} in {}", tree.path.display())))
 }
 

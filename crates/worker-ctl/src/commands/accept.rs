@@ -23,6 +23,9 @@ pub struct Args {
     /// terminal, or its program asks a question
     #[arg(long)]
     pub force: bool,
+    /// Do not ask about work that nobody has reviewed
+    #[arg(long)]
+    pub yes: bool,
     /// Use TEXT as the commit message [default: the message of the work]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
@@ -48,11 +51,21 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         if !is_seen && ctx.ui.can_ask() && !ctx.is_dry {
             let target = worker.target().unwrap_or(ctx.root.config.text("branch"));
             let question = format!("Nobody has reviewed the work of {name}. Land it on {target} all the same?");
-            ctx.ui.require_yes(false, &question, "nothing landed")?;
+            ctx.ui.require_yes(args.yes, &question, "nothing landed")?;
         }
     }
+    let seen = worker.work.commit_sha;
     let _lock = ctx.lock(&name)?;
     let worker = ctx.worker(&name)?;
+    if ctx.env.is_behind_front && !args.force {
+        // A person may have thought about it for long.
+        refuse_unseen(&worker)?;
+        if worker.task == Task::NeedsReview && worker.work.commit_sha != seen {
+            return Err(failure::CHANGED
+                .failure(format!("{name} has another commit by now"))
+                .hint("run the same command again"));
+        }
+    }
     let ctx = &ctx.of(&worker)?;
     let lands_commits = args.land.unwrap_or(worker.land()) == LandAs::Commits;
     if worker.adopted.is_none() && lands_commits {

@@ -49,7 +49,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let asked = digest(&worker, &menu);
     let Some(wanted) = wanted else {
         if !ctx.is_dry {
-            remember(ctx, &worker, Some(asked))?;
+            remember(ctx, &worker, Some(asked), false)?;
         }
         return Ok(print(ctx, &worker, &menu, None));
     };
@@ -75,7 +75,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         typing::require_free(&tmux, name, &pane.id)?;
     }
     session::choose(ctx, &worker, &pane, (&menu, chosen)).map_err(|failure| failure.hint(&attach))?;
-    remember(ctx, &worker, None)?;
+    // Another question may have come at once.
+    let is_over = Menu::read(&tmux.capture(&pane.id, 0)?).is_none();
+    remember(ctx, &worker, None, is_over)?;
     Ok(print(ctx, &worker, &menu, Some(chosen)))
 }
 
@@ -91,10 +93,15 @@ fn digest(worker: &Worker, menu: &Menu) -> String {
     Digest::of(format!("{activity_at:?} {activity_text:?} {question_id:?} {:?}", menu.lines).as_bytes()).to_string()
 }
 
-fn remember(ctx: &Context<'_>, Worker { name, reported: asked, .. }: &Worker, listed: Option<String>) -> Result<()> {
+fn remember(
+    ctx: &Context<'_>,
+    Worker { name, reported: asked, .. }: &Worker,
+    listed: Option<String>,
+    is_over: bool,
+) -> Result<()> {
     ctx.update_worker(name, |worker| {
         // What is answered is asked no more; no hook of a program tells so after a "no".
-        if listed.is_none() && worker.reported == *asked {
+        if is_over && worker.reported == *asked {
             worker.reported = ReportedActivity::default();
         }
         worker.program.listed_question = listed;

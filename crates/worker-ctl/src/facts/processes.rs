@@ -105,7 +105,7 @@ pub fn others_in(worktree: &Path, root: &Path, worker: &str, commands: &[String]
     let pids = names.iter().filter_map(|name| name.to_str()?.parse::<i32>().ok());
     let program = |pid: i32| {
         let dir = PathBuf::from(format!("/proc/{pid}"));
-        dir.join("cwd").read_link().ok().filter(|cwd| cwd.starts_with(worktree) && !is_marked(pid, root, &[worker]))?;
+        directory(pid).filter(|cwd| cwd.starts_with(worktree) && !is_marked(pid, root, &[worker]))?;
         let words = fs::read(&dir.join("cmdline")).ok().flatten()?;
         // A script comes after its interpreter.
         let words =
@@ -114,6 +114,11 @@ pub fn others_in(worktree: &Path, root: &Path, worker: &str, commands: &[String]
         known.iter().find(|known| words.contains(*known)).map(|known| (pid, known.to_string_lossy().into_owned()))
     };
     pids.filter_map(program).collect()
+}
+
+/// The directory that a process is in. Needs `/proc`.
+pub fn directory(pid: i32) -> Option<PathBuf> {
+    PathBuf::from(format!("/proc/{pid}/cwd")).read_link().ok()
 }
 
 /// When a program wrote to its terminal last, in seconds since 1970; none if it has no terminal. Needs `/proc`.

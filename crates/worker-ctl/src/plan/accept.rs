@@ -112,7 +112,8 @@ fn commits(standing: &Standing, work: &WorkFacts, tree: &str) -> Result<Landing>
 
 /// Exit 1 for work that was sent back, and that nobody has reviewed since.
 pub fn refuse_unseen(worker: &Worker) -> Result<()> {
-    if worker.work.changes.is_none() || worker.work.reviewed_patch.is_some() {
+    let is_open = worker.task == Task::NeedsReview && worker.work.changes.is_some();
+    if !is_open || worker.work.reviewed_patch.is_some() {
         return Ok(());
     }
     Err(failure::CHANGED

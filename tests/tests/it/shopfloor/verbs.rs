@@ -186,9 +186,16 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     app.shopfloor(&["start", "x", "task", "-n"]).exit(0).out_has("would make an agent of");
     app.shopfloor(&["start", "late"]).exit(2).err_has("`shopfloor start late TASK`");
     assert!(row(app, "x")["worker"].is_null() && row(app, "late")["worker"].is_null());
-    let started = app.shopfloor(&["start", "late", "COMMIT a.txt a A"]).exit(0).any_err();
-    started.out_has("up late");
+    // What cannot be is refused before anything is started.
+    for words in [&["start", "late", "two", "words"][..], &["start", "late", "x", "--bogus"]] {
+        app.shopfloor(words).exit(2).err_has("unexpected argument");
+    }
+    app.shopfloor(&["start", "late", "x", "-vn"]).exit(0).any_err().out_has("would make an agent of");
+    assert!(row(app, "late")["worker"].is_null());
+    let started = app.shopfloor(&["--json", "start", "late", "COMMIT a.txt a A"]).exit(0).any_err();
+    assert_eq!(started.json()["name"], "late");
     app.shopfloor(&["wait", "late"]).exit(0).out_has("late needs_review");
+    app.shopfloor(&["land", "-n", "--yes", "late"]).exit(0).any_out().any_err();
     // A person is asked before work lands that nobody has reviewed.
     let asked = app.on_terminal("shopfloor land late", "n\n");
     asked.any_status().any_err().out_has("Nobody has reviewed the work of late. Land it on main all the same?");
