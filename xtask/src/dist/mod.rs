@@ -130,6 +130,7 @@ fn binaries(is_trial: bool) -> Result<(PathBuf, Platform)> {
         eprintln!("xtask: the binaries need this machine's glibc, because cargo-zigbuild is missing: {hint}");
         return Ok((build(Build::Dist)?, Platform { target, glibc: own_glibc() }));
     }
+    eprintln!("xtask: left out: binaries for other processors; run this on such a machine");
     let with_glibc = format!("{target}.{GLIBC}");
     let mut args = vec!["zigbuild", "--profile", "dist", "--target", &with_glibc, "--package", "reference"];
     args.extend(TOOLS.iter().flat_map(|tool| ["--package", tool]));
