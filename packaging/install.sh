@@ -19,6 +19,11 @@ fail() {
 # The files that a release may have, so that nothing else below the prefix is ever replaced or deleted.
 is_ours() {
     case "/$1/" in */../* | *//*/* | */./*) return 1 ;; esac
+    # Nothing of ours is deeper, where a directory could be a link.
+    case "$1" in
+        bin/*/* | share/man/man1/*/* | share/bash-completion/completions/*/* | share/zsh/site-functions/*/*) return 1 ;;
+        share/fish/vendor_completions.d/*/* | share/doc/shopfloor/*/* | share/shopfloor/*/*) return 1 ;;
+    esac
     case "$1" in
         bin/shopfloor | bin/sweatfile-apply | bin/overlay-sync | bin/ledger-synth | bin/worktree-spawn | bin/worker-ctl) ;;
         share/man/man1/*.1 | share/bash-completion/completions/* | share/zsh/site-functions/_*) ;;
@@ -29,9 +34,9 @@ is_ours() {
 
 sum_of() {
     if command -v sha256sum >/dev/null 2>&1; then
-        sha256sum "$1" | cut -d ' ' -f 1
+        sha256sum < "$1" | cut -d ' ' -f 1
     elif command -v shasum >/dev/null 2>&1; then
-        shasum -a 256 "$1" | cut -d ' ' -f 1
+        shasum -a 256 < "$1" | cut -d ' ' -f 1
     else
         fail "there is no sha256sum and no shasum to check the download with" "install one of them"
     fi
@@ -151,6 +156,8 @@ take_away() {
 
 uninstall_all() {
     [ -f "$list" ] || fail "nothing is installed in $prefix" "name the directory: \`--prefix DIR\`"
+    command -v sha256sum >/dev/null 2>&1 || command -v shasum >/dev/null 2>&1 ||
+        fail "there is no sha256sum and no shasum to see what has changed" "install one of them"
     kept=0
     while read -r sum file; do
         take_away "$sum" "$file" || kept=1
@@ -179,7 +186,7 @@ main() {
         esac
         shift
     done
-    [ -n "$prefix" ] || fail "HOME is not set" "name a directory: \`--prefix DIR\`"
+    [ -n "$prefix" ] || fail "HOME is not set, or --prefix is empty" "name a directory: \`--prefix DIR\`"
     case "$prefix" in /*) ;; *) prefix=$PWD/$prefix ;; esac
     list=$prefix/share/shopfloor/installed
     "$action"
