@@ -44,7 +44,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     look(ctx)?;
     let worker = choose(ctx, args.worker.as_deref())?;
     let name = worker.name.clone();
-    // The front door promises more than a tool that scripts run.
+    // The front door promises more than a tool that scripts run. The commit about which a person was asked:
+    let mut asked = None;
     if ctx.env.is_behind_front && !args.force {
         refuse_unseen(&worker)?;
         let is_seen = worker.task != Task::NeedsReview || worker.work.reviewed_patch.is_some();
@@ -52,15 +53,15 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             let target = worker.target().unwrap_or(ctx.root.config.text("branch"));
             let question = format!("Nobody has reviewed the work of {name}. Land it on {target} all the same?");
             ctx.ui.require_yes(args.yes, &question, "nothing landed")?;
+            asked = worker.work.commit_sha;
         }
     }
-    let seen = worker.work.commit_sha;
     let _lock = ctx.lock(&name)?;
     let worker = ctx.worker(&name)?;
     if ctx.env.is_behind_front && !args.force {
         // A person may have thought about it for long.
         refuse_unseen(&worker)?;
-        if worker.task == Task::NeedsReview && worker.work.commit_sha != seen {
+        if asked.is_some() && worker.work.commit_sha != asked {
             return Err(failure::CHANGED
                 .failure(format!("{name} has another commit by now"))
                 .hint("run the same command again"));
