@@ -170,7 +170,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Store> {
             path.display(),
             versioned.version
         ))
-        .hint("update shopfloor: `cargo xtask install` in its checkout"));
+        .hint("install the newest shopfloor"));
     }
     toml::from_str(text).map_err(|e| malformed(e.message().to_owned()))
 }

@@ -301,7 +301,7 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
 }
 
 /// What installed the program, if a package says so in a file beside it.
-fn origin() -> Option<String> {
+pub(crate) fn origin() -> Option<String> {
     let program = std::env::current_exe().ok()?;
     let text = fs::read_head(&program.parent()?.parent()?.join("share/shopfloor/origin")).ok()??;
     let origin = String::from_utf8(text).ok()?.trim().to_owned();

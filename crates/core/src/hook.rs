@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::args::origin;
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
@@ -345,13 +346,13 @@ fn refuse_newer(path: &Path, text: &[u8]) -> Result<()> {
         return Ok(());
     }
     Err(Failure::malformed(format!("{} was written by a newer shopfloor", path.display()))
-        .hint("update shopfloor: `cargo xtask install` in its checkout"))
+        .hint("install the newest shopfloor"))
 }
 
 /// Refuses a stub that somebody has edited, so that their lines are neither replaced nor removed.
 fn refuse_edited(path: &Path, hook: &str, tools: &[String], text: &[u8]) -> Result<()> {
     let names: Vec<&str> = tools.iter().map(String::as_str).collect();
-    if stub(hook, &names).as_bytes() == text {
+    if stub(hook, &names, path_line(&String::from_utf8_lossy(text))).as_bytes() == text {
         return Ok(());
     }
     Err(Failure::new(Exit::No, "edited", format!("{} was edited since it was installed", path.display())).hint(
@@ -401,7 +402,7 @@ fn chain(path: &Path) -> Result<()> {
 fn write_stub(path: &Path, hook: &str, tools: Vec<String>, old: Option<&[u8]>, dry_run: bool) -> Result<bool> {
     let order = HOOKS.iter().find(|(name, _)| *name == hook).map(|(_, tools)| *tools).unwrap_or_default();
     let ordered: Vec<&str> = order.iter().copied().filter(|known| tools.iter().any(|t| t == known)).collect();
-    let stub = stub(hook, &ordered);
+    let stub = stub(hook, &ordered, &own_path());
     if old == Some(stub.as_bytes()) && is_executable(path) {
         return Ok(false);
     }
@@ -415,15 +416,27 @@ fn write_stub(path: &Path, hook: &str, tools: Vec<String>, old: Option<&[u8]>, d
     Ok(true)
 }
 
+/// The line by which the stub finds the programs themselves, where npm has put scripts on the PATH that start node first.
+fn own_path() -> String {
+    let program = std::env::current_exe().ok().filter(|_| origin().as_deref() == Some("npm"));
+    let dir = program.as_deref().and_then(Path::parent);
+    dir.map(|dir| format!("PATH={}:$PATH\n", shell_word(dir))).unwrap_or_default()
+}
+
+/// That line of a stub.
+fn path_line(text: &str) -> &str {
+    text.split_inclusive('\n').find(|line| line.starts_with("PATH=") && line.ends_with(":$PATH\n")).unwrap_or_default()
+}
+
 /// The stub of a hook: plain `sh`.
-fn stub(hook: &str, tools: &[&str]) -> String {
+fn stub(hook: &str, tools: &[&str], path: &str) -> String {
     let tools = tools.join(" ");
     let body = match hook {
         "post-checkout" => POST_CHECKOUT,
         "pre-push" => PRE_PUSH,
         _ => AFTERWARDS,
     };
-    let body = body.replace("@TOOLS@", &tools).replace("@HOOK@", hook);
+    let body = body.replace("@PATH@", path).replace("@TOOLS@", &tools).replace("@HOOK@", hook);
     format!(
         "#!/bin/sh\n{FINGERPRINT} {tools}\n\
          # Written by `hook install`; `hook uninstall` takes it away and puts back what was here before.\n{body}"
@@ -436,11 +449,11 @@ if [ -x "$0.before-shopfloor" ]; then "$0.before-shopfloor" "$@" || status=$?; f
 # Only a null first ref can mean a new worktree: an ordinary checkout ends here.
 case "$1" in *[!0]*) exit "$status" ;; esac
 if [ "$3" != 1 ] || [ "$SHOPFLOOR" = 0 ]; then exit "$status"; fi
-for tool in @TOOLS@; do
+@PATH@for tool in @TOOLS@; do
     if command -v "$tool" >/dev/null 2>&1; then
         "$tool" hook run @HOOK@ "$@"
     else
-        echo "$tool: not on the PATH, so this worktree was not set up; run 'cargo xtask install' in shopfloor's checkout" >&2
+        echo "$tool: not on the PATH, so this worktree was not set up; install shopfloor again" >&2
     fi
 done
 exit "$status"
@@ -454,12 +467,12 @@ if [ -x "$0.before-shopfloor" ]; then
 }" | "$0.before-shopfloor" "$@" || exit $?
 fi
 if [ "$SHOPFLOOR" = 0 ]; then exit 0; fi
-for tool in @TOOLS@; do
+@PATH@for tool in @TOOLS@; do
     if command -v "$tool" >/dev/null 2>&1; then
         printf '%s' "$refs${refs:+
 }" | "$tool" hook run @HOOK@ "$@" || status=$?
     else
-        echo "$tool: not on the PATH, so nothing was checked; run 'cargo xtask install' in shopfloor's checkout" >&2
+        echo "$tool: not on the PATH, so nothing was checked; install shopfloor again" >&2
     fi
 done
 exit "$status"
@@ -469,11 +482,11 @@ exit "$status"
 const AFTERWARDS: &str = r#"status=0
 if [ -x "$0.before-shopfloor" ]; then "$0.before-shopfloor" "$@" || status=$?; fi
 if [ "$SHOPFLOOR" = 0 ]; then exit "$status"; fi
-for tool in @TOOLS@; do
+@PATH@for tool in @TOOLS@; do
     if command -v "$tool" >/dev/null 2>&1; then
         "$tool" hook run @HOOK@ "$@" </dev/null
     else
-        echo "$tool: not on the PATH, so nothing was done; run 'cargo xtask install' in shopfloor's checkout" >&2
+        echo "$tool: not on the PATH, so nothing was done; install shopfloor again" >&2
     fi
 done
 exit "$status"

@@ -95,7 +95,7 @@ pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], moved_away: &str) -
     let version: VersionOnly = serde_json::from_slice(bytes).map_err(damaged)?;
     if version.v.0 > Version::default().0 {
         let what = format!("{} has version {}, newer than this program knows", path.display(), version.v.0);
-        return Err(Failure::malformed(what).hint("update shopfloor: `cargo xtask install` in its checkout"));
+        return Err(Failure::malformed(what).hint("install the newest shopfloor"));
     }
     serde_json::from_slice(bytes).map_err(damaged)
 }

@@ -98,5 +98,5 @@ fn undated(page: &str) -> String {
 /// The failure for a file, under the name given, whose format we do not know.
 pub fn newer_format(name: &str, footer: &Footer) -> Failure {
     Failure::malformed(format!("{name} has format {}, written by a newer ledger-synth", footer.format))
-        .hint("update shopfloor: `cargo xtask install` in its checkout")
+        .hint("install the newest shopfloor")
 }

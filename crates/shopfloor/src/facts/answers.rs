@@ -41,7 +41,7 @@ impl Answer {
 pub fn program(env: &Env, name: &str) -> Result<PathBuf> {
     proc::find(env, name).ok_or_else(|| {
         Failure::new(Exit::Failed, "missing_program", format!("{name} is not on the PATH"))
-            .hint("install all tools together, with `cargo xtask install`")
+            .hint("install all tools together")
     })
 }
 

@@ -289,3 +289,26 @@ fn a_hook_that_another_manager_runs_counts_as_installed() {
     app.write(".husky/post-checkout", &format!("{call}\n"));
     status(0).out_has(".husky/post-checkout (by husky)");
 }
+
+/// The scripts that npm puts on the PATH start node before the tool.
+#[test]
+fn the_hook_of_a_copy_from_npm_starts_the_program_itself() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    let own = "mkdir -p ~/npm/bin ~/npm/share/shopfloor && cp $(command -v sweatfile-apply) ~/npm/bin
+        echo npm > ~/npm/share/shopfloor/origin; mkdir ~/scripts
+        printf '#!/bin/sh\\nexit 9\\n' > ~/scripts/sweatfile-apply; chmod +x ~/scripts/sweatfile-apply";
+    app.sh(own).exit(0);
+    let install = "~/npm/bin/sweatfile-apply hook install";
+    app.sh(install).exit(0).any_out().any_err();
+    assert!(app.read(".git/hooks/post-checkout").contains("npm/bin:$PATH\n"));
+    app.sh("PATH=~/scripts:$PATH git worktree add -q ../a").exit(0).any_err();
+    assert!(w.home("eng/repos/a/.sweatshop-env").exists());
+    app.sh(&format!("{install} -v")).exit(0).any_out().err_has("is installed already");
+    // When the copy is gone, the PATH has another one, which takes its own place in the hook.
+    app.sh("rm -r ~/npm && git worktree add -q ../b").exit(0).any_err();
+    assert!(w.home("eng/repos/b/.sweatshop-env").exists());
+    app.apply(&["hook", "install"]).succeeds();
+    assert!(!app.read(".git/hooks/post-checkout").contains("PATH="));
+}
