@@ -74,7 +74,7 @@ pub enum Build {
     Reference,
     /// The tools and the reference for a person who builds them.
     Release,
-    /// The same for packages: slower to build, smaller and faster.
+    /// The same for packages: slower to build, and smaller.
     Dist,
 }
 

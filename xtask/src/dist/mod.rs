@@ -64,7 +64,19 @@ pub fn run(args: &Args) -> Result<()> {
         println!("{}", package.display());
     }
     println!("{}\n{}", dir.join("install.sh").display(), dir.join("SHA256SUMS").display());
-    if args.trial { trial::run(&packages) } else { Ok(()) }
+    if args.trial { trial::run(&packages) } else { are_small(dir) }
+}
+
+/// Fails if a package is larger than somebody who installs it would wait for. Those of npm and PyPI compress less.
+fn are_small(dir: &Path) -> Result<()> {
+    for name in names_in(dir)? {
+        let size = fs::metadata(dir.join(&name))?.len();
+        let most = if name.ends_with(".tgz") || name.ends_with(".whl") { 15_000_000 } else { 12_000_000 };
+        if size > most {
+            bail!("{name} has {size} bytes, and {most} are allowed");
+        }
+    }
+    Ok(())
 }
 
 fn pack(is_trial: bool) -> Result<Packages> {

@@ -223,6 +223,10 @@ fn try_npm(url: &str) -> Result<()> {
     };
     npm(&place, &prefix, &["install", "shopfloor"])?;
     work(&place, &path, "npm")?;
+    // The hooks start the programs themselves, also where the PATH has no node.
+    place.must("/usr/local/bin:/usr/bin:/bin", &["sh", "-c", "cd app && git worktree add ../bare 2>../said"])?;
+    ensure!(!fs::read_to_string(place.at("home/said"))?.contains("not on the PATH"), "a hook did not find its tool");
+    place.must(&path, &["sh", "-c", "cd app && git worktree remove ../bare"])?;
     match find("tmux") {
         Some(_) => {
             two_agents(&place, &path)?;

@@ -61,7 +61,8 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     Ok(if is_well { Exit::Done } else { Exit::No })
 }
 
-/// The programs of this name on the PATH, without scripts that start one, as npm has them.
+/// The programs of this name on the PATH. Those from npm count as one, by its directory: a script and what it starts.
+/// Any other script starts one of the others.
 fn copies(env: &Env, tool: &str) -> Vec<String> {
     let dirs = env.var("PATH").map(std::env::split_paths).into_iter().flatten();
     let mut found: Vec<String> = Vec::new();
@@ -69,7 +70,12 @@ fn copies(env: &Env, tool: &str) -> Vec<String> {
         let is_script =
             fs::read_head(&program).ok().flatten().is_none_or(|text| text.is_empty() || text.starts_with(b"#!"));
         let shown = program.display().to_string();
-        if !is_script && !found.contains(&shown) {
+        let shown = match shown.find("/node_modules/") {
+            Some(end) => format!("{}/node_modules", &shown[..end]),
+            None if is_script => continue,
+            None => shown,
+        };
+        if !found.contains(&shown) {
             found.push(shown);
         }
     }

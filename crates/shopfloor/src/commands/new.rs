@@ -320,11 +320,15 @@ fn agent(env: &Env, args: &Args) -> Result<Option<String>> {
     Ok(args.agent.as_deref().or(usual).map(str::to_owned))
 }
 
-/// What of an agent's program and of tmux is not there.
+/// What is not there of the tools that start an agent, and of its program.
 fn missing_program(env: &Env, args: &Args) -> Result<Option<String>> {
     let agent = agent(env, args)?;
     let program = agents::find(agent.as_deref().unwrap_or("claude")).map(|known| known.name);
-    Ok(["tmux"].into_iter().chain(program).find(|program| proc::find(env, program).is_none()).map(str::to_owned))
+    Ok(["worker-ctl", "tmux"]
+        .into_iter()
+        .chain(program)
+        .find(|program| proc::find(env, program).is_none())
+        .map(str::to_owned))
 }
 
 /// Runs a tool, shows what it says to a person, and returns its answer.

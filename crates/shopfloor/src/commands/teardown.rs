@@ -12,7 +12,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::teardown::undo;
 use crate::facts::{remains, repository};
 use crate::setup_log::Record;
-use crate::step::{OVERLAY, STEPS, hooked};
+use crate::step::{OVERLAY, STEPS, WORKERS, hooked};
 use crate::tool::{lock_file, record_file};
 
 /// Take back what `setup` did in this repository
@@ -91,6 +91,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         git.cmd(&repository.main).args(["status", "--porcelain", "-uno", "--ignore-submodules=dirty"]).capture()?;
     if had && !changed.stdout.is_empty() {
         ui.note("commit what `git status` shows");
+    }
+    // One that `new` made.
+    if !record.has(WORKERS) && remains::has_agents_root(&here) {
+        ui.note("the root of the agents stays; `shopfloor deinit` removes it");
     }
     if !is_whole {
         ui.note("run `shopfloor teardown` again when you have dealt with that");

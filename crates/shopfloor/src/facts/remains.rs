@@ -99,3 +99,8 @@ fn root(env: &Env) -> Remains {
     let block = half.map(|root| format!("{} was made only in part; remove it", printable(root)));
     Remains { is_there: false, blocks: block.into_iter().collect() }
 }
+
+/// Whether this repository has a root for agents.
+pub fn has_agents_root(env: &Env) -> bool {
+    ask(env, &["worker-ctl", "status"]).is_ok_and(|answer| answer.records.iter().any(|one| one["workers"].is_array()))
+}

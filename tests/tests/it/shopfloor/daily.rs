@@ -227,3 +227,27 @@ fn a_branch_that_stays_can_be_taken_up_again() {
     let again = w.at(app.shopfloor(&["new", "feat", "--reuse-branch"]).exit(0).any_err().stdout.trim_end());
     assert_eq!(again.read("more"), "1\n");
 }
+
+/// Two installations on the PATH are named; the scripts and programs of one from npm are one.
+#[test]
+fn doctor_names_two_installations_on_the_path() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["doctor"]).exit(0).any_out();
+    let npm = "cd; mkdir -p npm/node_modules/shopfloor/bin npm/node_modules/@shopfloor-tools/bin npm/bin
+        printf '#!/bin/sh\\nexit 9\\n' > npm/node_modules/shopfloor/bin/worker-ctl.js
+        chmod +x npm/node_modules/shopfloor/bin/worker-ctl.js
+        ln -s ../node_modules/shopfloor/bin/worker-ctl.js npm/bin/worker-ctl
+        cp $(command -v worker-ctl) npm/node_modules/@shopfloor-tools/bin";
+    app.sh(npm).exit(0);
+    let path = "PATH=~/npm/node_modules/@shopfloor-tools/bin:$PATH:~/npm/bin shopfloor doctor";
+    let out = app.sh(path).exit(1);
+    out.out_has("npm/node_modules and ").out_has("; remove all but one of them");
+    assert_eq!(out.stdout.matches("copies").count(), 1, "{out}");
+    // Without the other one, no copy is left over.
+    let tools = "for tool in $(ls $(dirname $(command -v shopfloor))); do cp $(command -v $tool) ~/npm/node_modules/@shopfloor-tools/bin; done";
+    app.sh(tools).exit(0);
+    let alone = "PATH=~/npm/node_modules/@shopfloor-tools/bin:/usr/local/bin:/usr/bin:/bin:~/npm/bin shopfloor doctor";
+    let out = app.sh(alone).any_status();
+    assert!(!out.stdout.contains("copies"), "{out}");
+}

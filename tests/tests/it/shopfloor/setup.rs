@@ -467,3 +467,15 @@ fn a_second_teardown_names_only_what_a_person_edited() {
     assert_eq!(again.stderr.matches("is not as `setup` left it").count(), 1, "{again}");
     assert_eq!(app.read(".claude/skills/shopfloor/SKILL.md"), "mine\n");
 }
+
+/// `setup` did not make it, so it is not its to take back.
+#[test]
+fn a_teardown_names_the_root_of_the_agents() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.run("worker-ctl", &["init"]).exit(0).any_out().any_err();
+    app.shopfloor(&["teardown"]).exit(0).any_out().err_has("stays; `shopfloor deinit` removes it");
+    app.shopfloor(&["deinit", "--yes"]).exit(0).any_out().any_err();
+    let out = app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert!(!out.stderr.contains("deinit"), "{out}");
+}
