@@ -17,7 +17,7 @@ use crate::agents::PROGRAMS;
 use crate::config::{Setting, SettingFlag, SettingType, Users};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
-use crate::fs;
+use crate::proc;
 use crate::time::{self, Unit};
 use crate::ui::{Options, Ui};
 
@@ -300,15 +300,6 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
     ExitCode::from(exit.code())
 }
 
-/// What installed the program, if a package says so in a file beside it.
-pub(crate) fn origin() -> Option<String> {
-    let program = std::env::current_exe().ok()?;
-    let text = fs::read_head(&program.parent()?.parent()?.join("share/shopfloor/origin")).ok()??;
-    let origin = String::from_utf8(text).ok()?.trim().to_owned();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || " .-".contains(c);
-    (!origin.is_empty() && origin.len() < 40 && origin.chars().all(is_plain)).then_some(origin)
-}
-
 fn asks_for_json(env: &Env) -> bool {
     env.args.iter().take_while(|a| *a != "--").any(|a| a == "--json")
 }
@@ -332,7 +323,7 @@ fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Op
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let styled = env.stdout_is_terminal && env.var("NO_COLOR").is_none();
         let mut text = error.render();
-        if let Some(origin) = origin().filter(|_| error.kind() == ErrorKind::DisplayVersion) {
+        if let Some(origin) = proc::origin().filter(|_| error.kind() == ErrorKind::DisplayVersion) {
             text = format!("{} ({origin})\n", text.to_string().trim_end()).into();
         }
         ui.answer(if styled { text.ansi().to_string() } else { text.to_string() }.as_bytes());

@@ -4,14 +4,13 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::args::origin;
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::git::{ConfiguredHook, Git, LOCAL_VARS, Repo};
 use crate::hook_manager::{Managed, call, manager_entry, run_by, with_ending};
 use crate::lock::Lock;
-use crate::proc::{Cmd, Status, is_executable};
+use crate::proc::{Cmd, Status, is_executable, origin};
 use crate::text::shell_word;
 use crate::written_files;
 

@@ -125,6 +125,15 @@ pub fn find(env: &Env, name: &str) -> Option<PathBuf> {
         .find(|program| is_executable(program))
 }
 
+/// What installed the program that runs, if a package says so in a file beside it.
+pub(crate) fn origin() -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    let text = std::fs::read_to_string(program.parent()?.parent()?.join("share/shopfloor/origin")).ok()?;
+    let origin = text.trim();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " .-".contains(c);
+    (!origin.is_empty() && origin.len() < 40 && origin.chars().all(is_plain)).then(|| origin.to_owned())
+}
+
 /// Whether somebody can run the file.
 pub(crate) fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
