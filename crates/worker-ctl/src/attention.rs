@@ -24,22 +24,28 @@ pub fn need(worker: &Worker) -> Option<Need> {
     }
 }
 
-/// The same, as it is now: a program that works shows a sign from time to time.
+/// The same, as it is now: a program that works shows a sign from time to time, and some questions only its screen tells.
 pub fn need_now(ctx: &Context<'_>, worker: &Worker) -> Option<Need> {
-    need(worker).or_else(|| is_silent(ctx, worker).then_some(Need::Silent))
+    if let Some(need) = need(worker) {
+        return Some(need);
+    }
+    let silent = silent_for(ctx, worker)?;
+    let after = ctx.root.config.settings.duration("silent_after", Unit::Seconds).as_secs();
+    if silent >= MENU_AFTER && ctx.menu(worker).is_some() {
+        return Some(Need::Asks);
+    }
+    (after > 0 && silent >= i64::try_from(after).unwrap_or(i64::MAX)).then_some(Need::Silent)
 }
 
-/// Whether a worker has a task, and its program has neither written to its terminal nor told anything for `silent_after`.
-fn is_silent(ctx: &Context<'_>, worker: &Worker) -> bool {
+/// A program that has written nothing for so many seconds is no more drawing what its menu is.
+const MENU_AFTER: i64 = 2;
+
+/// For how many seconds the program of a worker that has a task has neither written to its terminal nor told anything.
+fn silent_for(ctx: &Context<'_>, worker: &Worker) -> Option<i64> {
     let is_at_work = worker.has_open_task() && worker.status() == worker.task.word() && worker.pending_send.is_none();
-    if !is_at_work {
-        return false;
-    }
-    let after = ctx.root.config.settings.duration("silent_after", Unit::Seconds).as_secs();
     // What the terminal shows is in the log.
     let wrote = fs::changed(&layout::worker_log(&ctx.root.path, &worker.name)).map_or(0, jiff::Timestamp::as_second);
-    let last = wrote.max(worker.last_activity_unix).max(since(worker));
-    after > 0 && ctx.now() - last >= i64::try_from(after).unwrap_or(i64::MAX)
+    is_at_work.then(|| ctx.now() - wrote.max(worker.last_activity_unix).max(since(worker)))
 }
 
 /// When the worker came to be as it is, in seconds since 1970.

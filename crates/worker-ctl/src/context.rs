@@ -14,6 +14,7 @@ use shopfloor_core::ui::Ui;
 use shopfloor_core::worktree_env;
 
 use crate::layout::{self, RootLock};
+use crate::menu::Menu;
 use crate::root::WorkerRoot;
 use crate::settings::{RootConfig, RootSettings};
 use crate::store::{self, State};
@@ -113,6 +114,12 @@ impl<'a> Context<'a> {
     /// The root's tmux.
     pub fn tmux(&self) -> Result<Tmux> {
         Tmux::find(self.env, &self.tmux_socket()?)
+    }
+
+    /// The menu of numbered lines on the screen of a worker's program.
+    pub fn menu(&self, worker: &Worker) -> Option<Menu> {
+        let screen = self.tmux().ok()?.capture(worker.program.pane_id.as_deref()?, 0).ok()?;
+        Menu::numbered(&screen)
     }
 
     /// The same with the environment for programs in workers' worktrees: the person's, less what leads into the source or

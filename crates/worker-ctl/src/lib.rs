@@ -24,6 +24,7 @@ mod fresh_index;
 mod hook_report;
 mod layout;
 mod log;
+mod menu;
 mod note;
 mod notify_person;
 mod poll;

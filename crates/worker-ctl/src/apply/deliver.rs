@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::printable;
 
 use crate::apply::session::{restart_with, resuming};
 use crate::apply::transition;
@@ -11,7 +12,7 @@ use crate::context::Context;
 use crate::failure;
 use crate::hook_report;
 use crate::layout;
-use crate::plan::machine::{Input, refuse_over_question};
+use crate::plan::machine::{Input, over_question, refuse_over_question};
 use crate::plan::prompt;
 use crate::plan::resume::{Resume, resume};
 use crate::poll;
@@ -104,11 +105,15 @@ fn is_heard(ctx: &Context<'_>, name: &str, text: &str) -> bool {
     poll::holds(PATIENCE, POLL, || ctx.worker(name).is_ok_and(is_it))
 }
 
-/// Exit 1 while a worker's program asks a question, or a person types into its pane, unless a person overrules that.
+/// Exit 1 while a worker's program asks a question or shows a menu, or a person types into its pane, unless a person overrules that.
 pub fn require_free(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<()> {
     refuse_over_question(ctx.state()?.require(&worker.name)?, is_forced)?;
     let Some(pane) = worker.program.pane_id.as_deref().filter(|_| !is_forced) else { return Ok(()) };
-    typing::require_free(&ctx.tmux()?, &worker.name, pane)
+    typing::require_free(&ctx.tmux()?, &worker.name, pane)?;
+    // Some questions no hook tells, and a text that is typed there is lost, or chooses a line.
+    let Some(menu) = ctx.menu(worker) else { return Ok(()) };
+    let selected = printable(&menu.lines[menu.selected]);
+    Err(over_question(&worker.name, &format!("it shows a menu: {selected}")))
 }
 
 /// What a program gets that went on with the conversation that knows its task.

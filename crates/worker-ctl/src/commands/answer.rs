@@ -11,8 +11,8 @@ use crate::apply::session;
 use crate::commands;
 use crate::context::Context;
 use crate::failure;
+use crate::menu::{Menu, Wanted};
 use crate::note::Fault;
-use crate::plan::menu::{Menu, Wanted};
 use crate::program_config::regex;
 use crate::tmux::typing;
 use crate::worker::{Activity, ReportedActivity, Worker};
@@ -36,6 +36,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if worker.reported.activity != Activity::Asks
         && worker.program.fault != Some(Fault::NotReady)
         && tells(ctx, &worker)
+        && ctx.menu(&worker).is_none()
     {
         return Err(failure::WRONG_STATE.failure(format!("{name} asks nothing in a menu")).hint(format!(
             "look at its terminal with `worker-ctl peek {name}`, and reply with `worker-ctl message {name} TEXT`"

@@ -2,7 +2,6 @@
 
 pub mod accept;
 pub mod machine;
-pub mod menu;
 pub mod prompt;
 pub mod rebase;
 pub mod removal;

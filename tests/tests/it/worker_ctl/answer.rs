@@ -73,3 +73,25 @@ fn a_number_means_a_line_of_the_question_that_was_listed() {
     ask("ls -l");
     floor.ctl(&["answer", "adam", "1"]).exit(0).out_has("1. Yes");
 }
+
+/// Some questions no hook tells of. A text that was typed there would be lost, or choose a line.
+#[test]
+fn a_menu_that_no_hook_tells_of_is_seen() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--task", "think"]).succeeds();
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    floor.ctl(&["message", "adam", "ASK Enable|Not now"]).succeeds();
+    wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("2. Not now"));
+    assert_eq!(refused(&floor, &["message", "adam", "1 more"], 1), "occupied");
+    let refusal = floor.ctl(&["message", "adam", "1 more"]).exit(1);
+    refusal.err_has("nothing was typed to adam: it shows a menu: 1. Enable").err_has("worker-ctl answer adam");
+    // It has the task that it was given, and needs a person.
+    assert_eq!(floor.status("adam")["task"], "working");
+    wait_for(|| floor.status("adam")["needs"] == "asks");
+    floor.ctl(&["wait", "adam", "--for", "you", "--timeout", "5s"]).exit(0).any_out().any_err();
+    assert_eq!(floor.ctl(&["answer", "adam", "not"]).exit(0).stdout, "2. Not now\n");
+    wait_for(|| floor.prompts().last().unwrap() == "chose Not now");
+    floor.ctl(&["message", "adam", "SAY more"]).succeeds();
+    assert!(floor.status("adam")["needs"].is_null());
+}

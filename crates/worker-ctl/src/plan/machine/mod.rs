@@ -318,10 +318,14 @@ pub fn refuse_over_question(worker: &Worker, is_forced: bool) -> Result<()> {
     if worker.reported.activity != Activity::Asks || is_forced {
         return Ok(());
     }
-    let name = &worker.name;
     let question =
         worker.reported.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
-    Err(failure::OCCUPIED.failure(format!("nothing was typed to {name}: it asks a question{question}")).hint(format!(
+    Err(over_question(&worker.name, &format!("it asks a question{question}")))
+}
+
+/// What somebody is told whose text was not typed, because the program waits for an answer.
+pub fn over_question(name: &str, why: &str) -> Failure {
+    failure::OCCUPIED.failure(format!("nothing was typed to {name}: {why}")).hint(format!(
         "answer with `worker-ctl answer {name}` or `worker-ctl attach {name}`, or type anyway with `--force`"
-    )))
+    ))
 }

@@ -74,6 +74,13 @@ impl Menu {
         (menu.len() > 1).then(|| Menu { lines: menu.into_iter().map(str::to_owned).collect(), selected })
     }
 
+    /// The menu of numbered lines that a screen shows: a question, whether or not the program tells that it asks one. An
+    /// input line below it means that the program waits there.
+    pub fn numbered(screen: &str) -> Option<Menu> {
+        let last = screen.lines().rfind(|line| is_marked(line))?;
+        number(bare(last)).and_then(|_| Menu::read(screen))
+    }
+
     /// The lines that a person means: the one with this number, or those that this pattern matches in any case.
     pub fn find(&self, wanted: &Wanted) -> Vec<usize> {
         let is_wanted = |line: &str| match wanted {
