@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// it.
 const CORE: &[&[&str]] = &[
     &["text", "path", "hash", "env", "error", "time", "agents", "slug"],
-    &["proc", "fs", "lock", "written_files", "dir_list", "worktree_env"],
-    &["git", "config", "approval", "hook_manager", "hook", "pre_remove", "folder_trust"],
-    &["ui", "board", "args", "doctor", "hook_command"],
+    &["proc", "fs", "lock", "written_files", "known_dirs", "child_env"],
+    &["git", "config", "approval", "hook_manager", "git_hook", "pre_remove", "folder_trust"],
+    &["ui", "board", "args", "doctor", "hook_subcommand"],
     &["lib"],
 ];
 

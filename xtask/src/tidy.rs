@@ -67,8 +67,8 @@ fn file(name: &Path, text: &str) -> Vec<String> {
     forbid(in_core && !name.ends_with("proc.rs"), "duct::", "processes are spawned in proc.rs alone");
     forbid(in_core && !name.ends_with("proc.rs"), "Command::new", "processes are spawned in proc.rs alone");
     forbid(in_core && !name.ends_with("ui.rs") && !name.ends_with("args.rs"), "stdout().lock", "only ui.rs prints");
-    let knows_clap = ["args.rs", "doctor.rs", "hook_command.rs"].iter().any(|file| name.ends_with(file));
-    forbid(in_core && !knows_clap, "use clap", "only args.rs, doctor.rs and hook_command.rs know clap");
+    let knows_clap = ["args.rs", "doctor.rs", "hook_subcommand.rs"].iter().any(|file| name.ends_with(file));
+    forbid(in_core && !knows_clap, "use clap", "only args.rs, doctor.rs and hook_subcommand.rs know clap");
     let tool = name.starts_with("crates") && !in_core;
     // State files are written by the noun that owns their format; worktrees by apply alone.
     let may_write = name.components().any(|c| matches!(c.as_os_str().to_str(), Some("apply" | "apply.rs")));

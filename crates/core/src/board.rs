@@ -1,4 +1,4 @@
-//! Who needs a person, and the board that `status --watch` shows on a terminal. Who needs a person comes first.
+//! Who needs a person, and the board of agents that `status --watch` draws, those first.
 
 use anstyle::{AnsiColor, Effects, Style};
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::error::{Exit, Result};
 use crate::git::{Git, Repo};
-use crate::hook;
+use crate::git_hook;
 use crate::text::printable;
 use crate::ui::Ui;
 use serde_json::json;
@@ -61,9 +61,9 @@ impl<R> Finding<R> {
 /// Whether git runs a tool's post-checkout hook. One that a person has installed has to be there.
 pub fn check_hook<R>(git: &Git, repo: &Repo, tool: &str, repair: R) -> Finding<R> {
     let look = || -> Result<(bool, bool, Option<PathBuf>)> {
-        let is_missing = hook::missing(git, repo, POST_CHECKOUT)?.contains(&tool);
-        let is_run = !is_missing && hook::runs(git, repo, POST_CHECKOUT, tool)?.is_some();
-        Ok((is_missing, is_run, hook::status(repo, POST_CHECKOUT)?.chained))
+        let is_missing = git_hook::missing(git, repo, POST_CHECKOUT)?.contains(&tool);
+        let is_run = !is_missing && git_hook::runs(git, repo, POST_CHECKOUT, tool)?.is_some();
+        Ok((is_missing, is_run, git_hook::status(repo, POST_CHECKOUT)?.chained))
     };
     match look() {
         Err(failure) => Finding::bad("hooks", failure.to_string(), failure.hints.join("; "), None),
@@ -75,7 +75,7 @@ pub fn check_hook<R>(git: &Git, repo: &Repo, tool: &str, repair: R) -> Finding<R
 
 /// The repair: installs it.
 pub fn install_hook(git: &Git, repo: &Repo, tool: &'static str) -> Result<()> {
-    hook::install(git, repo, POST_CHECKOUT, tool, false)?.require(POST_CHECKOUT, tool)
+    git_hook::install(git, repo, POST_CHECKOUT, tool, false)?.require(POST_CHECKOUT, tool)
 }
 
 /// Prints the findings, and repairs what can be repaired if a person agreed. Exit 1 if something stays wrong, exit 3 if

@@ -1,5 +1,5 @@
-//! Whether a person trusts a folder in an agent program that keeps a list of such folders. Only there do settings of a
-//! project count.
+//! Whether a person trusts a folder, by the list of an agent program. A project's settings count only in folders of
+//! that list.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! What the shopfloor tools share: everything about the machine (files, locks, processes, git,
-//! configuration, approvals, hooks, terminal) and nothing about their own subjects.
+//! What the shopfloor tools share: everything about the machine (files, locks, processes, git, configuration,
+//! approvals, hooks, terminal) and nothing about their own subjects.
 //!
-//! Rooms import downwards only: `text path hash env error time agents slug` ← `proc fs lock written_files dir_list worktree_env` ←
-//! `git config approval hook_manager hook pre_remove folder_trust` ← `ui board args doctor hook_command`. `cargo xtask tidy`
-//! holds them to it.
+//! Rooms import downwards only: `text path hash env error time agents slug` ← `proc fs lock written_files known_dirs
+//! child_env` ← `git config approval hook_manager git_hook pre_remove folder_trust` ← `ui board args doctor
+//! hook_subcommand`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
 
@@ -15,23 +15,23 @@ pub mod path;
 pub mod slug;
 pub mod time;
 
-pub mod dir_list;
+pub mod child_env;
 pub mod fs;
+pub mod known_dirs;
 pub mod lock;
 pub mod proc;
-pub mod worktree_env;
 pub mod written_files;
 
 pub mod approval;
 pub mod config;
 pub mod folder_trust;
 pub mod git;
-pub mod hook;
+pub mod git_hook;
 pub mod hook_manager;
 pub mod pre_remove;
 
 pub mod args;
 pub mod board;
 pub mod doctor;
-pub mod hook_command;
+pub mod hook_subcommand;
 pub mod ui;

@@ -14,8 +14,8 @@ use shopfloor_core::path::RelPath;
 
 use crate::event_file::LIMIT;
 use crate::event_time::EventTime;
-use crate::scalar::{from_safe, safe};
 use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
+use crate::yaml_scalar::{from_safe, safe};
 
 /// The draft of a session, locked while it is open.
 pub struct SessionDraft {

@@ -1,4 +1,4 @@
-//! A text of a handoff file in the shape of the section that it stands in.
+//! Turns a text of a handoff file into an entry of its section.
 
 use crate::body::{bold, shown_checkpoint};
 use crate::entry::Entry;

@@ -3,7 +3,7 @@
 use crate::entry::Entry;
 use crate::event_file::{self, FileParts, Malformed};
 use crate::front::Meta;
-use crate::{body, event_time, front_sections, scalar};
+use crate::{body, event_time, front_sections, yaml_scalar};
 
 /// A whole event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,17 +43,17 @@ impl LedgerEvent {
 
     /// The name of its file, without the extension. Only people read it.
     pub fn file_stem(&self) -> String {
-        format!("{}_{}", self.meta.ts.to_string().replace(':', "-"), scalar::safe(&self.meta.agent))
+        format!("{}_{}", self.meta.ts.to_string().replace(':', "-"), yaml_scalar::safe(&self.meta.agent))
     }
 
     /// Renders the file of the event. It reads back as the same event, and any YAML reader reads the same.
     pub fn render(&self) -> String {
         let meta = &self.meta;
-        let mut out = format!("---\nts: {}\nagent: {}\n", meta.ts, scalar::written(&meta.agent));
+        let mut out = format!("---\nts: {}\nagent: {}\n", meta.ts, yaml_scalar::written(&meta.agent));
         let fields = [("branch", &meta.branch), ("type", &meta.kind), ("reason", &meta.reason), ("title", &meta.title)];
         for (key, value) in fields {
             if let Some(value) = value {
-                out.push_str(&format!("{key}: {}\n", scalar::written(value)));
+                out.push_str(&format!("{key}: {}\n", yaml_scalar::written(value)));
             }
         }
         out.push_str("---\n");

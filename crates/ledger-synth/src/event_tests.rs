@@ -167,7 +167,7 @@ proptest! {
             return Ok(());
         }
         // YAML folds a further line that is a bullet or begins a fence, and we do not.
-        let begins_anew = |line: &str| crate::scalar::bullet(line).is_some() || line.starts_with(['`', '|', '>']);
+        let begins_anew = |line: &str| crate::yaml_scalar::bullet(line).is_some() || line.starts_with(['`', '|', '>']);
         if source.lines().any(|line| line.strip_prefix("  ").is_some_and(|line| begins_anew(line.trim_start()))) {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 
 use crate::event_file::Malformed;
 use crate::event_time::{self, EventTime};
-use crate::scalar;
+use crate::yaml_scalar;
 
 /// Limits on the size and nesting of a frontmatter: parsing YAML costs the square of its nesting.
 const FRONT_LIMIT: usize = 16 << 10;
@@ -129,12 +129,12 @@ impl Front {
             let is_prose = matches!(name, "title" | "reason");
             let value =
                 if is_quoted || is_prose { value } else { value.split(" #").next().unwrap_or_default().trim_end() };
-            let text = scalar::text(value, &[]);
+            let text = yaml_scalar::text(value, &[]);
             let is_open = is_quoted && !is_prose && text.starts_with(['"', '\'']);
             if field.is_some() || is_open {
                 return None;
             }
-            if scalar::is_null(value, &[]) || value.is_empty() {
+            if yaml_scalar::is_null(value, &[]) || value.is_empty() {
                 continue;
             }
             *field = Some(text);

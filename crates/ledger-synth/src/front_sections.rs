@@ -6,8 +6,8 @@ use serde_yaml::{Mapping, Value};
 
 use crate::body;
 use crate::entry::Entry;
-use crate::scalar;
 use crate::section::{Section, SectionName, Shape};
+use crate::yaml_scalar;
 
 const TIME_KEYS: [&str; 5] = ["ts", "timestamp", "date", "updated", "created"];
 const AGENT_KEYS: [&str; 3] = ["agent", "author", "session"];
@@ -53,16 +53,20 @@ fn is_meta(key: &str) -> bool {
 /// Renders a field of the frontmatter as a section of a body: lists as lists, maps as maps.
 fn section(name: &SectionName, value: &Value) -> String {
     let is_text = !matches!(name.shape(), Some(Shape::Map | Shape::Checkpoints));
-    let name = scalar::written(name.as_str());
+    let name = yaml_scalar::written(name.as_str());
     // An item that is a text is read as it is written.
-    let field = |(key, value): (&Value, &Value)| match scalar::plain(value) {
-        value if is_text && scalar::is_verbatim(&value) => {
-            format!("{}: {value}\n", scalar::written(&scalar::plain(key)))
+    let field = |(key, value): (&Value, &Value)| match yaml_scalar::plain(value) {
+        value if is_text && yaml_scalar::is_verbatim(&value) => {
+            format!("{}: {value}\n", yaml_scalar::written(&yaml_scalar::plain(key)))
         }
-        value => format!("{}: {}\n", scalar::written(&scalar::plain(key)), scalar::written(&value)),
+        value => format!("{}: {}\n", yaml_scalar::written(&yaml_scalar::plain(key)), yaml_scalar::written(&value)),
     };
     let line = |(key, value): (&Value, &Value)| {
-        format!("{}: {}\n", scalar::written(&scalar::plain(key)), scalar::written(&scalar::plain(value)))
+        format!(
+            "{}: {}\n",
+            yaml_scalar::written(&yaml_scalar::plain(key)),
+            yaml_scalar::written(&yaml_scalar::plain(value))
+        )
     };
     let lines: String = match value {
         Value::Sequence(items) => items
@@ -76,13 +80,13 @@ fn section(name: &SectionName, value: &Value) -> String {
                         .map(|(n, line)| format!("{} {line}\n", if n == 0 { "-" } else { " " }))
                         .collect()
                 }
-                item => format!("- {}\n", scalar::written(&scalar::plain(item))),
+                item => format!("- {}\n", yaml_scalar::written(&yaml_scalar::plain(item))),
             })
             .collect(),
         Value::Mapping(map) => map.iter().map(line).map(|line| format!("  {line}")).collect(),
         value => {
-            let text = scalar::plain(value);
-            return if text.is_empty() { String::new() } else { format!("{name}: {}\n", scalar::written(&text)) };
+            let text = yaml_scalar::plain(value);
+            return if text.is_empty() { String::new() } else { format!("{name}: {}\n", yaml_scalar::written(&text)) };
         }
     };
     format!("{name}:\n{lines}")
@@ -104,7 +108,7 @@ pub fn is_map(front: &str) -> bool {
 /// The fields of a frontmatter. If it is not a YAML map, only the fields that take one line each.
 pub fn fields(front: &str) -> Vec<(String, Value)> {
     match map_of(front) {
-        Some(map) => map.into_iter().map(|(key, value)| (scalar::plain(&key), value)).collect(),
+        Some(map) => map.into_iter().map(|(key, value)| (yaml_scalar::plain(&key), value)).collect(),
         None => front.lines().filter_map(line_field).collect(),
     }
 }
@@ -146,12 +150,12 @@ pub fn as_written(front: &str) -> Cow<'_, str> {
 fn field_as_written(lines: &[&str]) -> String {
     let mut block = None;
     let line = |line: &&str| {
-        let is_inside = block.is_some_and(|margin| line.trim().is_empty() || scalar::indent(line) > margin);
-        let value = scalar::value_of(line);
+        let is_inside = block.is_some_and(|margin| line.trim().is_empty() || yaml_scalar::indent(line) > margin);
+        let value = yaml_scalar::value_of(line);
         let head = line.trim_end_matches([' ', '\t']).strip_suffix(value).filter(|_| !is_inside);
         let Some(head) = head else { return format!("{line}\n") };
-        block = value.starts_with(['|', '>']).then(|| scalar::indent(line));
-        format!("{}{}\n", key_as_written(head), scalar::as_written(value))
+        block = value.starts_with(['|', '>']).then(|| yaml_scalar::indent(line));
+        format!("{}{}\n", key_as_written(head), yaml_scalar::as_written(value))
     };
     lines.iter().map(line).collect()
 }
@@ -160,7 +164,7 @@ fn field_as_written(lines: &[&str]) -> String {
 fn key_as_written(head: &str) -> Cow<'_, str> {
     let key = head.trim_start_matches([' ', '\t', '-']).trim_end();
     let Some(key) = key.strip_suffix(':').filter(|key| !key.is_empty()) else { return head.into() };
-    head.replacen(key, &scalar::as_written(key), 1).into()
+    head.replacen(key, &yaml_scalar::as_written(key), 1).into()
 }
 
 /// Whether two values differ only in how words are spelled and in what YAML takes for comments.

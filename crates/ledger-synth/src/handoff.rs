@@ -12,7 +12,7 @@ use crate::front::Meta;
 use crate::front_sections::{as_written, fields, is_map, map_of};
 use crate::markdown::{self, MarkdownPage};
 use crate::section::{Section, SectionName};
-use crate::{event_file, foreign_page, scalar, view, yaml_sections};
+use crate::{event_file, foreign_page, view, yaml_scalar, yaml_sections};
 
 /// What a handoff file says.
 #[derive(Clone, Debug, Default)]
@@ -143,7 +143,7 @@ fn is_yaml(text: &str) -> bool {
 /// Reads a frontmatter: its fields that tell who, when and what about, and what else it says.
 fn read_front(front: &str) -> (Vec<(String, String)>, Vec<Entry>) {
     let (about, other): (Vec<_>, Vec<_>) = fields(&as_written(front)).into_iter().partition(|(key, _)| is_about(key));
-    let about = about.into_iter().map(|(key, value)| (key, scalar::plain(&value)));
+    let about = about.into_iter().map(|(key, value)| (key, yaml_scalar::plain(&value)));
     let about: Vec<(String, String)> = about.filter(|(_, value)| !value.trim().is_empty()).collect();
     let said: Vec<&str> = about.iter().map(|(_, value)| value.as_str()).collect();
     let entries = match is_map(front) {
@@ -181,7 +181,7 @@ fn listed_maps(text: &str) -> Option<Vec<String>> {
     }
     let is_time = |text: &str| event_time::parse_note(text).or_else(|| event_time::parse_day(text)).is_some();
     let tells_when = |map: &String| {
-        let told = |(key, value): &(String, Value)| is_one(&TIMES, key) && is_time(&scalar::plain(value));
+        let told = |(key, value): &(String, Value)| is_one(&TIMES, key) && is_time(&yaml_scalar::plain(value));
         map_of(map).is_some() && fields(map).iter().any(told)
     };
     (!maps.is_empty() && maps.iter().all(tells_when)).then_some(maps)
@@ -211,7 +211,7 @@ fn without_head(page: &str, about: &mut Vec<(String, String)>) -> String {
 fn head_field<'l>(line: &str, bare: &'l str) -> Option<(String, &'l str)> {
     let (key, value) = foreign_page::field(bare)?;
     // A bullet without bold words is an item, not a line of the head, unless it tells when.
-    let is_item = scalar::bullet(bare).is_some_and(|text| !text.starts_with("**")) && !is_one(&TIMES, &key);
+    let is_item = yaml_scalar::bullet(bare).is_some_and(|text| !text.starts_with("**")) && !is_one(&TIMES, &key);
     let is_other = line.starts_with([' ', '\t', '#', '`', '~']) || is_item;
     let is_field = !is_other && !value.is_empty() && key.split_whitespace().count() <= 2;
     is_field.then_some((key, value))

@@ -11,8 +11,8 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 use crate::body::bold;
 use crate::entry::{Entry, NOTES};
 use crate::entry_from_text::entry_from_text;
-use crate::scalar;
 use crate::section::{Section, SectionName, Shape};
+use crate::yaml_scalar;
 
 /// What a page says.
 #[derive(Default)]
@@ -188,7 +188,7 @@ fn item_text(item: &str) -> String {
     let item = item.trim_start();
     let item = item.strip_prefix(['-', '*', '+']).map_or(item, str::trim_start);
     let lines: Vec<&str> = item.lines().map(str::trim_end).collect();
-    lines.split_first().map_or_else(String::new, |(first, rest)| scalar::joined(first, rest))
+    lines.split_first().map_or_else(String::new, |(first, rest)| yaml_scalar::joined(first, rest))
 }
 
 /// The blocks of a text. Every word is in one of them.

@@ -12,7 +12,7 @@ use crate::event::LedgerEvent;
 use crate::event_file::{self, Malformed};
 use crate::event_time;
 use crate::front::Meta;
-use crate::join::{Join, Quote};
+use crate::joined_ledger::{Join, Quote};
 use crate::section::{Section, SectionName};
 use crate::stored_event::{EventRecord, first_words};
 

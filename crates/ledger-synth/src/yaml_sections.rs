@@ -6,8 +6,8 @@ use serde_yaml::{Mapping, Value};
 
 use crate::entry::{Checkpoint, Entry};
 use crate::entry_from_text::entry_from_text;
-use crate::scalar;
 use crate::section::{Section, SectionName};
+use crate::yaml_scalar;
 
 /// Keys that name what a map is about, and keys that say it.
 const NAMES: [&str; 4] = ["topic", "name", "title", "key"];
@@ -29,7 +29,7 @@ pub fn entries(text: &str, fields: &[(String, Value)], said: &[&str], is_label: 
 
 /// The keys whose value is written as null. An empty value is null for YAML too, but removes nothing.
 fn nulls(text: &str) -> HashSet<String> {
-    let null = text.lines().filter_map(scalar::pair).filter(|(_, value)| matches!(*value, "null" | "~"));
+    let null = text.lines().filter_map(yaml_scalar::pair).filter(|(_, value)| matches!(*value, "null" | "~"));
     null.map(|(key, _)| key.into_owned()).collect()
 }
 
@@ -51,7 +51,7 @@ fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) 
     };
     let mut is_told = |pair: &str| {
         let pair = pair.trim();
-        let value = scalar::value_of(pair);
+        let value = yaml_scalar::value_of(pair);
         let key = pair.strip_suffix(value).unwrap_or_default().trim_matches(['-', ' ', ':', '"', '\'']);
         let is_one_of = |names: &&[&str]| names.contains(&&*key.to_lowercase());
         let is_name = || is_label(key) || LABELS.iter().any(is_one_of) || Section::meant(key).is_some();
@@ -60,7 +60,7 @@ fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) 
     let mut notes = Vec::new();
     for line in text.lines().map(str::trim) {
         let (line, comment) = without_comment(line);
-        let begins = [line.trim_start_matches(['-', ' ']), scalar::value_of(line)];
+        let begins = [line.trim_start_matches(['-', ' ']), yaml_scalar::value_of(line)];
         let pieces = match begins.into_iter().find(|text| text.starts_with(['[', '{'])) {
             Some(flow) => flow.split([',', '[', ']', '{', '}']).chain(line.strip_suffix(flow)).collect(),
             None => vec![line],
@@ -78,7 +78,7 @@ fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) 
 
 /// A line of YAML, and the comment behind it.
 fn without_comment(line: &str) -> (&str, &str) {
-    let value = scalar::value_of(line);
+    let value = yaml_scalar::value_of(line);
     // A quote may have ` #` in it.
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
     let from = line.len() - value.len() + quote.and_then(|quote| value.rfind(quote)).unwrap_or(0);
@@ -111,7 +111,7 @@ fn section(key: &str, value: &Value, nulls: &HashSet<String>) -> Vec<Entry> {
         (_, value) => Some(text(value)).filter(|text| !text.trim().is_empty()).map(|text| entry_from_text(&name, text)),
     };
     let pair = |(key, value): (&Value, &Value)| {
-        let key = scalar::plain(key);
+        let key = yaml_scalar::plain(key);
         let is_null = value.is_null() && nulls.contains(&key);
         let value = if value.is_null() && !is_null { String::new() } else { text(value) };
         match known {
@@ -144,21 +144,21 @@ fn text(value: &Value) -> String {
         Value::Mapping(map) => in_lines(map, &TEXTS[..1]),
         Value::Null => "null".to_owned(),
         Value::Tagged(tagged) => text(&tagged.value),
-        value => scalar::plain(value),
+        value => yaml_scalar::plain(value),
     }
 }
 
 /// The fields of a map in lines, the first that is in `bare` without its name.
 fn in_lines(map: &Mapping, bare: &[&str]) -> String {
     let first = key_of(map, bare);
-    let field = |(key, value): (&Value, &Value)| format!("{}: {}", scalar::plain(key), text(value));
+    let field = |(key, value): (&Value, &Value)| format!("{}: {}", yaml_scalar::plain(key), text(value));
     let rest = map.iter().filter(|(key, _)| Some(*key) != first).map(field);
     first.and_then(|key| map.get(key)).map(text).into_iter().chain(rest).collect::<Vec<_>>().join("\n")
 }
 
 /// The first key that has one of these names.
 fn key_of<'m>(map: &'m Mapping, names: &[&str]) -> Option<&'m Value> {
-    map.keys().find(|key| names.iter().any(|name| scalar::plain(key).eq_ignore_ascii_case(name)))
+    map.keys().find(|key| names.iter().any(|name| yaml_scalar::plain(key).eq_ignore_ascii_case(name)))
 }
 
 /// Takes the value of the first key that has one of these names, in words.
@@ -175,7 +175,7 @@ fn decision(map: &Mapping) -> (String, String) {
     match named.or_else(|| if is_more { take(&mut rest, &NUMBERS) } else { None }) {
         Some(key) => (key, in_lines(&rest, &TEXTS)),
         None => {
-            let first = map.keys().next().map(scalar::plain).unwrap_or_default();
+            let first = map.keys().next().map(yaml_scalar::plain).unwrap_or_default();
             let value = in_lines(map, &[&first]);
             (first, value)
         }
@@ -189,7 +189,11 @@ fn checkpoint(map: &Mapping) -> Entry {
     let (phase, status, updated) = (part(&["phase", "name", "id", "title"]), part(&STATUS), part(&REACHED));
     // As the grammar of events has it.
     let more = |(key, value): (&Value, &Value)| {
-        format!("{}: {}", scalar::written(&scalar::plain(key)), scalar::written(&text(value).replace('\n', "; ")))
+        format!(
+            "{}: {}",
+            yaml_scalar::written(&yaml_scalar::plain(key)),
+            yaml_scalar::written(&text(value).replace('\n', "; "))
+        )
     };
     Checkpoint { phase, status, updated, more: rest.iter().map(more).collect::<Vec<_>>().join("\n") }.into()
 }

@@ -5,11 +5,11 @@ use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CO
 use shopfloor_core::doctor::DoctorArgs;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::hook_command::HookCommand;
+use shopfloor_core::hook_subcommand::HookCommand;
 use shopfloor_core::ui::{Options, Ui};
 
-use crate::commands::workspaces::WorkspaceArgs;
-use crate::commands::{add, drop, log, manifest, merge, restore, show, sync, undo, verdict};
+use crate::commands::workspace_args::WorkspaceArgs;
+use crate::commands::{accept_reject, add, drop, log, manifest, merge, restore, show, sync, undo};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions;
 use crate::settings::OverlayFlags;
@@ -77,12 +77,12 @@ pub enum Command {
     ///
     /// Exits with 1 if no such text is held, or if it conflicts elsewhere.
     #[command(after_help = "Example:\n  overlay-sync accept 3f2a9c01d7be")]
-    Accept(verdict::Args),
+    Accept(accept_reject::Args),
     /// Give the workspace the overlay's text instead of the held one, which is kept
     ///
     /// Exits with 1 if no such text is held.
     #[command(after_help = "Example:\n  overlay-sync reject 3f2a9c01d7be")]
-    Reject(verdict::Args),
+    Reject(accept_reject::Args),
     Drop(drop::Args),
     Undo(undo::Args),
     Log(log::Args),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 use crate::workspace::{HeldText, ID, StalePart, Workspace};
 
 /// A conflict and how it was decided. The texts are named by their digests; all of them are in the store.

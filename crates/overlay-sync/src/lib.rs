@@ -2,9 +2,9 @@
 //!
 //! Rooms, top to bottom; each imports only from those below it: `cli`, `commands`, `apply` (the only room that writes
 //! into overlays and workspaces), `plan` (the pure decision about one file), `facts` (what is read), then the nouns:
-//! `ground` (the two sides, on disk or in memory), `declared_files`, `settings`, `store` (what the
-//! overlay remembers), `manifest` (a workspace), `conflict`, `sync_rule`, `merge` (three texts into one), `programs`
-//! (what they run), `watch`, `failure`, `tool`.
+//! `storage` (the two sides, on disk or in memory), `include_patterns`, `settings`, `store` (what the overlay
+//! remembers), `workspace` (where it is, and its last common contents), `conflict`, `sync_action`, `merge` (three
+//! texts into one), `execution_risk` (what of them programs run), `watch`, `failure`, `tool`.
 
 mod cli;
 mod commands;
@@ -15,14 +15,14 @@ mod plan;
 mod facts;
 
 mod conflict;
-mod declared_files;
+mod execution_risk;
 mod failure;
-mod ground;
+mod include_patterns;
 pub mod merge;
-mod programs;
 mod settings;
+mod storage;
 mod store;
-mod sync_rule;
+mod sync_action;
 mod tool;
 mod watch;
 mod workspace;
@@ -59,8 +59,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Conflicts => commands::conflicts::run(ui, &overlay()?),
         Command::Show(args) => commands::show::run(ui, &overlay()?, &args),
         Command::Restore(args) => commands::restore::run(ui, &overlay()?, &args),
-        Command::Accept(args) => commands::verdict::run(ui, &overlay()?, &args, Verdict::Accept),
-        Command::Reject(args) => commands::verdict::run(ui, &overlay()?, &args, Verdict::Reject),
+        Command::Accept(args) => commands::accept_reject::run(ui, &overlay()?, &args, Verdict::Accept),
+        Command::Reject(args) => commands::accept_reject::run(ui, &overlay()?, &args, Verdict::Reject),
         Command::Drop(args) => commands::drop::run(ui, &overlay()?, &args),
         Command::Undo(args) => commands::undo::run(ui, &overlay()?, &args),
         Command::Log(args) => commands::log::run(ui, &overlay()?, &args),

@@ -12,8 +12,8 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::time::Unit;
 
+use crate::execution_risk;
 use crate::merge::{EntryPath, FileType, Grow};
-use crate::programs;
 use crate::tool::TOOL;
 
 /// The subcommands that merge, and those that sync.
@@ -294,8 +294,8 @@ impl Settings {
             is_reviewed = rule.is_reviewed.unwrap_or(is_reviewed);
             if let Some(local) = &rule.local {
                 // Without these an agent in a new worktree would be free of what restricts it.
-                let is_free = |entry: &EntryPath| !programs::restricts(&entry.to_string());
-                let holds = rule.is_strangers && programs::holds_settings(path.as_path());
+                let is_free = |entry: &EntryPath| !execution_risk::restricts(&entry.to_string());
+                let holds = rule.is_strangers && execution_risk::holds_settings(path.as_path());
                 policy.local = local.iter().filter_map(entry).filter(|entry| !holds || is_free(entry)).collect();
             }
         }

@@ -15,7 +15,7 @@ use shopfloor_core::path::RelPath;
 use crate::conflict::ConflictRecord;
 use crate::failure;
 use crate::merge::Changes;
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 use crate::workspace::{VERSION, Workspace, parse_state};
 
 /// The reserved name at the top of an overlay.

@@ -6,8 +6,8 @@ use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CO
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
-use crate::commands::verbs::Words;
-use crate::commands::{PASSED_ON, doctor, go, new, rm, setup, shell_init, skills, status, teardown, verbs};
+use crate::commands::worker_commands::Words;
+use crate::commands::{PASSED_ON, doctor, go, new, rm, setup, shell_init, skills, status, teardown, worker_commands};
 
 /// Set up a repository for coding agents, and see at one glance what they do
 ///
@@ -100,7 +100,7 @@ pub enum Command {
 
 /// The names of the agents and worktrees.
 fn names(env: &Env) -> Result<Vec<String>> {
-    let rows = verbs::here(env)?.into_iter().filter(|row| !row.is_main);
+    let rows = worker_commands::here(env)?.into_iter().filter(|row| !row.is_main);
     Ok(rows.map(|row| row.worker.unwrap_or(row.name)).collect())
 }
 

@@ -7,7 +7,7 @@
 //! - `apply`: runs the steps of a set-up, and takes them back
 //! - `plan`: which steps a repository needs, and what the rows of `status` say
 //! - `facts`: what is there, and what the tools answer
-//! - nouns: `record`, `step`, `skill`, `tool`
+//! - nouns: `setup_log`, `step`, `skill`, `tool`
 
 mod cli;
 mod commands;
@@ -27,7 +27,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::cli::Command;
 pub use crate::cli::{Cli, command};
-use crate::commands::verbs::{self, Adopts, Verb, Whom, Words};
+use crate::commands::worker_commands::{self, Adopts, Verb, Whom, Words};
 
 /// The whole program.
 pub fn main() -> std::process::ExitCode {
@@ -47,29 +47,39 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         }
     };
     match command {
-        Command::Adopt(args) => verbs::adopt(ui, env, common, args.words),
-        Command::Attach(args) => verbs::run(ui, env, common, verb("attach", "attach", Whom::One, ""), &args.words),
-        Command::Send(args) => verbs::send(ui, env, common, &args.words),
+        Command::Adopt(args) => worker_commands::adopt(ui, env, common, args.words),
+        Command::Attach(args) => {
+            worker_commands::run(ui, env, common, verb("attach", "attach", Whom::One, ""), &args.words)
+        }
+        Command::Send(args) => worker_commands::send(ui, env, common, &args.words),
         Command::Answer(args) => {
-            verbs::run(ui, env, common, verb("answer", "answer", Whom::One, "--force"), &args.words)
+            worker_commands::run(ui, env, common, verb("answer", "answer", Whom::One, "--force"), &args.words)
         }
-        Command::Peek(args) => verbs::run(ui, env, common, verb("peek", "peek", Whom::One, "--lines"), &args.words),
-        Command::Wait(args) => {
-            verbs::run(ui, env, common, verb("wait", "wait", Whom::Several, "--all --any --for --timeout"), &args.words)
+        Command::Peek(args) => {
+            worker_commands::run(ui, env, common, verb("peek", "peek", Whom::One, "--lines"), &args.words)
         }
-        Command::Review(args) => verbs::review(ui, env, common, args.words),
-        Command::Back(args) => verbs::back(ui, env, common, &args.words),
+        Command::Wait(args) => worker_commands::run(
+            ui,
+            env,
+            common,
+            verb("wait", "wait", Whom::Several, "--all --any --for --timeout"),
+            &args.words,
+        ),
+        Command::Review(args) => worker_commands::review(ui, env, common, args.words),
+        Command::Back(args) => worker_commands::back(ui, env, common, &args.words),
         Command::Land(args) => {
             let land =
                 Verb { adopts: Adopts::AsMade, ..verb("land", "accept", Whom::Perhaps, "--message --land --force") };
-            verbs::run(ui, env, common, land, &args.words)
+            worker_commands::run(ui, env, common, land, &args.words)
         }
-        Command::Stop(args) => verbs::run(ui, env, common, verb("stop", "down", Whom::Several, "--force"), &args.words),
+        Command::Stop(args) => {
+            worker_commands::run(ui, env, common, verb("stop", "down", Whom::Several, "--force"), &args.words)
+        }
         Command::Resume(args) => {
             let resume = verb("resume", "resume", Whom::Several, "--all --force");
-            verbs::run(ui, env, common, Verb { adopts: Adopts::Own, ..resume }, &args.words)
+            worker_commands::run(ui, env, common, Verb { adopts: Adopts::Own, ..resume }, &args.words)
         }
-        Command::Start(args) => verbs::start(ui, env, common, &args.words),
+        Command::Start(args) => worker_commands::start(ui, env, common, &args.words),
         Command::PassedOn(Words { words }) => {
             let all = [&[commands::as_typed(env).to_owned()], &words[..]].concat();
             commands::pass_on(ui, env, common, "worker-ctl", all)

@@ -1,5 +1,5 @@
-//! The record of what `setup` did: names, and nothing else. It is a file that agents may be able to write, so each step is
-//! taken back by its own tool, which knows what is its own.
+//! The record of what `setup` did: names, and nothing else. It is a file that agents may be able to write, so each
+//! step is taken back by its own tool, which knows what is its own.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The record of what apply did in a worktree, kept in its private git directory. It lets the next apply tell
-//! its own work from a person's, and `remove` take back only what apply placed. An agent can write it: what is not in the
+//! The record of what apply did in a worktree, kept in its private git directory. It lets the next apply tell its own
+//! work from a person's, and `remove` take back only what apply placed. An agent can write it: what is not in the
 //! user's own list counts only as far as the sweatfiles confirm it.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES, FlagUse};
 use shopfloor_core::config::Users;
-use shopfloor_core::hook_command::HookCommand;
+use shopfloor_core::hook_subcommand::HookCommand;
 
 use crate::commands::{apply, approvals, approve, check, config, doctor, env, init, remove, revoke, show};
 use crate::flags::LayerFlags;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::variable;
-pub use crate::variable::VarValue;
+use crate::env_variable;
+pub use crate::env_variable::VarValue;
 
 /// The file's name at the top of the worktree.
 pub const FILE: &str = ".sweatshop-env";
@@ -62,7 +62,7 @@ impl EnvFile {
             rest = after.get(end.len()..).unwrap_or_default();
             // Below a line that may go on, what looks like a comment may be a command for a shell.
             let is_comment = is_plain && line.trim_ascii_start().starts_with(b"#");
-            let var = (!is_comment && !line.trim_ascii().is_empty()).then(|| variable::read(line));
+            let var = (!is_comment && !line.trim_ascii().is_empty()).then(|| env_variable::read(line));
             let line = EnvLine { raw: [line, end].concat(), var };
             is_plain &= line.is_plain();
             file.lines.push(line);

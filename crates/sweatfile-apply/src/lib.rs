@@ -18,6 +18,7 @@ mod plan;
 mod applied;
 mod approvable;
 pub mod env_file;
+mod env_variable;
 pub mod excludes;
 mod failure;
 mod flags;
@@ -30,7 +31,6 @@ mod setup_inputs;
 mod snapshot;
 pub mod sweatfile;
 mod template;
-mod variable;
 mod worktree;
 
 use shopfloor_core::env::Env;

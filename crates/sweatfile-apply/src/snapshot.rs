@@ -1,6 +1,6 @@
 //! Copies of `.sweatshop-env`: the snapshot that a review compares with, and the files of removed worktrees that had
-//! variables of their own. The snapshot lies in the worktree's private git directory, so `git status` never shows it, and
-//! it goes with the worktree.
+//! variables of their own. The snapshot lies in the worktree's private git directory, so `git status` never shows it,
+//! and it goes with the worktree.
 
 use std::path::PathBuf;
 

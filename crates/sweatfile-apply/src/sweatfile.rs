@@ -7,7 +7,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, is_like, nearest};
 use toml_edit::{Array, Document, Item, TableLike};
 
-use crate::variable;
+use crate::env_variable;
 
 /// The content of one sweatfile. `None` means absent, which inherits; an empty array clears.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Sweatfile {
             Body::Copy(source) => format!("  copy     {path} from {source}"),
             Body::Content { .. } => format!("  write    {path}"),
         }));
-        lines.extend(self.env.iter().map(|(name, value)| match (value.is_empty(), variable::danger_note(name)) {
+        lines.extend(self.env.iter().map(|(name, value)| match (value.is_empty(), env_variable::danger_note(name)) {
             (true, _) => format!("  unset    {name}"),
             (false, None) => format!("  set      {name}"),
             (false, Some(note)) => format!("  set      {name}   {note}"),
@@ -159,7 +159,7 @@ impl Parser<'_> {
             if self.hoist(key, at, item) {
                 continue;
             }
-            if !variable::is_valid_name(key) {
+            if !env_variable::is_valid_name(key) {
                 self.problem(at, format!("`{key}` is not a variable name; it must match [A-Za-z_][A-Za-z0-9_]*"));
                 continue;
             }
@@ -353,7 +353,7 @@ fn only_sets_state(command: &str, is_last: bool) -> bool {
 /// The same of a simple command.
 fn sets_state(command: &str, is_last: bool) -> bool {
     let mut words = command.split_whitespace();
-    let is_assignment = |word: &str| word.split_once('=').is_some_and(|(name, _)| variable::is_valid_name(name));
+    let is_assignment = |word: &str| word.split_once('=').is_some_and(|(name, _)| env_variable::is_valid_name(name));
     match (words.clone().next().unwrap_or_default(), words.clone().nth(1)) {
         ("." | "source", _) => !is_last,
         ("nvm" | "fnm", Some("use")) | ("conda" | "mamba", Some("activate")) => true,

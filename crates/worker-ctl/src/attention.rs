@@ -6,8 +6,8 @@ use shopfloor_core::time::Unit;
 
 use crate::context::Context;
 use crate::layout;
-use crate::note::Note;
 use crate::worker::{Activity, Task, Worker};
+use crate::worker_notes::Note;
 
 /// What a worker needs a person for, by its record.
 pub fn need(worker: &Worker) -> Option<Need> {

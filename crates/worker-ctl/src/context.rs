@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shopfloor_core::args::SettingFlags;
+use shopfloor_core::child_env;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
-use shopfloor_core::worktree_env;
 
 use crate::layout::{self, RootLock};
 use crate::menu::Menu;
@@ -128,7 +128,7 @@ impl<'a> Context<'a> {
         // Sessions start without the source, too.
         let all = self.clone.git.list_worktrees(&self.source()).unwrap_or_default();
         let all: Vec<PathBuf> = all.into_iter().map(|listed| listed.path).collect();
-        Tmux::find(&worktree_env::for_worktree(self.env, &self.root.path, &all), &self.tmux_socket()?)
+        Tmux::find(&child_env::for_worktree(self.env, &self.root.path, &all), &self.tmux_socket()?)
     }
 
     /// Where the root's tmux listens. Another place is recorded if that one cannot be used: the root was moved, or the

@@ -1,5 +1,5 @@
-//! Reports: what an agent's own hooks tell. A report is a text of the agent, so it is cut short, and nothing is decided by
-//! it but that nothing is typed over a question.
+//! What an agent's hooks report. The agent writes it, so it is cut short, and all that follows from it is that nothing
+//! is typed over a question.
 
 use serde_json::Value;
 use shopfloor_core::agents::{HookEvent, ProgramHooks};

@@ -1,11 +1,13 @@
 //! `worker-ctl` runs coding agents in tmux, one per git worktree, from task to reviewed commit.
 //!
-//! Rooms, from top to bottom: `cli`, `commands`, `apply` (the state, sessions, worktrees, landing), `plan` (pure
-//! decisions and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `context` (a root
-//! with the values to work on it), `notify_person` (the bell), `tmux`, `daemon`, `store` (`state.json`), `log`, `work_repo`
-//! (git where a worker works) with `work_identity` (what makes work the same), `fresh_index` and `source_objects` (what of
-//! it is believed), `root` (and the user's list of them), `settings`, `program_config` (an agent's table), `hook_report` (what its hooks tell),
-//! `worker`, `attention` (what it needs a person for), `note`, `failure`, `poll`, `layout` (the path of each file and lock).
+//! Rooms, top to bottom; each one uses only those below it:
+//! - `cli`: the global flags and the list of commands
+//! - `commands`: one file per subcommand
+//! - `apply`: changes the state, sessions and worktrees, and lands work
+//! - `plan`: the pure decisions, with the state machine
+//! - `facts`: everything that is read
+//! - nouns: all others, above all `context` (a root and what a command needs of it), `worker` (its record), `store`
+//!   (`state.json`), `work_repo` (git where a worker works) and `tmux`
 
 mod cli;
 mod commands;
@@ -19,24 +21,24 @@ mod facts;
 
 mod attention;
 mod context;
-mod daemon;
-mod fresh_index;
 mod hook_report;
 mod layout;
 mod log;
 mod menu;
-mod note;
 mod notify_person;
 mod poll;
 mod program_config;
 mod root;
 mod settings;
-mod source_objects;
 mod store;
 mod tmux;
+mod untrusted_index;
+mod up_lock;
+mod verified_objects;
 mod work_identity;
 mod work_repo;
 pub mod worker;
+mod worker_notes;
 
 pub use cli::{Cli, command};
 use shopfloor_core::env::Env;

@@ -1,4 +1,4 @@
-//! A program's menu on its screen, and which key brings it closer to the wanted line.
+//! Reads the menu on an agent's screen, and finds the key that leads to a line.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Waiting for what nobody tells us of: by looking again and again.
+//! Waits until something is so, or a time is up, by looking again and again.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The root: the directory that holds the configuration, the state, the clone and the worktrees. Which roots there are, the
-//! user's own list says.
+//! The root: the directory that holds the configuration, the state, the clone and the worktrees. Which roots there
+//! are, the user's own list says.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::config::expand_home;
-use shopfloor_core::dir_list::{self, DirList, require_listable};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
+use shopfloor_core::known_dirs::{self, DirList, require_listable};
 use shopfloor_core::path::real;
 use shopfloor_core::text::shell_word;
 
@@ -48,7 +48,7 @@ impl WorkerRoot {
             None => search(env)?,
         };
         let path = real(&path);
-        if !dir_list::roots(env)?.contains_key(&path) {
+        if !known_dirs::roots(env)?.contains_key(&path) {
             return Err(unlisted(&path));
         }
         Ok(WorkerRoot { config: RootConfig::load(env, &path, flags)?, path })
@@ -242,7 +242,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
             .failure(why)
             .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`")
     })?;
-    let (own, all) = (real(&repo.home.common_dir), dir_list::roots(env)?);
+    let (own, all) = (real(&repo.home.common_dir), known_dirs::roots(env)?);
     let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));
     // A copied repository records the root of the original. A repository that is gone may have moved here.
     if common.is_dir() && real(&common) != own {

@@ -1,5 +1,5 @@
-//! Where a piece of work begins, what it gives on another commit, and what makes two of them the same: digests of their
-//! patches and messages.
+//! Which commits are a worker's work, what they give on another commit, and the digest by which two pieces of work are
+//! the same.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! git in the repository that a worker works in, which is the root's clone or, for an adopted worktree, the person's own:
-//! questions about that repository, its worktrees and the source.
+//! git in the repository that a worker works in, which is the root's clone or, for an adopted worktree, the person's
+//! own: questions about that repository, its worktrees and the source.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +11,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{
     Git, LOOK_LIMIT, ListedWorktree, answer, common_dir_of, failed, private_dir, recorded_dir, require_plain_ref,
 };
-use shopfloor_core::hook;
+use shopfloor_core::git_hook;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 
@@ -179,7 +179,7 @@ impl WorkRepo {
         let own = self.common.join("hooks");
         let hook = shared.map_or(own, |shared| path.join(shared)).join("post-checkout");
         if shared.is_none()
-            && let Err(failure) = hook::refuse_foreign("post-checkout", &hook)
+            && let Err(failure) = git_hook::refuse_foreign("post-checkout", &hook)
         {
             return Ok(Some(format!("left out the hook: {failure}; {}", failure.hints.join("; "))));
         }
@@ -194,7 +194,8 @@ impl WorkRepo {
         }
         let configured = self.git.configured_hooks(&self.top, "post-checkout")?;
         let scratch = fs::scratch(&self.root.join("locks"))?;
-        let ended = hook::run_post_checkout(&self.plain, (&hook, &configured, path, &sha), missing, scratch, |_| {})?;
+        let ended =
+            git_hook::run_post_checkout(&self.plain, (&hook, &configured, path, &sha), missing, scratch, |_| {})?;
         let failed = ended.filter(|status| !status.success());
         Ok(failed.map(|status| format!("a hook failed with {status} while {} was created", path.display())))
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::slug::ascii_slug;
 
-use crate::note::{Fault, Note};
+use crate::worker_notes::{Fault, Note};
 
 /// The state of a worker's task. A restart never changes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::text::{escape_format, shell_word};
 
-use crate::known_agent::KnownAgent;
+use crate::agent_in_worktree::KnownAgent;
 
 /// The launchers that have a name. A new one needs an entry here and a word in the help of `--launcher`.
 const PRESETS: [(&str, &str); 2] = [
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
     use crate::identity::Agent;
-    use crate::place::Worktree;
+    use crate::repository_view::Worktree;
 
     #[test]
     fn fields_are_words_and_are_filled_in_once() {

@@ -1,8 +1,8 @@
 //! `worktree-spawn` gives agents worktrees that know their parents, and carries messages to those parents.
 //!
 //! Rooms from top to bottom, each using only those below: `cli`, `commands`, `apply` (everything that writes), `plan`
-//! (pure decisions), `facts` (everything that is read), then the nouns: `known_agent` in its `place`, `identity`,
-//! `event` in its `spool`, `agent_run`, `journal`, `settings`, `launcher`, `watch` and the smaller ones.
+//! (pure decisions), `facts` (everything that is read), then the nouns: `agent_in_worktree` in its `repository_view`,
+//! `identity`, `event` in its `spool`, `agent_run`, `journal`, `settings`, `launcher`, `watch` and the smaller ones.
 
 mod cli;
 mod commands;
@@ -12,6 +12,7 @@ mod plan;
 
 mod facts;
 
+mod agent_in_worktree;
 mod agent_run;
 pub mod event;
 mod excludes;
@@ -19,10 +20,9 @@ mod failure;
 pub mod identity;
 mod journal;
 mod json_file;
-mod known_agent;
 mod launcher;
 pub mod layout;
-mod place;
+mod repository_view;
 mod settings;
 pub mod slug;
 mod spool;

@@ -1,7 +1,6 @@
 //! Files, written so that a reader sees the old or the new whole at every instant, and reached so
 //! that no link leads outside the directory they are meant for.
 
-mod access;
 mod displaced;
 mod mount;
 mod read;
@@ -12,6 +11,7 @@ mod root_write;
 mod staging;
 mod stat;
 mod temporary;
+mod writable_by_others;
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -27,7 +27,6 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, FileType, OFlags, RenameFlags, linkat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
-pub use self::access::open_to_others;
 pub use self::displaced::{DisplacedFile, Writers, is_displaced};
 pub use self::mount::below as mounts_below;
 pub(crate) use self::read::read_regular;
@@ -38,6 +37,7 @@ pub use self::root_list::Bytes;
 pub use self::staging::{RESERVED, Staged, Staging};
 pub use self::stat::Stat;
 pub use self::temporary::{Temporary, scratch};
+pub use self::writable_by_others::open_to_others;
 use crate::error::{At, Failure, Result};
 
 /// The mode of everything private: state, stored contents, environment files.

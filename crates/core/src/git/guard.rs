@@ -7,11 +7,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::plain_files::{
+use super::integrity::{
     clean, refuse_linked_state, refuse_other_objects, require_plain, require_plain_common, tampered,
 };
 use super::proven_worktree::WorktreeDir;
-use super::stand_in::{Owner, Setting, require_no_way_out, runs_nothing};
+use super::sanitized_common_dir::{Owner, Setting, require_no_way_out, runs_nothing};
 use super::{Git, LOCAL_VARS, nul_fields, private_dir, run_git};
 use crate::error::Result;
 use crate::fs;
@@ -273,7 +273,7 @@ impl Git {
     pub fn look_again(&self) -> Result<()> {
         let clone = self.pinned.as_ref().and_then(|pinned| Some((&pinned.git_dir, pinned.common_dir.as_ref()?)));
         let clone = clone.filter(|(git_dir, stand_in)| git_dir != stand_in);
-        clone.map_or(Ok(()), |(git_dir, stand_in)| super::stand_in::link_worktrees(git_dir, stand_in))
+        clone.map_or(Ok(()), |(git_dir, stand_in)| super::sanitized_common_dir::link_worktrees(git_dir, stand_in))
     }
 
     /// The repositories inside a worktree that its index has as submodules, whoever put them there, and that are

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::guard::{NO_REPLACED, Pinned, needs_stand_in, no_hooks, reads_own_settings};
-use super::plain_files::{odd, require_plain_common, require_sound, tampered};
-use super::stand_in::{Owner, runs_nothing, written};
+use super::integrity::{odd, require_plain_common, require_sound, tampered};
+use super::sanitized_common_dir::{Owner, runs_nothing, written};
 use super::{Git, Repo};
 use crate::error::Result;
 use crate::fs;

@@ -4,12 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::plain_files::tampered;
+use super::integrity::tampered;
 use super::{Git, Repo, common_dir_of, private_dir};
-use crate::dir_list;
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
+use crate::known_dirs;
 use crate::lock::Lock;
 use crate::text::shell_word;
 use crate::written_files;
@@ -66,7 +66,7 @@ impl Git {
             return Ok(None);
         };
         let root = repo.main_checkout.canonicalize().unwrap_or_default();
-        let listed = dir_list::roots(&self.env)?.remove(&root);
+        let listed = known_dirs::roots(&self.env)?.remove(&root);
         Ok(Some(source).filter(|source| listed.is_some() && common_dir_of(source) == listed))
     }
 

@@ -1,17 +1,17 @@
 //! Runs the git program: finds the repository, and answers questions from porcelain output and exit codes alone.
 
+mod discovery_cache;
 mod exclude;
 mod guard;
-mod hooks;
+mod hook_config;
 mod in_common_dir;
-mod led_elsewhere;
+mod integrity;
 mod main_checkout;
 mod own_index;
-mod plain_files;
+mod ownership;
 mod proven_worktree;
-mod rediscovery;
 mod relative_programs;
-mod stand_in;
+mod sanitized_common_dir;
 mod worktrees;
 
 use std::ffi::{OsStr, OsString};
@@ -26,14 +26,14 @@ use crate::proc::{self, Cmd, Output};
 
 use self::guard::{NO_FETCH, NO_PROGRAMS, Pinned, no_hooks};
 pub use self::guard::{leads_back, recorded_dir, recorded_path};
-pub use self::hooks::ConfiguredHook;
+pub use self::hook_config::ConfiguredHook;
 pub use self::in_common_dir::require_plain_ref;
-pub use self::led_elsewhere::refuse_led_elsewhere;
+pub use self::integrity::{clean, refuse_linked_state, require_sound};
 pub use self::main_checkout::bare_by_mistake;
 pub use self::own_index::{FreshIndex, IndexEntries, OwnIndex, filled_links};
-pub use self::plain_files::{clean, refuse_linked_state, require_sound};
+pub use self::ownership::refuse_led_elsewhere;
 pub use self::proven_worktree::WorktreeDir;
-pub use self::stand_in::{LFS, Setting, trust_excludes, written};
+pub use self::sanitized_common_dir::{LFS, Setting, trust_excludes, written};
 pub use self::worktrees::{ListedWorktree, OPERATION_HEADS, commits_to_pick, named_commits};
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.55 without
@@ -186,7 +186,7 @@ impl Git {
         let cwd = self.env.cwd.clone();
         let above = cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
         let git_dir = above.and_then(private_dir);
-        git_dir.as_deref().map_or(Ok(()), plain_files::require_sound)?;
+        git_dir.as_deref().map_or(Ok(()), integrity::require_sound)?;
         let found = self.find_repo()?;
         self.refuse_led_away(&found, above.filter(|_| git_dir == found.git_dir.canonicalize().ok()))?;
         let dirs = [&found.common_dir, &found.git_dir, &found.home.common_dir];

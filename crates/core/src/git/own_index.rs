@@ -1,5 +1,5 @@
-//! Indexes of our own, for questions that git's own index must not answer: an agent can write that. It can say that a
-//! changed file is none, that a directory need not be looked at, and name files elsewhere.
+//! Indexes of our own, because an agent can write git's: that can say that a changed file is none, that a directory
+//! need not be looked at, and name files elsewhere.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::plain_files::clean;
+use super::integrity::clean;
 use crate::error::{Failure, Result};
 use crate::fs::Root;
 use crate::path::RelPath;
@@ -37,7 +37,7 @@ impl WorktreeDir {
     pub fn require(worktree: &Path, record: &Path) -> Result<WorktreeDir> {
         WorktreeDir::open(worktree, record)?.ok_or_else(|| {
             let why = format!("{} does not lead to {}", worktree.join(".git").display(), record.display());
-            super::plain_files::tampered(why).hint("look at it; nothing there was touched")
+            super::integrity::tampered(why).hint("look at it; nothing there was touched")
         })
     }
 

@@ -5,8 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::Git;
-use super::rediscovery::configuration_files;
-use super::stand_in::{LFS, Setting, pair};
+use super::discovery_cache::configuration_files;
+use super::sanitized_common_dir::{LFS, Setting, pair};
 use crate::error::Result;
 use crate::fs;
 use crate::text::{is_like, shell_word};

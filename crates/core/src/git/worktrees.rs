@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::stand_in::Owner;
+use super::sanitized_common_dir::Owner;
 use super::{Git, LOOK_LIMIT, Repo, common_dir_of, private_dir, recorded_path, run_git};
 use crate::error::{Failure, Result};
 use crate::fs;

@@ -8,7 +8,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 
 use super::files;
-use crate::facts::{ARCHIVE, EVENTS, EventFileContent, Ledger, directory};
+use crate::facts::{ARCHIVE, EVENTS, EventFileContent, Ledger, event_dir};
 use crate::plan::archive::{ArchiveMove, ArchivePlan, DoomedFile, SnapshotPlan, file_name};
 
 /// Writes the snapshot, then moves what it covers. Returns how many files stay, because they changed meanwhile. The caller
@@ -54,7 +54,7 @@ pub fn delete(ledger: &Ledger, files: Vec<DoomedFile>, mut pass_on: impl FnMut(P
 /// What a file holds now: the id of an event, or the content of a snapshot.
 fn hash_of(ledger: &Ledger, dir: &str, name: &str) -> Result<Option<Digest>> {
     let Some((bytes, _)) = ledger.top.read_whole(&ledger.rel(&format!("{dir}/{name}"))?)? else { return Ok(None) };
-    Ok(match directory::content(OsStr::new(name), &bytes) {
+    Ok(match event_dir::content(OsStr::new(name), &bytes) {
         EventFileContent::Event(record) => Some(record.id),
         EventFileContent::Snapshot(read) => read.ok().map(|snapshot| snapshot.content),
         EventFileContent::Malformed(_) | EventFileContent::Misnamed => None,

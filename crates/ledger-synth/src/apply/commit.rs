@@ -18,7 +18,7 @@ use shopfloor_core::text::shell_word;
 use crate::counted::counted;
 use crate::event::LedgerEvent;
 use crate::event_file;
-use crate::facts::directory::is_event_name;
+use crate::facts::event_dir::is_event_name;
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger, sparse};
 use crate::failure;
 use crate::page_settings::Tracked;

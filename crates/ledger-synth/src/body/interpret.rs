@@ -3,8 +3,8 @@
 use super::read::{Field, Piece, WrittenSection, bold, lines, sections};
 use crate::entry::{Checkpoint, Entry};
 use crate::event_time;
-use crate::scalar;
 use crate::section::{SectionName, Shape};
+use crate::yaml_scalar;
 
 /// Parses everything a body says.
 pub fn parse(body: &str) -> Vec<Entry> {
@@ -118,8 +118,8 @@ fn whole_map(pieces: &[Piece]) -> Option<Vec<Field>> {
 fn checkpoint(fields: &[Field]) -> Option<Entry> {
     let value = |name: &str| fields.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.clone());
     let more = fields.iter().filter(|(key, _)| !is_checkpoint_field(key)).map(|(key, value)| {
-        let value = value.as_ref().map_or("null".to_owned(), |value| scalar::written(value));
-        format!("{}: {value}", scalar::written(key))
+        let value = value.as_ref().map_or("null".to_owned(), |value| yaml_scalar::written(value));
+        format!("{}: {value}", yaml_scalar::written(key))
     });
     let checkpoint = Checkpoint {
         phase: value("phase").unwrap_or_default(),
@@ -132,7 +132,7 @@ fn checkpoint(fields: &[Field]) -> Option<Entry> {
 
 /// Parses a checkpoint in the form of `current.md`, `Phase 5: validated (2026-01-10T13:00:00Z, toast)`, or any text.
 pub fn shown_checkpoint(text: &str) -> Checkpoint {
-    let (phase, status) = match scalar::pair(text) {
+    let (phase, status) = match yaml_scalar::pair(text) {
         Some((phase, status)) => (phase.into_owned(), status),
         None => (text.to_owned(), ""),
     };
@@ -142,6 +142,6 @@ pub fn shown_checkpoint(text: &str) -> Checkpoint {
         event_time::parse_note(updated).map(|_| (status, updated, agent))
     });
     let (status, updated, agent) = reached.unwrap_or((status, "", ""));
-    let more = if agent.is_empty() { String::new() } else { format!("agent: {}", scalar::written(agent)) };
+    let more = if agent.is_empty() { String::new() } else { format!("agent: {}", yaml_scalar::written(agent)) };
     Checkpoint { phase, status: status.to_owned(), updated: updated.to_owned(), more }
 }

@@ -3,8 +3,8 @@
 use serde_yaml::Value;
 
 use crate::entry::NOTES;
-use crate::scalar;
 use crate::section::{Section, SectionName, Shape};
+use crate::yaml_scalar;
 
 /// The longest key at the margin, in characters, unless it is quoted.
 pub const LONG_KEY: usize = 80;
@@ -46,7 +46,7 @@ pub fn lines(body: &str) -> Vec<&str> {
 /// Reads the sections of a body, in the order written.
 pub fn sections(lines: &[&str]) -> Vec<WrittenSection> {
     // The whole body may be indented, or be inside a fence marked as YAML.
-    let dedented = scalar::dedented(lines);
+    let dedented = yaml_scalar::dedented(lines);
     let mut reader =
         BodyReader { lines: unfenced(&dedented), at: 0, sections: Vec::with_capacity(8), unclosed: [usize::MAX; 2] };
     while reader.at < reader.lines.len() {
@@ -81,7 +81,7 @@ impl<'l> BodyReader<'l> {
     /// Reads what begins at the current line.
     fn line(&mut self) {
         let line = self.lines[self.at];
-        let indent = scalar::indent(line);
+        let indent = yaml_scalar::indent(line);
         if line.is_empty() || (indent == 0 && matches!(line, "---" | "...")) {
             self.at += 1;
         } else if indent > 0 {
@@ -96,10 +96,10 @@ impl<'l> BodyReader<'l> {
                 self.open(title.to_owned());
                 self.sections.iter_mut().last().iter_mut().for_each(|section| section.is_headed = true);
             }
-        } else if let Some(first) = scalar::bullet(line) {
+        } else if let Some(first) = yaml_scalar::bullet(line) {
             self.item(first, 0);
         } else if let Some((key, rest)) =
-            scalar::pair(line).filter(|(key, _)| is_key_like(line, key) && !self.is_sentence(key))
+            yaml_scalar::pair(line).filter(|(key, _)| is_key_like(line, key) && !self.is_sentence(key))
         {
             self.at += 1;
             self.section(key.into_owned(), rest);
@@ -114,16 +114,16 @@ impl<'l> BodyReader<'l> {
 
     /// Reads an indented line that continues no item: it belongs to the block of its section.
     fn inside(&mut self, line: &str, indent: usize) {
-        if let Some(first) = scalar::bullet(&line[indent..]) {
+        if let Some(first) = yaml_scalar::bullet(&line[indent..]) {
             return self.item(first, indent);
         }
-        if let Some((key, rest)) = scalar::pair(line) {
+        if let Some((key, rest)) = yaml_scalar::pair(line) {
             self.at += 1;
             let value = value(rest, self.block(indent));
             return self.push(Piece::Pair(key.into_owned(), value));
         }
         let block = self.block(0);
-        self.push(Piece::Text(scalar::nested(block)));
+        self.push(Piece::Text(yaml_scalar::nested(block)));
     }
 
     fn item(&mut self, first: &str, indent: usize) {
@@ -137,8 +137,8 @@ impl<'l> BodyReader<'l> {
         let text = match shape {
             // Only its fields count.
             Some(Shape::Checkpoints) if fields.len() > 1 => String::new(),
-            _ if first.is_empty() => scalar::nested(rest),
-            _ => scalar::text(first, rest),
+            _ if first.is_empty() => yaml_scalar::nested(rest),
+            _ => yaml_scalar::text(first, rest),
         };
         self.push(Piece::Item(fields, text));
     }
@@ -151,10 +151,10 @@ impl<'l> BodyReader<'l> {
         }
         let block = self.block(0);
         let is_register = self.sections.last().is_some_and(|section| section.name.shape() == Some(Shape::Register));
-        match scalar::flow(rest, block).filter(|_| !is_register) {
+        match yaml_scalar::flow(rest, block).filter(|_| !is_register) {
             Some(Value::Sequence(items)) => {
                 for item in &items {
-                    self.push(Piece::Item(pairs(item), scalar::plain(item)));
+                    self.push(Piece::Item(pairs(item), yaml_scalar::plain(item)));
                 }
             }
             Some(value) => {
@@ -162,8 +162,8 @@ impl<'l> BodyReader<'l> {
                     self.push(Piece::Pair(key, value));
                 }
             }
-            None if scalar::is_null(rest, block) => {}
-            None => self.push(Piece::Text(scalar::text(rest, block))),
+            None if yaml_scalar::is_null(rest, block) => {}
+            None => self.push(Piece::Text(yaml_scalar::text(rest, block))),
         }
     }
 
@@ -181,7 +181,7 @@ impl<'l> BodyReader<'l> {
     /// Whether bullets follow a line that ends with a colon, which only introduces them.
     fn is_introduction(&self, line: &str, next: usize) -> bool {
         let next = self.lines[next..].iter().find(|line| !line.is_empty());
-        line.ends_with(':') && next.is_some_and(|next| scalar::bullet(next.trim_start()).is_some())
+        line.ends_with(':') && next.is_some_and(|next| yaml_scalar::bullet(next.trim_start()).is_some())
     }
 
     /// Reads prose at the left margin: an item of the section before it, or a note if that section has a value of its
@@ -189,15 +189,18 @@ impl<'l> BodyReader<'l> {
     fn paragraph(&mut self) {
         let (from, lines) = (self.at, self.lines);
         let goes_on = |line: &str| {
-            scalar::indent(line) > 0
-                || (scalar::bullet(line).is_none() && heading(line).is_none() && !begins_section(line) && line != "---")
+            yaml_scalar::indent(line) > 0
+                || (yaml_scalar::bullet(line).is_none()
+                    && heading(line).is_none()
+                    && !begins_section(line)
+                    && line != "---")
         };
         let end = from + 1 + lines[from + 1..].iter().take_while(|line| !line.is_empty() && goes_on(line)).count();
         self.at = end;
         let rest = &lines[from + 1..end];
         // The row of a table is not the header of a YAML block.
         let is_row = lines[from].strip_prefix('|').is_some_and(|row| row.contains('|'));
-        let text = if is_row { scalar::joined(lines[from], rest) } else { scalar::text(lines[from], rest) };
+        let text = if is_row { yaml_scalar::joined(lines[from], rest) } else { yaml_scalar::text(lines[from], rest) };
         let text = Piece::Item(Vec::new(), text);
         let is_introduction = self.is_introduction(lines[end - 1], end);
         let note = |text| WrittenSection { pieces: vec![text], ..WrittenSection::new(NOTES.into()) };
@@ -215,7 +218,7 @@ impl<'l> BodyReader<'l> {
     /// The lines that are indented further, without blank lines at the end.
     fn block(&mut self, indent: usize) -> &'l [&'l str] {
         let (from, lines) = (self.at, self.lines);
-        let belongs = |line: &&&str| line.is_empty() || scalar::indent(line) > indent;
+        let belongs = |line: &&&str| line.is_empty() || yaml_scalar::indent(line) > indent;
         let all = lines[from..].iter().take_while(belongs).count();
         let blank = lines[from..from + all].iter().rev().take_while(|line| line.is_empty()).count();
         self.at = from + all - blank;
@@ -275,7 +278,7 @@ fn heading(line: &str) -> Option<Option<&str>> {
 
 /// Whether a line at the left margin begins a section rather than a sentence.
 fn begins_section(line: &str) -> bool {
-    scalar::pair(line).is_some_and(|(key, _)| is_key_like(line, &key))
+    yaml_scalar::pair(line).is_some_and(|(key, _)| is_key_like(line, &key))
 }
 
 /// Whether the words before the colon of a line may be the key of a section.
@@ -295,23 +298,23 @@ pub fn bold(line: &str) -> Option<(&str, &str)> {
 
 /// The fields of a list item that is a map, in the order written.
 fn fields(first: &str, rest: &[&str]) -> Vec<Field> {
-    if let Some(value) = scalar::flow(first, rest) {
+    if let Some(value) = yaml_scalar::flow(first, rest) {
         return pairs(&value);
     }
     // Most items are text, so this comes first.
-    let Some((key, value)) = scalar::pair(first) else { return Vec::new() };
-    let lines = scalar::dedented(rest);
+    let Some((key, value)) = yaml_scalar::pair(first) else { return Vec::new() };
+    let lines = yaml_scalar::dedented(rest);
     let mut fields = Vec::new();
     let (mut key, mut value, mut from) = (key.into_owned(), value, 0);
     for at in 0..=lines.len() {
         let next = lines.get(at);
-        if next.is_some_and(|line| line.is_empty() || scalar::indent(line) > 0) {
+        if next.is_some_and(|line| line.is_empty() || yaml_scalar::indent(line) > 0) {
             continue;
         }
         let block = &lines[from..at];
         fields.push((std::mem::take(&mut key), self::value(value, block)));
         if let Some(line) = next {
-            let Some((k, v)) = scalar::pair(line) else { return Vec::new() };
+            let Some((k, v)) = yaml_scalar::pair(line) else { return Vec::new() };
             (key, value, from) = (k.into_owned(), v, at + 1);
         }
     }
@@ -320,14 +323,16 @@ fn fields(first: &str, rest: &[&str]) -> Vec<Field> {
 
 /// The value of a key, from the text behind it and the lines that belong to it. None: it is null.
 fn value(first: &str, block: &[&str]) -> Option<String> {
-    match (first.is_empty(), scalar::is_null(first, block)) {
+    match (first.is_empty(), yaml_scalar::is_null(first, block)) {
         (_, true) => None,
-        (true, _) => Some(scalar::nested(block)),
-        (false, _) => Some(scalar::text(first, block)),
+        (true, _) => Some(yaml_scalar::nested(block)),
+        (false, _) => Some(yaml_scalar::text(first, block)),
     }
 }
 
 fn pairs(value: &Value) -> Vec<Field> {
     let Value::Mapping(map) = value else { return Vec::new() };
-    map.iter().map(|(key, value)| (scalar::plain(key), (!value.is_null()).then(|| scalar::plain(value)))).collect()
+    map.iter()
+        .map(|(key, value)| (yaml_scalar::plain(key), (!value.is_null()).then(|| yaml_scalar::plain(value))))
+        .collect()
 }

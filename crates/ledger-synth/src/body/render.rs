@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::read::LONG_KEY;
 use crate::entry::Entry;
-use crate::scalar;
 use crate::section::{Section, SectionName};
+use crate::yaml_scalar;
 
 /// Renders a body that reads back as these entries, known sections first.
 pub fn render(entries: &[Entry]) -> String {
@@ -19,7 +19,8 @@ pub fn render(entries: &[Entry]) -> String {
     for ((_, name), mut entries) in sections {
         let name = name.as_str();
         // An unquoted long key would be read as a sentence.
-        let key = if name.chars().count() > LONG_KEY { scalar::in_quotes(name) } else { scalar::written(name) };
+        let key =
+            if name.chars().count() > LONG_KEY { yaml_scalar::in_quotes(name) } else { yaml_scalar::written(name) };
         out.push('\n');
         // The map comes first, because indented lines belong to the line above them. A text comes last, because it
         // opens the section again.
@@ -34,16 +35,16 @@ pub fn render(entries: &[Entry]) -> String {
         }
         for entry in entries {
             match entry {
-                Entry::Text { text, .. } => out.push_str(&format!("{key}: {}\n", scalar::written(text))),
-                Entry::Item { text, .. } => out.push_str(&format!("- {}\n", scalar::written(text))),
+                Entry::Text { text, .. } => out.push_str(&format!("{key}: {}\n", yaml_scalar::written(text))),
+                Entry::Item { text, .. } => out.push_str(&format!("- {}\n", yaml_scalar::written(text))),
                 Entry::Pair { key, value, .. } => {
-                    let value = value.as_ref().map_or("null".to_owned(), |value| scalar::written(value));
-                    out.push_str(&format!("  {}: {value}\n", scalar::written(key)));
+                    let value = value.as_ref().map_or("null".to_owned(), |value| yaml_scalar::written(value));
+                    out.push_str(&format!("  {}: {value}\n", yaml_scalar::written(key)));
                 }
                 Entry::Checkpoint(c) => {
                     let fields = [("- phase", &c.phase), ("  status", &c.status), ("  updated", &c.updated)];
                     for (key, value) in fields {
-                        out.push_str(&format!("{key}: {}\n", scalar::written(value)));
+                        out.push_str(&format!("{key}: {}\n", yaml_scalar::written(value)));
                     }
                     c.more.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
                 }

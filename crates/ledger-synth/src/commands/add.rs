@@ -6,7 +6,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::answer;
+use super::output;
 use super::section_flags::SectionFlags;
 use crate::agent_hooks::{self, HookProgram, HookedSession};
 use crate::apply::commit::{self, Committed};
@@ -22,7 +22,7 @@ use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::load_events;
 use crate::failure;
 use crate::front::Meta;
-use crate::plan::questions::{self, Named};
+use crate::plan::find_question::{self, Named};
 use crate::plan::{join, misspelt};
 use crate::section::Section;
 use crate::session_log;
@@ -249,7 +249,7 @@ fn name_questions(ledger: &Ledger, entries: &mut [Entry], kept: &[Entry]) -> Res
 
 fn required_question<'q>(open: &[&'q str], name: &str) -> Result<&'q str> {
     let failure = |what: String| failure::NO_QUESTION.with(Exit::No, what);
-    match questions::named(open, name) {
+    match find_question::named(open, name) {
         Named::One(text) => Ok(text),
         Named::Several(count) => Err(failure(format!("`{}` fits {count} open questions", printable(name)))
             .hint("nothing was written; give the whole text, or more of the id")),
@@ -306,10 +306,10 @@ fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEve
         ..failure
     });
     if !ui.is_json() {
-        answer::print_event(ui, written, None);
+        output::print_event(ui, written, None);
         return followed.map(|()| Exit::Done);
     }
-    Ok(answer::print(ui, answer::event(written), followed))
+    Ok(output::print(ui, output::event(written), followed))
 }
 
 /// Synthesises and commits if asked to.

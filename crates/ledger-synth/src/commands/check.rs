@@ -1,5 +1,5 @@
-//! `check`: whether `current.md` matches its events, here or in a commit, and what is wrong with events. Writes nothing and
-//! takes no lock. `--check` and `lint` are other ways to ask.
+//! `check`: whether `current.md` matches its events, here or in a commit, and what is wrong with events. Writes
+//! nothing and takes no lock. `--check` and `lint` are other ways to ask.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::answer;
+use super::output;
 use crate::counted::counted;
 use crate::facts::gather::{load_events, load_page};
 use crate::facts::objects::{CommitTree, Objects};
-use crate::facts::{CURRENT, Events, Ledger, directory};
+use crate::facts::{CURRENT, Events, Ledger, event_dir};
 use crate::plan::check::{self as plan, CheckVerdict};
 use crate::plan::{doubts, errors, join};
 use crate::settings::{LedgerArgs, Settings};
@@ -73,7 +73,7 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>, i
             "fresh": exit == Exit::Done,
             "why": why,
             "diff": diff.join("\n"),
-            "skipped": answer::skipped(&verdict.skipped),
+            "skipped": output::skipped(&verdict.skipped),
             "event_count": event_count,
         }));
         return Ok(exit);
@@ -135,5 +135,5 @@ fn named(env: &Env, files: &[PathBuf]) -> Result<Events> {
             paths.push(path);
         }
     }
-    directory::files(&paths)
+    event_dir::files(&paths)
 }

@@ -4,14 +4,14 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
-use super::answer::print_event;
+use super::output::print_event;
 use super::statement;
 use crate::apply::event::write_new_event;
 use crate::entry::{CLOSED, Entry};
 use crate::facts::Ledger;
 use crate::facts::gather::{load_archive, load_events};
-use crate::plan::history::{History, Statement};
 use crate::plan::join;
+use crate::plan::statements::{History, Statement};
 use crate::settings::LedgerArgs;
 
 /// List what agents disagree on, and what counts

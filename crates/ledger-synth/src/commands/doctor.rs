@@ -6,7 +6,7 @@ use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
-use shopfloor_core::hook;
+use shopfloor_core::git_hook;
 use shopfloor_core::ui::Ui;
 
 use super::install;
@@ -66,7 +66,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         LedgerRepair::Restore(paths) => restore(ui, env, &ledger, paths),
         LedgerRepair::WriteDraft(left) => write_draft(ui, env, &ledger, left),
         LedgerRepair::InstallHook(name) => {
-            hook::install(&ledger.git, &ledger.repo, name, TOOL, false)?.require(name, TOOL)
+            git_hook::install(&ledger.git, &ledger.repo, name, TOOL, false)?.require(name, TOOL)
         }
     })
 }
@@ -143,8 +143,8 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
 
 fn look_at_hooks(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let mut findings = Vec::new();
-    for name in hook::of(TOOL) {
-        let runs = hook::runs(&ledger.git, &ledger.repo, name, TOOL)?.map(|(_, file)| file);
+    for name in git_hook::of(TOOL) {
+        let runs = git_hook::runs(&ledger.git, &ledger.repo, name, TOOL)?.map(|(_, file)| file);
         findings.push(match runs {
             Some(file) => Finding::good(name, file.display().to_string()),
             None => Finding::bad(

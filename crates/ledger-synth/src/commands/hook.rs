@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::{self, Called, HookCommand};
+use shopfloor_core::hook_subcommand::{self, Called, HookCommand};
 use shopfloor_core::ui::Ui;
 
 use super::check::check_commit;
@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: Args) -> Result<Exit> {
-    hook_command::run(ui, env, TOOL, args.command, |hook| called(ui, env, ledger_args, hook))
+    hook_subcommand::run(ui, env, TOOL, args.command, |hook| called(ui, env, ledger_args, hook))
 }
 
 fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Result<Option<Failure>> {

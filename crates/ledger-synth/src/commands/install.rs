@@ -5,7 +5,7 @@ use shopfloor_core::config::{self, REPOSITORY_FILE};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
-use shopfloor_core::hook_command::{self, HookCommand};
+use shopfloor_core::hook_subcommand::{self, HookCommand};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -78,7 +78,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
     }
     let hooks = HookCommand::Install;
-    hook_command::run(ui, env, TOOL, hooks, |_| Ok(None))?;
+    hook_subcommand::run(ui, env, TOOL, hooks, |_| Ok(None))?;
     if tracked == Tracked::Events && git_setup::is_current_tracked(&ledger)? && !is_dry {
         files::untrack_current(&ledger)?;
         ui.note("current.md is no longer in git's index: commit its removal; a branch that still changes it conflicts once when it is merged, and keeps it removed");

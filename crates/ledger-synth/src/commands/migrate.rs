@@ -10,7 +10,7 @@ use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::answer::print_event;
+use super::output::print_event;
 use crate::apply::event::{render_proven, write_event};
 use crate::canonical;
 use crate::entry::Entry;
@@ -23,7 +23,7 @@ use crate::facts::gather::{load_archive, load_events};
 use crate::front::Meta;
 use crate::handoff::Handoff;
 use crate::plan::join;
-use crate::plan::migration::{SourceHandoff, missing};
+use crate::plan::migration_check::{SourceHandoff, missing};
 use crate::settings::LedgerArgs;
 use crate::stored_event::EventRecord;
 

@@ -1,7 +1,6 @@
 //! One file per subcommand: each reads, asks for a plan, and prints or applies it. The others hold what several share.
 
 pub mod add;
-mod answer;
 pub mod archive;
 pub mod banner;
 pub mod check;
@@ -9,12 +8,13 @@ pub mod config;
 pub mod conflicts;
 pub mod doctor;
 pub mod explain;
+mod filtered_view;
 pub mod hook;
 pub mod install;
 pub mod merge_driver;
 pub mod migrate;
 pub mod notes;
-mod partial;
+mod output;
 mod preview;
 pub mod prune;
 pub mod retract;

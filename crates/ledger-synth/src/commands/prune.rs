@@ -9,7 +9,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
-use super::answer;
+use super::output;
 use crate::apply::archive as execute;
 use crate::counted::counted;
 use crate::event_time::EventTime;
@@ -50,7 +50,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     }
     if ui.is_json() {
         let paths: Vec<_> = deleted.iter().map(|path| path.to_string_lossy()).collect();
-        return Ok(answer::print(ui, json!({ "deleted": paths }), outcome));
+        return Ok(output::print(ui, json!({ "deleted": paths }), outcome));
     }
     if count == 0 {
         ui.detail("nothing in the archive is covered and old enough");

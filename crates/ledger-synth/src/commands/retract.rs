@@ -9,7 +9,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
-use super::answer::print_event;
+use super::output::print_event;
 use crate::apply::event::write_new_event;
 use crate::entry::{Entry, RETRACT};
 use crate::facts::gather::load_events;

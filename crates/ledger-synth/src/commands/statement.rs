@@ -4,7 +4,7 @@ use serde_json::json;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::plan::history::Statement;
+use crate::plan::statements::Statement;
 use crate::section::Section;
 use crate::short_id::ShortId;
 

@@ -7,7 +7,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::synth_args::Args;
-use super::{answer, archive, check, partial, preview};
+use super::{archive, check, filtered_view, output, preview};
 use crate::apply::adopt::adopt_page;
 use crate::apply::commit::{self, Committed};
 use crate::apply::synthesis::{SynthOptions, SynthOutcome, Synthesis, synthesise};
@@ -28,7 +28,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let is_dry = ui.is_dry();
     if args.is_partial() {
-        return partial::run(ui, env, &ledger, args);
+        return filtered_view::run(ui, env, &ledger, args);
     }
     if args.archive && !args.yes && !ui.can_ask() {
         return Err(failure::CONFIRM
@@ -60,7 +60,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let is_committing = printed.has_events && (args.commit || (asks && ui.confirm("commit the ledger?")));
     let committed = if is_committing { commit(ui, env, &ledger) } else { Ok(()) };
     let Some(answer) = printed.answer else { return committed.map(|()| Exit::Done) };
-    Ok(answer::print(ui, answer, committed))
+    Ok(output::print(ui, answer, committed))
 }
 
 /// Commits the ledger's files and prints the commit.
@@ -95,7 +95,7 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<
         let join = join(&events)?;
         let view = View::new(&join, ledger.page.session_window);
         let is_written = matches!(outcome, SynthOutcome::Written);
-        return Ok(Printed { has_events, answer: Some(answer::ledger(&view, &events, &path, is_written)) });
+        return Ok(Printed { has_events, answer: Some(output::ledger(&view, &events, &path, is_written)) });
     }
     let shown = |word: &str| ui.line(format!("{word} {} ({})", printable(&path), counted(event_count, "event")));
     match outcome {

@@ -1,5 +1,5 @@
-//! The fingerprint of a ledger that is in order, in git's private directory: while it is the same, a run has nothing to do.
-//! What is damaged, doubtful or of another version is none; the output never depends on it.
+//! The fingerprint of a ledger that is in order, in git's private directory: while it is the same, a run has nothing
+//! to do. One that is damaged or of another version is ignored, which costs time only.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::hash::{Digest, DigestBuilder};
 
-use super::directory::is_looked_at;
+use super::event_dir::is_looked_at;
 use super::{EVENTS, Ledger};
 
 /// The names and times of a ledger's files, and what else decides the text of its page.

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 
-use super::directory;
+use super::event_dir;
 use super::objects::{self, CommitTree, Objects};
 use super::{ARCHIVE, Current, EVENTS, Events, Ledger, sparse};
 
 /// Loads the events of the ledger, in the order of their paths.
 pub fn load_events(ledger: &Ledger) -> Result<Events> {
-    let mut events = ledger.open(EVENTS)?.map(|dir| directory::read(&dir)).transpose()?.unwrap_or_default();
+    let mut events = ledger.open(EVENTS)?.map(|dir| event_dir::read(&dir)).transpose()?.unwrap_or_default();
     let left_out = left_out(ledger)?.events;
     if !left_out.is_empty() {
         events.append(left_out);
@@ -22,7 +22,7 @@ pub fn load_events(ledger: &Ledger) -> Result<Events> {
 
 /// Loads the archive.
 pub fn load_archive(ledger: &Ledger) -> Result<Events> {
-    Ok(ledger.open(ARCHIVE)?.map(|archive| directory::read_archive(&archive)).transpose()?.unwrap_or_default())
+    Ok(ledger.open(ARCHIVE)?.map(|archive| event_dir::read_archive(&archive)).transpose()?.unwrap_or_default())
 }
 
 /// Loads the events of the ledger, and those archived events that a snapshot covers. Other archived events do not count.

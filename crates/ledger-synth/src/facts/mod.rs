@@ -2,7 +2,7 @@
 
 pub mod author;
 mod below;
-pub mod directory;
+pub mod event_dir;
 mod events;
 pub mod fingerprint;
 pub mod gather;

@@ -12,7 +12,7 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::path::RelPath;
 
 use super::below::below;
-use super::directory::{content, is_event_name};
+use super::event_dir::{content, is_event_name};
 use super::{CURRENT, Current, EVENTS, Events};
 use crate::failure;
 use crate::page_settings::PageSettings;

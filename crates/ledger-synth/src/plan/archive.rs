@@ -12,7 +12,7 @@ use shopfloor_core::hash::Digest;
 use super::{Filter, join, join_all};
 use crate::event_time::{AHEAD, EventTime};
 use crate::facts::Events;
-use crate::join::Join;
+use crate::joined_ledger::Join;
 use crate::snapshot::{self, Snapshot};
 use crate::stored_event::EventRecord;
 

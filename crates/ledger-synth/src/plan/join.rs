@@ -9,7 +9,7 @@ use shopfloor_core::error::Result;
 
 use crate::entry::Entry;
 use crate::facts::Events;
-use crate::join::Join;
+use crate::joined_ledger::Join;
 use crate::snapshot::Snapshot;
 use crate::stored_event::EventRecord;
 

@@ -2,11 +2,11 @@
 
 pub mod archive;
 pub mod check;
-pub mod history;
+pub mod find_question;
 mod join;
-pub mod migration;
+pub mod migration_check;
 mod problems;
-pub mod questions;
+pub mod statements;
 
 pub use join::{Filter, join, join_all, join_filtered};
 pub use problems::{Level, Problem, doubts, errors, misnamed, misspelt, summary};

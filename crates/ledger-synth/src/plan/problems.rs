@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::entry::Entry;
 use crate::event_time::{AHEAD, EventTime};
 use crate::facts::{EventFile, Events};
-use crate::join::Join;
+use crate::joined_ledger::Join;
 
 /// How wrong an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

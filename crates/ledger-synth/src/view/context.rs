@@ -3,9 +3,9 @@
 
 use shopfloor_core::text::printable;
 
-use super::contents::{ReachedCheckpoint, View};
 use super::grouped::{attribution, latest};
-use crate::join::Quote;
+use super::model::{ReachedCheckpoint, View};
+use crate::joined_ledger::Quote;
 use crate::short_id::ShortId;
 
 /// The most characters of one entry.

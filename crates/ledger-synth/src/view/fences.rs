@@ -1,4 +1,4 @@
-//! Code between fences in a text: what a page may show as it is, because the text itself closes it.
+//! Finds closed code fences in a text: only those are shown on a page as they are.
 
 use super::escape::escaped;
 

@@ -4,10 +4,10 @@
 use jiff::Timestamp;
 use shopfloor_core::hash::Digest;
 
-use super::contents::View;
 use super::escape::escaped;
 use super::footer::{FOOTER, FORMAT};
 use super::grouped;
+use super::model::View;
 use crate::event_time::EventTime;
 use crate::stored_event::EventRecord;
 

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::escape::escaped;
 use super::write::strong;
-use crate::join::Quote;
+use crate::joined_ledger::Quote;
 use crate::short_id::ShortId;
 
 /// The most branches and events in the line of a group.

@@ -4,13 +4,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use super::contents::{OtherSection, ReachedCheckpoint, View};
 use super::escape::{LinePosition, TextStyle, escaped};
+use super::model::{OtherSection, ReachedCheckpoint, View};
 use super::newest::{LeftOut, PageEntry, newest};
 use super::session::SessionPart;
 use super::write::{bullet, heading, more, pair, reached, strong, value};
 use crate::foreign_page::IDS;
-use crate::join::Quote;
+use crate::joined_ledger::Quote;
 use crate::section::Section;
 use crate::short_id::ShortId;
 use crate::stored_event::EventRecord;

@@ -1,6 +1,5 @@
 //! `current.md`: what a reader sees of the joined ledger, how it is rendered, and how it is recognised.
 
-mod contents;
 mod context;
 mod difference;
 mod escape;
@@ -9,15 +8,16 @@ mod footer;
 mod frame;
 mod group;
 mod grouped;
-mod marks;
+mod inline_markup;
+mod model;
 mod newest;
 mod notes;
 mod session;
 mod write;
 
-pub use contents::{OtherSection, ReachedCheckpoint, View, open_questions, unnumbered};
 pub use context::context;
 pub use difference::difference;
 pub use footer::{Footer, footer, is_same, newer_format, without_footer};
 pub use frame::event_line;
+pub use model::{OtherSection, ReachedCheckpoint, View, open_questions, unnumbered};
 pub use notes::Notes;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::write::more;
 use crate::event_time::EventTime;
-use crate::join::Quote;
+use crate::joined_ledger::Quote;
 
 /// No entry is shorter than its text and the mark before it.
 const MARK: usize = 3;

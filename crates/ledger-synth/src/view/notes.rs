@@ -1,11 +1,11 @@
 //! What was decided and done, as Markdown for a release note: the sections of a page for readers, without its limits.
 
-use super::contents::{ReachedCheckpoint, View};
 use super::escape::{LinePosition, TextStyle};
 use super::group::Group;
 use super::grouped::{decision, question};
+use super::model::{ReachedCheckpoint, View};
 use super::write::{bullet, heading, reached};
-use crate::join::Quote;
+use crate::joined_ledger::Quote;
 use crate::section::Section;
 use crate::stored_event::EventRecord;
 

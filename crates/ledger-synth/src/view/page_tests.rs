@@ -4,13 +4,13 @@ use proptest::prelude::*;
 
 use super::super::escape::{LinePosition, TextStyle, is_bidi, register};
 use super::super::footer;
-use super::super::marks::{has_plain_code, without_commits, without_tags};
+use super::super::inline_markup::{has_plain_code, without_commits, without_tags};
 use super::*;
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::event_time;
 use crate::front::Meta;
-use crate::join::Join;
+use crate::joined_ledger::Join;
 use crate::plan::{Filter, join_all};
 use crate::section::{Section, SectionName, Shape};
 use crate::stored_event::EventRecord;

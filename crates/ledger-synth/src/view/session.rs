@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use jiff::civil::Date;
 
-use super::contents::View;
 use super::escape::{LinePosition, TextStyle};
 use super::group::Group;
+use super::model::View;
 use super::newest::newest;
 use super::write::{bullet, heading, more};
 use crate::counted::counted;
-use crate::join::Quote;
+use crate::joined_ledger::Quote;
 use crate::section::Section;
 
 /// The size of what surrounds a day.

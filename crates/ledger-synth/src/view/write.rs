@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::contents::ReachedCheckpoint;
 use super::escape::{LinePosition, TextStyle, escaped, guarded};
 use super::fences::fenced;
-use super::marks::{has_plain_code, marked};
+use super::inline_markup::{has_plain_code, marked};
+use super::model::ReachedCheckpoint;
 use crate::entry::Checkpoint;
 
 impl TextStyle {

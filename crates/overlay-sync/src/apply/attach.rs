@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::known_dirs::note_worktree;
 use shopfloor_core::lock::Lock;
 
-use super::disk::Disk;
+use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
 use super::sync::forget;
 use crate::facts::overlay::Overlay;

@@ -10,10 +10,10 @@ use super::outcome::{SyncOutcome, WorkspaceTodo, add_once};
 use super::recovery::{heal, keep_read};
 use super::workspace_plan::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::file_view::Scope;
-use crate::ground::{Ground, LeftAlone};
 use crate::settings::Settings;
+use crate::storage::{Ground, LeftAlone};
 use crate::store::{PlannedWrite, WriteIntent};
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 use crate::workspace::Workspace;
 
 /// The most rounds between two questions to the merge command. If more are needed, somebody writes all the time, and

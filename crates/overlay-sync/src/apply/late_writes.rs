@@ -13,10 +13,10 @@ use super::converge::SyncRun;
 use super::outcome::WorkspaceTodo;
 use crate::conflict::ConflictRecord;
 use crate::facts::file_view::Scope;
-use crate::ground::{Ground, LateText, ReadFile, Side};
 use crate::merge::{FileType, MergeInput, MergedText, Rule, WHOLE, merge_growing, strip};
 use crate::plan::{FileView, Step, decide};
 use crate::settings::{Policy, Settings};
+use crate::storage::{Ground, LateText, ReadFile, Side};
 use crate::store::RESERVED;
 use crate::workspace::Workspace;
 

@@ -2,17 +2,17 @@
 
 pub mod attach;
 pub mod converge;
-pub mod disk;
-pub mod edits;
+pub mod disk_storage;
 pub mod late_writes;
 mod merge_command;
 pub mod outcome;
+mod outdated_edits;
 pub mod overlay_change;
 pub mod pass;
 mod recovery;
 mod report;
-mod stale;
 pub mod sync;
+pub mod user_edits;
 pub mod verdict;
 pub mod workspace_plan;
 

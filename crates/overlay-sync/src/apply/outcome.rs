@@ -7,8 +7,8 @@ use shopfloor_core::path::RelPath;
 
 use super::workspace_plan::PlannedFile;
 use crate::facts::file_view::Scope;
-use crate::ground::{LateText, LeftAlone};
 use crate::plan::Question;
+use crate::storage::{LateText, LeftAlone};
 use crate::store::LogRecord;
 use crate::workspace::Workspace;
 

@@ -5,11 +5,11 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::Ui;
 
-use super::disk::Disk;
-use super::edits;
+use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
+use super::user_edits;
 use crate::facts::overlay::Overlay;
-use crate::ground::ReadFile;
+use crate::storage::ReadFile;
 
 /// A change of the overlay's text of a file that a person asks for.
 pub struct OverlayChange {
@@ -33,10 +33,10 @@ pub fn change(
     let mut workspaces = overlay.workspaces(&[])?;
     disk.sync_workspaces(&mut workspaces)?.print(ui);
     let change = find(&disk)?;
-    edits::edit(&disk, &change.path, &change.before, &change.after)?;
-    edits::accept_in_all(&disk, &mut workspaces, &change.path, Digest::of(&change.after))?;
+    user_edits::edit(&disk, &change.path, &change.before, &change.after)?;
+    user_edits::accept_in_all(&disk, &mut workspaces, &change.path, Digest::of(&change.after))?;
     let outcome = disk.sync_workspaces(&mut workspaces)?;
-    edits::forget_accepted(&disk, &change.path)?;
+    user_edits::forget_accepted(&disk, &change.path)?;
     outcome.print(ui);
     Ok((change, Some(outcome)))
 }

@@ -11,17 +11,17 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::converge::SyncRun;
-use super::edits::narrowed;
 use super::outcome::WorkspaceTodo;
 use super::recovery::{after, planned_write};
+use super::user_edits::narrowed;
 use super::workspace_plan::PlannedFile;
 use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::facts::file_view::SeenFile;
-use crate::ground::{Ground, ReadFile, Side};
 use crate::merge::{Changes, FileType, Grow, Rule, changes, entries};
 use crate::plan::{Step, WriteStep};
+use crate::storage::{Ground, ReadFile, Side};
 use crate::store::{LogRecord, PlannedWrite, WriteIntent};
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 use crate::workspace::{BaseFile, HeldText, Workspace};
 
 impl<G: Ground> SyncRun<'_, G> {

@@ -4,8 +4,8 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
 use super::workspace_plan::PlannedFile;
-use crate::ground::{Ground, ReadFile, Side};
 use crate::plan::Step;
+use crate::storage::{Ground, ReadFile, Side};
 use crate::store::PlannedWrite;
 use crate::workspace::{BaseFile, Workspace};
 

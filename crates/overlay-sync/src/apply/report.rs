@@ -7,7 +7,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::outcome::SyncOutcome;
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 
 impl SyncOutcome {
     /// Prints it as the command's answer.

@@ -4,12 +4,12 @@ use shopfloor_core::error::Result;
 use shopfloor_core::time;
 
 use super::converge::converge;
-use super::disk::Disk;
+use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
 use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::{Origin, Waiting, waiting};
-use crate::ground::Ground;
+use crate::storage::Ground;
 use crate::workspace::Workspace;
 
 impl Disk<'_> {

@@ -8,18 +8,18 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::time::render;
 use shopfloor_core::ui::Ui;
 
-use super::disk::Disk;
-use super::edits::{accept_in_all, forget_accepted, take_back};
+use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
-use super::stale;
+use super::outdated_edits;
+use super::user_edits::{accept_in_all, forget_accepted, take_back};
 use super::workspace_plan::{PlannedFile, RunContext, plan_files};
 use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::{Origin, Version, Waiting, find_waiting};
 use crate::failure;
-use crate::ground::Ground;
 use crate::merge::{FileType, donate, strip};
+use crate::storage::Ground;
 use crate::workspace::{HeldText, Workspace};
 
 /// What a person says of a held text.
@@ -44,9 +44,9 @@ pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Resu
     let Origin::Waiting(workspace, waiting, _) = &version.origin else { return Err(changed(path)) };
     match (verdict, waiting) {
         (Verdict::Accept, Waiting::Held(held)) => accept_in_all(&disk, &mut workspaces, path, held.text)?,
-        (Verdict::Accept, Waiting::Stale(part)) => stale::accept(&disk, &mut workspaces, path, part)?,
+        (Verdict::Accept, Waiting::Stale(part)) => outdated_edits::accept(&disk, &mut workspaces, path, part)?,
         (Verdict::Reject, Waiting::Held(held)) => reject(&disk, &mut workspaces, workspace, path, held)?,
-        (Verdict::Reject, Waiting::Stale(_)) => stale::close(&disk, &mut workspaces, path, id)?,
+        (Verdict::Reject, Waiting::Stale(_)) => outdated_edits::close(&disk, &mut workspaces, path, id)?,
     }
     let outcome = disk.sync_workspaces(&mut workspaces)?;
     forget_accepted(&disk, path)?;

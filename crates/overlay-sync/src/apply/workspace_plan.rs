@@ -7,10 +7,10 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::facts::file_view::{self, Scope, SeenFile};
-use crate::ground::{Ground, LeftAlone, ReadFile};
 use crate::merge::FileType;
 use crate::plan::{Decision, FileView, QuestionId, Step, decide};
 use crate::settings::Settings;
+use crate::storage::{Ground, LeftAlone, ReadFile};
 use crate::store::{RemovedEntries, WriteIntent};
 use crate::workspace::Workspace;
 

@@ -10,11 +10,11 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::disk::Disk;
+use crate::apply::disk_storage::Disk;
 use crate::facts::overlay::Overlay;
 use crate::failure;
-use crate::ground::{Ground, ReadFile, Side};
 use crate::merge::{FileType, strip};
+use crate::storage::{Ground, ReadFile, Side};
 use crate::store::RESERVED;
 use crate::workspace::{BaseFile, Workspace};
 

@@ -6,7 +6,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use super::workspaces::{WorkspaceArgs, print_membership};
+use super::workspace_args::{WorkspaceArgs, print_membership};
 use crate::apply::attach::{Attached, attach};
 use crate::facts::overlay::{Overlay, worktrees_at};
 use crate::workspace::Workspace;

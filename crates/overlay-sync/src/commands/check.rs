@@ -4,7 +4,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::status;
-use super::workspaces::WorkspaceArgs;
+use super::workspace_args::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {

@@ -4,10 +4,10 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use super::workspaces::{WorkspaceArgs, print_membership};
-use crate::apply::disk::Disk;
+use super::workspace_args::{WorkspaceArgs, print_membership};
+use crate::apply::disk_storage::Disk;
 use crate::facts::overlay::Overlay;
-use crate::ground::Side;
+use crate::storage::Side;
 
 /// Syncs workspaces a last time and forgets them; their files stay.
 pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {

@@ -4,7 +4,7 @@ use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
-use crate::apply::disk::Disk;
+use crate::apply::disk_storage::Disk;
 use crate::facts::overlay::Overlay;
 use crate::tool::TOOL;
 use crate::workspace::Workspace;

@@ -9,14 +9,14 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview_text;
-use crate::apply::disk::Disk;
-use crate::apply::edits;
+use crate::apply::disk_storage::Disk;
 use crate::apply::overlay_change::{OverlayChange, change};
+use crate::apply::user_edits;
 use crate::facts::overlay::Overlay;
 use crate::failure;
-use crate::ground::Ground;
 use crate::merge::{EntryPath, FileType, Grow, entries, strip};
-use crate::sync_rule::SyncRule;
+use crate::storage::Ground;
+use crate::sync_action::SyncRule;
 
 /// Remove an entry of a file everywhere: a key path, a variable, an item of a list, a whole line
 ///
@@ -64,7 +64,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
 /// The overlay's file without the entry, which must occur in it once.
 fn without_entry(disk: &Disk<'_>, path: &RelPath, entry: &EntryPath) -> Result<OverlayChange> {
     let kind = FileType::from_path(path.as_path());
-    let before = edits::require_in_overlay(disk, path)?;
+    let before = user_edits::require_in_overlay(disk, path)?;
     match entry.count(kind, &before.bytes) {
         1 => {}
         0 => {

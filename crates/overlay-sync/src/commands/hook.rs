@@ -3,7 +3,7 @@
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
-use shopfloor_core::hook_command::{self, HookCommand};
+use shopfloor_core::hook_subcommand::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
 use super::pre_remove;
@@ -14,9 +14,9 @@ use crate::tool::TOOL;
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, command: HookCommand) -> Result<Exit> {
     let leaving = |env: &Env, git, repo| pre_remove::run(ui, env, flags, git, &repo);
-    match hook_command::run_before_removal(ui, env, command, leaving)? {
+    match hook_subcommand::run_before_removal(ui, env, command, leaving)? {
         Ok(done) => Ok(done),
-        Err(command) => hook_command::run(ui, env, TOOL, command, |called| created(ui, env, flags, called.git)),
+        Err(command) => hook_subcommand::run(ui, env, TOOL, command, |called| created(ui, env, flags, called.git)),
     }
 }
 

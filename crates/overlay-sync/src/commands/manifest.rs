@@ -9,7 +9,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::workspaces::WorkspaceArgs;
+use super::workspace_args::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
 
 /// Print the hashes of what a workspace and the overlay last had in common

@@ -1,6 +1,7 @@
 //! One file per command: its arguments with their help, then the function that reads, asks for a plan, and prints or
 //! applies it.
 
+pub mod accept_reject;
 pub mod add;
 pub mod attach;
 pub mod check;
@@ -20,6 +21,5 @@ pub mod show;
 pub mod status;
 pub mod sync;
 pub mod undo;
-pub mod verdict;
 pub mod watch;
-pub mod workspaces;
+pub mod workspace_args;

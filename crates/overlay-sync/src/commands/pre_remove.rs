@@ -6,7 +6,7 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::disk::Disk;
+use crate::apply::disk_storage::Disk;
 use crate::facts::overlay::Overlay;
 use crate::failure;
 use crate::settings::OverlayFlags;

@@ -11,17 +11,17 @@ use shopfloor_core::text::printable;
 use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::disk::Disk;
+use crate::apply::disk_storage::Disk;
 use crate::apply::late_writes::{self, LateState};
 use crate::apply::pass::what_changed;
 use crate::apply::workspace_plan::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::{Origin, Version, Waiting};
-use crate::ground::{Ground, LeftAlone, Side};
 use crate::plan::Step;
+use crate::storage::{Ground, LeftAlone, Side};
 use crate::store::LogRecord;
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 use crate::workspace::Workspace;
 
 /// Prints what a sync of these workspaces would do, attached or not.

@@ -11,13 +11,13 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::disk::Disk;
-use crate::apply::edits;
+use crate::apply::disk_storage::Disk;
+use crate::apply::user_edits;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_text;
 use crate::failure;
-use crate::ground::{Ground, Side};
 use crate::merge::{Changes, FileType, changes};
+use crate::storage::{Ground, Side};
 use crate::tool::TOOL;
 use crate::workspace::Workspace;
 
@@ -66,7 +66,7 @@ fn restore_to(ui: &Ui, overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<P
     let staging = overlay.repo.worktree_state(TOOL).join("tmp-restore");
     let is_done = match ui.is_dry() {
         true => root.look(&name)? == Found::Missing,
-        false => edits::restore_to(&staging, &root, &name, bytes)?,
+        false => user_edits::restore_to(&staging, &root, &name, bytes)?,
     };
     if !is_done {
         return Err(failure::EXISTS
@@ -99,7 +99,7 @@ fn put_back(ui: &Ui, overlay: &Overlay, args: &Args, bytes: &[u8], paths: &BTree
     let mut workspace = find()?;
     disk.sweep(&workspace)?;
     require_ignored(&disk, &workspace, path)?;
-    if !edits::put_back(&disk, &workspace, path, bytes)? {
+    if !user_edits::put_back(&disk, &workspace, path, bytes)? {
         return Err(failure::CHANGED
             .failure(format!("{path} is not a file, or has just changed"))
             .hint("name a file with `--to`"));

@@ -11,15 +11,15 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, word};
 use shopfloor_core::ui::Ui;
 
-use super::workspaces::WorkspaceArgs;
-use crate::apply::disk::Disk;
+use super::workspace_args::WorkspaceArgs;
+use crate::apply::disk_storage::Disk;
 use crate::apply::late_writes::{self, LateState};
 use crate::apply::workspace_plan::{PlannedFile, RunContext, plan_files};
 use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
-use crate::ground::{Ground, LeftAlone, ReadFile, Side};
 use crate::plan::Step;
-use crate::sync_rule::SyncRule;
+use crate::storage::{Ground, LeftAlone, ReadFile, Side};
+use crate::sync_action::SyncRule;
 use crate::workspace::Workspace;
 
 /// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree

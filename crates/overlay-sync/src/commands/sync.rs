@@ -8,11 +8,11 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use super::workspaces::WorkspaceArgs;
-use crate::apply::disk::Disk;
+use super::workspace_args::WorkspaceArgs;
+use crate::apply::disk_storage::Disk;
 use crate::facts::fingerprint::Fingerprint;
 use crate::facts::overlay::Overlay;
-use crate::ground::Ground;
+use crate::storage::Ground;
 use crate::workspace::Workspace;
 
 /// Sync the overlay and all attached workspaces: 0 all in step, 1 something is held or conflicted

@@ -6,17 +6,17 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview_text;
-use crate::apply::disk::Disk;
-use crate::apply::edits;
+use crate::apply::disk_storage::Disk;
 use crate::apply::overlay_change::{OverlayChange, change};
+use crate::apply::user_edits;
+use crate::execution_risk;
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_change;
 use crate::failure;
-use crate::ground::Ground;
 use crate::merge::{FileType, MergeInput, Rule, by_rule, changes};
-use crate::programs;
+use crate::storage::Ground;
 use crate::store::LogRecord;
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 
 /// Take back what one change did, in the overlay and in all workspaces
 ///
@@ -32,7 +32,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let mut id = String::new();
     let (change, outcome) = change(ui, overlay, |disk| {
         let record = find_change(overlay, &args.id)?;
-        let before = edits::require_in_overlay(disk, &record.path)?;
+        let before = user_edits::require_in_overlay(disk, &record.path)?;
         let after = without(disk, &record, &before.bytes)?;
         id = record.id();
         Ok(OverlayChange { path: record.path, before, after })
@@ -66,7 +66,7 @@ fn without(disk: &Disk<'_>, record: &LogRecord, now: &[u8]) -> Result<Vec<u8>> {
     // What was changed since at the same place stays.
     let input = MergeInput { base: Some(&after), overlay: now, workspace: &before, kind, rule: Rule::Overlay };
     let merged = by_rule(&input);
-    if kind == FileType::Env && !programs::starting(&merged.bytes, &[now, &before]).is_empty() {
+    if kind == FileType::Env && !execution_risk::starting(&merged.bytes, &[now, &before]).is_empty() {
         return Err(nothing("lines that came since would be outside of their quotes, and a shell would run them")
             .hint(format!("edit {path} yourself: `overlay-sync show {from}` prints the text from before")));
     }

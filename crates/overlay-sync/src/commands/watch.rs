@@ -10,7 +10,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use crate::apply::disk::Disk;
+use crate::apply::disk_storage::Disk;
 use crate::facts::overlay::Overlay;
 use crate::failure;
 use crate::store::RESERVED;

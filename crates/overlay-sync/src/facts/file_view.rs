@@ -7,9 +7,9 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::is_like;
 
-use crate::ground::{Ground, LeftAlone, ReadFile, Side};
 use crate::merge::{Arrival, FileType, is_binary};
 use crate::settings::{Policy, Settings};
+use crate::storage::{Ground, LeftAlone, ReadFile, Side};
 use crate::workspace::Workspace;
 
 /// The names of files that look private.

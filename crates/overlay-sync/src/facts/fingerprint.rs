@@ -1,6 +1,5 @@
-//! The fingerprint of a quiet overlay: how the system described all files when a sync found nothing to do about them. It
-//! tells which files may have changed since without opening any, and whether git may answer differently about them. It
-//! is kept with the repository; losing it costs one slower sync.
+//! The fingerprint of a quiet overlay: how the system described all files when a sync found nothing to do. Files that
+//! it still describes are not opened again. It is kept with the repository; losing it costs one slower sync.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;

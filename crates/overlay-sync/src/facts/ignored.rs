@@ -14,7 +14,7 @@ use shopfloor_core::proc;
 
 use super::fingerprint::Fingerprint;
 use super::overlay::Overlay;
-use crate::ground::LeftAlone;
+use crate::storage::LeftAlone;
 use crate::workspace::Workspace;
 
 /// What git says of the overlay's files in the workspaces of a run.

@@ -10,8 +10,8 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use crate::declared_files::{self, Declared};
 use crate::failure;
+use crate::include_patterns::{self, Declared};
 use crate::settings::{OverlayFlags, Settings, load_config};
 use crate::store::{OverlayStore, RESERVED};
 use crate::tool::TOOL;
@@ -124,7 +124,7 @@ impl Overlay {
 
     /// The files that are declared by the settings and by the main checkout's `.worktreeinclude`.
     pub fn declared(&self) -> Result<Declared> {
-        let file = self.repo.home.checkout.join(declared_files::FILE);
+        let file = self.repo.home.checkout.join(include_patterns::FILE);
         let include = if file.is_symlink() { None } else { fs::read(&file)? };
         Ok(Declared::parse(&self.settings, &include.unwrap_or_default()))
     }

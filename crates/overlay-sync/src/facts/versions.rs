@@ -10,7 +10,7 @@ use shopfloor_core::path::RelPath;
 use super::overlay::Overlay;
 use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::store::LogRecord;
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 use crate::workspace::{HeldText, StalePart, Workspace};
 
 /// A version of a file.

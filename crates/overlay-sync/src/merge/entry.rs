@@ -9,7 +9,7 @@ use super::file_type::FileType;
 use super::texts::{MergeInput, Rule};
 use super::tree::{Members, Tree, join};
 use super::{env, lines};
-use crate::programs;
+use crate::execution_risk;
 
 /// The path of an entry: the parts of a key path, or a single part that is a variable or a whole line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -211,11 +211,11 @@ fn find_unsafe(path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPat
     let (spelled, before) = (parts.join("."), found.len());
     let is_dotted = parts.len() == 1 && parts[0].contains('.');
     let is_harmless =
-        |tree: &&Tree| matches!(tree, Tree::Leaf(leaf) if programs::is_harmless_value(&spelled, is_dotted, leaf));
-    if programs::is_harmless(&spelled) || trees.iter().all(is_harmless) {
+        |tree: &&Tree| matches!(tree, Tree::Leaf(leaf) if execution_risk::is_harmless_value(&spelled, is_dotted, leaf));
+    if execution_risk::is_harmless(&spelled) || trees.iter().all(is_harmless) {
         return true;
     }
-    if programs::has_harmless(&spelled) && trees.iter().all(|tree| matches!(tree, Tree::Object(_))) {
+    if execution_risk::has_harmless(&spelled) && trees.iter().all(|tree| matches!(tree, Tree::Object(_))) {
         let keys: BTreeSet<&String> = trees.iter().filter_map(|tree| tree.members()).flat_map(Members::keys).collect();
         let mut is_mixed = path.is_empty();
         for key in keys {

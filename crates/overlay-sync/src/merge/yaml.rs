@@ -1,5 +1,5 @@
-//! YAML. The merged tree decides, and one side's text is edited entry by entry in a tree that keeps comments and layout.
-//! What an edit needs is copied from the other side's text.
+//! YAML. The merged tree decides, and one side's text is edited entry by entry in a tree that keeps comments and
+//! layout. What an edit needs is copied from the other side's text.
 
 use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};

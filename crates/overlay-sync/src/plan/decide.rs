@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use shopfloor_core::hash::Digest;
 
 use super::decision::{Decision, FileView, Question, QuestionId, StaleText, Step, WaitingPart, WriteStep};
-use super::view::{INSEPARABLE, SharedView, SideText, runs_merged, side_text, why_new};
+use super::shared_part::{INSEPARABLE, SharedView, SideText, runs_merged, side_text, why_new};
 use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeInput, MergedText, Rule, is_binary};
 use crate::settings::{OnConflict, Policy};
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 
 /// Decides what to do about a file.
 pub fn decide(file: &FileView<'_>) -> Decision {

@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use crate::merge::{Arrival, EntryPath, FileType, MergeConflict, MergeInput, Rule, StalePlace};
 use crate::settings::Policy;
 use crate::store::WriteIntent;
-use crate::sync_rule::SyncRule;
+use crate::sync_action::SyncRule;
 
 /// What a pass sees of one file.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 mod decide;
 mod decision;
-mod view;
+mod shared_part;
 
 pub use self::decide::decide;
 pub use self::decision::{Decision, FileView, Question, QuestionId, Step, WriteStep};

@@ -7,8 +7,8 @@ use super::ground::Program;
 use super::steps::{MachineStep, PathPolicy, SHARED, TextChange, file, id};
 use crate::apply::recovery::planned_write;
 use crate::apply::workspace_plan::PlannedFile;
-use crate::ground::ReadFile;
 use crate::plan::{Decision, Step, WriteStep};
+use crate::storage::ReadFile;
 
 impl Floor {
     /// The state after these steps.
@@ -73,7 +73,7 @@ fn the_merge_command_is_not_asked_twice() {
 #[test]
 fn a_base_that_moves_without_a_write_concerns_one_workspace() {
     let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
-    let write = WriteStep::plain(None, None, b"o".to_vec(), crate::sync_rule::SyncRule::Merge);
+    let write = WriteStep::plain(None, None, b"o".to_vec(), crate::sync_action::SyncRule::Merge);
     let seen = crate::facts::file_view::SeenFile {
         path: file(true),
         base: None,

@@ -10,9 +10,9 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
-use crate::declared_files::DeclaredFiles;
-use crate::ground::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
+use crate::include_patterns::DeclaredFiles;
 use crate::merge::{MergeInput, Rule, check, merge};
+use crate::storage::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 use crate::workspace::Workspace;
 

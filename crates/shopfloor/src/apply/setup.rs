@@ -5,8 +5,8 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::facts::answers::command;
 use crate::facts::repository::Repository;
+use crate::facts::run_tool::command;
 use crate::setup_log::Record;
 use crate::step::{CommandWords, Step};
 use crate::tool::record_file;

@@ -9,8 +9,8 @@ use shopfloor_core::proc::map_parallel;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::answers::{Answer, ask, command};
 use crate::facts::repository;
+use crate::facts::run_tool::{Answer, ask, command};
 use crate::setup_log::Record;
 use crate::tool::{TOOLS, record_file};
 

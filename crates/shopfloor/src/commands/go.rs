@@ -9,7 +9,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::commands::shell_init::FUNCTION;
-use crate::commands::verbs::require;
+use crate::commands::worker_commands::require;
 use crate::facts::{overview, repository};
 use crate::plan::rows::rows;
 

@@ -9,7 +9,7 @@ pub mod shell_init;
 pub mod skills;
 pub mod status;
 pub mod teardown;
-pub mod verbs;
+pub mod worker_commands;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -19,8 +19,8 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::answers::command;
 use crate::facts::repository;
+use crate::facts::run_tool::command;
 use crate::setup_log::Record;
 use crate::tool::record_file;
 

@@ -13,10 +13,10 @@ use shopfloor_core::proc;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::verbs::here;
+use crate::commands::worker_commands::here;
 use crate::commands::{pass_on, words_for};
-use crate::facts::answers::{Answer, ask, command};
 use crate::facts::repository::{self, Repository};
+use crate::facts::run_tool::{Answer, ask, command};
 use crate::plan::rows::named;
 
 /// Make a worktree for an agent, start the agent there, and give it its task

@@ -9,9 +9,9 @@ use shopfloor_core::ui::Ui;
 
 use crate::commands::pass_on;
 use crate::commands::shell_init::FUNCTION;
-use crate::commands::verbs::{here, require};
-use crate::facts::answers::ask;
+use crate::commands::worker_commands::{here, require};
 use crate::facts::repository;
+use crate::facts::run_tool::ask;
 use crate::plan::rows::{POOL, Row};
 
 /// Remove agents with their worktrees and branches, once their work has landed

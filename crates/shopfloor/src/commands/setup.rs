@@ -10,9 +10,9 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::setup::{carry_out, show_dry};
-use crate::facts::answers::ask;
-use crate::facts::surroundings::Surroundings;
-use crate::facts::{repository, surroundings};
+use crate::facts::run_tool::ask;
+use crate::facts::setup_facts::Surroundings;
+use crate::facts::{repository, setup_facts};
 use crate::plan::setup as plan;
 use crate::setup_log::Record;
 use crate::step::Step;
@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let here = env.at(&repository.main)?;
-    let found = surroundings::read(env, &repository, args.private)?;
+    let found = setup_facts::read(env, &repository, args.private)?;
     tell(ui, &found);
     plan::notes(&found).iter().for_each(|note| ui.note(note));
     let steps = plan::steps(&found);
@@ -70,7 +70,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     // Another set-up may have come first.
     let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
-    let steps = plan::steps(&surroundings::read(env, &repository, args.private)?);
+    let steps = plan::steps(&setup_facts::read(env, &repository, args.private)?);
     let mut failed = Vec::new();
     for step in steps.iter().filter(|step| wanted.contains(&step.name)) {
         let is_done = carry_out(ui, &here, &repository, step);

@@ -6,7 +6,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::proc::map_parallel;
 
-use super::answers::ask;
+use super::run_tool::ask;
 
 /// The answers.
 #[derive(Debug)]

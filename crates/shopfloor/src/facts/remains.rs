@@ -1,4 +1,4 @@
-//! What is left of what a set-up made, as the tools tell it.
+//! What `setup` made that is still there, as the tools tell it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 
-use super::answers::ask;
+use super::run_tool::ask;
 use crate::step::{OVERLAY, SWEATFILE, WORKERS};
 
 /// Where an overlay has its history.

@@ -1,6 +1,6 @@
 //! Which steps a repository needs.
 
-use crate::facts::surroundings::Surroundings;
+use crate::facts::setup_facts::Surroundings;
 use crate::skill::{self, DIR};
 use crate::step::{CommandWords, LEDGER, OVERLAY, SKILLS, SWEATFILE, Step, WORKERS};
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Staging;
 
-use super::place::{open_staging, write_env};
+use super::steps::{open_staging, write_env};
 use crate::applied::{self, Record};
 use crate::env_file;
 use crate::excludes;

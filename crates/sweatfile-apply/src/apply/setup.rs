@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use shopfloor_core::child_env;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -11,7 +12,6 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Status};
 use shopfloor_core::ui::Ui;
-use shopfloor_core::worktree_env;
 
 use crate::applied::Record;
 use crate::failure;
@@ -53,7 +53,7 @@ pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Re
     // A worker's clone has a source, whose main checkout is another one, too.
     let all = worktree.git.worktrees(&worktree.repo)?.into_iter().map(|(path, _)| path);
     let all: Vec<PathBuf> = all.chain([worktree.repo.home.checkout.clone()]).collect();
-    let (count, env) = (plan.commands.len(), worktree_env::for_worktree(&worktree.env, &worktree.path, &all));
+    let (count, env) = (plan.commands.len(), child_env::for_worktree(&worktree.env, &worktree.path, &all));
     for (index, command) in plan.commands.iter().enumerate() {
         let started = Instant::now();
         report.setup[index].action = ItemAction::Failed;

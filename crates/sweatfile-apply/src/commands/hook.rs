@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
-use shopfloor_core::hook_command::{self, HookCommand};
+use shopfloor_core::hook_subcommand::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
 use super::apply::{ApplyOptions, set_up};
@@ -19,9 +19,11 @@ use crate::snapshot;
 use crate::worktree::OpenWorktree;
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: HookCommand) -> Result<Exit> {
-    match hook_command::run_before_removal(ui, env, command, |env, git, repo| before_removal(ui, env, git, repo))? {
+    match hook_subcommand::run_before_removal(ui, env, command, |env, git, repo| before_removal(ui, env, git, repo))? {
         Ok(done) => Ok(done),
-        Err(command) => hook_command::run(ui, env, TOOL, command, |called| after_creation(ui, env, dirs, called.git)),
+        Err(command) => {
+            hook_subcommand::run(ui, env, TOOL, command, |called| after_creation(ui, env, dirs, called.git))
+        }
     }
 }
 

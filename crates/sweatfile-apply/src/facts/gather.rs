@@ -8,8 +8,8 @@ use shopfloor_core::fs::{self, Found, Staging};
 use shopfloor_core::path::RelPath;
 
 use super::files::{CurrentEnvFile, CurrentFile, Original, read_current, read_env_file, read_original};
-use super::include::{self, IncludedFiles};
 use super::unapproved_inputs::{self, TrackedFile};
+use super::worktreeinclude::{self, IncludedFiles};
 use crate::applied::Record;
 use crate::env_file;
 use crate::excludes;
@@ -80,7 +80,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     if !merged.env.is_empty() {
         facts.envrc = read_envrc(worktree, merged, &facts);
     }
-    facts.included = include::read(worktree, merged, &mut facts.warnings)?;
+    facts.included = worktreeinclude::read(worktree, merged, &mut facts.warnings)?;
     read_what_git_says(worktree, merged, &mut facts)?;
     Ok(facts)
 }

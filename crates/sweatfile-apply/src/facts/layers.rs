@@ -10,7 +10,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Home, Repo};
 use shopfloor_core::path::real;
 
-use super::area;
+use super::area_layer;
 use crate::approvable::Approvable;
 use crate::failure;
 use crate::flags::LayerFlags;
@@ -57,7 +57,7 @@ pub fn load(env: &Env, repo: &Repo, dirs: &LayerFlags, options: LoadOptions) -> 
     let mut notices = config.warnings.clone();
     let mut layers = Vec::new();
     let mut is_area_open = false;
-    if let Some(dir) = area::find(env, repo, &config, &mut notices)? {
+    if let Some(dir) = area_layer::find(env, repo, &config, &mut notices)? {
         let path = dir.join(FILE);
         if let Some(why) = fs::open_to_others(&path, env.home()) {
             is_area_open = path.symlink_metadata().is_ok();

@@ -1,13 +1,13 @@
 //! Everything that decisions are made from, read once. Apply holds the worktree's lock while it reads; the bytes that
 //! are hashed, shown and executed are the same bytes.
 
-mod area;
+mod area_layer;
 pub mod files;
 mod gather;
-mod include;
 mod layers;
 pub mod removal;
 mod unapproved_inputs;
+mod worktreeinclude;
 
 pub use self::files::{CurrentEnvFile, read_env_file, source_path};
 pub use self::gather::{Facts, SetupRequest, read};

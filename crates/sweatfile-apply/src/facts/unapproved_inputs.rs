@@ -1,5 +1,4 @@
-//! Files that setup commands would use: content that a branch or an agent brings, and that neither the area nor a person
-//! vouches for.
+//! Files of the repository that setup commands would use, and that neither the area nor a person has approved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};

@@ -7,11 +7,11 @@ use shopfloor_core::error::{Failure, Result};
 
 use super::env::EnvOperation;
 use crate::env_file::EnvFile;
+use crate::env_variable;
 use crate::facts::CurrentEnvFile;
 use crate::layer::Layer;
 use crate::review::{Change, changes, promote};
 use crate::template;
-use crate::variable;
 
 /// A person's decision about a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -89,7 +89,7 @@ pub fn promotion(layer: &Layer, changes: &[&Change]) -> Result<PromotionPlan> {
     for change in changes {
         let key = &change.key;
         let refuse = |why: &str| Failure::usage(format!("cannot promote {key}: {why}"));
-        let value = &variable::common_value(&change.line).map_err(|why| refuse(&why))?;
+        let value = &env_variable::common_value(&change.line).map_err(|why| refuse(&why))?;
         if is_template && template::has_placeholder(value) {
             return Err(refuse("its value would be taken for a placeholder in a sweatfile with `template = true`"));
         }

@@ -12,9 +12,9 @@ use crate::apply::{session, transition};
 use crate::context::Context;
 use crate::facts::version;
 use crate::failure;
-use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::worker::checked_name;
+use crate::worker_notes::Fault;
 
 /// How many programs are started at the same time.
 const AT_ONCE: usize = 8;

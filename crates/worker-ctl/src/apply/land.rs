@@ -4,7 +4,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::apply::{deliver, lfs_and_submodules, parent, publish, transition};
+use crate::apply::{deliver, land_on_parent, landing_lfs, publish, transition};
 use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::worker_state::Standing;
@@ -38,7 +38,7 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>
     let plan = accept(&Standing::read(ctx, &worker)?, &ctx.repo.branch, is_forced)?;
     let objects = match &plan.landing {
         Landing::Commit { tree } | Landing::Commits { tree } | Landing::Copies { tree } => {
-            lfs_and_submodules::read(ctx, worker.checkout(), &plan.base, tree)?
+            landing_lfs::read(ctx, worker.checkout(), &plan.base, tree)?
         }
         Landing::Nothing | Landing::Conflict | Landing::Behind => Vec::new(),
     };
@@ -61,15 +61,15 @@ pub fn land(
     let ctx = &ctx.of(&worker)?;
     // A worker without work is refused at once, whoever is publishing.
     require_review(&worker)?;
-    let parent = parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| parent.name);
+    let parent = land_on_parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| parent.name);
     // Nobody else records meanwhile what happens on its branch.
     let _lock = parent.as_ref().map(|parent| ctx.lock(parent)).transpose()?;
     let rests = match &parent {
-        Some(parent) => parent::require_rest(ctx, parent, name, is_forced),
-        None => parent::require_no_other(ctx, name, is_forced),
+        Some(parent) => land_on_parent::require_rest(ctx, parent, name, is_forced),
+        None => land_on_parent::require_no_other(ctx, name, is_forced),
     };
     let landed = rests.and_then(|()| land_locked(ctx, name, is_forced, (message, as_what)));
-    landed.map_err(|failure| parent::child_blocked(ctx, &worker, failure))
+    landed.map_err(|failure| land_on_parent::child_blocked(ctx, &worker, failure))
 }
 
 fn land_locked(
@@ -83,7 +83,7 @@ fn land_locked(
     for _ in 0..3 {
         let (plan, objects) = plan(ctx, name, is_forced, as_what)?;
         // A checkout of the branch needs the objects as soon as the branch moves.
-        lfs_and_submodules::copy(ctx, &objects)?;
+        landing_lfs::copy(ctx, &objects)?;
         let new = match &plan.landing {
             Landing::Commit { tree } => Some(publish::commit(ctx, &plan, tree, message)?),
             Landing::Commits { .. } => Some(plan.sha.clone()),
@@ -131,7 +131,7 @@ fn put_on_branch(ctx: &Context<'_>, name: &str) -> Result<()> {
 /// What follows once `work` is on the branch as `new`, where `old` was before. All of it can be repeated after a kill.
 pub fn finish(ctx: &Context<'_>, worker: &Worker, work: &str, (old, new): (&str, &str)) -> Result<()> {
     close_task(ctx, &worker.name, work, new)?;
-    parent::landed(ctx, worker, (old, new))?;
+    land_on_parent::landed(ctx, worker, (old, new))?;
     publish::drop_journal(&ctx.repo, &worker.name)
 }
 

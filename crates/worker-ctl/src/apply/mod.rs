@@ -1,16 +1,16 @@
 //! Everything that makes changes: to the state, worktrees, terminals and the source.
 
+pub mod agent_hooks;
 pub mod bring_up;
-pub mod changed_files;
+pub mod checkout_update;
+pub mod clone_hooks;
 pub mod copied_files;
 pub mod deliver;
-pub mod hooks;
-pub mod keep_up;
 pub mod land;
-pub mod launch;
-pub mod lfs_and_submodules;
+pub mod land_on_parent;
+pub mod landing_lfs;
+pub mod launch_spec;
 pub mod new_worker;
-pub mod parent;
 pub mod patrol;
 pub mod publish;
 pub mod rebase;
@@ -19,7 +19,7 @@ pub mod removal;
 pub mod repair;
 pub mod session;
 pub mod shutdown;
-pub mod source_hooks;
-pub mod spawn_agent;
+pub mod supervise;
 pub mod transition;
 pub mod trash;
+pub mod worktree_spawn;

@@ -7,7 +7,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::ListedWorktree;
 use toml_edit::DocumentMut;
 
-use crate::apply::{copied_files, source_hooks};
+use crate::apply::{clone_hooks, copied_files};
 use crate::context::Context;
 use crate::failure;
 use crate::layout::{self, RootLock};
@@ -88,7 +88,7 @@ pub fn make(ctx: &Context<'_>, new: NewWorker) -> Result<Worker> {
             ctx.clone.add_worktree(&worktree, &branch, Some(&base))?;
         }
         if is_new || is_unfilled {
-            source_hooks::fill_worktree(ctx, &worktree)?;
+            clone_hooks::fill_worktree(ctx, &worktree)?;
         }
         copied_files::copy_all(ctx, &worktree)?;
         copied_files::exclude_leftovers(ctx, &agent)?;

@@ -7,20 +7,20 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::{ListedWorktree, recorded_dir};
 
-use crate::apply::{parent, rebase, removal, session, transition};
+use crate::apply::{land_on_parent, rebase, removal, session, transition};
 use crate::context::Context;
-use crate::daemon;
 use crate::facts::adoption;
 use crate::facts::conflicts::{left_markers, read_conflicts};
 use crate::failure;
 use crate::layout;
 use crate::log;
-use crate::note::{Fault, Note};
 use crate::plan::machine::Input;
 use crate::plan::rebase::is_behind;
 use crate::tmux::{self, Pane};
+use crate::up_lock;
 use crate::work_repo::{ListedWorktrees, WorkRepo, is_rebasing};
 use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
+use crate::worker_notes::{Fault, Note};
 
 /// The number of seconds after which crashes are forgotten.
 const DAY: i64 = 24 * 60 * 60;
@@ -38,7 +38,7 @@ pub enum PatrolScope {
 pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
     if scope == PatrolScope::All {
         forget_removed(ctx)?;
-        parent::retarget(ctx)?;
+        land_on_parent::retarget(ctx)?;
     }
     let mut locks = Vec::new();
     for (Worker { name, .. }, _) in look(ctx, scope)? {
@@ -260,9 +260,9 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
 /// the line for review whose conflicts are not with work before it as well. Fetches only if the source has moved on.
 fn refresh_line(ctx: &Context<'_>, line: &[&Worker], waiting: &mut Vec<String>) -> Result<()> {
     // The branch of a parent at work moves with each of its commits. Its children follow when it rests.
-    let is_at_work = match parent::on_branch(ctx, &ctx.repo.branch)? {
-        Some(parent) => !parent::rests(ctx, &parent),
-        None => parent::other_at_work(ctx)?.is_some(),
+    let is_at_work = match land_on_parent::on_branch(ctx, &ctx.repo.branch)? {
+        Some(parent) => !land_on_parent::rests(ctx, &parent),
+        None => land_on_parent::other_at_work(ctx)?.is_some(),
     };
     if is_at_work {
         return Ok(());
@@ -322,7 +322,7 @@ fn merges(worker: &Worker, base: &str) -> bool {
 pub fn catch_up(ctx: &Context<'_>) -> Result<()> {
     let state = ctx.state()?;
     let mut line = state.workers.values().filter(|worker| worker.task == Task::NeedsReview).peekable();
-    if line.peek().is_none() || daemon::is_running(&ctx.root.path)? {
+    if line.peek().is_none() || up_lock::is_running(&ctx.root.path)? {
         return Ok(());
     }
     let mut bases: BTreeMap<Option<&str>, String> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Publishes work to the source's default branch as one commit, or as copies of its own, by compare-and-swap. Nothing that belongs to a person
-//! is ever checked out, reset or stashed.
+//! Publishes work to the source's default branch by compare-and-swap, as one commit or as a copy of each. Nothing that
+//! belongs to a person is ever checked out, reset or stashed.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -12,9 +12,9 @@ use shopfloor_core::git::{ListedWorktree, answer, failed, private_dir, require_p
 use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::apply::changed_files::ChangedFiles;
+use crate::apply::checkout_update::ChangedFiles;
 use crate::context::Context;
-use crate::facts::description::{Authored, authored, commits};
+use crate::facts::work_summary::{Authored, authored, commits};
 use crate::failure;
 use crate::layout;
 use crate::plan::accept::Accept;

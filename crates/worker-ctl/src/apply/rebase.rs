@@ -9,7 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{failed, private_dir, require_plain_ref};
 use shopfloor_core::proc::Output;
 
-use crate::apply::changed_files::ChangedFiles;
+use crate::apply::checkout_update::ChangedFiles;
 use crate::apply::{deliver, publish, transition, trash};
 use crate::context::Context;
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
@@ -17,7 +17,6 @@ use crate::facts::losses::Losses;
 use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::layout;
-use crate::note::Note;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
@@ -26,6 +25,7 @@ use crate::plan::{require_at, require_clean};
 use crate::tmux::typing;
 use crate::work_repo::{MergeResult, is_rebasing, require_own_rebase};
 use crate::worker::{Checkout, Task, Worker};
+use crate::worker_notes::Note;
 
 /// The result of a rebase.
 #[derive(Clone, Debug, PartialEq, Eq)]

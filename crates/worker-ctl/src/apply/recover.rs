@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shopfloor_core::error::Result;
 
 use crate::apply::publish::{self, Journal};
-use crate::apply::{land, parent, rebase, transition};
+use crate::apply::{land, land_on_parent, rebase, transition};
 use crate::context::Context;
 use crate::plan::machine::Input;
 use crate::worker::{Task, Worker};
@@ -38,7 +38,8 @@ pub fn finish_all(ctx: &Context<'_>) -> Result<FinishedAccepts> {
 fn finish_accept(ctx: &Context<'_>, name: &str) -> Result<Option<String>> {
     let worker = ctx.state()?.workers.remove(name);
     let ctx = &worker.as_ref().map_or_else(|| Ok(ctx.clone()), |worker| ctx.of(worker))?;
-    let parent = parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| ctx.try_lock(&parent.name)).transpose()?;
+    let parent =
+        land_on_parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| ctx.try_lock(&parent.name)).transpose()?;
     // Whoever works on the parent is waited for.
     if parent.as_ref().is_some_and(Option::is_none) {
         return Ok(None);

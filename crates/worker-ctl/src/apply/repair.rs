@@ -8,17 +8,17 @@ use shopfloor_core::fs;
 use shopfloor_core::ui::printable;
 
 use crate::apply::land::ACCEPTED;
-use crate::apply::{copied_files, rebase, session, source_hooks, transition, trash};
+use crate::apply::{clone_hooks, copied_files, rebase, session, transition, trash};
 use crate::context::Context;
 use crate::facts::losses::Losses;
 use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::log;
-use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::store::{self, State};
 use crate::work_repo::{MergeResult, is_rebasing};
 use crate::worker::{LandedTip, Session, Task, TaskBeforeRebase, Worker};
+use crate::worker_notes::Fault;
 
 /// Records that a worker's session is gone.
 pub fn record_gone(ctx: &Context<'_>, name: &str) -> Result<()> {
@@ -63,7 +63,7 @@ pub fn restore_worktree(ctx: &Context<'_>, name: &str) -> Result<()> {
         ctx.repo.update_ref(&[&branch, &at])?;
     }
     ctx.repo.add_worktree(tree, &worker.branch, None)?;
-    source_hooks::fill_worktree(ctx, tree)?;
+    clone_hooks::fill_worktree(ctx, tree)?;
     copied_files::copy_all(ctx, tree)?;
     transition::record(ctx, name, &Input::SessionGone)?;
     transition::record(ctx, name, &Input::Mended { reason: Fault::WorktreeMissing }).map(drop)

@@ -10,20 +10,20 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
-use crate::apply::launch::launch;
-use crate::apply::spawn_agent::wrapped;
+use crate::apply::launch_spec::launch;
 use crate::apply::transition;
+use crate::apply::worktree_spawn::wrapped;
 use crate::context::Context;
 use crate::facts::processes::{self, Process};
 use crate::failure;
 use crate::layout;
 use crate::menu::{self, Menu};
-use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::poll;
 use crate::program_config::{AgentTable, Delivery, Dialog, End, regex};
 use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Session, Work, Worker};
+use crate::worker_notes::Fault;
 
 /// How many seconds a program may take until it takes input, unless `timeout_secs` is set.
 const READY_SECS: u64 = 30;

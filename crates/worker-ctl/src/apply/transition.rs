@@ -4,7 +4,7 @@
 use serde_json::Value;
 use shopfloor_core::error::Result;
 
-use crate::apply::spawn_agent::{self, ParentReport, in_background};
+use crate::apply::worktree_spawn::{self, ParentReport, in_background};
 use crate::context::Context;
 use crate::log;
 use crate::plan::machine::{Input, SideEffect, apply};
@@ -80,7 +80,7 @@ fn follow_up(ctx: &Context<'_>, Step { before, after, effects, revision }: &Step
     if let Some(fault) = after.program.fault.as_ref().filter(|_| before.program.fault != after.program.fault) {
         let (key, message) = (format!("worker-ctl:{}:{revision}", after.name), fault.to_string());
         let told = ParentReport { status: "failure", kind: None, message, paths: &[], key };
-        spawn_agent::tell_parent(ctx, after, &told);
+        worktree_spawn::tell_parent(ctx, after, &told);
     }
     Ok(())
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use shopfloor_core::config::expand_home;
-use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
+use shopfloor_core::known_dirs::note_worktree;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -113,7 +113,7 @@ fn find_root(
         }
         (Some(recorded), _) => {
             // A record counts only for a root of this repository.
-            let listed = shopfloor_core::dir_list::roots(env)?;
+            let listed = shopfloor_core::known_dirs::roots(env)?;
             let is_its = listed.get(&real(&recorded)).is_none_or(|common| real(common) == real(&found.repo.common_dir));
             match is_its {
                 true => Ok(Some(recorded)),
@@ -352,7 +352,7 @@ fn print(ctx: &Context<'_>, worker: &Worker, is_new: bool) {
 
 /// The worker of another root of this repository that works in this worktree.
 fn in_another_root(ctx: &Context<'_>, found: &Adoptable) -> Result<Option<(PathBuf, String)>> {
-    let others = shopfloor_core::dir_list::roots(ctx.env)?.into_keys().filter(|root| *root != ctx.root.path);
+    let others = shopfloor_core::known_dirs::roots(ctx.env)?.into_keys().filter(|root| *root != ctx.root.path);
     for root in others {
         let workers = store::load(&root).map(|state| state.workers).unwrap_or_default();
         let is_its = |worker: &&Worker| Path::new(&worker.worktree_path) == found.path;

@@ -12,10 +12,10 @@ use crate::commands;
 use crate::context::Context;
 use crate::failure;
 use crate::menu::{Menu, Wanted};
-use crate::note::Fault;
 use crate::program_config::regex;
 use crate::tmux::typing;
 use crate::worker::{Activity, ReportedActivity, Worker};
+use crate::worker_notes::Fault;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {

@@ -6,7 +6,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::ui::printable;
 
-use crate::apply::launch;
+use crate::apply::launch_spec;
 use crate::commands;
 use crate::context::Context;
 use crate::worker::Worker;
@@ -40,7 +40,7 @@ fn run_hook(ctx: &Context<'_>, worker: &Worker, setting: &str) -> Result<()> {
     let Some(line) = ctx.root.config.command(setting) else { return Ok(()) };
     let sh = proc::find(ctx.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
     let mut cmd = Cmd::new(&sh, ctx.env).dir(worker.tree()).arg("-c").arg(line.shell());
-    for (key, value) in launch::of_worker(ctx, worker) {
+    for (key, value) in launch_spec::of_worker(ctx, worker) {
         // With this variable the command would count as the worker's process, and would be ended with the worker.
         cmd = cmd.var(if key == "WORKER_CTL_WORKER" { "WORKER_CTL_NAME" } else { key }, value);
     }

@@ -11,15 +11,15 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::ACCEPTED;
-use crate::apply::{lfs_and_submodules, removal};
+use crate::apply::{landing_lfs, removal};
 use crate::commands::init::config;
 use crate::commands::{self, about_root};
 use crate::context::Context;
-use crate::daemon;
 use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::root::{list_root, read_record, record_file};
 use crate::store;
+use crate::up_lock;
 use crate::work_repo::common_dir;
 use crate::worker::{Activity, Task, Worker};
 
@@ -51,7 +51,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let question = format!("Remove {} with its workers and logs?", root.display());
     ctx.ui.require_yes(args.yes, &question, "nothing was removed")?;
     // It ends the sessions of workers that have nothing to do.
-    daemon::end(root, false)?;
+    up_lock::end(root, false)?;
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {
         refusal(ctx, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
     })?;
@@ -87,7 +87,7 @@ fn hand_over(ctx: &Context<'_>) -> Result<()> {
     if ctx.clone.is_own {
         return Ok(());
     }
-    lfs_and_submodules::copy_all(ctx)?;
+    landing_lfs::copy_all(ctx)?;
     let (root, source) = (&ctx.root.path, ctx.source());
     let refs = ctx.clone.ask(root, &["for-each-ref", "--format=%(refname)", ACCEPTED])?;
     for name in refs.lines() {

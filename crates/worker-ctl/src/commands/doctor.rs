@@ -12,17 +12,17 @@ use shopfloor_core::git::Git;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
-use crate::apply::{repair, source_hooks, transition};
+use crate::apply::{clone_hooks, repair, transition};
 use crate::commands;
 use crate::context::Context;
 use crate::facts::{adoption, version};
 use crate::layout;
-use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::store::{self, State};
 use crate::tmux::{self, Tmux};
 use crate::work_repo::{PUSH_URL, is_rebasing};
 use crate::worker::{Session, Task, Worker};
+use crate::worker_notes::Fault;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -239,7 +239,7 @@ fn check_hooks<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
     if !ctx.source().exists() || ctx.clone.is_own {
         return Ok(Findings::new());
     }
-    let missing = source_hooks::of(ctx)?;
+    let missing = clone_hooks::of(ctx)?;
     let lost = |tool: &&str| {
         let fix = format!("run `{tool} hook install` there");
         Finding::bad("hooks", format!("git does not run the hook of {tool} in {}", ctx.source().display()), fix, None)

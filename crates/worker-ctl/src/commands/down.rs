@@ -6,8 +6,8 @@ use shopfloor_core::error::{Exit, Result};
 use crate::apply::{session, shutdown};
 use crate::commands;
 use crate::context::Context;
-use crate::daemon;
 use crate::store;
+use crate::up_lock;
 use crate::worker::{Session, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -23,7 +23,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let (root, are_all) = (&ctx.root.path, args.workers.is_empty());
     let state = match store::load(root) {
         Err(failure) if are_all && !ctx.is_dry => {
-            daemon::end(root, args.force)?;
+            up_lock::end(root, args.force)?;
             return shutdown::end_unknown(ctx, args.force, &failure).map(|()| Exit::Done);
         }
         state => state?,
@@ -39,7 +39,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
     }
     if are_all {
-        daemon::end(root, args.force)?;
+        up_lock::end(root, args.force)?;
         commands::recover(ctx)?;
         shutdown::end_all(ctx, args.force)?;
     } else {

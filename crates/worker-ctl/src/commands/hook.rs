@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
 use shopfloor_core::agents::{self, AgentProgram};
-use shopfloor_core::dir_list;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::common_dir_of;
+use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
 use shopfloor_core::pre_remove;
 use shopfloor_core::ui::Ui;
@@ -78,7 +78,7 @@ fn before_removal(env: &Env, path: &Path) -> Result<Exit> {
     let path = real(path);
     let Some(common) = common_dir_of(&path) else { return Ok(Exit::Done) };
     let root = read_record(&common)?.map(|root| real(&root));
-    let Some(root) = root.filter(|root| dir_list::roots(env).is_ok_and(|all| all.get(root) == Some(&common))) else {
+    let Some(root) = root.filter(|root| known_dirs::roots(env).is_ok_and(|all| all.get(root) == Some(&common))) else {
         return Ok(Exit::Done);
     };
     let workers = store::load(&root)?.workers;

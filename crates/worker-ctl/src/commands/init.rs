@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use shopfloor_core::config::expand_home;
-use shopfloor_core::dir_list::{DirList, require_listable};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LFS, Repo, Setting, answer as git_answer, written};
+use shopfloor_core::known_dirs::{DirList, require_listable};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::real;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::apply::source_hooks;
+use crate::apply::clone_hooks;
 use crate::commands;
 use crate::context::{Context, Flags};
 use crate::failure;
@@ -201,7 +201,7 @@ fn make_clone(ui: &Ui, env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
         ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
     git_answer("fetch", &git.fetching(root).args(fetch).arg("origin").capture()?)?;
     run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
-    let hooks = source_hooks::compare(env, &new.source, root, None)?;
+    let hooks = clone_hooks::compare(env, &new.source, root, None)?;
     hooks.bring(env)?.iter().for_each(|warning| ui.warn(warning));
     Ok(())
 }

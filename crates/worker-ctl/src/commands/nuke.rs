@@ -1,4 +1,4 @@
-//! `nuke`: removes workers. Work that exists nowhere else is refused, or kept with `--force`.
+//! `nuke`: removes the workers that are named. Work that exists nowhere else is refused, or kept with `--force`.
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};

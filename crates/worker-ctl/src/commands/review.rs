@@ -15,7 +15,7 @@ use shopfloor_core::text::{printable_lines, shell_word};
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WHOLE, look};
 use crate::context::Context;
-use crate::facts::description::{Summary, summary};
+use crate::facts::work_summary::{Summary, summary};
 use crate::failure;
 use crate::plan::accept::{require_review, several_bases};
 use crate::plan::machine::Input;

@@ -16,13 +16,13 @@ use shopfloor_core::ui::printable;
 use crate::attention::{need_now, since};
 use crate::commands::joined;
 use crate::context::Context;
-use crate::daemon;
 use crate::facts::losses::stashes;
-use crate::note::{Fault, Note};
 use crate::notify_person::Bell;
 use crate::store::State;
+use crate::up_lock;
 use crate::work_repo::WorkRepo;
 use crate::worker::{Activity, Session, Worker};
+use crate::worker_notes::{Fault, Note};
 
 /// How often `--watch` reads the state.
 const POLL: Duration = Duration::from_millis(500);
@@ -113,7 +113,7 @@ fn board(ctx: &Context<'_>, state: &State) -> Result<Vec<String>> {
     let screen = Screen { width, height, has_colors: ctx.ui.has_colors() };
     let now = ctx.env.later().now;
     let rows = state.workers.values().map(|worker| board_row(worker, need_now(ctx, worker))).collect();
-    Ok(lines(rows, daemon::is_running(&ctx.root.path)?, (now.as_second(), &local_clock(now)), screen))
+    Ok(lines(rows, up_lock::is_running(&ctx.root.path)?, (now.as_second(), &local_clock(now)), screen))
 }
 
 /// The row of a worker on the board that `--watch` shows on a terminal.
@@ -172,7 +172,7 @@ fn answer(ctx: &Context<'_>, seen: &SeenState, counts: bool) -> Result<Value> {
         Ok(row(ctx, seen, worker, changes))
     };
     let workers = state.workers.values().map(row).collect::<Result<Vec<_>>>()?;
-    let daemon = if daemon::is_running(&ctx.root.path)? { "running" } else { "stopped" };
+    let daemon = if up_lock::is_running(&ctx.root.path)? { "running" } else { "stopped" };
     Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "tmux_socket": state.tmux_socket }))
 }
 

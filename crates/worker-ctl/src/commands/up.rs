@@ -11,14 +11,14 @@ use shopfloor_core::text::shell_word;
 
 use crate::apply::bring_up::{bring_up, make_missing};
 use crate::apply::deliver::go_on;
-use crate::apply::keep_up::{keep_up, not_started};
+use crate::apply::supervise::{keep_up, not_started};
 use crate::commands;
 use crate::context::Context;
-use crate::daemon;
 use crate::layout;
 use crate::log;
 use crate::store::State;
 use crate::tmux;
+use crate::up_lock;
 use crate::worker::{Session, Worker};
 
 #[derive(Clone, Debug, Default, ClapArgs)]
@@ -80,8 +80,8 @@ fn down<'n>(state: &State, names: &'n [String]) -> Vec<&'n String> {
 fn detach(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let state = ctx.state()?;
     ctx.tmux()?;
-    if daemon::is_running(&ctx.root.path)? {
-        return Err(daemon::refuse_second());
+    if up_lock::is_running(&ctx.root.path)? {
+        return Err(up_lock::refuse_second());
     }
     let program = layout::own_program(ctx.env).ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
     let log = layout::up_log(&ctx.root.path);
@@ -94,15 +94,15 @@ fn detach(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let line = format!("nohup {} >> {} 2>&1 < /dev/null &", words.join(" "), shell_word(&log));
     let status = proc::shell(ctx.env, &line)?.capture()?.status;
     let start = Instant::now();
-    while status.success() && start.elapsed() < daemon::PATIENCE {
-        if daemon::is_running(&ctx.root.path)? && are_started(ctx)? {
+    while status.success() && start.elapsed() < up_lock::PATIENCE {
+        if up_lock::is_running(&ctx.root.path)? && are_started(ctx)? {
             not_started(&state).iter().for_each(|line| ctx.ui.warn(line));
             ctx.ui.note(format!("up in the background; its log is {}", log.display()));
             return Ok(Exit::Done);
         }
         thread::sleep(Duration::from_millis(20));
     }
-    if daemon::is_running(&ctx.root.path)? {
+    if up_lock::is_running(&ctx.root.path)? {
         ctx.ui.warn(format!("up in the background, but not all workers are up; its log is {}", log.display()));
         return Ok(Exit::Done);
     }

@@ -12,8 +12,8 @@ use shopfloor_core::proc;
 use crate::attention::{need_now, since};
 use crate::commands::{self, joined, status_of};
 use crate::context::Context;
-use crate::daemon;
 use crate::failure;
+use crate::up_lock;
 use crate::worker::Worker;
 
 /// How often the state is read. It is one small file.
@@ -80,7 +80,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let mut last = None::<Instant>;
     loop {
         // Patrol here when no `up` does.
-        if last.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) && !daemon::is_running(&ctx.root.path)? {
+        if last.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) && !up_lock::is_running(&ctx.root.path)? {
             commands::recover(ctx)?;
             commands::look(ctx)?;
             commands::catch_up(ctx);
@@ -122,7 +122,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 /// The workers that have reached one of the states, and those that cannot reach any by themselves, each with the reason.
 fn read_progress(ctx: &Context<'_>, names: &[String], wanted: &[String]) -> Result<(Vec<String>, Vec<String>)> {
     let state = ctx.state()?;
-    let is_kept_up = daemon::is_running(&ctx.root.path)?;
+    let is_kept_up = up_lock::is_running(&ctx.root.path)?;
     let (mut reached, mut stuck) = (Vec::new(), Vec::new());
     for name in names {
         let worker = state.require(name)?;

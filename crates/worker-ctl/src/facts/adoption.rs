@@ -7,8 +7,8 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::git_hook;
 use shopfloor_core::hash::Digest;
-use shopfloor_core::hook;
 use shopfloor_core::path::real;
 use shopfloor_core::slug::ascii_slug;
 use shopfloor_core::text::{printable, shell_word};
@@ -184,7 +184,7 @@ pub fn programs(git: &Git, common_dir: &Path) -> Result<BTreeSet<String>> {
     let hooks = listed.collect::<Result<Vec<_>>>()?.into_iter().flatten().filter_map(|path| {
         let name = path.file_name()?.to_string_lossy().into_owned();
         let text = fs::read_no_follow(&path).ok()??;
-        let is_ours = hook::refuse_foreign(&name, &path).is_ok();
+        let is_ours = git_hook::refuse_foreign(&name, &path).is_ok();
         (!name.ends_with(".sample") && !is_ours).then(|| with_digest(format!("the hook {name}"), &text))
     });
     Ok(settings.chain(hooks).collect())

@@ -2,8 +2,8 @@
 
 pub mod adoption;
 pub mod conflicts;
-pub mod description;
 pub mod losses;
 pub mod processes;
 pub mod version;
+pub mod work_summary;
 pub mod worker_state;

@@ -181,9 +181,9 @@ impl Accept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::note::Fault;
     use crate::plan::start::tests::standing;
     use crate::worker::Session;
+    use crate::worker_notes::Fault;
 
     fn work(standing: &mut Standing) -> &mut WorkFacts {
         standing.work.as_mut().unwrap()

@@ -1,7 +1,7 @@
 //! Decides what a worker needs to go on after a restart.
 
-use crate::note::Note;
 use crate::worker::Worker;
+use crate::worker_notes::Note;
 
 /// What a worker needs to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::text::shell_word;
 
-use crate::facts::environment::inherited;
-use crate::known_agent::KnownAgent;
+use crate::agent_in_worktree::KnownAgent;
+use crate::facts::agent_environment::inherited;
 use crate::launcher::{self, word};
 use crate::layout;
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::settings::Settings;
 use crate::tool::program;
 

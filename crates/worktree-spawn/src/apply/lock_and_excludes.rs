@@ -8,12 +8,12 @@ use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::{Spinner, Ui};
 
+use crate::agent_in_worktree::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::excludes;
 use crate::facts::agents;
 use crate::identity::AgentKind;
-use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
-use crate::place::Place;
 use crate::plan::spawn::exclude;
+use crate::repository_view::Place;
 
 /// What all steps of a spawn need.
 #[derive(Clone, Copy)]

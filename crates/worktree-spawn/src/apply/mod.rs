@@ -1,8 +1,8 @@
 //! Everything that writes: worktrees and seats, the files in them, events, and the records of runs.
 
-pub mod files;
+pub mod agent_config_files;
 pub mod launch;
-pub mod listing;
+pub mod list_agents;
 pub mod lock_and_excludes;
 pub mod notify;
 pub mod recover;

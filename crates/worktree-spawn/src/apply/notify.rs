@@ -4,11 +4,11 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 
 use super::send_event;
+use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run;
 use crate::event::{EventDraft, EventStatus, completion};
 use crate::facts::agents;
-use crate::known_agent::KnownAgent;
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::spool::Published;
 
 /// A report to the parent.

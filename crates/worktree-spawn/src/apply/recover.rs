@@ -8,7 +8,7 @@ use super::lock_and_excludes::lock;
 use super::remove;
 use super::undo::{self, LostWorktrees, UndoneSpawn};
 use crate::journal::{self, RemovalJournal, SpawnJournal};
-use crate::place::Place;
+use crate::repository_view::Place;
 
 /// Finishes killed removals if there are any, because their agents' events wait for that.
 pub fn finish_removals(env: &Env, place: &Place) -> Result<Vec<String>> {

@@ -13,19 +13,19 @@ use shopfloor_core::written_files;
 
 use super::lock_and_excludes::release_excludes;
 use super::undo::{self, Decided};
-use super::{files, send_event, trash};
+use super::{agent_config_files, send_event, trash};
+use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run;
 use crate::facts::agents;
-use crate::facts::history::loose_commits;
+use crate::facts::merged_commits::loose_commits;
 use crate::facts::removal::{Branch, changes};
 use crate::facts::repository;
 use crate::failure;
 use crate::identity::{Agent, AgentKind};
 use crate::journal::{self, OpenJournal, RemovalJournal};
-use crate::known_agent::KnownAgent;
 use crate::layout;
-use crate::place::{Place, Worktree};
 use crate::plan::removal::AgentRemoval;
+use crate::repository_view::{Place, Worktree};
 use crate::spool::Spool;
 
 /// The result of a removal.
@@ -303,7 +303,7 @@ fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> R
 fn unseat(place: &Place, known: &KnownAgent) -> Result<()> {
     // Of what only a forged record tells nothing is ours.
     if !known.worktree.is_lost && known.is_managed {
-        files::unseat(known)?;
+        agent_config_files::unseat(known)?;
     }
     written_files::remove(&place.env, &layout::seat_file(&known.worktree.git_dir, &known.agent.slug))?;
     place.remove_state(&layout::seats_dir(&known.worktree.git_dir).join(&known.agent.slug))?;

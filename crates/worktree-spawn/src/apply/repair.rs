@@ -8,14 +8,14 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
 
-use super::files;
+use super::agent_config_files;
 use super::{runs, send_event};
+use crate::agent_in_worktree::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::agent_run;
 use crate::facts::agents;
 use crate::facts::moved::MovedWorktree;
 use crate::identity::{Agent, AgentKind, ROOT};
-use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::spool;
 
 /// Writes a worktree's new path into git's record, and the record's path into the worktree, if that still says what was
@@ -43,8 +43,8 @@ pub fn restore_files(env: &Env, place: &Place, tell: &dyn Fn(String)) -> Result<
             continue;
         }
         let restored = match known.agent.kind {
-            AgentKind::Worker => files::seat(env, known, None).map(drop),
-            _ => files::connect(env, &known.worktree, &known.agent, MCP_FILE).map(drop),
+            AgentKind::Worker => agent_config_files::seat(env, known, None).map(drop),
+            _ => agent_config_files::connect(env, &known.worktree, &known.agent, MCP_FILE).map(drop),
         };
         match restored {
             Ok(()) => tell(format!("restored the configuration of {id}")),

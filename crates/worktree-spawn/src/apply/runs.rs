@@ -12,14 +12,14 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Status};
 
 use super::send_event;
+use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::{self, AgentRun, Deaths, Liveness};
 use crate::event::{EventDraft, EventStatus};
 use crate::facts::removal::{Inspection, seated_in};
 use crate::failure;
 use crate::identity::{Agent, AgentKind, new_uid};
-use crate::known_agent::KnownAgent;
 use crate::launcher;
-use crate::place::Place;
+use crate::repository_view::Place;
 
 /// The run of this process, which lasts as long as its lock is held.
 #[derive(Debug)]

@@ -5,12 +5,12 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::Git;
 
+use crate::agent_in_worktree::KnownAgent;
 use crate::event::EventDraft;
 use crate::facts::{agents, repository};
 use crate::failure;
 use crate::identity::Agent;
-use crate::known_agent::KnownAgent;
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::spool::{self, Published, Spool};
 
 /// Sends an event, with the branch and the commit that the agent is at. Exit 1 if the agent has no parent.

@@ -6,28 +6,28 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use shopfloor_core::agents::STARTERS;
-use shopfloor_core::dir_list::note_worktree;
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, LOOK_LIMIT, Repo, nul_fields, private_dir, run_git};
-use shopfloor_core::hook;
+use shopfloor_core::git_hook;
+use shopfloor_core::known_dirs::note_worktree;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
-use super::files;
+use super::agent_config_files;
 use super::lock_and_excludes::{SpawnContext, add_excludes, lock, state_lines};
 use super::undo::{self, LostWorktrees, with_leftovers};
+use crate::agent_in_worktree::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::excludes;
-use crate::facts::environment::inherited;
+use crate::facts::agent_environment::inherited;
 use crate::facts::repository;
 use crate::facts::spawn::StartPoint;
 use crate::failure;
 use crate::identity::Agent;
 use crate::journal::{self, OpenJournal, SpawnJournal};
-use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::layout;
-use crate::place::{Place, Worktree};
 use crate::plan::spawn::Plan;
+use crate::repository_view::{Place, Worktree};
 use crate::spool::Spool;
 
 /// How long submodules may take, which are fetched from elsewhere.
@@ -58,7 +58,7 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<Spa
     add_excludes(context.place, &state_lines().chain(plan.exclude.clone()).collect::<Vec<_>>())?;
     let spawner = context.place.require_here()?;
     if plan.path.starts_with(spawner.path.join(".shopfloor")) {
-        files::ignore_itself(spawner)?;
+        agent_config_files::ignore_itself(spawner)?;
     }
     let spawn = SpawnJournal {
         name: plan.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -198,7 +198,7 @@ fn fill(
         run_git("submodule update", cmd.args(["submodule", "update", "--init", "--recursive", "--quiet"]))?;
     }
     let has_mcp = worktree.path.join(MCP_FILE).symlink_metadata().is_ok();
-    files::furnish(context.env, &worktree, &made.known.agent, options.task.as_deref())?;
+    agent_config_files::furnish(context.env, &worktree, &made.known.agent, options.task.as_deref())?;
     // A sparse checkout may leave out a file that is tracked.
     let is_sparse = worktree.git_dir.join("info/sparse-checkout").exists();
     let is_tracked = has_mcp || (is_sparse && !git.ls_files(&worktree.path, &[MCP_FILE.into()])?.is_empty());
@@ -218,10 +218,11 @@ fn fill(
         run_hook(context, start, made, options.is_agents)?;
     }
     let file = if is_tracked { OWN_MCP_FILE } else { MCP_FILE };
-    made.mcp_config = files::connect(context.env, &worktree, &made.known.agent, file).or_else(|failure| {
-        made.warnings.push(format!("left .mcp.json as it is: {failure}"));
-        files::connect(context.env, &worktree, &made.known.agent, OWN_MCP_FILE)
-    })?;
+    made.mcp_config =
+        agent_config_files::connect(context.env, &worktree, &made.known.agent, file).or_else(|failure| {
+            made.warnings.push(format!("left .mcp.json as it is: {failure}"));
+            agent_config_files::connect(context.env, &worktree, &made.known.agent, OWN_MCP_FILE)
+        })?;
     proc::check_interrupt()
 }
 
@@ -244,18 +245,18 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let hooks_dir = hook.parent().unwrap_or(hook).to_path_buf();
     let repo = Repo { hooks_dir, ..context.place.repo() };
     let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
-    let (mut configured, mut tools) = (Vec::new(), hook::missing(&git, &repo, "post-checkout")?);
+    let (mut configured, mut tools) = (Vec::new(), git_hook::missing(&git, &repo, "post-checkout")?);
     let is_held = is_agents && !has_landed(context, &start.sha).unwrap_or(false);
     if is_held {
         // Other programs look for theirs in the worktree: husky, lefthook, whatever a person's own hook calls.
-        tools = hook::wanted(&git, &repo, "post-checkout")?;
+        tools = git_hook::wanted(&git, &repo, "post-checkout")?;
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
         if tools.contains(&"sweatfile-apply") {
             let path = shell_word(&made.known.worktree.path);
             let why = "it starts at an agent's commit that has not landed, so set-up commands wait for you";
             made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
         }
-    } else if let Err(failure) = hook::refuse_changed(context.env, "post-checkout", hook) {
+    } else if let Err(failure) = git_hook::refuse_changed(context.env, "post-checkout", hook) {
         made.warnings.push(format!("left out the hook: {failure}; {}", failure.hints.join("; ")));
         return Ok(());
     } else {
@@ -266,7 +267,7 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let sha = made.known.agent.base_sha.clone().unwrap_or_default();
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.known.worktree.git_dir)))?;
     let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);
-    match hook::run_post_checkout(
+    match git_hook::run_post_checkout(
         &Git::find(&env)?,
         (file, &configured, &made.known.worktree.path, &sha),
         &tools,
@@ -323,7 +324,7 @@ pub fn brings_starters(context: &SpawnContext<'_>, worktree: &Path, sha: &str) -
 /// Makes a seat: its files first, then the record by which it counts. The caller holds the repository's lock.
 pub fn seat(context: &SpawnContext<'_>, seated: &KnownAgent, task: Option<&[u8]>) -> Result<PathBuf> {
     add_excludes(context.place, &state_lines().collect::<Vec<_>>())?;
-    let mcp_config = files::seat(context.env, seated, task)?;
+    let mcp_config = agent_config_files::seat(context.env, seated, task)?;
     Spool::new(&context.place.shared(), &seated.agent.id).unbury()?;
     seated.agent.save(context.env, &layout::seat_file(&seated.worktree.git_dir, &seated.agent.slug))?;
     Ok(mcp_config)

@@ -8,10 +8,10 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, OPERATION_HEADS, answer, commits_to_pick, named_commits, run_git};
 
-use crate::facts::history::commit_cmd;
+use crate::agent_in_worktree::KnownAgent;
+use crate::facts::merged_commits::commit_cmd;
 use crate::facts::repository;
-use crate::known_agent::KnownAgent;
-use crate::place::Place;
+use crate::repository_view::Place;
 
 /// Keeps a worktree's HEAD, index and changes, and returns the ref.
 pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<String> {

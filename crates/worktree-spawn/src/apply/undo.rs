@@ -12,13 +12,13 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::written_files::Listed;
 
 use super::lock_and_excludes::release_excludes;
+use crate::agent_in_worktree::{IGNORE_FILE, MCP_FILE, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE};
 use crate::agent_run;
 use crate::facts::repository;
 use crate::identity::{Agent, new_uid};
 use crate::journal::{OpenJournal, SpawnJournal};
-use crate::known_agent::{IGNORE_FILE, MCP_FILE, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE};
 use crate::layout;
-use crate::place::{Place, is_same};
+use crate::repository_view::{Place, is_same};
 
 /// The files that git and this tool write into a new worktree.
 const OURS: [&str; 8] =

@@ -11,7 +11,7 @@ use super::runs;
 use crate::agent_run;
 use crate::event::{SpoolEvent, short_name};
 use crate::layout;
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::spool::{Claim, Spool};
 use crate::watch::{POLL, Signals, Watch};
 

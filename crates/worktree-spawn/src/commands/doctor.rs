@@ -14,7 +14,7 @@ use crate::facts::moved::moved;
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::journal::{self, RemovalJournal, SpawnJournal};
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::settings::Settings;
 use crate::spool;
 

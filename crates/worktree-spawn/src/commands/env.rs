@@ -9,7 +9,7 @@ use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::environment::{OPTIONAL, inherited, variables};
+use crate::facts::agent_environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
 
 /// Print an agent's environment, for `eval`

@@ -7,13 +7,13 @@ use shopfloor_core::git::Git;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
+use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::Deaths;
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{lock_and_excludes, recover, remove, runs};
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
-use crate::known_agent::KnownAgent;
 use crate::plan::removal::{AgentRemoval, RemovalRequest, has_ended, is_collectable, plan, require_spawned};
 use crate::settings::Settings;
 

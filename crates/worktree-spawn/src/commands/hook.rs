@@ -16,8 +16,8 @@ use crate::apply::send_event;
 use crate::event::{EventDraft, EventStatus};
 use crate::facts::{agents, repository};
 use crate::failure;
-use crate::place::Place;
 use crate::plan::spawn::{IfExists, SpawnRequest};
+use crate::repository_view::Place;
 use crate::tool::TOOL;
 
 /// Answer an agent program's hooks, which send JSON on stdin

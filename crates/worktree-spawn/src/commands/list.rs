@@ -8,10 +8,10 @@ use shopfloor_core::proc::Status;
 use shopfloor_core::text::word;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::apply::listing::{ListedAgent, ListingRequest, list};
+use crate::agent_in_worktree::KnownAgent;
+use crate::apply::list_agents::{ListedAgent, ListingRequest, list};
 use crate::facts::repository;
 use crate::identity::AgentKind;
-use crate::known_agent::KnownAgent;
 
 /// List the agents
 #[derive(clap::Args, Clone, Debug, Default)]

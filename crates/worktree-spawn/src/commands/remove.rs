@@ -6,6 +6,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
+use crate::agent_in_worktree::{AgentKeys, KnownAgent};
 use crate::agent_run::Deaths;
 use crate::apply::remove::{self, RemovalOutcome};
 use crate::apply::undo::LostWorktrees;
@@ -14,9 +15,8 @@ use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::failure;
 use crate::identity::AgentKind;
-use crate::known_agent::{AgentKeys, KnownAgent};
-use crate::place::Place;
 use crate::plan::removal::{AgentRemoval, RemovalRequest, plan, refuse_main, require_spawned};
+use crate::repository_view::Place;
 use crate::settings::Settings;
 
 /// Remove agents' worktrees or seats, and their branches if everything on them is merged

@@ -17,7 +17,7 @@ use crate::facts::{agents, repository};
 use crate::identity::{Agent, AgentKind};
 use crate::journal::{self, RemovalJournal, SpawnJournal};
 use crate::layout;
-use crate::place::{Place, Worktree};
+use crate::repository_view::{Place, Worktree};
 use crate::settings::Settings;
 
 /// Finish what killed commands began, reconnect moved worktrees, restore exclude lines

@@ -11,16 +11,16 @@ use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
+use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run;
 use crate::apply::runs::{self, ActiveRun};
 use crate::apply::send_event;
 use crate::event::{EventDraft, EventStatus, completion};
-use crate::facts::environment::{OPTIONAL, inherited, variables};
+use crate::facts::agent_environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
 use crate::failure;
-use crate::known_agent::KnownAgent;
-use crate::place::Place;
 use crate::plan::removal::require_spawned;
+use crate::repository_view::Place;
 
 /// Run an agent's command in its worktree, and report to its parent how it ended
 ///

@@ -4,7 +4,7 @@ use clap::Args;
 use shopfloor_core::error::Result;
 
 use crate::facts::agents;
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::spool::Spool;
 
 /// The calling agent.

@@ -11,10 +11,10 @@ use shopfloor_core::fs;
 use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
+use crate::agent_in_worktree::{AgentKeys, KnownAgent};
 use crate::apply::launch;
 use crate::failure;
-use crate::known_agent::{AgentKeys, KnownAgent};
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::settings::Settings;
 
 /// The task of an agent.

@@ -13,6 +13,7 @@ use shopfloor_core::ui::Ui;
 use super::run;
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
+use crate::agent_in_worktree::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::apply::launch;
 use crate::apply::lock_and_excludes::{self, SpawnContext};
 use crate::apply::recover;
@@ -22,9 +23,8 @@ use crate::facts::spawn as facts;
 use crate::facts::{agents, repository};
 use crate::failure;
 use crate::journal;
-use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
-use crate::place::{Place, Worktree};
 use crate::plan::spawn::{Plan, SpawnDecision, SpawnFacts, SpawnRequest, branch_prefix, candidates, path_of, plan};
+use crate::repository_view::{Place, Worktree};
 use crate::settings::Settings;
 use crate::slug::slug;
 

@@ -1,4 +1,4 @@
-//! `trust`: lists an agent's record as ours, once a person has seen what it says.
+//! `trust`: takes an agent's record for ours that this user did not write, once they have seen what it says.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};

@@ -13,7 +13,7 @@ use crate::apply::recover;
 use crate::apply::wait::{EventFilter, EventWait, WaitOutcome, is_from};
 use crate::facts::{agents, repository};
 use crate::failure;
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::spool::{Spool, SpoolEntry};
 use crate::watch::Signals;
 

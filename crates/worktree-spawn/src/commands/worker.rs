@@ -10,13 +10,13 @@ use shopfloor_core::ui::{Ui, printable};
 
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
+use crate::agent_in_worktree::KnownAgent;
 use crate::apply::lock_and_excludes::{self, SpawnContext};
 use crate::apply::spawn;
 use crate::facts::{agents, repository};
 use crate::failure;
 use crate::identity::AgentKind;
-use crate::known_agent::KnownAgent;
-use crate::place::Place;
+use crate::repository_view::Place;
 use crate::settings::Settings;
 use crate::slug::slug;
 

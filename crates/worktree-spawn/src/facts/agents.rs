@@ -9,11 +9,11 @@ use shopfloor_core::proc;
 use shopfloor_core::written_files::Listed;
 
 use super::repository;
+use crate::agent_in_worktree::KnownAgent;
 use crate::failure;
 use crate::identity::{Agent, AgentKind, ROOT};
-use crate::known_agent::KnownAgent;
 use crate::layout;
-use crate::place::{Place, Worktree};
+use crate::repository_view::{Place, Worktree};
 use crate::slug::slug;
 use crate::spool::Spool;
 

@@ -1,8 +1,8 @@
 //! Everything that is read: the repository, its agents, and what git says of them.
 
+pub mod agent_environment;
 pub mod agents;
-pub mod environment;
-pub mod history;
+pub mod merged_commits;
 pub mod moved;
 pub mod removal;
 pub mod repository;

@@ -10,7 +10,7 @@ use shopfloor_core::git::{clean, private_dir, recorded_path};
 use shopfloor_core::path::RelPath;
 
 use super::repository;
-use crate::place::{Place, Worktree, is_same};
+use crate::repository_view::{Place, Worktree, is_same};
 
 /// A worktree and its new path.
 #[derive(Debug)]

@@ -9,13 +9,13 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links, run_git};
 
-use super::history::{contained, loose_commits};
+use super::merged_commits::{contained, loose_commits};
 use super::moved::moved;
 use super::repository;
+use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::{Deaths, Liveness};
 use crate::identity::AgentKind;
-use crate::known_agent::KnownAgent;
-use crate::place::{Place, Worktree};
+use crate::repository_view::{Place, Worktree};
 use crate::settings::Settings;
 use crate::spool::Spool;
 

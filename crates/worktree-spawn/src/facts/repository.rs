@@ -12,7 +12,7 @@ use shopfloor_core::git::{
 use shopfloor_core::proc;
 
 use crate::failure;
-use crate::place::{Place, Worktree};
+use crate::repository_view::{Place, Worktree};
 
 /// Finds the repository of the current directory; exit 2, kind `not_a_repository`, if there is none.
 pub fn find(env: &Env) -> Result<Place> {

@@ -9,7 +9,7 @@ use shopfloor_core::git::{Git, clean, run_git};
 use shopfloor_core::path::RelPath;
 
 use crate::failure;
-use crate::place::{Place, Worktree};
+use crate::repository_view::{Place, Worktree};
 
 /// The commit that a new worktree starts at, and the hook that git runs there.
 #[derive(Clone, Debug)]

@@ -5,11 +5,11 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 use shopfloor_core::text::shell_word;
 
+use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::Liveness;
 use crate::facts::removal::{Branch, Condition};
 use crate::failure;
 use crate::identity::AgentKind;
-use crate::known_agent::KnownAgent;
 
 // What the caller asked for.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -252,10 +252,10 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::agent_in_worktree::KnownAgent;
     use crate::facts::removal::Changes;
     use crate::identity::Agent;
-    use crate::known_agent::KnownAgent;
-    use crate::place::Worktree;
+    use crate::repository_view::Worktree;
 
     fn condition() -> Condition {
         let root = Agent::root("root", Some("main"), Timestamp::UNIX_EPOCH);

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::RelPath;
 
+use crate::agent_in_worktree::KnownAgent;
 use crate::failure;
 use crate::identity::{Agent, AgentKind, ROOT};
-use crate::known_agent::KnownAgent;
 use crate::plan::removal::require_spawned;
 use crate::slug::{LONGEST_BRANCH, is_branch_name, numbered, slug};
 
@@ -291,7 +291,7 @@ pub fn exclude(all: &[KnownAgent], path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Worktree;
+    use crate::repository_view::Worktree;
 
     fn known(agent: Agent, path: &str, branch: &str) -> KnownAgent {
         let worktree = Worktree {

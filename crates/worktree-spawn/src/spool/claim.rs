@@ -5,7 +5,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
-use super::session::{Spool, SpoolEntry};
+use super::directory::{Spool, SpoolEntry};
 use crate::event::SpoolEvent;
 
 /// An event that belongs to this process until the process ends or gives it back.

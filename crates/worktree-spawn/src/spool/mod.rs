@@ -6,13 +6,13 @@
 //! these is left.
 
 mod claim;
+mod directory;
 mod publish;
-mod session;
 mod tombstone;
 
 #[cfg(test)]
 mod tests;
 
 pub use claim::Claim;
+pub use directory::{Spool, SpoolEntry, all};
 pub use publish::{Published, publish};
-pub use session::{Spool, SpoolEntry, all};

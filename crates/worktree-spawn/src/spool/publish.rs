@@ -8,7 +8,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
-use super::session::{HIGHEST, Spool, number};
+use super::directory::{HIGHEST, Spool, number};
 use crate::event::{SpoolEvent, mark_forwarded};
 use crate::json_file;
 

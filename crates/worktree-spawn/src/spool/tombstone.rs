@@ -5,8 +5,8 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 
+use super::directory::{Spool, Tombstone};
 use super::publish::publish;
-use super::session::{Spool, Tombstone};
 use crate::event::mark_forwarded;
 use crate::identity::Agent;
 use crate::json_file;

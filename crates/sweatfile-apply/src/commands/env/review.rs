@@ -11,6 +11,7 @@ use shopfloor_core::ui::Ui;
 use super::diff::{describe, require_snapshot, require_usable};
 use crate::apply;
 use crate::env_file::EnvFile;
+use crate::env_variable;
 use crate::facts::{self, LoadOptions};
 use crate::failure;
 use crate::flags::LayerFlags;
@@ -18,7 +19,6 @@ use crate::layout;
 use crate::plan::review::{self as plan, Answer};
 use crate::review::{Change, changes};
 use crate::snapshot;
-use crate::variable;
 use crate::worktree::OpenWorktree;
 
 /// Decide about each change: promote it into the repository's sweatfile, keep it here, or discard it
@@ -110,7 +110,7 @@ fn collect_answers(
 
 /// Asks what becomes of a change. Exit 3 when the person quits, which changes nothing.
 fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
-    let note = variable::danger_note(&change.key).map(|note| format!(" {note}")).unwrap_or_default();
+    let note = env_variable::danger_note(&change.key).map(|note| format!(" {note}")).unwrap_or_default();
     let shown = describe(change, true);
     let question = format!("{shown}{note}: [p]romote, [k]eep here, [d]iscard, [q]uit?");
     loop {

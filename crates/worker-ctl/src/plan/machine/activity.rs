@@ -1,9 +1,9 @@
 //! Reports of the program's own hooks. They never change the task.
 
 use crate::hook_report::{Report, Signal};
-use crate::note::Note;
 use crate::plan::machine::MachineStep;
 use crate::worker::{Activity, Session, Worker};
+use crate::worker_notes::Note;
 
 pub(super) fn reported(step: &mut MachineStep<'_>, report: &Report) {
     let before = step.before;

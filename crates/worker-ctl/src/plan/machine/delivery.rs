@@ -3,10 +3,10 @@
 use shopfloor_core::error::Result;
 
 use crate::failure;
-use crate::note::{Fault, Note};
 use crate::plan::machine::{MachineStep, SideEffect};
 use crate::plan::wrong_state;
 use crate::worker::{Activity, PendingSend, Program, Session, Task, Worker};
+use crate::worker_notes::{Fault, Note};
 
 /// From now on the pending text may have arrived.
 pub(super) fn typing(step: &mut MachineStep<'_>) {

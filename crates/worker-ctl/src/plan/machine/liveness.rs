@@ -1,8 +1,8 @@
 //! Inputs about a worker's program and the branch that it works on. They never change the task.
 
-use crate::note::{Fault, Note};
 use crate::plan::machine::MachineStep;
 use crate::worker::{Activity, Session};
+use crate::worker_notes::{Fault, Note};
 
 pub(super) fn session_begun(step: &mut MachineStep<'_>, pane: &str, pid: i32, is_continued: bool) {
     let program = &mut step.next.program;

@@ -20,8 +20,8 @@ use shopfloor_core::time;
 use crate::failure;
 use crate::hook_report::{Report, Signal};
 use crate::log::ACTIVITY;
-use crate::note::{Fault, Note};
 use crate::worker::{Activity, ReportedActivity, Session, Task, Worker};
+use crate::worker_notes::{Fault, Note};
 
 /// Something that happened to a worker, or that a person wants from it.
 #[derive(Clone, Debug, PartialEq, Eq)]

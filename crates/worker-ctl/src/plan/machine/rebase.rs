@@ -1,8 +1,8 @@
 //! Inputs about rebases: the same work on another commit, or conflicts that the worker resolves.
 
-use crate::note::Note;
 use crate::plan::machine::{MachineStep, SideEffect};
 use crate::worker::{PendingSend, Task, TaskBeforeRebase};
+use crate::worker_notes::Note;
 
 /// The same work is on another commit.
 pub(super) fn moved(step: &mut MachineStep<'_>, sha: &str, patch: &str, onto: Option<&String>) {

@@ -3,10 +3,10 @@
 use shopfloor_core::error::{Failure, Result};
 
 use crate::failure;
-use crate::note::{Fault, Note};
 use crate::plan::machine::{MachineStep, SideEffect};
 use crate::plan::wrong_state;
 use crate::worker::{PendingSend, Task, Work, Worker};
+use crate::worker_notes::{Fault, Note};
 
 pub(super) fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str, is_shared: bool) -> Result<()> {
     let Worker { task, program, .. } = step.before;

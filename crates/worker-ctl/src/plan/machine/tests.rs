@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::hook_report::{Report, Signal};
-use crate::note::{Fault, Note};
 use crate::worker::{Activity, Session, Task, TaskBeforeRebase, Worker};
+use crate::worker_notes::{Fault, Note};
 
 fn tasks() -> Vec<Task> {
     let rebasing = |from| Task::Rebasing { from, pre_sha: "pre".into() };

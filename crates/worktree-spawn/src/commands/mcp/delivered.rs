@@ -1,4 +1,4 @@
-//! The events that a client got, each under a lease: one that it may have missed comes once more.
+//! The events that an MCP client got, each under a lease: one that it may have missed is delivered once more.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -32,16 +32,16 @@ use self::delivered::DeliveredEvents;
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, TaskArgs};
 use super::{subtree, worker};
-use crate::apply::listing::{self, ListedAgent, ListingRequest};
+use crate::agent_in_worktree::KnownAgent;
+use crate::apply::list_agents::{self, ListedAgent, ListingRequest};
 use crate::apply::notify::{Notification, notify};
 use crate::apply::wait::{EventFilter, EventWait, WaitOutcome};
 use crate::event::EventStatus;
 use crate::facts::{agents, repository};
 use crate::failure;
-use crate::known_agent::KnownAgent;
-use crate::place::{Place, Worktree};
 use crate::plan::removal::require_spawned;
 use crate::plan::spawn::SpawnRequest;
+use crate::repository_view::{Place, Worktree};
 use crate::spool::{Published, Spool};
 use crate::tool::TOOL;
 use crate::watch::Signals;
@@ -313,7 +313,7 @@ impl Server {
 }
 
 fn list_agents(ui: &Ui, env: &Env, place: &Place) -> ToolResult {
-    let all = listing::list(ui, env, place, &ListingRequest::default())?;
+    let all = list_agents::list(ui, env, place, &ListingRequest::default())?;
     let agents = to_value(&all.iter().map(ListedAgent::answer).collect::<Vec<_>>())?;
     Ok(json!({ "agents": agents }))
 }

@@ -1,15 +1,15 @@
-//! The MCP tools for agents that are worker-ctl's workers as well: landing a child's work and talking to a relative. Each
-//! runs worker-ctl, whose rules hold.
+//! The MCP tools for agents that are worker-ctl's workers as well: landing a child's work and talking to a relative.
+//! Each runs worker-ctl, whose rules hold.
 
 use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc::{self, Cmd};
 
+use crate::agent_in_worktree::KnownAgent;
 use crate::facts::agents;
 use crate::failure;
-use crate::known_agent::KnownAgent;
-use crate::place::Place;
+use crate::repository_view::Place;
 
 const TOOL: &str = "worker-ctl";
 

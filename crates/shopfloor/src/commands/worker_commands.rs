@@ -1,0 +1,333 @@
+//! The verbs of an agent's life. Each runs a command of worker-ctl for the worker in the row of that name.
+
+use serde_json::Value;
+use shopfloor_core::args::Common;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::{nearest, printable, shell_word};
+use shopfloor_core::ui::Ui;
+
+use crate::commands::pass_on;
+use crate::facts::run_tool::ask;
+use crate::facts::{overview, repository};
+use crate::plan::rows::{Row, named, rows};
+
+/// The tool that the verbs run.
+const TOOL: &str = "worker-ctl";
+
+/// Whom a verb is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whom {
+    /// One agent.
+    One,
+    /// One agent, or nobody: then worker-ctl chooses.
+    Perhaps,
+    /// Any number of agents, or all.
+    Several,
+}
+
+/// A verb: the command of worker-ctl that it runs, and whom it is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Verb {
+    pub name: &'static str,
+    pub command: &'static str,
+    pub whom: Whom,
+    /// The options that it takes, besides those of all commands and `--yes`.
+    pub options: &'static str,
+    /// Which worktrees without a worker become one unasked.
+    pub adopts: Adopts,
+}
+
+/// Which worktrees without a worker a verb makes one of unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adopts {
+    None,
+    /// Those that `new` made.
+    Own,
+    /// Those too that are on the branch that their directory is called after.
+    AsMade,
+}
+
+impl Adopts {
+    /// Whether this one is meant by the name. An agent chooses what is checked out in its worktree: then a person names
+    /// the branch.
+    fn is_for(self, row: &Row, name: &str) -> bool {
+        let is_meant = row.is_as_made || row.branch.as_deref() == Some(name);
+        match self {
+            Adopts::None => false,
+            Adopts::Own => is_meant && row.is_own(),
+            Adopts::AsMade => is_meant,
+        }
+    }
+}
+
+/// The words after a verb.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Words {
+    /// The agent, by its name, its id or its branch, and what else the command takes
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "NAME")]
+    pub words: Vec<String>,
+}
+
+/// Runs a verb.
+pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) -> Result<Exit> {
+    let words = &names_first(words);
+    refuse_unknown(verb, words)?;
+    let is_yes = words.iter().any(|word| word == "--yes");
+    let words: Vec<&String> = words.iter().filter(|word| *word != "--yes").collect();
+    let names = words.iter().take_while(|word| !word.starts_with('-')).count();
+    let names = match verb.whom {
+        Whom::Several => names,
+        Whom::One | Whom::Perhaps => names.min(1),
+    };
+    if names == 0 && verb.whom == Whom::One {
+        return Err(Failure::usage("the agent is missing").hint("name one: `shopfloor status` lists them"));
+    }
+    let rows = here(env)?;
+    let mut all = vec![verb.command.to_owned()];
+    for name in &words[..names] {
+        let row = require(&rows, name)?;
+        let is_dry = common.dry_run || words.iter().any(|word| is_dry_run(word));
+        let adopts = is_yes || verb.adopts.is_for(row, name);
+        if verb.command == "accept"
+            && row.worker.is_none()
+            && !row.is_main
+            && overview::has_nothing(env, &row.worktree)?
+        {
+            let why = format!("{} has nothing that has not landed", printable(name));
+            return Err(Failure::new(Exit::No, "wrong_state", why).hint("`shopfloor status` shows who has"));
+        }
+        if is_dry && row.worker.is_none() && !row.is_main && adopts {
+            ui.line(format!("would make an agent of {}", printable(&row.worktree)));
+            return Ok(Exit::Done);
+        }
+        all.push(worker(ui, env, row, adopts)?);
+    }
+    let is_all = verb.whom == Whom::Several && names == 0 && !words.iter().any(|word| *word == "--all");
+    all.extend((is_all && verb.command != "down").then(|| "--all".to_owned()));
+    all.extend(words[names..].iter().map(|word| (*word).clone()));
+    all.extend((is_yes && verb.command == "accept").then(|| "--yes".to_owned()));
+    pass_on(ui, env, common, TOOL, all)
+}
+
+/// The same words with the flags that stand before the names behind them.
+fn names_first(words: &[String]) -> Vec<String> {
+    const FLAGS: [&str; 7] = ["--force", "--yes", "-n", "--dry-run", "--json", "--all", "--any"];
+    let flags = words.iter().take_while(|word| FLAGS.contains(&word.as_str())).count();
+    [&words[flags..], &words[..flags]].concat()
+}
+
+/// Whether a word asks for a dry run, also among other letters.
+fn is_dry_run(word: &str) -> bool {
+    word == "--dry-run" || word.starts_with('-') && !word.starts_with("--") && word.contains('n')
+}
+
+/// Refuses an option that the verb does not take. After the name of an agent a text may begin with a dash.
+pub fn refuse_unknown(Verb { name, command, options, .. }: Verb, words: &[String]) -> Result<()> {
+    let has_text = ["message", "reject"].contains(&command);
+    let looked_at = words.iter().take_while(|word| !has_text || word.starts_with('-'));
+    let known: Vec<&str> = options.split(' ').chain(["--yes", "--json", "--dry-run", "--quiet", "--verbose"]).collect();
+    let is_unknown =
+        |word: &&String| word.starts_with("--") && !known.contains(&word.split('=').next().unwrap_or_default());
+    match looked_at.take_while(|word| *word != "--").find(is_unknown) {
+        None => Ok(()),
+        Some(word) => Err(Failure::usage(format!("unexpected argument '{}' found", printable(word)))
+            .hint(format!("run `shopfloor {name} --help` to see what it takes"))),
+    }
+}
+
+/// The rows of the repository.
+pub fn here(env: &Env) -> Result<Vec<Row>> {
+    let main = repository::find_near(env)?.main;
+    Ok(rows(&overview::places(&env.at(&main)?)?))
+}
+
+/// The row of this name. Exit 1 if none has it, or several.
+pub fn require<'r>(rows: &'r [Row], name: &str) -> Result<&'r Row> {
+    match &named(rows, name)[..] {
+        [row] => Ok(row),
+        [] => {
+            let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+            Err(Failure::not_found(format!("there is no worktree called {}", printable(name)))
+                .details(nearest(name, &names).map(|near| format!("tip: did you mean `{}`?", printable(near))))
+                .hint("`shopfloor status` lists the worktrees; `shopfloor new NAME` makes one"))
+        }
+        several => {
+            let ids = several.iter().map(|row| printable(row.branch.as_ref().unwrap_or(&row.id)));
+            let message = format!("{} could be {}", printable(name), ids.collect::<Vec<_>>().join(" or "));
+            Err(Failure::new(Exit::No, "ambiguous", message).hint("name one of them"))
+        }
+    }
+}
+
+/// The worker in the row of this name. Where there is none, the worktree becomes one, if that is meant.
+fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
+    if let Some(worker) = &row.worker {
+        return Ok(worker.clone());
+    }
+    let shown = printable(&row.name);
+    if row.is_main {
+        return Err(Failure::new(
+            Exit::No,
+            "main_checkout",
+            format!("{shown} is the main checkout, where you work yourself"),
+        )
+        .hint("`shopfloor new NAME` makes a worktree for an agent"));
+    }
+    if row.kind == "worker" {
+        let why = format!("{shown} is a seat in the worktree of another agent, and has no terminal of its own");
+        return Err(Failure::new(Exit::No, "no_worker", why).hint("start its program there yourself"));
+    }
+    if !adopts {
+        let (path, branch) =
+            (shell_word(row.worktree.as_ref()), printable(row.branch.as_deref().unwrap_or("no branch")));
+        if row.is_own() && row.is_as_made {
+            let failure = Failure::new(Exit::No, "no_worker", format!("no agent was started in {shown} yet"));
+            return Err(failure.hint(format!(
+                "start one with a task: `shopfloor start {shown} TASK`, or make an agent of it: `shopfloor adopt {path}`"
+            )));
+        }
+        return Err(Failure::new(
+            Exit::No,
+            "no_worker",
+            format!("{shown}, on {branch}, was not started here, so it cannot be asked"),
+        )
+        .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
+    }
+    // The default may be another one here.
+    let program = row.agent.as_ref().filter(|program| row.is_own() && *program != "claude");
+    let add = [TOOL, "add", "--worktree", "."].into_iter().map(str::to_owned);
+    let add: Vec<String> = add.chain(program.map(|program| format!("--agent={program}"))).collect();
+    let adopted = ask(&env.at(row.worktree.as_ref())?, &add.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let text = |key: &str| adopted.records.iter().find_map(|record| record[key].as_str().map(printable));
+    if let (Some(name), Some(target)) = (text("name"), text("target")) {
+        let branch = printable(row.branch.as_deref().unwrap_or_default());
+        ui.note(format!("{shown} is the agent {name} from now on, and its work on {branch} lands on {target}"));
+        return Ok(name);
+    }
+    // What its own configuration runs, a person has to see.
+    let (exit, kind) = if adopted.status.code() == 3 { (Exit::Decide, "undecided") } else { (Exit::Failed, "failed") };
+    Err(Failure::new(exit, kind, format!("{shown} cannot be adopted on the way"))
+        .details(adopted.error)
+        .hint(format!("look at what it says: `shopfloor adopt {}`", shell_word(row.worktree.as_ref()))))
+}
+
+/// `adopt`: makes an agent of a worktree, which may be named as the table names it.
+pub fn adopt(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
+    let options = "--target --land --agent --model --ask --yolo";
+    let verb = Verb { name: "adopt", command: "add", whom: Whom::One, options, adopts: Adopts::None };
+    refuse_unknown(verb, &words)?;
+    let Some(first) = words.first_mut().filter(|word| !word.starts_with('-')) else {
+        return Err(Failure::usage("the worktree is missing").hint("name its directory: `shopfloor adopt ../app-fix`"));
+    };
+    if !env.cwd.join(&first).exists()
+        && let [row] = &named(&here(env)?, first)[..]
+    {
+        first.clone_from(&row.worktree);
+    }
+    pass_on(ui, env, common, TOOL, [&["add".to_owned(), "--worktree".to_owned()], &words[..]].concat())
+}
+
+/// `start`: gives an agent a task, and starts its program first where it does not run.
+pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
+    let options = "--task --task-file --prompt --prompt-file --worker --force --resume";
+    let verb = Verb { name: "start", command: "start", whom: Whom::Perhaps, options, adopts: Adopts::Own };
+    let mut words = names_first(words);
+    let is_dry = common.dry_run || words.iter().any(|word| is_dry_run(word));
+    if let Some(more) = words.iter().take_while(|word| *word == "-" || !word.starts_with('-')).nth(2) {
+        return Err(Failure::usage(format!("unexpected argument '{}' found", printable(more)))
+            .hint("a task of several words needs quotes: `shopfloor start NAME 'TASK'`"));
+    }
+    match &mut words[..] {
+        [name] if !name.starts_with('-') => {
+            return Err(Failure::usage(format!("what is {} to do?", printable(name)))
+                .hint(format!("say it: `shopfloor start {} TASK`", shell_word(name.as_ref()))));
+        }
+        [name, task, ..] if !name.starts_with('-') && (*task == "-" || !task.starts_with('-')) => {
+            *task = format!("--task={task}");
+            refuse_unknown(verb, &words)?;
+            let name = &words[0];
+            let rows = here(env)?;
+            let row = require(&rows, name)?;
+            let is_free = row.task.as_deref().is_none_or(|task| task == "idle");
+            let can_start = is_free && (row.worker.is_some() || verb.adopts.is_for(row, name));
+            if can_start && row.alive != "up" && !is_dry {
+                let up = Verb { command: "up", ..verb };
+                let quiet = Common { quiet: true, json: false, ..common.clone() };
+                let started = run(ui, env, &quiet, up, std::slice::from_ref(name))?;
+                if started.code() != 0 {
+                    return Ok(started);
+                }
+            }
+        }
+        _ => {}
+    }
+    run(ui, env, common, verb, &words)
+}
+
+/// `review`: counts as seen where a person sees it, or says so.
+pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
+    let is_seen = env.stdout_is_terminal || words.iter().any(|word| word == "--pin" || word == "--yes");
+    words.retain(|word| word != "--pin");
+    words.extend((!is_seen).then(|| "--dry-run".to_owned()));
+    let verb =
+        Verb { name: "review", command: "review", whom: Whom::Perhaps, options: "--interface", adopts: Adopts::None };
+    let exit = run(ui, env, common, verb, &words)?;
+    if !is_seen && exit.code() == 0 {
+        ui.note("this is no terminal, so it does not count as a review; with `--pin` it does");
+    }
+    Ok(exit)
+}
+
+/// `send`: a message to an agent. An agent may talk to its parent and to its children, and says who it is.
+pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
+    let verb = Verb { name: "send", command: "message", whom: Whom::One, options: "--force", adopts: Adopts::None };
+    let Some(own) = env.var("SHOPFLOOR_AGENT_ID").and_then(|id| id.to_str()) else {
+        return run(ui, env, common, verb, words);
+    };
+    let [name, text, more @ ..] = words else { return run(ui, env, common, verb, words) };
+    let main = repository::find_near(env)?.main;
+    let overview = overview::places(&env.at(&main)?)?;
+    let rows = rows(&overview);
+    let other = &require(&rows, name)?.id;
+    let parent = |id: &str| {
+        let record = overview.agents.iter().find(|record| record["id"] == id);
+        record.and_then(|record: &Value| record["parent"].as_str())
+    };
+    if parent(own) != Some(other) && parent(other) != Some(own) {
+        let why = format!("{} is neither your parent nor your child", printable(name));
+        return Err(Failure::new(Exit::No, "not_related", why).hint("tell your parent: it can pass that on"));
+    }
+    let said = [name.clone(), format!("[from {own}] {text}")];
+    run(ui, env, common, verb, &[&said[..], more].concat())
+}
+
+/// `back`: sends reviewed work back. A name alone is no text.
+pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
+    let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: "--force", adopts: Adopts::None };
+    refuse_unknown(verb, words)?;
+    let (options, texts): (Vec<String>, Vec<String>) =
+        words.iter().cloned().partition(|word| ["--force", "--yes", "--json", "-n", "--dry-run"].contains(&&**word));
+    let mut all =
+        [vec!["reject".to_owned()], options.iter().filter(|option| *option != "--yes").cloned().collect()].concat();
+    match &texts[..] {
+        [] => return Err(Failure::usage("the agent is missing").hint("name one: `shopfloor status` lists them")),
+        [only] if !named(&here(env)?, only).is_empty() => {
+            return Err(Failure::usage(format!("what is {} to change?", printable(only)))
+                .hint(format!("say it: `shopfloor back {} TEXT`", shell_word(only.as_ref()))));
+        }
+        // A name that is mistyped would go to whoever was reviewed last.
+        [word] if !word.contains(char::is_whitespace) => {
+            let rows = here(env)?;
+            return require(&rows, word)
+                .map(|_| Exit::Done)
+                .map_err(|failure| failure.hint("a text of one word needs the name: `shopfloor back NAME TEXT`"));
+        }
+        [text] => all.extend(["--".to_owned(), text.clone()]),
+        [name, text @ ..] => {
+            let worker = worker(ui, env, require(&here(env)?, name)?, options.iter().any(|option| option == "--yes"))?;
+            all.extend([vec!["--".to_owned(), worker], text.to_vec()].concat());
+        }
+    }
+    pass_on(ui, env, common, TOOL, all)
+}

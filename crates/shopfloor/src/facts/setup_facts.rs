@@ -1,0 +1,173 @@
+//! What a repository and this machine have, before a set-up.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use shopfloor_core::agents::PROGRAMS;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::hook_manager;
+use shopfloor_core::proc;
+
+use super::repository::Repository;
+use super::run_tool::{ask, program};
+use crate::skill::{self, DIR, SKILLS};
+use crate::tool::TOOLS;
+
+/// Files that a new worktree lacks, and that every agent needs.
+/// Not `.mcp.json` and `.gemini/settings.json`: worktree-spawn gives each agent its own.
+const LOCAL_FILES: [&str; 4] = [".env", ".env.local", ".envrc", ".claude/settings.local.json"];
+
+/// What is there.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The known agent programs on the `PATH`.
+    pub agents: Vec<&'static str>,
+    pub has_tmux: bool,
+    pub has_sweatfile: bool,
+    /// Files of the repository that nobody has approved.
+    pub unapproved: Vec<String>,
+    /// The files among [`LOCAL_FILES`] that are there and that git ignores.
+    pub local_files: Vec<String>,
+    /// Those that are there and that git does not ignore, though nobody has added them.
+    pub visible_files: Vec<String>,
+    /// All worktrees, the main one first.
+    pub worktrees: Vec<String>,
+    /// Worktrees with local files of their own, each with the first of these files.
+    pub differing: Vec<(String, String)>,
+    /// The tools whose git hooks are installed.
+    pub hooked: Vec<&'static str>,
+    /// Whether nothing is to be written where others find it.
+    pub is_private: bool,
+    /// Whether git runs hooks from a directory of this repository.
+    pub has_own_hooks: bool,
+    /// Whether we would write them into the checkout.
+    pub has_hooks_in_checkout: bool,
+    pub is_attached: bool,
+    pub has_ledger: bool,
+    /// Whether the main checkout has every skill, in whatever version.
+    pub has_skills: bool,
+    pub has_root: bool,
+    /// Whether there is a commit that worktrees can start from.
+    pub has_commit: bool,
+    /// The commands that bring what git does not: packages and submodules.
+    pub installs: Vec<&'static str>,
+    /// The program that manages hooks according to a file of the repository, but has not installed any in this clone.
+    pub idle_manager: Option<&'static str>,
+}
+
+/// Files that name what a worktree needs and git does not bring, each with the command that brings it.
+const INSTALLS: [(&str, &str); 8] = [
+    (".gitmodules", "git submodule update --init"),
+    ("package-lock.json", "npm ci"),
+    ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
+    ("yarn.lock", "yarn install"),
+    ("bun.lock", "bun install --frozen-lockfile"),
+    ("uv.lock", "uv sync"),
+    ("poetry.lock", "poetry install"),
+    ("Gemfile.lock", "bundle install"),
+];
+
+/// Looks at everything. Exit 4 if one of the tools is missing.
+pub fn read(env: &Env, repository: &Repository, is_private: bool) -> Result<Surroundings> {
+    for tool in TOOLS {
+        program(env, tool)?;
+    }
+    let env = &env.at(&repository.main)?;
+    let is_there = |name: &&str| proc::find(env, name).is_some();
+    let has = |path: &str| repository.main.join(path).symlink_metadata().is_ok();
+    let mut found = Surroundings {
+        agents: PROGRAMS.iter().map(|program| program.name).filter(is_there).collect(),
+        has_tmux: is_there(&"tmux"),
+        has_sweatfile: has("sweatfile"),
+        installs: INSTALLS.iter().filter(|(file, _)| has(file)).map(|(_, command)| *command).collect(),
+        has_skills: SKILLS.iter().all(|(name, _)| has(&skill::file(DIR, name))),
+        has_own_hooks: repository.repo.has_own_hooks(),
+        is_private,
+        ..Surroundings::default()
+    };
+    // One whose name is not UTF-8 cannot be named on a command line of ours.
+    let worktrees = repository.git.worktrees(&repository.repo)?.into_iter();
+    found.worktrees = worktrees.filter_map(|(path, _)| path.into_os_string().into_string().ok()).collect();
+    read_local_files(repository, &mut found)?;
+    leave_out_differing(repository, &mut found);
+    for record in ask(env, &["sweatfile-apply", "approvals"])?.records {
+        let path = record["path"].as_str().filter(|_| record["status"] == "required");
+        found.unapproved.extend(path.map(str::to_owned));
+    }
+    let place = |record: &Value| record["path"].as_str().map(PathBuf::from);
+    let would_be = ask(env, &["sweatfile-apply", "hook", "install", "--dry-run"])?.records;
+    let in_checkout =
+        |path: PathBuf| path.starts_with(&repository.main) && !path.starts_with(&repository.repo.common_dir);
+    found.has_hooks_in_checkout = would_be.iter().filter_map(place).any(in_checkout);
+    for tool in ["sweatfile-apply", "overlay-sync", "ledger-synth"] {
+        if ask(env, &[tool, "hook", "status"])?.status.success() {
+            found.hooked.push(tool);
+        }
+    }
+    let attached = ask(env, &["overlay-sync", "status"])?;
+    // A workspace that is not there may be another clone, which was at this place before.
+    let is_here = |one: &Value| one.get("worktree").is_some() && one["state"] != "unreachable";
+    found.is_attached = !attached.has_failed() && attached.records.iter().any(is_here);
+    let head = repository.git.cmd(&repository.main).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
+    found.has_commit = head.status.success();
+    found.idle_manager = hook_manager::idle_manager(&repository.repo);
+    let findings = ask(env, &["ledger-synth", "doctor"])?.records;
+    let is_good = |check: &str| findings.iter().any(|finding| finding["check"] == check && finding["ok"] == true);
+    let has_hooks = found.hooked.contains(&"ledger-synth") || !found.has_own_hooks;
+    found.has_ledger = is_good("driver") && is_good("attribute") && has_hooks;
+    let root = ask(env, &["worker-ctl", "status"])?;
+    // A root that the user's own list does not name yet is there all the same.
+    let is_unlisted = |record: &Value| record.pointer("/error/kind") == Some(&"unlisted_root".into());
+    found.has_root = root.status.success() || root.records.iter().any(is_unlisted);
+    Ok(found)
+}
+
+/// Leaves out worktrees whose local files differ from those of the main checkout: attaching them would replace theirs.
+fn leave_out_differing(repository: &Repository, found: &mut Surroundings) {
+    // What is no file there counts as another one.
+    let read = |top: &Path, file: &String| match fs::read_no_follow(&top.join(file)) {
+        Ok(text) => text,
+        Err(_) => Some(Vec::new()),
+    };
+    let own = |worktree: &String| {
+        let differs = |file: &&String| {
+            let theirs = read(Path::new(worktree), file);
+            theirs.is_some() && theirs != read(&repository.main, file)
+        };
+        found.local_files.iter().find(differs).cloned()
+    };
+    let differing: Vec<_> =
+        found.worktrees.iter().filter_map(|worktree| Some((worktree.clone(), own(worktree)?))).collect();
+    found.worktrees.retain(|worktree| differing.iter().all(|(other, _)| other != worktree));
+    found.differing = differing;
+}
+
+/// Sorts the local files by whether git ignores them.
+fn read_local_files(repository: &Repository, found: &mut Surroundings) -> Result<()> {
+    let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
+    // git does not look behind links.
+    let is_file = |path: &PathBuf| {
+        let above = path.ancestors().filter(|dir| !dir.as_os_str().is_empty());
+        let at = repository.main.join(path);
+        at.symlink_metadata().is_ok_and(|meta| meta.is_file())
+            && above.map(|dir| repository.main.join(dir)).all(|dir| is_plain(&dir))
+    };
+    let files: Vec<PathBuf> = LOCAL_FILES.iter().map(PathBuf::from).filter(is_file).collect();
+    let ignored = repository.git.ignored(&repository.main, &files, None)?;
+    let paths: Vec<_> = files.iter().map(|path| path.clone().into_os_string()).collect();
+    let tracked = match paths.is_empty() {
+        true => Vec::new(),
+        false => repository.git.ls_files(&repository.main, &[&["--".into()], &paths[..]].concat())?,
+    };
+    for path in files {
+        let name = path.to_string_lossy().into_owned();
+        match ignored.contains(&path) {
+            true => found.local_files.push(name),
+            false if !tracked.contains(&path) => found.visible_files.push(name),
+            false => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! Wires an agent's own hooks to `worker-ctl hook`, for the session of a worker alone: nothing is written into files
+//! of a person, or into a project's files that git knows.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use shopfloor_core::agents::{self, AgentProgram, HookWiring, ProjectSettings};
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::folder_trust::is_trusted;
+use shopfloor_core::fs::{self, Content, Root, Staging};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::path::file_url;
+use shopfloor_core::text::shell_word;
+
+use crate::apply::worktree_spawn::{self, SERVER};
+use crate::context::Context;
+use crate::layout;
+use crate::program_config::{AgentTable, Variables};
+use crate::worker::Worker;
+
+/// How many seconds a hook may take until the program goes on without it.
+const LIMIT: u64 = 10;
+
+/// The plugin for opencode.
+const OPENCODE: &str = include_str!("opencode_hooks.js");
+
+/// What a program is started with: words of its command line, and variables.
+pub type Launch = (Vec<String>, Variables);
+
+/// Makes an agent's program call our hooks, if it goes on with the conversation `continued`. Returns the words that
+/// `{hooks}` stands for.
+pub fn wire(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, continued: Option<&str>) -> Result<Launch> {
+    let nothing = || Ok((Vec::new(), Vec::new()));
+    let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return nothing() };
+    // Without our own program there is nothing to call.
+    let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(ctx.env)) else { return nothing() };
+    let file = |extension: &str| layout::agent_file(&ctx.root.path, program.name, extension);
+    let command = format!("{} hook {}", shell_word(&ours), program.name);
+    match hooks.wiring {
+        HookWiring::SettingsFlag(flag) => {
+            // The program would ask about a server that the worktree names, unless it is ours.
+            let is_ours = worktree_spawn::names_own_server(ctx, worker);
+            let file = file(if is_ours { "mcp.json" } else { "json" });
+            let more = if is_ours { json!({ "enabledMcpjsonServers": [SERVER] }) } else { json!({}) };
+            write(&file, &settings(program, &command, LIMIT, more)?)?;
+            Ok((vec![flag.to_owned(), file.to_string_lossy().into_owned()], Vec::new()))
+        }
+        HookWiring::Notify => {
+            let words = json!([ours.to_string_lossy(), "hook", program.name]);
+            Ok((vec!["-c".to_owned(), format!("notify={words}")], Vec::new()))
+        }
+        // A person's own configuration in that variable goes first.
+        HookWiring::Plugin(variable) if ctx.env.var(variable).is_some() => nothing(),
+        HookWiring::Plugin(variable) => {
+            let (file, name) = (file("js"), json!(ours.to_string_lossy()).to_string());
+            write(&file, &OPENCODE.replace("\"@PROGRAM@\"", &name))?;
+            let plugin = (variable.to_owned(), json!({ "plugin": [file_url(&file)] }).to_string());
+            // It tells the plugin too that this is the worker's own program.
+            let conversation = continued.unwrap_or_default().to_owned();
+            Ok((Vec::new(), vec![plugin, ("WORKER_CTL_CONVERSATION".to_owned(), conversation)]))
+        }
+        HookWiring::Project(project) => {
+            let text = settings(program, &command, LIMIT * project.per_second, json!({}))?;
+            let place = || place(&ctx.of(worker)?, worker.tree(), &project, &text);
+            ctx.warn_on_failure(&worker.name, place);
+            nothing()
+        }
+    }
+}
+
+/// Writes settings into a worktree in which they count, out of git's sight. A file that is not ours stays.
+fn place(ctx: &Context<'_>, worktree: &Path, project: &ProjectSettings, text: &str) -> Result<()> {
+    if !is_trusted(ctx.env, project, worktree) {
+        return Ok(());
+    }
+    let tracked = ctx.repo.run(worktree, &["--literal-pathspecs", "ls-files", "--", project.file])?;
+    let private = ctx.repo.git_dir(worktree)?;
+    let path = rel(project.file)?;
+    let root = Root::open(worktree)?;
+    let placed = layout::private(&private)?.join("hooks");
+    let new = Digest::of(text.as_bytes());
+    let ours = fs::read_own(&placed)?;
+    let is_ours = |digest: &Digest| ours.as_deref() == Some(digest.to_string().as_bytes());
+    let old = match root.content(&path) {
+        Ok(None) => None,
+        Ok(Some(Content::File(digest))) if digest != new && is_ours(&digest) => Some(Content::File(digest)),
+        // What is there, or behind a link, is somebody else's.
+        Ok(Some(_)) | Err(_) => return Ok(()),
+    };
+    if !tracked.stdout.is_empty() {
+        return Ok(());
+    }
+    let (ignore, patterns) = project.ignore_file();
+    let ignore = rel(&ignore)?;
+    let staging = Staging::open(&private, &root)?;
+    staging.file(&root, &ignore, patterns.as_bytes(), None)?.place(&root, &ignore)?;
+    if root.read(&ignore)?.as_deref() != Some(patterns.as_bytes()) {
+        return Ok(());
+    }
+    let staged = staging.file(&root, &path, text.as_bytes(), Some(fs::PRIVATE))?;
+    let is_placed = match old {
+        None => staged.place(&root, &path)?,
+        Some(old) => staged.swap(&root, &path, &old)?,
+    };
+    if is_placed { write(&placed, &new.to_string()) } else { Ok(()) }
+}
+
+fn rel(path: &str) -> Result<RelPath> {
+    RelPath::parse(path).map_err(|e| Failure::failed(format!("{path}: {e}")))
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    if fs::read_own(file)?.as_deref() == Some(text.as_bytes()) {
+        return Ok(());
+    }
+    fs::create_private_dir(file.parent().unwrap_or(file))?;
+    // Several workers may be started at once.
+    fs::replace_in_swept(file, text.as_bytes(), Some(fs::PRIVATE))
+}
+
+/// Settings in which every event that tells something calls `command`, for at most `limit` in the program's unit, besides
+/// the settings in `more`.
+fn settings(program: &AgentProgram, command: &str, limit: u64, mut more: Value) -> Result<String> {
+    let events = program.hooks.iter().flat_map(|hooks| hooks.events);
+    let call = json!([{ "hooks": [{ "type": "command", "command": command, "timeout": limit }] }]);
+    let hooks: serde_json::Map<_, _> = events.map(|(event, _)| ((*event).to_owned(), call.clone())).collect();
+    more["hooks"] = hooks.into();
+    let text = serde_json::to_string_pretty(&more);
+    text.map(|text| text + "\n").map_err(|e| Failure::failed("cannot write the hooks' settings").because(e))
+}

@@ -1,0 +1,183 @@
+//! Work that lands on another worker's branch: that worker is its parent there, may be at work, and is told.
+
+use std::path::Path;
+
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
+
+use crate::apply::transition;
+use crate::apply::worktree_spawn::{self, ParentReport};
+use crate::context::Context;
+use crate::facts::processes;
+use crate::failure;
+use crate::plan::machine::Input;
+use crate::work_repo::is_rebasing;
+use crate::worker::{Activity, Session, Task, Worker};
+
+/// A program whose hooks tell nothing rests after this many seconds without output.
+const QUIET_SECS: i64 = 60;
+
+/// How many files an event names.
+const MOST_PATHS: usize = 100;
+
+/// The worker whose own branch this one is.
+pub fn on_branch(ctx: &Context<'_>, branch: &str) -> Result<Option<Worker>> {
+    let is_its = |worker: &Worker| worker.adopted.is_some() && worker.branch == branch;
+    Ok(ctx.state()?.workers.into_values().find(is_its))
+}
+
+/// Exit 1, kind `busy`, while a parent rebases, or is at work and has not asked for the landing itself. The caller holds its
+/// lock.
+pub fn require_rest(ctx: &Context<'_>, parent: &str, child: &str, is_forced: bool) -> Result<()> {
+    let parent = ctx.worker(parent)?;
+    let busy = |why: &str| {
+        failure::BUSY
+            .with(Exit::No, format!("{} {why} {}, on which the work of {child} lands", parent.name, parent.branch))
+            .hint(format!("`worker-ctl wait {0}` waits for {0}", parent.name))
+    };
+    if is_rebasing(parent.tree()) {
+        return Err(busy("rebases"));
+    }
+    match is_forced || is_caller(ctx, &parent) || rests(ctx, &parent) {
+        true => Ok(()),
+        false => Err(busy("works on").hint("or use `--force`")),
+    }
+}
+
+/// The same where the parent is an agent that is no worker.
+pub fn require_no_other(ctx: &Context<'_>, child: &str, is_forced: bool) -> Result<()> {
+    match other_at_work(ctx)?.filter(|_| !is_forced) {
+        None => Ok(()),
+        Some(who) => Err(failure::BUSY
+            .with(Exit::No, format!("{who} works on {}, on which the work of {child} lands", ctx.repo.branch))
+            .hint("wait until it rests, or use `--force`")),
+    }
+}
+
+/// The agent program, no worker's, that is at work in the linked worktree of the branch on which work lands, and that has not
+/// asked for it itself. A program in no terminal is at work until it ends.
+pub fn other_at_work(ctx: &Context<'_>) -> Result<Option<String>> {
+    if !ctx.repo.is_own || ctx.repo.branch == ctx.root.config.text("branch") {
+        return Ok(None);
+    }
+    let listed = ctx.repo.git.list_worktrees(&ctx.repo.common)?;
+    let Some(tree) = listed.iter().skip(1).find(|tree| tree.branch.as_ref() == Some(&ctx.repo.branch)) else {
+        return Ok(None);
+    };
+    // Worktrees may lie inside of others.
+    let is_here = |dir: &Path| {
+        listed.iter().filter(|tree| dir.starts_with(&tree.path)).all(|around| tree.path.starts_with(&around.path))
+    };
+    let is_at_work = |pid: i32| processes::last_output(pid).is_none_or(|last| ctx.now() - last < QUIET_SECS);
+    let others = processes::others_in(&tree.path, &ctx.root.path, "", &ctx.root.commands());
+    let is_caller = ctx.env.cwd.starts_with(&tree.path) && is_here(&ctx.env.cwd);
+    let works = |pid: i32| is_at_work(pid) && processes::directory(pid).is_some_and(|dir| is_here(&dir));
+    let found = others.into_iter().find(|(pid, _)| !is_caller && works(*pid));
+    Ok(found.map(|(_, program)| format!("{program} in {}", tree.path.display())))
+}
+
+/// Whether this command runs for the worker. That is the word of the environment, as far as agents keep to it.
+fn is_caller(ctx: &Context<'_>, worker: &Worker) -> bool {
+    let is = |name: &str, value: &str| ctx.env.var(name).is_some_and(|own| own == value);
+    let is_own = is("WORKER_CTL_WORKER", &worker.name) && is("WORKER_CTL_ROOT", &ctx.root.path.to_string_lossy());
+    is_own || worktree_spawn::id(ctx, worker).is_some_and(|id| is("SHOPFLOOR_AGENT_ID", &id))
+}
+
+/// Whether a worker has nothing under way that a change of its branch would disturb.
+pub fn rests(ctx: &Context<'_>, worker: &Worker) -> bool {
+    match worker.reported.activity {
+        _ if worker.program.session != Session::Up || worker.task == Task::Idle => true,
+        Activity::Rests | Activity::Fresh => true,
+        Activity::Busy | Activity::Asks => false,
+        // Without a terminal there is no program.
+        Activity::Unknown => ctx
+            .tmux()
+            .and_then(|tmux| tmux.last_output(worker))
+            .is_ok_and(|last| last.is_none_or(|last| ctx.now() - last >= QUIET_SECS)),
+    }
+}
+
+/// Tells the parent of a worker's agent that the work has landed, where `old` was before, as `new`. A parent that is a
+/// worker, whose lock the caller holds, has it in its record.
+pub fn landed(ctx: &Context<'_>, child: &Worker, (old, new): (&str, &str)) -> Result<()> {
+    let branch = &ctx.repo.branch;
+    if old == new || branch == ctx.root.config.text("branch") {
+        tell(ctx, child, ("success", None), format!("landed on {branch}"), (&[], new));
+        return Ok(());
+    }
+    if let Some(parent) = on_branch(ctx, branch)? {
+        let of_parent = &ctx.of(&parent)?;
+        let patch = of_parent.repo.work_digest(new)?;
+        transition::record(of_parent, &parent.name, &Input::ChildLanded { sha: new.to_owned(), patch })?;
+    }
+    let listed = ctx.repo.ask(&ctx.repo.top, &["diff", "--name-only", "-z", "--no-renames", old, new])?;
+    let paths: Vec<String> = listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    let message = format!("landed on {branch} as {}", new.get(..12).unwrap_or(new));
+    tell(ctx, child, ("success", Some("child_landed")), message, (&paths, new));
+    Ok(())
+}
+
+/// Tells the parent that its own changes, or another git there, keep the work of a child from landing. What a parent does is
+/// no reason to try again at once: exit 1.
+pub fn child_blocked(ctx: &Context<'_>, child: &Worker, mut failure: Failure) -> Failure {
+    let is_parents = ctx.repo.branch != ctx.root.config.text("branch");
+    if is_parents && [failure::NOT_PUBLISHED, failure::BUSY].iter().any(|kind| kind.is_kind_of(&failure)) {
+        failure.exit = Exit::No;
+        let paths: Vec<String> = failure.details.iter().map(|line| line.trim().to_owned()).collect();
+        let work = child.work.commit_sha.clone().unwrap_or_default();
+        tell(ctx, child, ("info", Some("child_blocked")), failure.to_string(), (&paths, &work));
+    }
+    failure
+}
+
+/// Where the branch that an agent's work lands on is gone, as after its parent's work has landed, it lands where the
+/// parent's own work does. Only a parent that is or was a worker tells where that is.
+pub fn retarget(ctx: &Context<'_>) -> Result<()> {
+    let (usual, workers) = (ctx.root.config.text("branch"), ctx.state()?.workers);
+    for worker in workers.values().filter(|worker| worker.target().is_some_and(|target| target != usual)) {
+        ctx.warn_on_failure(&worker.name, || {
+            let (Some(from), repo) = (worker.target(), &ctx.of(worker)?.repo) else { return Ok(()) };
+            let is_gone =
+                |branch: &str| repo.commit(&repo.top, &format!("refs/heads/{branch}")).map(|sha| sha.is_none());
+            let mut to = from;
+            for _ in 0..workers.len() {
+                let is_parent = |parent: &&Worker| parent.name != worker.name && parent.branch == to;
+                let after = worker.adopted.as_ref().and_then(|adopted| adopted.after_target.as_deref());
+                let parents = workers.values().find(is_parent).and_then(Worker::target);
+                match parents.or(after.filter(|_| to == from)) {
+                    Some(next) if is_gone(to)? => to = next,
+                    _ => break,
+                }
+            }
+            if to == from || to == worker.branch || is_gone(to)? {
+                return Ok(());
+            }
+            let Some(_lock) = ctx.try_lock(&worker.name)? else { return Ok(()) };
+            ctx.update_worker(&worker.name, |worker| {
+                if worker.target() == Some(from) {
+                    worker.set_target(to);
+                }
+            })?;
+            ctx.ui.note(format!("the branch {from} is gone: the work of {} lands on {to} from now on", worker.name));
+            Ok(())
+        });
+    }
+    Ok(())
+}
+
+fn tell(
+    ctx: &Context<'_>,
+    child: &Worker,
+    (status, kind): (&'static str, Option<&'static str>),
+    message: String,
+    (paths, of): (&[String], &str),
+) {
+    let paths = &paths[..paths.len().min(MOST_PATHS)];
+    // Another reason is told anew.
+    let key = format!(
+        "{}:{of}:{}",
+        kind.unwrap_or(status),
+        Digest::of([&*message, &*paths.join("\0")].join("\0").as_bytes())
+    );
+    worktree_spawn::tell_parent(ctx, child, &ParentReport { status, kind, message, paths, key });
+}

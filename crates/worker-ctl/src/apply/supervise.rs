@@ -1,0 +1,276 @@
+//! The `up` that keeps running: it keeps all sessions up, and patrols until a signal asks it to end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, getpid, kill_process};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::proc;
+use shopfloor_core::time::Unit;
+
+use crate::apply::bring_up::{bring_up, locked, make_missing};
+use crate::apply::deliver::go_on;
+use crate::apply::patrol::{self, PatrolScope};
+use crate::apply::{recover, shutdown, transition};
+use crate::context::Context;
+use crate::facts::processes;
+use crate::failure;
+use crate::layout::{self, RootLock};
+use crate::notify_person::Bell;
+use crate::plan::machine::Input;
+use crate::store::State;
+use crate::tmux::{self, is_begun};
+use crate::up_lock;
+use crate::work_repo::{common_dir, has_clone};
+use crate::worker::{Session, Worker};
+
+/// How often to check for new commits, new workers and signals. Each check costs a few `stat` calls.
+const POLL: Duration = Duration::from_millis(250);
+
+/// The interval between rounds while a text waits for a person to stop typing.
+const SHORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are. If it does not patrol, it only
+/// keeps the sessions up. If it resumes, each program that it starts is made to go on with its task.
+pub fn keep_up(ctx: &Context<'_>, patrols: bool, resumes: bool) -> Result<Exit> {
+    // Without a readable state there is nothing to keep up, and only a person can repair that.
+    let state = ctx.state()?;
+    // Without tmux there is nothing to wait for.
+    ctx.tmux()?;
+    let _lock = up_lock::take(&ctx.root.path)?;
+    not_started(&state).iter().for_each(|line| ctx.ui.warn(line));
+    let (send, signals) = mpsc::channel();
+    // The default handler takes the second signal and ends us at once.
+    let ending = ctx.ending.clone();
+    proc::handle_signals(move |signal| !ending.fetch_or(true, Ordering::SeqCst) && send.send(signal).is_ok());
+    let (mut ctx, mut changed) = (ctx.reload()?, None);
+    // Programs start in threads, so that a slow one does not delay the patrol.
+    let shared = Shared::default();
+    let mut rounds = Rounds { patrols, is_first: true, ..Rounds::default() };
+    thread::scope(|scope| {
+        let mut starters = Vec::new();
+        loop {
+            // If the file cannot be read, the previous configuration stays.
+            let now = fs::changed(&layout::config(&ctx.root.path));
+            if changed.replace(now) != Some(now) {
+                let renewed = ctx.reload().map(|renewed| ctx = renewed);
+                shared.warn(&ctx, "config", renewed.err().map(|failure| failure.to_string()));
+            }
+            if rounds.is_due(&ctx, &shared) {
+                // The steps are independent: a failure of one does not prevent the others.
+                if let Some((own, names)) = rounds.find_starts(&ctx, &shared) {
+                    let shared = &shared;
+                    starters.push(scope.spawn(move || start_all(&own, &names, resumes, shared)));
+                }
+                rounds.look(&ctx, &shared);
+            }
+            starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
+            if let Ok(signal) = signals.recv_timeout(POLL) {
+                ctx.ui.note("ending all sessions");
+                limit_shutdown(signal);
+                // The threads check whether they must end.
+                starters.into_iter().for_each(|starter| drop(starter.join()));
+                shutdown::end_all(&ctx, false)?;
+                return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+            }
+        }
+    })
+}
+
+/// The values that the loop shares with the threads that start programs.
+#[derive(Default)]
+struct Shared {
+    /// The workers whose programs are being started.
+    starting: Mutex<BTreeSet<String>>,
+    /// The latest warnings of each kind.
+    warned: Mutex<BTreeMap<&'static str, BTreeSet<String>>>,
+}
+
+impl Shared {
+    /// Prints each warning once. A warning is printed again only if it was gone in between.
+    fn warn(&self, ctx: &Context<'_>, kind: &'static str, warnings: impl IntoIterator<Item = String>) {
+        let warnings: Vec<String> = warnings.into_iter().collect();
+        let mut all = locked(&self.warned);
+        let before = all.entry(kind).or_default();
+        warnings.iter().filter(|warning| !before.contains(*warning)).for_each(|warning| ctx.ui.warn(warning));
+        *before = warnings.into_iter().collect();
+    }
+}
+
+/// The state of the loop between its rounds. Each round looks at all workers.
+#[derive(Default)]
+struct Rounds {
+    /// Whether to look for commits and for programs that ended.
+    patrols: bool,
+    /// The result of [`read_mtimes`] at the start of the last round.
+    seen: Vec<Option<jiff::Timestamp>>,
+    last: Option<Instant>,
+    /// The programs that ran at the end of the last round.
+    programs: Vec<i32>,
+    is_first: bool,
+    /// Whether a text waits for a person to stop typing.
+    is_waiting: bool,
+    bell: Bell,
+}
+
+impl Rounds {
+    /// Whether a round is due, and the state can be read.
+    fn is_due(&mut self, ctx: &Context<'_>, shared: &Shared) -> bool {
+        let interval = ctx.root.config.settings.duration("patrol_interval_secs", Unit::Seconds);
+        let interval = interval.max(Duration::from_secs(1));
+        let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
+        let now = read_mtimes(ctx);
+        // tmux 3.3 misses some ends, so its hook does not tell of every one. Each end counts once, whatever comes of it.
+        let running = self.programs.len();
+        self.programs.retain(|pid| processes::is_alive(*pid));
+        let has_ended = self.programs.len() < running;
+        if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen && !has_ended {
+            return false;
+        }
+        (self.seen, self.last) = (now, Some(Instant::now()));
+        let unreadable = ctx.state().err().map(|failure| failure.to_string());
+        let is_readable = unreadable.is_none();
+        // If the state cannot be read, the next round is due when the file changes.
+        shared.warn(ctx, "state", unreadable);
+        is_readable
+    }
+
+    /// Patrols, and rings for work that has come to need a review.
+    fn look(&mut self, ctx: &Context<'_>, shared: &Shared) {
+        if self.patrols {
+            self.patrol(ctx, shared);
+        }
+        if let Ok(state) = ctx.state() {
+            self.bell.look(ctx, &state);
+            let up = state.workers.values().filter(|worker| worker.program.session == Session::Up);
+            self.programs =
+                up.filter_map(|worker| worker.program.pane_pid).filter(|pid| processes::is_alive(*pid)).collect();
+        }
+    }
+
+    /// The workers whose programs must be started.
+    fn find_starts<'a>(&mut self, ctx: &Context<'a>, shared: &Shared) -> Option<(Context<'a>, Vec<String>)> {
+        match find_missing(ctx, self.is_first).and_then(|missing| Ok((missing, ctx.reload()?))) {
+            Ok(((failures, mut names), own)) => {
+                self.is_first = false;
+                shared.warn(ctx, "tick", failures);
+                names.retain(|name| locked(&shared.starting).insert(name.clone()));
+                (!names.is_empty()).then_some((own, names))
+            }
+            Err(failure) => {
+                shared.warn(ctx, "tick", warning_unless_state(&failure));
+                None
+            }
+        }
+    }
+
+    /// Records what happened and rebases reviews.
+    fn patrol(&mut self, ctx: &Context<'_>, shared: &Shared) {
+        let patrol = || {
+            // The root may have got its clone meanwhile.
+            let renewed = (ctx.clone.is_own && has_clone(&ctx.root.path)).then(|| ctx.reload()).transpose()?;
+            let ctx = renewed.as_ref().unwrap_or(ctx);
+            let _tick = ctx.lock_root(RootLock::Patrol)?;
+            recover::finish_all(ctx)?;
+            patrol::tick(ctx, PatrolScope::All)?;
+            patrol::refresh(ctx)
+        };
+        match patrol() {
+            Ok(waits) => {
+                self.is_waiting = !waits.is_empty();
+                shared.warn(ctx, "patrol", None);
+                shared.warn(ctx, "typing", waits);
+            }
+            Err(failure) => shared.warn(ctx, "patrol", warning_unless_state(&failure)),
+        }
+    }
+}
+
+/// A warning about a failure, unless it is about the state, which has a warning of its own.
+fn warning_unless_state(failure: &Failure) -> Option<String> {
+    (!failure::STATE.is_kind_of(failure)).then(|| failure.to_string())
+}
+
+fn start_all(ctx: &Context<'_>, names: &[String], resumes: bool, shared: &Shared) {
+    let then = |name: &str| if resumes { go_on(ctx, name, false).map(drop) } else { Ok(()) };
+    let failures = bring_up(ctx, names, &then, &|name| {
+        locked(&shared.starting).remove(name);
+    });
+    locked(&shared.starting).retain(|name| !names.contains(name));
+    shared.warn(ctx, "start", failures.iter().map(ToString::to_string));
+}
+
+/// Sends the signal to this process again after a while, so that a shutdown that hangs is ended.
+fn limit_shutdown(signal: i32) {
+    thread::spawn(move || {
+        thread::sleep(up_lock::PATIENCE);
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            let _ = kill_process(getpid(), signal);
+        }
+    });
+}
+
+/// The workers that `up` leaves alone until a person has looked at them, a line each.
+pub fn not_started(state: &State) -> Vec<String> {
+    let stays = |worker: &&Worker| worker.program.session != Session::Up && worker.program.fault.is_some();
+    let line = |worker: &Worker| {
+        let why = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
+        let name = &worker.name;
+        format!(
+            "{name} is not started: its program ended up in an error ({why}); `worker-ctl up {name}` starts it again"
+        )
+    };
+    state.workers.values().filter(stays).map(line).collect()
+}
+
+/// Creates missing workers, and finds those whose sessions must be started; in the first round also those whose program
+/// ended without a fault. Returns the failures and the names.
+fn find_missing(ctx: &Context<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
+    let failures = make_missing(ctx, None);
+    let state = ctx.state()?;
+    let panes = ctx.tmux()?.panes()?;
+    // Sessions that an earlier `up` left are adopted as they are, unless the program never got ready for input.
+    for worker in
+        state.workers.values().filter(|worker| worker.program.session != Session::Up && worker.program.fault.is_none())
+    {
+        if let Some(pane) = tmux::find(&panes, worker).filter(|pane| pane.end.is_none() && !is_begun(worker, pane))
+            && let Some(_lock) = ctx.try_lock(&worker.name)?
+        {
+            transition::observe(ctx, worker, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
+        }
+    }
+    // Record crashes before anything is started, so that a program with an unrecorded crash is not restarted.
+    patrol::tick(ctx, PatrolScope::Sessions)?;
+    let state = ctx.state()?;
+    let is_missing = |worker: &&Worker| {
+        let pane = tmux::find(&panes, worker);
+        let needs_start = pane.is_none_or(|pane| is_first && pane.end.is_some() || is_begun(worker, pane));
+        worker.program.fault.is_none() && needs_start && (is_first || !worker.program.is_stopped)
+    };
+    // Another process is starting a worker whose lock is held.
+    let is_free = |worker: &&Worker| {
+        worker.program.pane_id.is_none() || ctx.try_lock(&worker.name).is_ok_and(|lock| lock.is_some())
+    };
+    let names = state.workers.values().filter(is_missing).filter(is_free).map(|worker| worker.name.clone()).collect();
+    Ok((failures, names))
+}
+
+/// The modification times of the files that change when somebody commits, adds a worker or gives a task.
+fn read_mtimes(ctx: &Context<'_>) -> Vec<Option<jiff::Timestamp>> {
+    let root = &ctx.root.path;
+    let has_adopted = ctx.root.config.workers.values().any(|table| table.adopted);
+    let source = has_adopted.then(|| common_dir(&ctx.source()));
+    let records = [Some(root.join(".git")), source].into_iter().flatten().flat_map(|common| {
+        let all = common.join("worktrees");
+        fs::list(&all).unwrap_or_default().into_iter().map(move |name| all.join(name))
+    });
+    // Where refs are stored in tables, HEAD has no log of its own.
+    let heads =
+        records.flat_map(|record| ["logs/HEAD", "reftable/tables.list"].map(|file| fs::changed(&record.join(file))));
+    let own = [layout::config(root), layout::state(root)].map(|path| fs::changed(&path));
+    own.into_iter().chain(heads).collect()
+}

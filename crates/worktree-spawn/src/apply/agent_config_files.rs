@@ -1,0 +1,247 @@
+//! The files of an agent: its task, its role, and the configuration by which it finds its tools. Files that exist are
+//! not replaced; into JSON files ours is merged.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use serde_json::Value;
+use shopfloor_core::agents::{GEMINI_PROJECT, SettingsForm};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::folder_trust::is_trusted;
+use shopfloor_core::fs::{self, Content, Found, Root, Staging};
+use shopfloor_core::git::{Git, WorktreeDir};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::{Position, shell_word};
+
+use crate::agent_in_worktree::{IGNORE_FILE, KnownAgent, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE, seat_dir};
+use crate::facts::agent_environment::settings_form;
+use crate::failure;
+use crate::identity::{Agent, AgentKind};
+use crate::launcher::word;
+use crate::layout;
+use crate::repository_view::Worktree;
+use crate::tool::program;
+
+/// The text of `.shopfloor/.gitignore`.
+const IGNORE: &str = "*\n!config.toml\n";
+
+/// The name of our MCP server in configurations.
+const SERVER: &str = "shopfloor";
+
+/// A worktree's files, and the directory of those that are not whole yet.
+struct WorktreeFiles {
+    root: Root,
+    staging: Staging,
+}
+
+impl WorktreeFiles {
+    fn open(worktree: &Worktree) -> Result<WorktreeFiles> {
+        let root = open_root(worktree)?;
+        let staging = Staging::shared(&layout::temporary_dir(&layout::state_dir(&worktree.git_dir)), &root)?;
+        Ok(WorktreeFiles { root, staging })
+    }
+
+    /// Writes a file if there is none.
+    fn create(&self, path: &str, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
+        let path = rel(path)?;
+        self.staging.file(&self.root, &path, bytes, mode)?.place(&self.root, &path)
+    }
+
+    /// Writes a file, or replaces it.
+    fn write(&self, path: &str, bytes: &[u8], mode: Option<u32>) -> Result<()> {
+        let path = rel(path)?;
+        for _ in 0..10 {
+            let staged = self.staging.file(&self.root, &path, bytes, mode)?;
+            let is_placed = match self.root.read_whole(&path)? {
+                Some((old, _)) if old == bytes => return Ok(()),
+                Some((old, _)) => staged.swap(&self.root, &path, &Content::File(Digest::of(&old)))?,
+                None => staged.place(&self.root, &path)?,
+            };
+            if is_placed {
+                return Ok(());
+            }
+        }
+        Err(Failure::failed(format!("{} is being written by other processes", self.root.join(&path).display())))
+    }
+
+    /// Edits a JSON file. Text that the edit does not concern stays as it is.
+    fn merge(&self, path: &str, edit: impl Fn(&CstObject) -> Option<()>) -> Result<()> {
+        let target = rel(path)?;
+        let text = self.root.read(&target)?.unwrap_or_default();
+        let wrong = |why: String| {
+            Failure::malformed(format!("{}: {why}", self.root.join(&target).display()))
+                .hint("fix the file, or move it away")
+        };
+        let text = String::from_utf8(text).map_err(|_| wrong("not UTF-8".into()))?;
+        let text = if text.trim().is_empty() { "{}\n" } else { &text };
+        let options = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..ParseOptions::default() };
+        let parsed = CstRootNode::parse(text, &options)
+            .map_err(|e| wrong(format!("{}: {}", Position::of(text, e.range().start), e.kind())))?;
+        let merged = parsed.object_value().and_then(|object| edit(&object));
+        merged.ok_or_else(|| wrong("it has a value of another kind where ours belongs".into()))?;
+        self.write(path, parsed.to_string().as_bytes(), None)
+    }
+}
+
+/// A worktree's directory. That of a linked one is the one that git's record leads to.
+fn open_root(worktree: &Worktree) -> Result<Root> {
+    match worktree.is_main {
+        true => Root::open(&worktree.path),
+        false => WorktreeDir::require(&worktree.path, &worktree.git_dir).map(WorktreeDir::into_root),
+    }
+}
+
+fn rel(path: &str) -> Result<RelPath> {
+    RelPath::parse(path).map_err(|e| Failure::failed(format!("{path}: {e}")))
+}
+
+/// Refuses files that are checked in (exit 2): the agent would take a stranger's hooks and servers for its user's.
+fn refuse_tracked(env: &Env, worktree: &Worktree, paths: &[&str]) -> Result<()> {
+    let there = paths.iter().filter(|path| worktree.path.join(path).symlink_metadata().is_ok());
+    let there: Vec<OsString> = there.map(|path| format!(":(top,literal){path}").into()).collect();
+    if there.is_empty() {
+        return Ok(());
+    }
+    let listed = Git::find(env)?.ls_files(&worktree.path, &[&["--".into()], &there[..]].concat())?;
+    let Some(path) = listed.first() else { return Ok(()) };
+    let why = format!("{} is checked in, and the agent would trust it", worktree.path.join(path).display());
+    Err(failure::CHECKED_IN
+        .with(Exit::Bad, why)
+        .hint(format!("read it, then take it out of the repository: `git rm --cached {}`", shell_word(path))))
+}
+
+/// Makes the `.shopfloor/` of a worktree ignore itself.
+pub fn ignore_itself(worktree: &Worktree) -> Result<()> {
+    let files = WorktreeFiles::open(worktree)?;
+    files.create(IGNORE_FILE, IGNORE.as_bytes(), None).map(drop)
+}
+
+/// Writes the files that a subtree has before the repository's hooks run.
+pub fn furnish(env: &Env, worktree: &Worktree, agent: &Agent, task: Option<&[u8]>) -> Result<()> {
+    let files = WorktreeFiles::open(worktree)?;
+    refuse_tracked(env, worktree, &[TASK_FILE, OWN_MCP_FILE, SETTINGS_FILE])?;
+    files.create(IGNORE_FILE, IGNORE.as_bytes(), None)?;
+    // A string of JSON is one of TOML as well.
+    let role = Value::from(agent.role.clone().unwrap_or_default());
+    files.create(ROLE_FILE, format!("role = {role}\n").as_bytes(), None)?;
+    if let Some(task) = task {
+        files.write(TASK_FILE, task, Some(fs::PRIVATE))?;
+    }
+    Ok(())
+}
+
+/// Writes the configuration by which a subtree's agent finds its tools, and returns the MCP file's path. `path` is
+/// `.mcp.json`, which agent programs find by themselves, or a file of ours where that one is checked in.
+pub fn connect(env: &Env, worktree: &Worktree, agent: &Agent, path: &str) -> Result<PathBuf> {
+    let files = WorktreeFiles::open(worktree)?;
+    files.merge(path, |object| add_server(object, env, &agent.id, SettingsForm::Claude))?;
+    let form = settings_form(agent.agent.as_deref());
+    if form == SettingsForm::Gemini {
+        let is_read = is_trusted(env, &GEMINI_PROJECT, &worktree.path) && hide_project_settings(env, worktree, &files)?;
+        files.merge(if is_read { GEMINI_PROJECT.file } else { SETTINGS_FILE }, |object| {
+            add_turn_hooks(object, env, agent, form)?;
+            add_server(object, env, &agent.id, form)
+        })?;
+    }
+    Ok(worktree.path.join(path))
+}
+
+/// Makes git ignore the settings that gemini reads in a worktree. `false` if they, or the ignore file beside them, are
+/// somebody else's.
+fn hide_project_settings(env: &Env, worktree: &Worktree, files: &WorktreeFiles) -> Result<bool> {
+    let (ignore, patterns) = GEMINI_PROJECT.ignore_file();
+    let text = |path: &str| files.root.read(&rel(path)?);
+    let is_ours = |ignored: Option<Vec<u8>>| ignored.as_deref() == Some(patterns.as_bytes());
+    // A link leads to somebody else's.
+    let (Ok(settings), Ok(ignored)) = (text(GEMINI_PROJECT.file), text(&ignore)) else { return Ok(false) };
+    if settings.is_some() && !is_ours(ignored) {
+        return Ok(false);
+    }
+    let file = [OsString::from("--"), format!(":(top,literal){}", GEMINI_PROJECT.file).into()];
+    if !Git::find(env)?.ls_files(&worktree.path, &file)?.is_empty() {
+        return Ok(false);
+    }
+    files.create(&ignore, patterns.as_bytes(), None)?;
+    Ok(is_ours(text(&ignore)?))
+}
+
+/// Writes the files of a seat, and returns the path of the MCP configuration, which gemini has in its settings.
+pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<PathBuf> {
+    let (worktree, agent) = (&seated.worktree, &seated.agent);
+    let files = WorktreeFiles::open(worktree)?;
+    files.create(IGNORE_FILE, IGNORE.as_bytes(), None)?;
+    let dir = seat_dir(&agent.slug);
+    refuse_tracked(env, worktree, &[&dir])?;
+    let settings = format!("{dir}/settings.json");
+    let form = settings_form(agent.agent.as_deref());
+    let mcp = match form {
+        SettingsForm::Gemini => settings.clone(),
+        SettingsForm::Claude => format!("{dir}/mcp.json"),
+    };
+    files.merge(&settings, |object| add_turn_hooks(object, env, agent, form))?;
+    files.merge(&mcp, |object| add_server(object, env, &agent.id, form))?;
+    if let Some(task) = task {
+        files.write(&format!("{dir}/task.md"), task, Some(fs::PRIVATE))?;
+    }
+    Ok(worktree.path.join(mcp))
+}
+
+/// Adds the hooks that an agent program calls at the end of a turn.
+fn add_turn_hooks(settings: &CstObject, env: &Env, agent: &Agent, form: SettingsForm) -> Option<()> {
+    // The program hands the command to a shell.
+    let command = format!("{} hook worker-exit --as {}", word(&program(env)), word(&agent.id));
+    let hooks = settings.object_value_or_create("hooks")?;
+    form.turn_hooks().iter().try_for_each(|event| add_hook(&hooks, event, &command))
+}
+
+/// Adds our server. Gemini is told to call it without a question.
+fn add_server(object: &CstObject, env: &Env, id: &str, form: SettingsForm) -> Option<()> {
+    let text = |text: &str| CstInputValue::String(text.to_owned());
+    let args = CstInputValue::Array(["mcp", "--as", id].into_iter().map(text).collect());
+    let trust = (form == SettingsForm::Gemini).then(|| ("trust".into(), CstInputValue::Bool(true)));
+    let server = [("command".into(), text(&program(env))), ("args".into(), args)].into_iter().chain(trust);
+    let server = CstInputValue::Object(server.collect());
+    let servers = object.object_value_or_create("mcpServers")?;
+    match servers.get(SERVER) {
+        Some(property) => property.set_value(server),
+        None => drop(servers.append(SERVER, server)),
+    }
+    Some(())
+}
+
+fn add_hook(hooks: &CstObject, event: &str, command: &str) -> Option<()> {
+    let list = hooks.array_value_or_create(event)?;
+    let is_there = list.elements().iter().filter_map(|node| node.to_serde_value()).any(|value: Value| {
+        let commands = value.get("hooks").and_then(Value::as_array).cloned().unwrap_or_default();
+        commands.iter().any(|hook| hook.get("command").and_then(Value::as_str) == Some(command))
+    });
+    if !is_there {
+        let text = |text: &str| CstInputValue::String(text.to_owned());
+        let hook = vec![("type".to_owned(), text("command")), ("command".to_owned(), text(command))];
+        let hooks = CstInputValue::Array(vec![CstInputValue::Object(hook)]);
+        list.append(CstInputValue::Object(vec![("hooks".to_owned(), hooks)]));
+    }
+    Some(())
+}
+
+/// Deletes the files of a seat, and its directory if nothing else is in it.
+pub fn unseat(known: &KnownAgent) -> Result<()> {
+    if known.agent.kind == AgentKind::Worker {
+        let dir = rel(&seat_dir(&known.agent.slug))?;
+        let root = open_root(&known.worktree)?;
+        if matches!(root.look(&dir)?, Found::Dir) {
+            for name in ["settings.json", "mcp.json", "task.md"] {
+                let file = rel(&format!("{dir}/{name}"))?;
+                if matches!(root.look(&file)?, Found::File(_)) {
+                    root.remove_tree(&file)?;
+                }
+            }
+            root.remove_empty_dir(&dir)?;
+        }
+    }
+    Ok(())
+}

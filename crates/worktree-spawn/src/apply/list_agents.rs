@@ -1,0 +1,242 @@
+//! The list of agents, for `list` and the MCP tool `list_agents`. Agents whose death nobody reported are reported by
+//! the way.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::Path;
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::git::{Git, LOOK_LIMIT};
+use shopfloor_core::proc::{self, Status};
+use shopfloor_core::ui::Ui;
+
+use super::runs;
+use crate::agent_in_worktree::{AgentKeys, KnownAgent};
+use crate::agent_run::{self, AgentRun, Deaths, Liveness};
+use crate::facts::{agents, repository};
+use crate::identity::AgentKind;
+use crate::layout::{encoded, sessions_dir};
+use crate::repository_view::Place;
+use crate::settings::Settings;
+use crate::slug::is_branch_name;
+use crate::spool::Spool;
+
+// Which agents are listed, and how closely they are looked at.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct ListingRequest {
+    /// List only this agent and its descendants
+    #[arg(long, value_name = "ID")]
+    pub under: Option<String>,
+    /// List only agents of this kind
+    #[arg(long)]
+    pub kind: Option<AgentKind>,
+    /// List only agents whose command is running
+    #[arg(long, conflicts_with = "dead")]
+    pub live: bool,
+    /// List only agents whose command has ended
+    #[arg(long)]
+    pub dead: bool,
+    /// Also tell whether there are uncommitted changes, which is slower
+    #[arg(long)]
+    pub status: bool,
+    /// Also count the lines that changed since each worktree was made, and the commits that it is ahead of and behind the
+    /// branch on which its work lands, which is slower
+    #[arg(long)]
+    pub stat: bool,
+    /// Ask this command whether an agent lives that `run` did not start: {id} {slug} {path} are filled in, exit 0 means
+    /// yes, 1 no [env: WORKTREE_SPAWN_PROBE]
+    #[arg(long, value_name = "CMD")]
+    pub probe: Option<String>,
+}
+
+/// One agent in the list.
+pub struct ListedAgent {
+    pub known: KnownAgent,
+    pub liveness: Liveness,
+    pub exit: Option<Status>,
+    /// The number of events that wait for it.
+    pub pending: usize,
+    pub children: usize,
+    /// Whether its worktree has changes, if that was asked for, or why git cannot tell.
+    pub is_dirty: Option<std::result::Result<bool, String>>,
+    /// What changed in its worktree since that was made, if that was asked for and can be told.
+    pub stat: Option<DiffStat>,
+    /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
+    pub distance: Option<(u64, u64)>,
+}
+
+/// How much changed, in commits and in files that git tracks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DiffStat {
+    pub files: u64,
+    pub insertions: u64,
+    pub deletions: u64,
+}
+
+/// A listed agent as scripts read it. The keys are a promise.
+#[derive(Serialize)]
+pub struct AgentAnswer<'r> {
+    v: u64,
+    #[serde(flatten)]
+    agent: AgentKeys<'r>,
+    slug: Option<&'r str>,
+    /// The agent program that it was spawned for.
+    #[serde(rename = "agent")]
+    program: Option<&'r str>,
+    branch: Option<&'r str>,
+    drift: bool,
+    state: &'static str,
+    alive: &'static str,
+    exit: Option<Status>,
+    pending: usize,
+    children: usize,
+    managed: bool,
+    error: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dirty: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stat: Option<DiffStat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ahead: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<u64>,
+}
+
+impl ListedAgent {
+    /// Whether the worktree holds another branch than the one it was made with.
+    pub fn has_drifted(&self) -> bool {
+        let KnownAgent { agent, worktree, error, .. } = &self.known;
+        !worktree.is_main && error.is_none() && agent.birth_branch != worktree.branch
+    }
+
+    /// Why git cannot tell whether there are changes.
+    pub fn trouble(&self) -> Option<&str> {
+        self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().err()).map(String::as_str)
+    }
+
+    pub fn answer(&self) -> AgentAnswer<'_> {
+        let KnownAgent { agent, worktree, is_managed, error } = &self.known;
+        let is_known = error.is_none();
+        let liveness = if is_known { self.liveness } else { Liveness::Unknown };
+        let lost = "its worktree is not where git's record says; `worktree-spawn repair` looks for it";
+        AgentAnswer {
+            v: 1,
+            agent: self.known.keys(),
+            slug: is_known.then_some(&agent.slug),
+            program: agent.agent.as_deref().filter(|_| is_known),
+            branch: worktree.branch.as_deref(),
+            drift: self.has_drifted(),
+            state: liveness.word(),
+            alive: liveness.alive(),
+            exit: self.exit,
+            pending: self.pending,
+            children: self.children,
+            managed: *is_managed,
+            error: error.as_deref().or(worktree.is_lost.then_some(lost)).or(self.trouble()),
+            dirty: self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().ok().copied()),
+            stat: self.stat,
+            ahead: self.distance.map(|(ahead, _)| ahead),
+            behind: self.distance.map(|(_, behind)| behind),
+        }
+    }
+}
+
+/// Lists the agents.
+pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Result<Vec<ListedAgent>> {
+    let settings = Settings::load(env, &place.home, &[("probe", request.probe.as_deref().map(Path::new))])?;
+    settings.warnings.iter().for_each(|warning| ui.warn(warning));
+    let all = agents::all(place)?;
+    let main = all.iter().find(|known| known.worktree.is_main).and_then(|known| known.worktree.branch.clone());
+    let under = request.under.as_deref().map(|name| agents::require(place, name)).transpose()?;
+    let shared = place.shared();
+    let runs = agent_run::all(&shared)?.into_iter().map(|run| (run.agent.id.clone(), run));
+    let mut last_runs: BTreeMap<String, AgentRun> = runs.collect();
+    let sessions: Vec<_> = fs::list(&sessions_dir(&shared))?;
+    let mut children = BTreeMap::<String, usize>::new();
+    all.iter().filter_map(|known| known.agent.parent.clone()).for_each(|id| *children.entry(id).or_default() += 1);
+    let mut listed = Vec::new();
+    for known in all {
+        let agent = &known.agent;
+        let is_under =
+            under.as_ref().is_none_or(|top| agent.id == top.agent.id || agent.parents.contains(&top.agent.id));
+        if !is_under || request.kind.is_some_and(|kind| kind != agent.kind || known.error.is_some()) {
+            continue;
+        }
+        let last = last_runs.remove(&agent.id);
+        let (liveness, exit) = runs::liveness(env, place, settings.probe.as_ref(), &known, last, Deaths::of(ui))?;
+        let is_dead = matches!(liveness, Liveness::Exited | Liveness::Died);
+        if (request.live && liveness != Liveness::Live) || (request.dead && !is_dead) {
+            continue;
+        }
+        let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
+        let pending = if has_session { Spool::new(&shared, &agent.id).pending()? } else { 0 };
+        let children = children.get(&agent.id).copied().unwrap_or(0);
+        listed.push(ListedAgent {
+            known,
+            liveness,
+            exit,
+            pending,
+            children,
+            is_dirty: None,
+            stat: None,
+            distance: None,
+        });
+    }
+    if request.status {
+        let git = Git::find(env)?;
+        let dirty = proc::map_parallel(&listed, |listed| {
+            let worktree = &listed.known.worktree;
+            let is_dirty = || repository::is_dirty(&worktree.git(&git, place)?, worktree);
+            (!worktree.is_lost).then(|| is_dirty().map_err(|failure| failure.to_string()))
+        });
+        listed.iter_mut().zip(dirty).for_each(|(listed, dirty)| listed.is_dirty = dirty);
+    }
+    if request.stat {
+        let git = Git::find(env)?;
+        let stats = proc::map_parallel(&listed, |listed| diff_stat(&git, place, &listed.known));
+        listed.iter_mut().zip(stats).for_each(|(listed, stat)| listed.stat = stat);
+        count_commits(&git, place, &mut listed, main.as_deref())?;
+    }
+    Ok(listed)
+}
+
+/// Counts how far each branch is from the one on which its work lands: its parent's, else `main`, the main checkout's.
+fn count_commits(git: &Git, place: &Place, all: &mut [ListedAgent], main: Option<&str>) -> Result<()> {
+    let mut known = BTreeMap::new();
+    for listed in all.iter_mut().filter(|listed| !listed.known.worktree.is_main) {
+        let target = listed.known.agent.target.clone().or_else(|| main.map(str::to_owned));
+        let Some(target) = target.filter(|target| is_branch_name(target)) else { continue };
+        let distances = match known.entry(target) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let base = format!("refs/heads/{}", entry.key());
+                entry.insert(git.ahead_behind(&place.common_dir, &base).unwrap_or_default())
+            }
+        };
+        listed.distance = listed.known.worktree.branch.as_ref().and_then(|branch| distances.get(branch).copied());
+    }
+    Ok(())
+}
+
+/// Compares a worktree with the commit it was made at; none for a worktree that was made by hand, and where git fails.
+fn diff_stat(git: &Git, place: &Place, known: &KnownAgent) -> Option<DiffStat> {
+    let base = known.agent.base_sha.as_deref().filter(|_| !known.worktree.is_lost)?;
+    let git = known.worktree.git(git, place).ok()?;
+    let how =
+        ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules", base, "--"];
+    let output = git.cmd(&known.worktree.path).args(how).within(LOOK_LIMIT).capture().ok()?;
+    if !output.status.success() {
+        return None;
+    }
+    let mut stat = DiffStat::default();
+    for line in output.text().lines() {
+        let mut counts = line.split('\t').map(|count| count.parse().unwrap_or(0));
+        stat.files += 1;
+        stat.insertions += counts.next().unwrap_or(0);
+        stat.deletions += counts.next().unwrap_or(0);
+    }
+    Some(stat)
+}

@@ -1,0 +1,89 @@
+//! The commits of a worktree compared with those of other branches.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::git::{Git, run_git};
+use shopfloor_core::proc::Cmd;
+
+use crate::repository_view::{Place, Worktree};
+
+/// How a branch contains another one that was merged into it.
+pub const MERGED: &str = "merged into";
+
+/// The number of commits of a worktree that no branch, tag or remote has: of a detached HEAD, and of refs that only this
+/// worktree has. The `git` is the worktree's own.
+pub fn loose_commits(git: &Git, worktree: &Worktree) -> Result<usize> {
+    let mut tips = git.own_refs(&worktree.path, &worktree.git_dir)?;
+    tips.extend(worktree.branch.is_none().then(|| "HEAD".to_owned()));
+    if tips.is_empty() {
+        return Ok(0);
+    }
+    let others = ["--not", "--branches", "--tags", "--remotes"];
+    let loose = git.cmd_alone(&worktree.path).args(["rev-list", "--count"]).args(tips).args(others).capture()?;
+    Ok(loose.text().parse().unwrap_or(1))
+}
+
+/// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one patch.
+pub fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
+    let (git, dir) = (&git.common(&place.common_dir)?, &place.common_dir);
+    let into = &format!("refs/heads/{into}");
+    let ask = |args: &[&str]| git.cmd(dir).args(args.iter().copied()).capture();
+    match ask(&["merge-base", "--is-ancestor", tip, into])?.status.code() {
+        0 => return Ok(Some(MERGED)),
+        1 => {}
+        // There is no such branch.
+        _ => return Ok(None),
+    }
+    let has_patches_of = |commit: &str| -> Result<bool> {
+        let cherry = ask(&["cherry", into, commit])?;
+        // A merge has no patch to compare.
+        let merges = ask(&["rev-list", "--count", "--merges", &format!("{into}..{commit}")])?.text() != "0";
+        let has_all = cherry.status.success() && !merges && cherry.text().lines().all(|line| line.starts_with("- "));
+        Ok(has_all && has_verbatim(git, dir, into, commit)?)
+    };
+    if has_patches_of(tip)? {
+        return Ok(Some("patch-equal in"));
+    }
+    let base = ask(&["merge-base", tip, into])?.text();
+    if base.is_empty() {
+        return Ok(None);
+    }
+    // The branch squashed into one commit, which no ref ever names.
+    let tree = format!("{tip}^{{tree}}");
+    let squashed = commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"]).capture()?.text();
+    Ok((!squashed.is_empty() && has_patches_of(&squashed)?).then_some("squashed into"))
+}
+
+/// Whether `into` has the patches of `commit` byte for byte. `git cherry` ignores white space, which may be the change.
+fn has_verbatim(git: &Git, dir: &Path, into: &str, commit: &str) -> Result<bool> {
+    let log = |range: &str, paths: &[String]| -> Result<Vec<u8>> {
+        let how = ["--literal-pathspecs", "log", "-p", "--no-merges", "--no-color", "--no-ext-diff", "--no-textconv"];
+        let cmd =
+            git.cmd_alone(dir).args(how).args(["--full-index", "--no-renames", "--format=commit %H", range, "--"]);
+        run_git("log", cmd.args(paths))
+    };
+    let ids = |patches: Vec<u8>| -> Result<BTreeSet<String>> {
+        let text = git.cmd_alone(dir).args(["patch-id", "--verbatim"]).input(patches).capture()?.text();
+        Ok(text.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect())
+    };
+    let names = ["log", "--no-merges", "--no-renames", "--name-only", "-z", "--format="];
+    let names = git.cmd_alone(dir).args(names).arg(format!("{into}..{commit}")).capture()?;
+    let paths: BTreeSet<String> = String::from_utf8_lossy(&names.stdout)
+        .split('\0')
+        .map(|name| name.trim_start_matches('\n').to_owned())
+        .filter(|name| !name.is_empty())
+        .collect();
+    // Many paths are too long for a command line.
+    let paths: Vec<String> = if paths.len() < 1000 { paths.into_iter().collect() } else { Vec::new() };
+    let own = ids(log(&format!("{into}..{commit}"), &[])?)?;
+    Ok(own.is_subset(&ids(log(&format!("{commit}..{into}"), &paths)?)?))
+}
+
+/// `git commit-tree`, which works even if the user has not told git a name.
+pub fn commit_cmd(git: &Git, dir: &Path, args: &[&str]) -> Cmd {
+    let who = ["user.name=shopfloor", "user.email=shopfloor@localhost", "commit.gpgSign=false"];
+    let cmd = who.iter().fold(git.cmd_alone(dir), |cmd, setting| cmd.arg("-c").arg(*setting));
+    cmd.arg("commit-tree").args(args.iter().copied())
+}
