@@ -3,7 +3,18 @@
 // tool starts finds the binaries themselves, and not this script again.
 
 const { spawn } = require("node:child_process");
+const fs = require("node:fs");
 const path = require("node:path");
+
+// Where it is not, `execve` ends node with a trace.
+const isExecutable = (file) => {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 module.exports = (tool) => {
   const platform = `@shopfloor-tools/${process.platform}-${process.arch}`;
@@ -20,7 +31,7 @@ module.exports = (tool) => {
   const args = process.argv.slice(2);
   const env = { ...process.env, PATH: bin + path.delimiter + (process.env.PATH ?? "") };
   // From node 22.15 on, nothing stays between the caller and the tool.
-  if (typeof process.execve === "function") {
+  if (typeof process.execve === "function" && isExecutable(file)) {
     process.execve(file, [tool, ...args], env);
   }
   const child = spawn(file, args, { stdio: "inherit", env });

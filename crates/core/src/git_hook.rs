@@ -469,7 +469,10 @@ if [ "$SHOPFLOOR" = 0 ]; then exit 0; fi
 @PATH@for tool in @TOOLS@; do
     if command -v "$tool" >/dev/null 2>&1; then
         printf '%s' "$refs${refs:+
-}" | "$tool" hook run @HOOK@ "$@" || status=$?
+}" | "$tool" hook run @HOOK@ "$@" || ran=$?
+        # 127: npm's script found no node, so nothing was checked.
+        case "${ran:-0}" in 0 | 127) ;; *) status=$ran ;; esac
+        ran=
     else
         echo "$tool: not on the PATH, so nothing was checked; install shopfloor again" >&2
     fi

@@ -1,5 +1,7 @@
 //! `doctor`: the five doctors in one list.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 use shopfloor_core::doctor::DoctorArgs;
 use shopfloor_core::env::Env;
@@ -52,31 +54,31 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
             (Err(failure), _) | (_, Err(failure)) => show(ui, tool, "installed", false, failure.to_string(), None),
         };
     }
-    for tool in TOOLS.into_iter().chain(["shopfloor"]) {
-        if let [_, _, ..] = &copies(&env, tool)[..] {
-            let all = copies(&env, tool).join(" and ");
-            is_well &= show(ui, tool, "copies", false, all, Some("remove all but one of them".to_owned()));
-        }
+    let all = installations(&env);
+    if all.len() > 1 {
+        let fix = "keep one of these installations, and take the others away as they came".to_owned();
+        is_well &= show(ui, "shopfloor", "copies", false, all.join(" and "), Some(fix));
     }
     Ok(if is_well { Exit::Done } else { Exit::No })
 }
 
-/// The programs of this name on the PATH. Those from npm count as one, by its directory: a script and what it starts.
-/// Any other script starts one of the others.
-fn copies(env: &Env, tool: &str) -> Vec<String> {
-    let dirs = env.var("PATH").map(std::env::split_paths).into_iter().flatten();
+/// The places on the PATH that have our tools. What comes from npm, scripts and the programs that they start, is one. Any
+/// other script starts one of the others.
+fn installations(env: &Env) -> Vec<String> {
+    let dirs: Vec<PathBuf> = env.var("PATH").map(std::env::split_paths).into_iter().flatten().collect();
+    let programs = TOOLS.into_iter().chain(["shopfloor"]).flat_map(|tool| dirs.iter().map(move |dir| dir.join(tool)));
     let mut found: Vec<String> = Vec::new();
-    for program in dirs.filter_map(|dir| dir.join(tool).canonicalize().ok()) {
+    for program in programs.filter_map(|program| program.canonicalize().ok()) {
         let is_script =
             fs::read_head(&program).ok().flatten().is_none_or(|text| text.is_empty() || text.starts_with(b"#!"));
-        let shown = program.display().to_string();
-        let shown = match shown.find("/node_modules/") {
-            Some(end) => format!("{}/node_modules", &shown[..end]),
-            None if is_script => continue,
-            None => shown,
+        let path = program.display().to_string();
+        let place = match (path.find("/node_modules/"), program.parent()) {
+            (Some(end), _) => format!("npm's below {}", &path[..end]),
+            (None, Some(dir)) if !is_script => dir.display().to_string(),
+            _ => continue,
         };
-        if !found.contains(&shown) {
-            found.push(shown);
+        if !found.contains(&place) {
+            found.push(place);
         }
     }
     found

@@ -16,7 +16,7 @@ use shopfloor_core::ui::Ui;
 use crate::commands::worker_commands::here;
 use crate::commands::{pass_on, words_for};
 use crate::facts::repository::{self, Repository};
-use crate::facts::run_tool::{Answer, ask, command};
+use crate::facts::run_tool::{Answer, ask, command, usual_agent};
 use crate::plan::rows::named;
 
 /// Make a worktree for an agent, start the agent there, and give it its task
@@ -201,13 +201,10 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
 fn base(env: &Env, repository: &Repository) -> Result<Option<String>> {
     let settings = ask(env, &["worktree-spawn", "config"])?.records;
     let is_set = settings.iter().any(|setting| setting["name"] == "worktree_base" && setting["source"] != "default");
-    let main = &repository.main;
-    let (Some(parent), Some(name)) = (main.parent(), main.file_name().and_then(|name| name.to_str())) else {
-        return Ok(None);
-    };
-    let base = parent.join(format!("{name}.worktrees"));
-    let can_make = fs::can_write(if base.is_dir() { &base } else { parent });
-    Ok(base.to_str().filter(|_| !is_set && can_make).map(str::to_owned))
+    let base = repository::worktree_base(&repository.main).filter(|_| !is_set);
+    let can_make =
+        |base: &PathBuf| base.parent().is_some_and(|dir| fs::can_write(if base.is_dir() { base } else { dir }));
+    Ok(base.filter(can_make).and_then(|base| base.to_str().map(str::to_owned)))
 }
 
 /// The text of the task.
@@ -314,10 +311,7 @@ fn exit_of(answer: &Answer) -> Exit {
 
 /// The program that was named, or that a person's settings name for agents.
 fn agent(env: &Env, args: &Args) -> Result<Option<String>> {
-    let settings = ask(env, &["worktree-spawn", "config"])?.records;
-    let usual = settings.iter().find(|setting| setting["name"] == "agent" && setting["source"] != "default");
-    let usual = usual.and_then(|setting| setting["value"].as_str());
-    Ok(args.agent.as_deref().or(usual).map(str::to_owned))
+    args.agent.clone().map_or_else(|| usual_agent(env), |agent| Ok(Some(agent)))
 }
 
 /// What is not there of the tools that start an agent, and of its program.

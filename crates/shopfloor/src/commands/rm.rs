@@ -4,6 +4,7 @@ use serde_json::json;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
@@ -85,6 +86,8 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let removed = if agents.is_empty() { Exit::Done } else { call("worktree-spawn", &["remove"], &agents)? };
     if !common.dry_run && exit.code() == 0 && removed.code() == 0 {
         take_reports(&env.at(&main)?, &args.names, &rows)?;
+        // Where the worktrees were, if that was the last one.
+        repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
     Ok(if exit.code() == 0 { removed } else { exit })
 }

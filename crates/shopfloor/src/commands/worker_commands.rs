@@ -1,14 +1,17 @@
 //! The verbs of an agent's life. Each runs a command of worker-ctl for the worker in the row of that name.
 
+use std::path::Path;
+
 use serde_json::Value;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::path::real;
 use shopfloor_core::text::{nearest, printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::commands::pass_on;
-use crate::facts::run_tool::ask;
+use crate::facts::run_tool::{ask, usual_agent};
 use crate::facts::{overview, repository};
 use crate::plan::rows::{Row, named, rows};
 
@@ -194,8 +197,7 @@ fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         )
         .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
     }
-    // The default may be another one here.
-    let program = row.agent.as_ref().filter(|program| row.is_own() && *program != "claude");
+    let program = program(env, Some(row))?;
     let add = [TOOL, "add", "--worktree", "."].into_iter().map(str::to_owned);
     let add: Vec<String> = add.chain(program.map(|program| format!("--agent={program}"))).collect();
     let adopted = ask(&env.at(row.worktree.as_ref())?, &add.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -217,15 +219,34 @@ pub fn adopt(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Res
     let options = "--target --land --agent --model --ask --yolo";
     let verb = Verb { name: "adopt", command: "add", whom: Whom::One, options, adopts: Adopts::None };
     refuse_unknown(verb, &words)?;
-    let Some(first) = words.first_mut().filter(|word| !word.starts_with('-')) else {
-        return Err(Failure::usage("the worktree is missing").hint("name its directory: `shopfloor adopt ../app-fix`"));
+    // Each of these has a value, which may be the next word.
+    let is_value = |at: usize| at > 0 && options.split(' ').take(4).any(|option| option == words[at - 1]);
+    let at = (0..words.len()).find(|at| !words[*at].starts_with('-') && !is_value(*at)).ok_or_else(|| {
+        Failure::usage("the worktree is missing").hint("name its directory: `shopfloor adopt ../app-fix`")
+    })?;
+    words[..=at].rotate_right(1);
+    let (rows, path) = (here(env)?, env.cwd.join(&words[0]));
+    let row = match path.exists() {
+        true => rows.iter().find(|row| Path::new(&row.worktree) == real(&path)),
+        false => match named(&rows, &words[0])[..] {
+            [row] => Some(row),
+            _ => None,
+        },
     };
-    if !env.cwd.join(&first).exists()
-        && let [row] = &named(&here(env)?, first)[..]
-    {
-        first.clone_from(&row.worktree);
+    if let Some(row) = row.filter(|_| !path.exists()) {
+        words[0].clone_from(&row.worktree);
+    }
+    if !words.iter().any(|word| word.starts_with("--agent")) {
+        words.extend(program(env, row)?.map(|program| format!("--agent={program}")));
     }
     pass_on(ui, env, common, TOOL, [&["add".to_owned(), "--worktree".to_owned()], &words[..]].concat())
+}
+
+/// The program for an agent: the one that `new` was told, or the one that a person's settings name. None: the default of
+/// the root.
+fn program(env: &Env, row: Option<&Row>) -> Result<Option<String>> {
+    let told = row.filter(|row| row.is_own()).and_then(|row| row.agent.clone()).filter(|program| program != "claude");
+    told.map_or_else(|| usual_agent(env), |program| Ok(Some(program)))
 }
 
 /// `start`: gives an agent a task, and starts its program first where it does not run.

@@ -1,6 +1,6 @@
 //! The repository that we are in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -49,4 +49,9 @@ pub fn find(env: &Env) -> Result<Repository> {
             .hint("run the command in a clone that has one, or use the tools themselves: `worktree-spawn --help`"));
     }
     Ok(Repository { git, repo, main })
+}
+
+/// Where `new` makes worktrees, unless a person has said so: beside the main checkout.
+pub fn worktree_base(main: &Path) -> Option<PathBuf> {
+    Some(main.parent()?.join(format!("{}.worktrees", main.file_name()?.to_str()?)))
 }

@@ -64,3 +64,10 @@ pub fn ask(env: &Env, words: &[&str]) -> Result<Answer> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(Answer { status: output.status, records, error, text })
 }
+
+/// The program that a person's settings name for agents.
+pub fn usual_agent(env: &Env) -> Result<Option<String>> {
+    let settings = ask(env, &["worktree-spawn", "config"])?.records;
+    let usual = settings.iter().find(|setting| setting["name"] == "agent" && setting["source"] != "default");
+    Ok(usual.and_then(|setting| setting["value"].as_str()).map(str::to_owned))
+}

@@ -24,7 +24,10 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
     let tracked =
         "git runs hooks from a directory of the checkout, so none is installed: run `sweatfile-apply` in new worktrees";
     note(found.is_private && found.has_hooks_in_checkout, tracked);
-    note(found.agents.is_empty(), "no agent program is on the PATH; install claude, codex, gemini, aider or opencode");
+    note(
+        found.agents.is_empty(),
+        "no agent program is on the PATH that is known here: claude, codex, gemini, aider or opencode",
+    );
     note(
         !found.has_tmux,
         "tmux is not on the PATH, so worker-ctl is not set up; install it, then run `shopfloor setup`",

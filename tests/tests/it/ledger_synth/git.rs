@@ -182,6 +182,10 @@ fn a_push_of_a_stale_ledger_is_refused() {
     app.git(&["push", "-q", "origin", "main~1:refs/heads/other"]);
     app.run_with("git", &["push", "-q", "origin", "main"], &[("SHOPFLOOR", "0")]).exit(0);
     app.git(&["push", "-q", "origin", "--delete", "other"]);
+    // A tool that could not be started has refused nothing: npm's script without node.
+    write(&w.home("broken/ledger-synth"), "#!/bin/sh\nexit 127\n");
+    app.sh("chmod +x ~/broken/ledger-synth; PATH=~/broken:$PATH git push -q origin main:refs/heads/third").exit(0);
+    app.git(&["push", "-q", "origin", "--delete", "third"]);
     app.ledger(&["--no-confirm", "--commit"]).succeeds();
     app.git(&["push", "-q", "origin", "main"]);
     // A hook that was there before gets all refs as well.

@@ -35,6 +35,22 @@ fn row(app: &Repo<'_>, name: &str) -> Value {
 }
 
 #[test]
+fn adopt_takes_the_usual_program_and_its_options_anywhere() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let app = &floor.app;
+    for name in ["one", "two"] {
+        app.git(&["worktree", "add", "-q", &format!("../{name}")]);
+    }
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nagent = \"scripted\"\n");
+    app.shopfloor(&["adopt", "../one"]).exit(0).any_out().any_err();
+    app.shopfloor(&["adopt", "--agent", "codex", "two"]).exit(0).any_out().any_err();
+    let agent = |name: &str| floor.status(name)["agent"].clone();
+    assert_eq!((agent("one"), agent("two")), ("scripted".into(), "codex".into()));
+    app.shopfloor(&["adopt", "--agent", "codex"]).exit(2).err_has("the worktree is missing");
+}
+
+#[test]
 fn every_row_takes_every_verb() {
     let w = World::new();
     let (floor, names) = origins(&w);
