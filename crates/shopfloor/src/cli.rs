@@ -32,7 +32,8 @@ pub enum Command {
     New(new::Args),
     /// Make an agent of a worktree that is there already: PATH
     ///
-    /// Options: --target BRANCH, --land squash|commits, --agent NAME, --model NAME, --yes.
+    /// Options: --target BRANCH, --land squash|commits, --agent NAME, --model NAME, --ask, --yolo,
+    /// --yes.
     #[command(after_help = "Example:\n  shopfloor adopt ../app-fix")]
     Adopt(Words),
     #[command(visible_alias = "ls")]
