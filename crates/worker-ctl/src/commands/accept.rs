@@ -49,8 +49,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if ctx.env.is_behind_front && !args.force {
         refuse_unseen(&worker)?;
         let is_seen = worker.task != Task::NeedsReview || worker.work.reviewed_patch.is_some();
+        let target = worker.target().unwrap_or(ctx.root.config.text("branch"));
+        if !is_seen && !ctx.ui.can_ask() && !ctx.is_dry {
+            refuse_agent(ctx, &name, target)?;
+        }
         if !is_seen && ctx.ui.can_ask() && !ctx.is_dry {
-            let target = worker.target().unwrap_or(ctx.root.config.text("branch"));
             let question = format!("Nobody has reviewed the work of {name}. Land it on {target} all the same?");
             ctx.ui.require_yes(args.yes, &question, "nothing landed")?;
             asked = worker.work.commit_sha;
@@ -98,6 +101,20 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land))?;
     Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
+}
+
+/// Exit 3 where an agent's own program wants to land work that nobody has reviewed, but on that agent's own branch.
+fn refuse_agent(ctx: &Context<'_>, name: &str, target: &str) -> Result<()> {
+    let Some(agent) = ctx.env.var("WORKER_CTL_WORKER").and_then(|agent| agent.to_str()) else { return Ok(()) };
+    if ctx.worker(agent).is_ok_and(|agent| agent.branch == target) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::Decide,
+        "undecided",
+        format!("nobody has reviewed the work of {name}, and the agent {} wants to land it", printable(agent)),
+    )
+    .hint(format!("a person lands it: `worker-ctl review {name}`, then `worker-ctl accept {name}`")))
 }
 
 /// The named worker, or else the one reviewed last, provided that its work has not changed since.
