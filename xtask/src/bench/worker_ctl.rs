@@ -62,6 +62,7 @@ impl Bench {
         (SOME..MANY).try_for_each(|n| many.add(n, "scripted"))?;
         rows.extend(many.looks(MANY)?);
         rows.push(starts);
+        rows.push(many.resumes(SOME)?);
         // Its sessions must not slow down what follows.
         drop(many);
         rows.push(Floor::new(self, "commits")?.commits()?);
@@ -201,6 +202,23 @@ impl<'b> Floor<'b> {
         self.ctl(&["down", "--force"])?;
         let what = format!("`worker-ctl up` of {count} workers, until all take input");
         Ok(Row::ms(what, median(all)).against("`worker-ctl up` of one", median(one)))
+    }
+
+    /// All workers go on with their tasks after a reboot, in which neither a program nor their tmux server survived.
+    fn resumes(&self, count: usize) -> Result<Row> {
+        let names: Vec<String> = (0..count).map(worker).collect();
+        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.ctl(&[&["up"], &all[..]].concat())?;
+        all.iter().try_for_each(|name| self.ctl(&["start", "--worker", name, "--prompt", "think"]))?;
+        let socket = self.root.join("tmux.sock");
+        self.bench.must(&["tmux", "-S", socket.to_str().context("the socket's path")?, "kill-server"], &self.root)?;
+        let ms = self.bench.once(&[&["worker-ctl", "resume"], &all[..]].concat(), &self.root)?;
+        let status = self.status()?;
+        if let Some(name) = names.iter().find(|name| status_of(&status, name) != Some("working")) {
+            bail!("{name} does not work again");
+        }
+        let what = format!("`worker-ctl resume` of {count} workers after a reboot, until all have their tasks");
+        Ok(Row::ms(what, ms).within(Limit::AtMost(15_000.0)))
     }
 
     /// The time from the start of `git commit` in a worktree until the status has it, with a running `up`.
