@@ -1,16 +1,20 @@
 //! Git hooks: one small stub per hook that runs the tools in order, after the hook that was there
 //! before.
 
+mod stub;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+pub use self::stub::own_path;
+use self::stub::{path_line, stub};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::git::{ConfiguredHook, Git, LOCAL_VARS, Repo};
 use crate::hook_manager::{Managed, call, manager_entry, run_by, with_ending};
 use crate::lock::Lock;
-use crate::proc::{Cmd, Status, is_executable, origin};
+use crate::proc::{Cmd, Status, is_executable};
 use crate::text::shell_word;
 use crate::written_files;
 
@@ -121,7 +125,7 @@ pub fn install_stub(env: &Env, repo: &Repo, (hook, tool): (&str, &str), dry_run:
     let text = fs::read_head(&path)?;
     let mut tools = match text.as_ref().map(|t| tools_of(&String::from_utf8_lossy(t))) {
         Some(Some(tools)) => {
-            refuse_edited(&path, hook, &tools, text.as_deref().unwrap_or_default())?;
+            refuse_edited(env, &path, hook, &tools, text.as_deref().unwrap_or_default())?;
             tools
         }
         Some(None) => {
@@ -134,7 +138,7 @@ pub fn install_stub(env: &Env, repo: &Repo, (hook, tool): (&str, &str), dry_run:
         None => Vec::new(),
     };
     tools.push(tool.to_owned());
-    let changed = write_stub(&path, hook, tools, text.as_deref(), dry_run)?;
+    let changed = write_stub(env, (&path, hook), tools, text.as_deref(), dry_run)?;
     let before = chained_path(&path);
     if let Some(bytes) = fs::read(&before)?.filter(|_| !dry_run) {
         written_files::note(env, &before, &bytes)?;
@@ -148,8 +152,8 @@ pub fn uninstall(env: &Env, repo: &Repo, hook: &'static str, tool: &'static str)
     note(env, repo, hook, tool, false)?;
     let _lock = lock(repo)?;
     let path = repo.hooks_dir.join(hook);
-    let aside: Vec<PathBuf> = stubs(repo, hook, tool).into_iter().filter(|stub| *stub != path).collect();
-    aside.iter().try_for_each(|stub| take_out(stub, None, hook, tool))?;
+    let aside: Vec<PathBuf> = stubs(env, repo, hook, tool).into_iter().filter(|stub| *stub != path).collect();
+    aside.iter().try_for_each(|stub| take_out(env, stub, None, (hook, tool)))?;
     let before = chained_path(&path);
     let Some(text) = fs::read_head(&path)? else {
         // Somebody took the stub away. git does not run what was there before under its other name.
@@ -160,7 +164,7 @@ pub fn uninstall(env: &Env, repo: &Repo, hook: &'static str, tool: &'static str)
         return Ok(!aside.is_empty());
     }
     refuse_links(repo, &path, hook, tool)?;
-    refuse_edited(&path, hook, &tools, &text).map_err(|failure| Failure {
+    refuse_edited(env, &path, hook, &tools, &text).map_err(|failure| Failure {
         hints: vec![format!(
             "move your lines into {}, remove {}, and run the same command again",
             shell_word(&before),
@@ -168,14 +172,14 @@ pub fn uninstall(env: &Env, repo: &Repo, hook: &'static str, tool: &'static str)
         )],
         ..failure
     })?;
-    take_out(&path, Some(&before), hook, tool).map(|()| true)
+    take_out(env, &path, Some(&before), (hook, tool)).map(|()| true)
 }
 
 /// Takes a tool out of a stub, and removes the stub, or puts back what was there before, if that was its last tool.
-fn take_out(path: &Path, before: Option<&Path>, hook: &str, tool: &str) -> Result<()> {
+fn take_out(env: &Env, path: &Path, before: Option<&Path>, (hook, tool): (&str, &str)) -> Result<()> {
     let tools: Vec<String> = tools_at(path).into_iter().filter(|other| other != tool).collect();
     match before.filter(|before| before.symlink_metadata().is_ok()) {
-        _ if !tools.is_empty() => write_stub(path, hook, tools, None, false).map(drop),
+        _ if !tools.is_empty() => write_stub(env, (path, hook), tools, None, false).map(drop),
         Some(before) => fs::rename_over(before, path),
         None => fs::remove(path),
     }
@@ -183,10 +187,13 @@ fn take_out(path: &Path, before: Option<&Path>, hook: &str, tool: &str) -> Resul
 
 /// The stubs of ours for a hook that run the tool: where git looks for it, and where lefthook and pre-commit put a hook
 /// that was there before, if nobody has edited it.
-pub fn stubs(repo: &Repo, hook: &str, tool: &str) -> Vec<PathBuf> {
+pub fn stubs(env: &Env, repo: &Repo, hook: &str, tool: &str) -> Vec<PathBuf> {
     let path = repo.hooks_dir.join(hook);
     let is_whole = |stub: &Path| {
-        fs::read_head(stub).ok().flatten().is_some_and(|text| refuse_edited(stub, hook, &tools_at(stub), &text).is_ok())
+        fs::read_head(stub)
+            .ok()
+            .flatten()
+            .is_some_and(|text| refuse_edited(env, stub, hook, &tools_at(stub), &text).is_ok())
     };
     let aside = [".old", ".legacy"].map(|end| with_ending(&path, end)).into_iter().filter(|stub| is_whole(stub));
     std::iter::once(path.clone()).chain(aside).filter(|stub| tools_at(stub).iter().any(|t| t == tool)).collect()
@@ -261,7 +268,7 @@ fn note(env: &Env, repo: &Repo, hook: &str, tool: &str, is_wanted: bool) -> Resu
 pub fn refuse_changed(env: &Env, hook: &str, path: &Path) -> Result<()> {
     let text = fs::read_head(path)?.unwrap_or_default();
     let Some(tools) = tools_of(&String::from_utf8_lossy(&text)) else { return Ok(()) };
-    refuse_edited(path, hook, &tools, &text)?;
+    refuse_edited(env, path, hook, &tools, &text)?;
     let before = chained_path(path);
     let Some(bytes) = fs::read(&before)?.filter(|bytes| !written_files::is_listed(env, &before, bytes)) else {
         return Ok(());
@@ -277,12 +284,12 @@ pub fn refuse_changed(env: &Env, hook: &str, path: &Path) -> Result<()> {
 
 /// Refuses a hook that is not ours alone, whole and as we would write it now, for a clone in which agents work: nobody
 /// else has a hook there (exit 1, kind `edited`).
-pub fn refuse_foreign(hook: &str, path: &Path) -> Result<()> {
+pub fn refuse_foreign(env: &Env, hook: &str, path: &Path) -> Result<()> {
     let Some(text) = fs::read_head(path)? else { return Ok(()) };
     let tools = tools_of(&String::from_utf8_lossy(&text)).unwrap_or_default();
     let before = chained_path(path);
     let odd = match () {
-        () if refuse_edited(path, hook, &tools, &text).is_err() => path,
+        () if refuse_edited(env, path, hook, &tools, &text).is_err() => path,
         () if before.symlink_metadata().is_ok() => &before,
         () => return Ok(()),
     };
@@ -349,9 +356,13 @@ fn refuse_newer(path: &Path, text: &[u8]) -> Result<()> {
 }
 
 /// Refuses a stub that somebody has edited, so that their lines are neither replaced nor removed.
-fn refuse_edited(path: &Path, hook: &str, tools: &[String], text: &[u8]) -> Result<()> {
+fn refuse_edited(env: &Env, path: &Path, hook: &str, tools: &[String], text: &[u8]) -> Result<()> {
     let names: Vec<&str> = tools.iter().map(String::as_str).collect();
-    if stub(hook, &names, path_line(&String::from_utf8_lossy(text))).as_bytes() == text {
+    let whole = String::from_utf8_lossy(text);
+    // A PATH that is not this copy's may be another's, which has listed it, or an agent's.
+    let line = path_line(&whole);
+    let is_believed = line.is_empty() || line == own_path() || written_files::is_listed(env, path, text);
+    if is_believed && stub(hook, &names, line).as_bytes() == text {
         return Ok(());
     }
     Err(Failure::new(Exit::No, "edited", format!("{} was edited since it was installed", path.display())).hint(
@@ -398,10 +409,17 @@ fn chain(path: &Path) -> Result<()> {
     fs::link(path, &before)
 }
 
-fn write_stub(path: &Path, hook: &str, tools: Vec<String>, old: Option<&[u8]>, dry_run: bool) -> Result<bool> {
+fn write_stub(
+    env: &Env,
+    (path, hook): (&Path, &str),
+    tools: Vec<String>,
+    old: Option<&[u8]>,
+    dry_run: bool,
+) -> Result<bool> {
     let order = HOOKS.iter().find(|(name, _)| *name == hook).map(|(_, tools)| *tools).unwrap_or_default();
     let ordered: Vec<&str> = order.iter().copied().filter(|known| tools.iter().any(|t| t == known)).collect();
-    let stub = stub(hook, &ordered, &own_path());
+    let line = own_path();
+    let stub = stub(hook, &ordered, &line);
     if old == Some(stub.as_bytes()) && is_executable(path) {
         return Ok(false);
     }
@@ -411,85 +429,11 @@ fn write_stub(path: &Path, hook: &str, tools: Vec<String>, old: Option<&[u8]>, d
     if let Some(dir) = path.parent() {
         fs::create_dir(dir)?;
     }
+    if !line.is_empty() {
+        // Where the user's state cannot be written, other copies take it for edited.
+        written_files::note(env, path, stub.as_bytes())
+            .or_else(|e| if e.is_write_refused() { Ok(()) } else { Err(e) })?;
+    }
     fs::replace(path, stub.as_bytes(), Some(0o755))?;
     Ok(true)
 }
-
-/// The line by which the stub finds the programs themselves, where npm has put scripts on the PATH that start node first.
-fn own_path() -> String {
-    let program = std::env::current_exe().ok().filter(|_| origin().as_deref() == Some("npm"));
-    let dir = program.as_deref().and_then(Path::parent);
-    dir.map(|dir| format!("PATH={}:$PATH\n", shell_word(dir))).unwrap_or_default()
-}
-
-/// That line of a stub.
-fn path_line(text: &str) -> &str {
-    text.split_inclusive('\n').find(|line| line.starts_with("PATH=") && line.ends_with(":$PATH\n")).unwrap_or_default()
-}
-
-/// The stub of a hook: plain `sh`.
-fn stub(hook: &str, tools: &[&str], path: &str) -> String {
-    let tools = tools.join(" ");
-    let body = match hook {
-        "post-checkout" => POST_CHECKOUT,
-        "pre-push" => PRE_PUSH,
-        _ => AFTERWARDS,
-    };
-    let body = body.replace("@PATH@", path).replace("@TOOLS@", &tools).replace("@HOOK@", hook);
-    format!(
-        "#!/bin/sh\n{FINGERPRINT} {tools}\n\
-         # Written by `hook install`; `hook uninstall` takes it away and puts back what was here before.\n{body}"
-    )
-}
-
-/// On an ordinary checkout this stub starts no process, so the checkout takes no longer than with an empty hook.
-const POST_CHECKOUT: &str = r#"status=0
-if [ -x "$0.before-shopfloor" ]; then "$0.before-shopfloor" "$@" || status=$?; fi
-# Only a null first ref can mean a new worktree: an ordinary checkout ends here.
-case "$1" in *[!0]*) exit "$status" ;; esac
-if [ "$3" != 1 ] || [ "$SHOPFLOOR" = 0 ]; then exit "$status"; fi
-@PATH@for tool in @TOOLS@; do
-    if command -v "$tool" >/dev/null 2>&1; then
-        "$tool" hook run @HOOK@ "$@"
-    else
-        echo "$tool: not on the PATH, so this worktree was not set up; install shopfloor again" >&2
-    fi
-done
-exit "$status"
-"#;
-
-/// Every tool gets the text that git writes to stdin, and each tool can refuse the push.
-const PRE_PUSH: &str = r#"status=0
-refs=$(cat)
-if [ -x "$0.before-shopfloor" ]; then
-    printf '%s' "$refs${refs:+
-}" | "$0.before-shopfloor" "$@" || exit $?
-fi
-if [ "$SHOPFLOOR" = 0 ]; then exit 0; fi
-@PATH@for tool in @TOOLS@; do
-    if command -v "$tool" >/dev/null 2>&1; then
-        printf '%s' "$refs${refs:+
-}" | "$tool" hook run @HOOK@ "$@" || ran=$?
-        # 127: npm's script found no node, so nothing was checked.
-        case "${ran:-0}" in 0 | 127) ;; *) status=$ran ;; esac
-        ran=
-    else
-        echo "$tool: not on the PATH, so nothing was checked; install shopfloor again" >&2
-    fi
-done
-exit "$status"
-"#;
-
-/// A hook that runs afterwards cannot refuse anything.
-const AFTERWARDS: &str = r#"status=0
-if [ -x "$0.before-shopfloor" ]; then "$0.before-shopfloor" "$@" || status=$?; fi
-if [ "$SHOPFLOOR" = 0 ]; then exit "$status"; fi
-@PATH@for tool in @TOOLS@; do
-    if command -v "$tool" >/dev/null 2>&1; then
-        "$tool" hook run @HOOK@ "$@" </dev/null
-    else
-        echo "$tool: not on the PATH, so nothing was done; install shopfloor again" >&2
-    fi
-done
-exit "$status"
-"#;

@@ -223,7 +223,10 @@ fn uninstall(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static
     let dry_run = ui.is_dry();
     let status = git_hook::status(repo, hook)?;
     let there = match dry_run {
-        true => !git_hook::stubs(repo, hook, tool).is_empty() || (status.chained.is_some() && !status.path.exists()),
+        true => {
+            !git_hook::stubs(git.env(), repo, hook, tool).is_empty()
+                || (status.chained.is_some() && !status.path.exists())
+        }
         false => git_hook::uninstall(git.env(), repo, hook, tool)?,
     };
     let caller = if there { None } else { hook_manager::run_by(git, repo, hook, tool)? };

@@ -179,7 +179,7 @@ impl WorkRepo {
         let own = self.common.join("hooks");
         let hook = shared.map_or(own, |shared| path.join(shared)).join("post-checkout");
         if shared.is_none()
-            && let Err(failure) = git_hook::refuse_foreign("post-checkout", &hook)
+            && let Err(failure) = git_hook::refuse_foreign(self.git.env(), "post-checkout", &hook)
         {
             return Ok(Some(format!("left out the hook: {failure}; {}", failure.hints.join("; "))));
         }

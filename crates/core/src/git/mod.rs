@@ -125,7 +125,7 @@ impl Git {
     }
 
     /// The environment that git is called in.
-    pub(crate) fn env(&self) -> &Env {
+    pub fn env(&self) -> &Env {
         &self.env
     }
 

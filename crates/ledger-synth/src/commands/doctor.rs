@@ -20,7 +20,7 @@ use crate::draft::{LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
 use crate::facts::gather::{load_archive, load_events};
-use crate::facts::git_setup::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
+use crate::facts::git_setup::{DRIVER_NAME, driver, git_setting, is_current_tracked, is_ours, merge_attribute};
 use crate::facts::{CURRENT, Ledger};
 use crate::front::Meta;
 use crate::page_settings::Tracked;
@@ -120,10 +120,10 @@ fn look_at_ignore(ledger: &Ledger) -> Result<Finding<LedgerRepair>> {
 
 /// The merge driver and the attributes.
 fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
-    let (setting, command) = DRIVER[1];
+    let [_, (setting, _)] = driver();
     let install = "ledger-synth install";
     let mut findings = vec![match git_setting(ledger, setting)? {
-        Some(driver) if driver == command => Finding::good("driver", driver),
+        Some(driver) if is_ours(setting, &driver) => Finding::good("driver", driver),
         driver => Finding::bad(
             "driver",
             driver.unwrap_or_else(|| "the merge driver is not configured in this clone".into()),

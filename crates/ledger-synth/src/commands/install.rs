@@ -13,7 +13,7 @@ use shopfloor_core::ui::Ui;
 use crate::agent_hooks::{HookProgram, SetupFile};
 use crate::apply::files;
 use crate::facts::Ledger;
-use crate::facts::git_setup::{self, DRIVER, attribute_line, git_setting};
+use crate::facts::git_setup::{self, attribute_line, driver, git_setting, is_ours};
 use crate::page_settings::Tracked;
 use crate::settings::LedgerArgs;
 use crate::tool::TOOL;
@@ -140,8 +140,8 @@ fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, programs: &[HookProgram]) -> Res
         tell(if after.is_empty() { ["would remove", "removed"] } else { ["would edit", "edited"] }, name);
     }
     // The order in which they were set, backwards.
-    for (name, value) in DRIVER.into_iter().rev() {
-        let is_ours = git_setting(ledger, name)?.as_deref() == Some(value);
+    for (name, _) in driver().into_iter().rev() {
+        let is_ours = git_setting(ledger, name)?.is_some_and(|value| is_ours(name, &value));
         if is_ours && (is_dry || files::unset_git_setting(ledger, name)?) {
             tell(["would unset", "unset"], name);
         }
@@ -229,10 +229,10 @@ fn without_line(text: &str, line: &str) -> String {
 /// Sets the merge driver, and returns the settings that were not set so before.
 fn set_driver(ledger: &Ledger, is_dry: bool) -> Result<Vec<&'static str>> {
     let mut names = Vec::new();
-    for (name, value) in DRIVER {
-        if git_setting(ledger, name)?.as_deref() != Some(value) {
+    for (name, value) in driver() {
+        if git_setting(ledger, name)?.as_deref() != Some(&*value) {
             if !is_dry {
-                files::set_git_setting(ledger, name, value)?;
+                files::set_git_setting(ledger, name, &value)?;
             }
             names.push(name);
         }

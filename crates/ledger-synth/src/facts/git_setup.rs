@@ -1,17 +1,32 @@
 //! How a clone is set up for a ledger: the merge driver and its attribute, in git's configuration.
 
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::git_hook::own_path;
 
 use super::{CURRENT, Ledger};
 
 /// The name of the driver in git's attributes.
 pub const DRIVER_NAME: &str = "ledger-synth";
 
+const COMMAND: &str = "ledger-synth merge-driver %O %A %B --path %P --label %Y";
+
 /// The settings of the driver in git's configuration: its description, and the command it runs.
-pub const DRIVER: [(&str, &str); 2] = [
-    ("merge.ledger-synth.name", "both sides' events in one ledger"),
-    ("merge.ledger-synth.driver", "ledger-synth merge-driver %O %A %B --path %P --label %Y"),
-];
+pub fn driver() -> [(&'static str, String); 2] {
+    let path = own_path().replace('\n', "; ");
+    // git would fill something in.
+    let path = if path.contains('%') { "" } else { &path };
+    [
+        ("merge.ledger-synth.name", "both sides' events in one ledger".to_owned()),
+        ("merge.ledger-synth.driver", format!("{path}{COMMAND}")),
+    ]
+}
+
+/// Whether some copy of this program has set this: nothing runs but it, from some directory.
+pub fn is_ours(name: &str, value: &str) -> bool {
+    let is_dir = |word: &str| !word.contains(|c: char| "$`;&|()<>\n\\\"".contains(c));
+    let path = value.strip_suffix(COMMAND).and_then(|path| path.strip_prefix("PATH=")?.strip_suffix(":$PATH; "));
+    value == COMMAND || path.is_some_and(is_dir) || driver().iter().any(|(own, set)| *own == name && set == value)
+}
 
 /// Reads a setting of git's configuration.
 pub fn git_setting(ledger: &Ledger, name: &str) -> Result<Option<String>> {

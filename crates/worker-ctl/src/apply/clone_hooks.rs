@@ -42,7 +42,7 @@ pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> 
     let own = own.filter(|path| !is_elsewhere && path.symlink_metadata().is_err());
     let mut missing = MissingHooks { git, clone, hooks: Vec::new(), settings: Vec::new(), own, lost: Vec::new() };
     for (name, tools) in git_hook::HOOKS.iter().filter(|_| shared.is_none()) {
-        for tool in tools.iter().filter(|tool| git_hook::stubs(&missing.clone, name, tool).is_empty()) {
+        for tool in tools.iter().filter(|tool| git_hook::stubs(env, &missing.clone, name, tool).is_empty()) {
             // What manages the hooks of the source does not manage those of its clone.
             if git_hook::runs(&source_git, &source, name, tool)?.is_some() {
                 missing.hooks.push((name, tool));
@@ -76,7 +76,7 @@ impl MissingHooks {
         let mut warnings = Vec::new();
         for (name, tool) in &self.hooks {
             let path = self.clone.hooks_dir.join(name);
-            let brought = git_hook::refuse_foreign(name, &path)
+            let brought = git_hook::refuse_foreign(env, name, &path)
                 .and_then(|()| git_hook::install_stub(env, &self.clone, (name, tool), false));
             warnings.extend(brought.err().map(|e| format!("the hook {name} of {tool} is not installed: {e}")));
         }

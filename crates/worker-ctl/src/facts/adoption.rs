@@ -184,7 +184,7 @@ pub fn programs(git: &Git, common_dir: &Path) -> Result<BTreeSet<String>> {
     let hooks = listed.collect::<Result<Vec<_>>>()?.into_iter().flatten().filter_map(|path| {
         let name = path.file_name()?.to_string_lossy().into_owned();
         let text = fs::read_no_follow(&path).ok()??;
-        let is_ours = git_hook::refuse_foreign(&name, &path).is_ok();
+        let is_ours = git_hook::refuse_foreign(git.env(), &name, &path).is_ok();
         (!name.ends_with(".sample") && !is_ours).then(|| with_digest(format!("the hook {name}"), &text))
     });
     Ok(settings.chain(hooks).collect())

@@ -456,3 +456,28 @@ fn a_commit_is_tried_again_if_its_files_move() {
     app.ledger(&["--yes", "--commit"]).exit(0).any_out();
     assert!(app.git(&["ls-files"]).contains("archive/2026-01-10/a.md"));
 }
+
+/// npm's script on the PATH would start node first, where the PATH of a merge may have neither.
+#[test]
+fn the_merge_driver_of_a_copy_from_npm_is_the_program_itself() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-01T00:00:00Z", "x", "now: a\n");
+    let own = "mkdir -p ~/npm/bin ~/npm/share/shopfloor; cp $(command -v ledger-synth) ~/npm/bin
+        echo npm > ~/npm/share/shopfloor/origin
+        mkdir ~/scripts; printf '#!/bin/sh\\nexit 127\\n' > ~/scripts/ledger-synth; chmod +x ~/scripts/ledger-synth";
+    app.sh(own).exit(0);
+    app.sh("~/npm/bin/ledger-synth install && ~/npm/bin/ledger-synth --no-confirm").exit(0).any_out().any_err();
+    commit_all(&app);
+    app.sh("~/npm/bin/ledger-synth install").exit(0).any_err();
+    for side in ["side", "main"] {
+        app.sh(&format!("git checkout -q {}", if side == "side" { "-b side" } else { "main" })).exit(0);
+        event(&app, side, "2026-01-02T00:00:00Z", side, &format!("now: {side}\n"));
+        app.sh("~/npm/bin/ledger-synth --no-confirm").exit(0).any_out().any_err();
+        commit_all(&app);
+    }
+    app.sh("PATH=~/scripts:$PATH git merge -q --no-edit side").exit(0).any_out().any_err();
+    // Another copy takes it for ours.
+    app.ledger(&["doctor"]).any_status().any_err().out_has("ok      driver");
+    app.ledger(&["install", "--undo"]).exit(0).out_has("unset merge.ledger-synth.driver");
+}

@@ -306,6 +306,11 @@ fn the_hook_of_a_copy_from_npm_starts_the_program_itself() {
     app.sh("PATH=~/scripts:$PATH git worktree add -q ../a").exit(0).any_err();
     assert!(w.home("eng/repos/a/.sweatshop-env").exists());
     app.sh(&format!("{install} -v")).exit(0).any_out().err_has("is installed already");
+    // Where an agent could have written: a directory that no copy of ours has listed.
+    let stub = app.read(".git/hooks/post-checkout");
+    app.sh("sed -i \"s,^PATH=.*npm/bin,PATH=$HOME/evil,\" .git/hooks/post-checkout").exit(0);
+    app.apply(&["hook", "install"]).exit(1).err_has("was edited since it was installed");
+    app.write(".git/hooks/post-checkout", &stub);
     // When the copy is gone, the PATH has another one, which takes its own place in the hook.
     app.sh("rm -r ~/npm && git worktree add -q ../b").exit(0).any_err();
     assert!(w.home("eng/repos/b/.sweatshop-env").exists());
