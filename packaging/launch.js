@@ -35,12 +35,9 @@ module.exports = (tool) => {
     process.execve(file, [tool, ...args], env);
   }
   const child = spawn(file, args, { stdio: "inherit", env });
-  for (const signal of ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"]) {
+  // A terminal sends the first two to the tool as well, which does not mind.
+  for (const signal of ["SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"]) {
     process.on(signal, () => child.kill(signal));
-  }
-  // A terminal sends these to the tool, too.
-  for (const signal of ["SIGINT", "SIGQUIT"]) {
-    process.on(signal, () => process.stdin.isTTY || child.kill(signal));
   }
   child.on("error", (error) => {
     console.error(`${tool}: error: cannot run ${file}: ${error.message}`);
