@@ -75,9 +75,13 @@ impl Menu {
     }
 
     /// The menu of numbered lines that a screen shows: a question, whether or not the program tells that it asks one. An
-    /// input line below it means that the program waits there.
+    /// input line below it means that the program waits there. Programs with a `●` in their menus have none before their
+    /// input line, so of them nothing is known.
     pub fn numbered(screen: &str) -> Option<Menu> {
         let last = screen.lines().rfind(|line| is_marked(line))?;
+        if last.trim_start_matches(FRAME).starts_with('●') {
+            return None;
+        }
         number(bare(last)).and_then(|_| Menu::read(screen))
     }
 

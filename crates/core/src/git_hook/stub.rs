@@ -10,7 +10,9 @@ use crate::text::shell_word;
 /// elsewhere nothing.
 pub fn own_path() -> String {
     let program = std::env::current_exe().ok().filter(|_| origin().as_deref() == Some("npm"));
-    let dir = program.as_deref().and_then(Path::parent);
+    // A PATH cannot have some directories, nor can a line.
+    let is_plain = |dir: &&Path| dir.to_str().is_some_and(|dir| !dir.contains(|c: char| c == ':' || c.is_control()));
+    let dir = program.as_deref().and_then(Path::parent).filter(is_plain);
     dir.map(|dir| format!("PATH={}:$PATH\n", shell_word(dir))).unwrap_or_default()
 }
 
@@ -27,7 +29,7 @@ pub(super) fn stub(hook: &str, tools: &[&str], path: &str) -> String {
         "pre-push" => PRE_PUSH,
         _ => AFTERWARDS,
     };
-    let body = body.replace("@PATH@", path).replace("@TOOLS@", &tools).replace("@HOOK@", hook);
+    let body = body.replace("@TOOLS@", &tools).replace("@HOOK@", hook).replace("@PATH@", path);
     format!(
         "#!/bin/sh\n{FINGERPRINT} {tools}\n\
          # Written by `hook install`; `hook uninstall` takes it away and puts back what was here before.\n{body}"
@@ -58,6 +60,7 @@ if [ -x "$0.before-shopfloor" ]; then
 }" | "$0.before-shopfloor" "$@" || exit $?
 fi
 if [ "$SHOPFLOOR" = 0 ]; then exit 0; fi
+ran=
 @PATH@for tool in @TOOLS@; do
     if command -v "$tool" >/dev/null 2>&1; then
         printf '%s' "$refs${refs:+
