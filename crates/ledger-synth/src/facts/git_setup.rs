@@ -23,7 +23,7 @@ pub fn driver() -> [(&'static str, String); 2] {
 
 /// Whether some copy of this program has set this: nothing runs but it, from some directory.
 pub fn is_ours(name: &str, value: &str) -> bool {
-    let is_dir = |word: &str| !word.contains(|c: char| "$`;&|()<>\n\\\"".contains(c));
+    let is_dir = |word: &str| !word.contains(|c: char| c.is_whitespace() || "$`;&|()<>\\\"".contains(c));
     let path = value.strip_suffix(COMMAND).and_then(|path| path.strip_prefix("PATH=")?.strip_suffix(":$PATH; "));
     value == COMMAND || path.is_some_and(is_dir) || driver().iter().any(|(own, set)| *own == name && set == value)
 }

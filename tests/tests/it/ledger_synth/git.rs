@@ -477,7 +477,13 @@ fn the_merge_driver_of_a_copy_from_npm_is_the_program_itself() {
         commit_all(&app);
     }
     app.sh("PATH=~/scripts:$PATH git merge -q --no-edit side").exit(0).any_out().any_err();
-    // Another copy takes it for ours.
+    // Another copy takes it for ours, and nothing that runs more.
+    let config = "git config merge.ledger-synth.driver";
+    let own = app.sh(config).exit(0).stdout.trim_end().to_owned();
+    let forged = own.replace("PATH=", "PATH=x touch ");
+    app.sh(&format!("{config} '{forged}'")).exit(0);
+    app.ledger(&["doctor"]).exit(1).out_has("PATH=x touch");
+    app.sh(&format!("{config} '{own}'")).exit(0);
     app.ledger(&["doctor"]).any_status().any_err().out_has("ok      driver");
     app.ledger(&["install", "--undo"]).exit(0).out_has("unset merge.ledger-synth.driver");
 }
