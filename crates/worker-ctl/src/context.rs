@@ -14,7 +14,8 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 
 use crate::layout::{self, RootLock};
-use crate::menu::Menu;
+use crate::menu;
+use crate::program_config::regex;
 use crate::root::WorkerRoot;
 use crate::settings::{RootConfig, RootSettings};
 use crate::store::{self, State};
@@ -116,10 +117,11 @@ impl<'a> Context<'a> {
         Tmux::find(self.env, &self.tmux_socket()?)
     }
 
-    /// The menu of numbered lines on the screen of a worker's program.
-    pub fn menu(&self, worker: &Worker) -> Option<Menu> {
+    /// The selected line of the menu of numbered lines on the screen of a worker's program.
+    pub fn question_on_screen(&self, worker: &Worker) -> Option<String> {
         let screen = self.tmux().ok()?.capture(worker.program.pane_id.as_deref()?, 0).ok()?;
-        Menu::numbered(&screen)
+        let ready = self.root.agent_of(worker).ok().and_then(|agent| regex(agent.ready.pattern.as_deref()?).ok());
+        menu::question(&screen, ready.as_ref()).map(str::to_owned)
     }
 
     /// The same with the environment for programs in workers' worktrees: the person's, less what leads into the source or

@@ -74,17 +74,6 @@ impl Menu {
         (menu.len() > 1).then(|| Menu { lines: menu.into_iter().map(str::to_owned).collect(), selected })
     }
 
-    /// The menu of numbered lines that a screen shows: a question, whether or not the program tells that it asks one. An
-    /// input line below it means that the program waits there. Programs with a `●` in their menus have none before their
-    /// input line, so of them nothing is known.
-    pub fn numbered(screen: &str) -> Option<Menu> {
-        let last = screen.lines().rfind(|line| is_marked(line))?;
-        if last.trim_start_matches(FRAME).starts_with('●') {
-            return None;
-        }
-        number(bare(last)).and_then(|_| Menu::read(screen))
-    }
-
     /// The lines that a person means: the one with this number, or those that this pattern matches in any case.
     pub fn find(&self, wanted: &Wanted) -> Vec<usize> {
         let is_wanted = |line: &str| match wanted {
@@ -93,6 +82,18 @@ impl Menu {
         };
         (0..self.lines.len()).filter(|at| is_wanted(&self.lines[*at])).collect()
     }
+}
+
+/// The selected line of a menu of numbered lines that a screen shows: a question, whether or not the program tells that
+/// it asks one. An input line below it, by its mark or by the program's own pattern, means that the program waits there.
+/// Programs with a `●` in their menus have no mark before their input line, so of them nothing is known.
+pub fn question<'s>(screen: &'s str, ready: Option<&Regex>) -> Option<&'s str> {
+    let lines: Vec<&str> = screen.lines().collect();
+    let at = lines.iter().rposition(|line| is_marked(line))?;
+    let selected = number(bare(lines[at])).filter(|_| !lines[at].trim_start_matches(FRAME).starts_with('●'))?;
+    let is_input = |line: &&str| ready.is_some_and(|ready| ready.is_match(line));
+    let is_menu = lines.iter().any(|line| number(bare(line)).is_some_and(|other| other.abs_diff(selected) == 1));
+    (is_menu && !lines[at + 1..].iter().any(is_input)).then(|| bare(lines[at]))
 }
 
 /// Which line of a menu a person means.
@@ -163,6 +164,24 @@ mod tests {
         let find = |pattern: &str| menu.find(&Wanted::Pattern(Regex::new(&format!("(?i){pattern}")).unwrap()));
         assert_eq!((menu.find(&Wanted::Number(2)), menu.find(&Wanted::Number(9))), (vec![1], vec![]));
         assert_eq!((find("yes"), find("^[0-9]. n")), (vec![0], vec![1, 2]));
+    }
+
+    #[test]
+    fn a_question_is_seen_by_its_last_marked_line() {
+        let ready = Regex::new("^> ").unwrap();
+        for (screen, selected) in [
+            ("Run it?\n❯ 1. Yes\n  2. No\n", Some("1. Yes")),
+            // The text of the question may look like a line of the menu, so that `answer` cannot read it.
+            ("❯ 1. Yes\n  2. x/\n ❯ 3. No\n  3. No\n", Some("3. No")),
+            ("│ ❯ 2. No │\n│  1. Yes │\n", Some("2. No")),
+            // What was said before stands above the input line.
+            ("❯ 1. Yes\n  2. No\n❯ \n", None),
+            ("❯ 1. Yes\n  2. No\n\n> \n", None),
+            ("❯ 1. a list of one\n", None),
+            ("● 1. Yes\n  2. No\n", None),
+        ] {
+            assert_eq!(question(screen, Some(&ready)), selected, "{screen}");
+        }
     }
 
     #[test]

@@ -79,6 +79,8 @@ fn type_text(
         };
         if agent.paste == Paste::Bracketed && text.contains('\n') && !force {
             typing::wait_for_paste(&tmux, &pane, &layout::worker_log(root, name))?;
+            // It may have come to ask meanwhile.
+            refuse_over_menu(ctx, worker)?;
         }
         if clears {
             typing::clear(&tmux, &pane, agent)
@@ -105,15 +107,20 @@ fn is_heard(ctx: &Context<'_>, name: &str, text: &str) -> bool {
     poll::holds(PATIENCE, POLL, || ctx.worker(name).is_ok_and(is_it))
 }
 
-/// Exit 1 while a worker's program asks a question or shows a menu, or a person types into its pane, unless a person overrules that.
+/// Exit 1 while a worker's program asks a question or shows a menu, or a person types into its
+/// pane, unless a person overrules that.
 pub fn require_free(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<()> {
     refuse_over_question(ctx.state()?.require(&worker.name)?, is_forced)?;
     let Some(pane) = worker.program.pane_id.as_deref().filter(|_| !is_forced) else { return Ok(()) };
     typing::require_free(&ctx.tmux()?, &worker.name, pane)?;
-    // Some questions no hook tells, and a text that is typed there is lost, or chooses a line.
-    let Some(menu) = ctx.menu(worker) else { return Ok(()) };
-    let selected = printable(&menu.lines[menu.selected]);
-    Err(over_question(&worker.name, &format!("it shows a menu: {selected}")))
+    refuse_over_menu(ctx, worker)
+}
+
+/// Exit 1 while a worker's program shows a menu: some questions no hook tells, and a text that is typed there is lost, or
+/// chooses a line.
+fn refuse_over_menu(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    let Some(selected) = ctx.question_on_screen(worker) else { return Ok(()) };
+    Err(over_question(&worker.name, &format!("it shows a menu: {}", printable(&selected))))
 }
 
 /// What a program gets that went on with the conversation that knows its task.

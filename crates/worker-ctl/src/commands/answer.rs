@@ -36,7 +36,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if worker.reported.activity != Activity::Asks
         && worker.program.fault != Some(Fault::NotReady)
         && tells(ctx, &worker)
-        && ctx.menu(&worker).is_none()
+        && ctx.question_on_screen(&worker).is_none()
     {
         return Err(failure::WRONG_STATE.failure(format!("{name} asks nothing in a menu")).hint(format!(
             "look at its terminal with `worker-ctl peek {name}`, and reply with `worker-ctl message {name} TEXT`"
@@ -45,7 +45,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let pane = commands::pane(ctx, name)?;
     let tmux = ctx.tmux()?;
     let attach = format!("answer with `worker-ctl attach {name}`");
-    let menu = Menu::read(&tmux.capture(&pane.id, 0)?)
+    // A program that has ended asks nothing more.
+    let screen = if pane.end.is_some() { String::new() } else { tmux.capture(&pane.id, 0)? };
+    let menu = Menu::read(&screen)
         .ok_or_else(|| failure::WRONG_STATE.failure(format!("the screen of {name} shows no menu")).hint(&attach))?;
     let asked = digest(&worker, &menu);
     let Some(wanted) = wanted else {
