@@ -14,6 +14,8 @@ pub struct AgentProgram {
     pub worker_command: &'static str,
     /// The variables that it is started with.
     pub variables: &'static [(&'static str, &'static str)],
+    /// The variables of the person's by which it reaches its model, which it gets in a sandbox, too.
+    pub keys: &'static [&'static str],
     /// The words that `{skip_permissions}` stands for if permissions are skipped.
     pub skip_permissions: &'static str,
     /// The words that it stands for if they are not.
@@ -189,6 +191,13 @@ pub const PROGRAMS: &[AgentProgram] = &[
         // `--allowedTools` takes every word that follows, so another flag must come between it and the task.
         worker_command: "claude --allowedTools {allowed_tools} --model {model} {hooks} {skip_permissions}",
         variables: &[],
+        keys: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_MODEL",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ],
         skip_permissions: "--dangerously-skip-permissions",
         ask_permissions: "",
         model: Some("opus"),
@@ -236,6 +245,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         // All sessions of one home would share a daemon, with the environment of the first.
         worker_command: "codex --no-daemon {skip_permissions} {hooks} --model {model}",
         variables: &[],
+        keys: &["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY"],
         skip_permissions: "--dangerously-bypass-approvals-and-sandbox",
         // Its sandbox makes the git directory of a linked worktree read-only.
         ask_permissions: "--add-dir {git_dir} --add-dir {git_common_dir}/objects --add-dir {git_common_dir}/refs \
@@ -269,6 +279,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         // It would load its code twice: once for a program above it, which only starts it anew after some changes of its
         // settings.
         variables: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
         skip_permissions: "--yolo",
         ask_permissions: "",
         model: None,
@@ -303,6 +314,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         worker_command: "aider --yes-always --no-gitignore --no-check-update --no-show-model-warnings \
                          --no-show-release-notes --model {model}",
         variables: &[],
+        keys: &["OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY"],
         skip_permissions: "",
         ask_permissions: "",
         model: None,
@@ -326,6 +338,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         versions: &["1.18.33"],
         worker_command: "opencode {skip_permissions} --model {model}",
         variables: &[],
+        keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
         skip_permissions: "--auto",
         ask_permissions: "",
         model: None,

@@ -32,7 +32,7 @@ pub fn of(tool: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// The beginning of the line that identifies a stub of ours. The names of the stub's tools follow on that line.
-const FINGERPRINT: &str = "# shopfloor hook v1:";
+pub(crate) const FINGERPRINT: &str = "# shopfloor hook v1:";
 const ANY_VERSION: &str = "# shopfloor hook v";
 
 /// The state of a hook's path.

@@ -1,8 +1,9 @@
 //! What the shopfloor tools share: everything about the machine (files, locks, processes, git, configuration,
 //! approvals, hooks, terminal) and nothing about their own subjects.
 //!
-//! Rooms import downwards only: `text path hash env error time agents slug` ← `proc fs lock written_files known_dirs
-//! child_env` ← `git config approval hook_manager git_hook pre_remove folder_trust` ← `ui board args doctor
+//! Rooms import downwards only: `text path hash env error time agents slug sys` ← `proc fs lock written_files known_dirs
+//! child_env` ← `git config approval hook_manager git_hook pre_remove folder_trust
+//! sandbox` ← `ui board args doctor
 //! hook_subcommand`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
@@ -13,6 +14,7 @@ pub mod error;
 pub mod hash;
 pub mod path;
 pub mod slug;
+mod sys;
 pub mod time;
 
 pub mod child_env;
@@ -29,6 +31,7 @@ pub mod git;
 pub mod git_hook;
 pub mod hook_manager;
 pub mod pre_remove;
+pub mod sandbox;
 
 pub mod args;
 pub mod board;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
+use crate::sys;
 
 /// How long process groups have after a signal before they are killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -40,6 +42,11 @@ pub struct Cmd {
     own_session: bool,
     /// How long it may take.
     limit: Option<Duration>,
+    /// Whether it runs something in a sandbox: it ignores signals itself, and what runs inside gets them.
+    is_sandbox: bool,
+    /// Files that it gets open.
+    #[expect(dead_code, reason = "they are held open, not read")]
+    kept: Vec<Arc<OwnedFd>>,
 }
 
 /// The output and status of a captured command.
@@ -157,6 +164,8 @@ impl Cmd {
             input: None,
             own_session: false,
             limit: None,
+            is_sandbox: false,
+            kept: Vec::new(),
         }
     }
 
@@ -192,6 +201,33 @@ impl Cmd {
         self
     }
 
+    /// Gives it these variables and no others.
+    pub(crate) fn only_vars(self, vars: BTreeMap<OsString, OsString>) -> Cmd {
+        Cmd { vars, ..self }
+    }
+
+    /// For the program that makes a sandbox and waits for what runs inside: it ignores the signals that
+    /// [`foreground`](Self::foreground) passes on, and what runs inside gets them. It gets these files open.
+    pub(crate) fn sandbox(self, kept: Vec<Arc<OwnedFd>>) -> Cmd {
+        Cmd { is_sandbox: true, kept, ..self }
+    }
+
+    /// Runs it in the place of this process. Returns why that failed.
+    pub fn exec(self) -> Failure {
+        let error = self.command().exec();
+        Failure::failed(format!("cannot run {}", self.program.display())).because(error)
+    }
+
+    /// It as the standard library starts it.
+    fn command(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(&self.program);
+        command.args(&self.args).current_dir(&self.dir).env_clear().envs(&self.vars);
+        if self.is_sandbox {
+            sys::ignore_signals(&mut command);
+        }
+        command
+    }
+
     /// Feeds it these bytes; without this its stdin is closed (`/dev/null`).
     pub fn input(mut self, bytes: Vec<u8>) -> Cmd {
         self.input = Some(bytes);
@@ -210,19 +246,23 @@ impl Cmd {
         let child: Arc<Mutex<Option<i32>>> = Arc::default();
         let target = child.clone();
         let has_keys = std::io::IsTerminal::is_terminal(&io::stdin());
+        let is_sandbox = self.is_sandbox;
         handle_signals(move |signal| {
             // Ctrl-C on a terminal reached the child as well.
             let pid = target.lock().unwrap_or_else(PoisonError::into_inner).and_then(Pid::from_raw);
             if let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal))
                 && !(has_keys && signal == Signal::INT)
             {
-                let _ = kill_process(pid, signal);
+                let inner = if is_sandbox { inside(pid) } else { Vec::new() };
+                let targets = if inner.is_empty() { vec![pid] } else { inner };
+                for pid in targets {
+                    let _ = kill_process(pid, signal);
+                }
             }
             true
         });
         let cannot = |e| Failure::failed(format!("cannot run {}", self.program.display())).because(e);
-        let mut command = std::process::Command::new(&self.program);
-        command.args(&self.args).current_dir(&self.dir).env_clear().envs(&self.vars);
+        let mut command = self.command();
         let mut running = {
             let mut pid = child.lock().unwrap_or_else(PoisonError::into_inner);
             let running = command.spawn().map_err(cannot)?;
@@ -352,6 +392,16 @@ impl Cmd {
         check_interrupt()?;
         output.map_err(cannot)
     }
+}
+
+/// What runs in a sandbox whose outermost process is `pid`: the children of its first process, as only Linux tells.
+fn inside(pid: Pid) -> Vec<Pid> {
+    let children = |pid: Pid| -> Vec<Pid> {
+        let pid = pid.as_raw_nonzero();
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        text.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+    };
+    children(pid).into_iter().flat_map(children).collect()
 }
 
 /// Maps a list on all cores and keeps its order. A short list is mapped on this thread, because another one would cost

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::sandbox;
 
 use crate::commands::{
     ack, doctor, env, events, gc, hook, list, mcp, notify, path, remove, repair, run, subtree, trust, wait, whoami,
@@ -53,9 +54,18 @@ pub enum Command {
     Doctor(doctor::Args),
     Repair(repair::Args),
     Mcp(mcp::Args),
+    /// The first program in a sandbox
+    #[command(hide = true, name = sandbox::INSIDE)]
+    InsideSandbox(InsideSandbox),
     /// Print the settings in force, each with its source
     #[command(after_help = "Example:\n  worktree-spawn config --json")]
     Config,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct InsideSandbox {
+    #[arg(last = true, required = true)]
+    pub command: Vec<OsString>,
 }
 
 /// The ids of the agents.

@@ -33,6 +33,7 @@ pub use cli::{Cli, command};
 pub use settings::SETTINGS;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::sandbox;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Command;
@@ -63,6 +64,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Doctor(args) => commands::doctor::run(ui, env, &args),
         Command::Repair(args) => commands::repair::run(ui, env, &args),
         Command::Mcp(args) => commands::mcp::run(ui, env, &args),
+        Command::InsideSandbox(args) => Err(sandbox::enter(env, &args.command)),
         Command::Config => commands::config::run(ui, env),
     }
 }

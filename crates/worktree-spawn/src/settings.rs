@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents;
-use shopfloor_core::config::{self, Config, Line, Setting, SettingSource, SettingType, Trust};
+use shopfloor_core::config::{self, Config, Line, Row, Setting, SettingSource, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Home;
+use shopfloor_core::sandbox::{self, SandboxSettings};
 
 use crate::launcher;
 use crate::tool::TOOL;
@@ -25,15 +26,22 @@ pub const SETTINGS: &[Setting] = &[
         SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::Approved)]),
         Trust::Approved,
     ),
+    RUNNERS,
 ];
 
-/// The agents that a person has for worker-ctl, which are agents here, too.
-const WORKERS_AGENTS: &[Setting] = &[Setting::new(
-    "agents",
-    "",
-    SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::User)]),
-    Trust::User,
-)];
+/// The runners of agents, which only the person's own configuration sets.
+const RUNNERS: Setting = Setting::new("runners", "", SettingType::Tables(sandbox::SETTINGS), Trust::User);
+
+/// The agents and the sandbox that a person has for worker-ctl, which are those here, too.
+const WORKERS_AGENTS: &[Setting] = &[
+    Setting::new(
+        "agents",
+        "",
+        SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::User)]),
+        Trust::User,
+    ),
+    RUNNERS,
+];
 
 /// The settings in force.
 #[derive(Debug)]
@@ -44,6 +52,7 @@ pub struct Settings {
     pub launcher: Line,
     pub probe: Option<Line>,
     agents: Vec<(String, Line)>,
+    pub sandbox: SandboxSettings,
     pub warnings: Vec<String>,
 }
 
@@ -78,9 +87,21 @@ impl Settings {
             return Err(Failure::malformed(refused)
                 .hint("use letters, digits, blanks and `._-/`; your own configuration may name any directory"));
         }
-        let agents = config.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
+        let is_agent = |row: &&Row| row.setting == "agents";
+        let agents = config
+            .rows()
+            .iter()
+            .filter(is_agent)
+            .filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
         let workers = config::load(env, home, "worker-ctl", WORKERS_AGENTS, &[], false)?;
-        let workers = workers.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
+        let is_sandbox = |row: &&Row| row.setting == "runners" && row.name == "sandbox";
+        let sandbox = config.rows().iter().find(is_sandbox).or_else(|| workers.rows().iter().find(is_sandbox));
+        let sandbox = SandboxSettings::of(env, sandbox)?;
+        let workers = workers
+            .rows()
+            .iter()
+            .filter(is_agent)
+            .filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
         // The last one of a name counts.
         let agents: Vec<_> = workers.map(|(name, line)| (name, without_fields(line))).chain(agents).collect();
         Ok(Settings {
@@ -90,6 +111,7 @@ impl Settings {
             launcher: config.command("launcher").unwrap_or(Line::Shell(default("launcher").to_owned())),
             probe: config.command("probe"),
             agents,
+            sandbox,
             warnings: config.all_warnings(),
         })
     }

@@ -27,7 +27,7 @@ pub struct ActiveRun {
     pub run: AgentRun,
     shared: PathBuf,
     alive: PathBuf,
-    _lock: Lock,
+    lock: Lock,
 }
 
 /// How long a quiet run waits for the one before it, which may be about to end, and how often it looks.
@@ -73,10 +73,15 @@ fn start_now(env: &Env, place: &Place, agent: &Agent, is_quiet: bool) -> Result<
         is_quiet,
     };
     agent_run::save(&shared, &run)?;
-    Ok(ActiveRun { run, shared, alive, _lock: lock })
+    Ok(ActiveRun { run, shared, alive, lock })
 }
 
 impl ActiveRun {
+    /// Gives no child the lock, for a command that ends with this process and is to get nothing from outside.
+    pub fn keep_to_itself(&self) -> Result<()> {
+        self.lock.keep_from_children()
+    }
+
     /// Records how the run ended. To be called after its last event is published.
     pub fn end(mut self, env: &Env, status: Status) -> Result<()> {
         self.run.ended = Some(env.later().now.to_string());

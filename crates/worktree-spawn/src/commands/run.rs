@@ -8,6 +8,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd, Status};
+use shopfloor_core::sandbox::{self, Imported, Sandbox};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -21,6 +22,8 @@ use crate::facts::{agents, repository};
 use crate::failure;
 use crate::plan::removal::require_spawned;
 use crate::repository_view::Place;
+use crate::settings::Settings;
+use crate::tool::TOOL;
 
 /// Run an agent's command in its worktree, and report to its parent how it ended
 ///
@@ -35,6 +38,10 @@ pub struct Args {
     /// Only if the agent lives in the current worktree
     #[arg(long, hide = true)]
     pub here: bool,
+    /// Run it in a sandbox that holds only its worktree and a private copy of the repository; what it has committed
+    /// comes onto its branch when it ends
+    #[arg(long)]
+    pub sandbox: bool,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -70,10 +77,14 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
+    let sandbox = args.sandbox.then(|| contained(&theirs, &place, &known)).transpose()?;
     let active = runs::start(env, &place, &known.agent, ui.is_quiet())?;
-    let ended = match program {
-        Some(program) => command(&theirs, &program, rest, &known).foreground(),
-        None => Err(no_program(name)),
+    let ended = match (program, &sandbox) {
+        (Some(program), Some(sandbox)) => {
+            active.keep_to_itself().and_then(|()| run_contained(ui, sandbox, &program, rest, &known))
+        }
+        (Some(program), None) => command(&theirs, &program, rest, &known).foreground(),
+        (None, _) => Err(no_program(name)),
     };
     let (ended, failure) = match ended {
         Ok(ended) => (ended, None),
@@ -127,6 +138,37 @@ fn command(env: &Env, program: &Path, args: &[OsString], known: &KnownAgent) -> 
     let cmd =
         Cmd::new(program, env).args(args).dir(&known.worktree.path).without_vars(LOCAL_VARS).without_vars(&OPTIONAL);
     variables(known).into_iter().fold(cmd, |cmd, (name, value)| cmd.var(name, value))
+}
+
+/// The sandbox of the agent's worktree, made if it was not there.
+fn contained(env: &Env, place: &Place, known: &KnownAgent) -> Result<Sandbox> {
+    sandbox::require_available(env)?;
+    let settings = Settings::load(env, &place.home, &[])?;
+    let sandbox = Sandbox::of(env, &place.common_dir, &known.worktree.path, settings.sandbox)?;
+    // What an earlier run left, which a kill ended.
+    sandbox.make()?;
+    Ok(sandbox)
+}
+
+/// Runs the command in the sandbox, and takes in what it has committed.
+fn run_contained(ui: &Ui, sandbox: &Sandbox, program: &Path, args: &[OsString], known: &KnownAgent) -> Result<Status> {
+    let vars = variables(known).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let (cmd, outcome) = sandbox.command(TOOL, program, args, vars)?;
+    let ended = outcome.require_run(cmd.foreground()?)?;
+    take_in(ui, sandbox, &known.agent.id);
+    Ok(ended)
+}
+
+/// Takes in what an agent has committed in its sandbox. What is refused is said, and stays there.
+pub fn take_in(ui: &Ui, sandbox: &Sandbox, id: &str) {
+    match sandbox.import() {
+        Ok(Imported::Commit(tip, None)) => ui.detail(format!("{id} is at {}", &tip[..12])),
+        Ok(Imported::Commit(tip, Some(branch))) => {
+            ui.note(format!("{id} was on the branch {branch} in its sandbox; its own branch is at {}", &tip[..12]));
+        }
+        Ok(Imported::Nothing) => {}
+        Err(failure) => ui.warn(failure),
+    }
 }
 
 /// Reports to the parent how the command ended. An agent that already reported its result has only exited.

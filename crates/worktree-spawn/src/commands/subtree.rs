@@ -8,6 +8,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::proc;
+use shopfloor_core::sandbox;
 use shopfloor_core::ui::Ui;
 
 use super::run;
@@ -63,6 +64,9 @@ pub struct Args {
     pub launch: LaunchArgs,
     #[command(flatten)]
     pub caller: CallerArgs,
+    /// Run the command in a sandbox, as `run --sandbox` does
+    #[arg(long, requires = "command")]
+    pub sandbox: bool,
     /// Whether the MCP server asks.
     #[arg(skip)]
     pub is_agents: bool,
@@ -77,6 +81,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             .hint("leave out `--json`, or run the command afterwards with `worktree-spawn run ID -- CMD`"));
     }
     run::require_program(env, &args.command)?;
+    if args.sandbox {
+        sandbox::require_available(env)?;
+    }
     let place = repository::find(env)?;
     let spawned = spawn(ui, env, &place, args)?;
     if !args.command.is_empty() {
@@ -87,7 +94,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         }
         ui.note(format!("{id} works in {path}"));
         let (id, command) = (id.clone(), args.command.clone());
-        return run::run(ui, env, &run::Args { id, here: false, command });
+        return run::run(ui, env, &run::Args { id, here: false, sandbox: args.sandbox, command });
     }
     if ui.is_json() {
         ui.json(&spawned.answer());

@@ -1,0 +1,400 @@
+//! The command line of bubblewrap. `docs/security.md` has the reason of each part.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Seek, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{INSIDE, NO_SANDBOX, SPOOL, Sandbox, seccomp};
+use crate::agents;
+use crate::env::Env;
+use crate::error::{Failure, Result};
+use crate::fs;
+use crate::proc::{self, Cmd, Output, Status};
+
+/// Our directory inside.
+const OURS: &str = "/run/shopfloor";
+
+/// Whether this process is in a sandbox of ours.
+pub fn is_inside(env: &Env) -> bool {
+    env.var(SPOOL).is_some_and(|spool| Path::new(spool).starts_with(OURS))
+}
+
+/// The variables that a program in a terminal needs, and that lead nowhere.
+const TERMINAL: [&str; 13] = [
+    "TERM",
+    "COLORTERM",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "USER",
+    "LOGNAME",
+    "COLUMNS",
+    "LINES",
+];
+
+/// The tools that an agent finds first on its `PATH`.
+const TOOLS: [&str; 6] =
+    ["shopfloor", "sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
+
+/// How long work of ours inside may take.
+pub(super) const LIMIT: Duration = Duration::from_secs(60);
+
+/// Fails, exit 2 and kind `no_sandbox`, if this machine cannot make a sandbox, with what is missing.
+pub fn require_available(env: &Env) -> Result<()> {
+    let mut cmd = bwrap(env)?;
+    cmd.extend(["--ro-bind".into(), "/usr".into(), "/usr".into()]);
+    cmd.extend(links_of_root());
+    cmd.extend(["--proc", "/proc", "--dev", "/dev", "--", "/usr/bin/true"].map(OsString::from));
+    let output = Cmd::new(Path::new(&cmd[0]), env).args(cmd.iter().skip(1).cloned()).within(LIMIT).capture()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(NO_SANDBOX.failure("no sandbox can be made on this machine").because(anyhow::anyhow!(said)).hint(reason()))
+}
+
+/// What an administrator has to turn on.
+fn reason() -> String {
+    let knob = |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default().trim().to_owned();
+    let line = match () {
+        () if knob("user/max_user_namespaces") == "0" => "user.max_user_namespaces=10000",
+        () if knob("kernel/unprivileged_userns_clone") == "0" => "kernel.unprivileged_userns_clone=1",
+        () if knob("kernel/apparmor_restrict_unprivileged_userns") == "1" => {
+            "kernel.apparmor_restrict_unprivileged_userns=0"
+        }
+        () => return "see whether `bwrap --unshare-user --ro-bind / / true` works here".into(),
+    };
+    format!("user namespaces are turned off; an administrator turns them on with `sysctl -w {line}`")
+}
+
+/// bubblewrap with what every sandbox has: nothing of the processes, the memory, the names and the rights outside.
+fn bwrap(env: &Env) -> Result<Vec<OsString>> {
+    let program = proc::find(env, "bwrap").filter(|_| cfg!(target_os = "linux")).ok_or_else(|| {
+        NO_SANDBOX
+            .failure("a sandbox needs Linux and bubblewrap, and bwrap is not on the PATH")
+            .hint("install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`")
+    })?;
+    let options = [
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--die-with-parent",
+        "--cap-drop",
+        "ALL",
+    ];
+    Ok(std::iter::once(program.into_os_string()).chain(options.map(OsString::from)).collect())
+}
+
+/// The directories of `/` that are links into `/usr`, or on an older system directories of their own.
+fn links_of_root() -> Vec<OsString> {
+    let mut args: Vec<OsString> = Vec::new();
+    for name in ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"] {
+        match (std::fs::read_link(name), Path::new(name).is_dir()) {
+            (Ok(target), _) => args.extend(["--symlink".into(), target.into_os_string(), name.into()]),
+            (Err(_), true) => args.extend(["--ro-bind", name, name].map(OsString::from)),
+            (Err(_), false) => {}
+        }
+    }
+    args
+}
+
+/// What of `/etc` only root can read: as root an agent would read it, too.
+fn closed_files() -> Vec<OsString> {
+    if !rustix::process::geteuid().is_root() {
+        return Vec::new();
+    }
+    let mut args: Vec<OsString> = Vec::new();
+    let mut dirs = vec![PathBuf::from("/etc")];
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { continue };
+            match (meta.mode() & 0o4, meta.is_dir()) {
+                (_, false) if meta.is_symlink() => {}
+                (0, true) => args.extend(["--tmpfs".into(), path.into_os_string()]),
+                (0, false) => args.extend(["--ro-bind".into(), "/dev/null".into(), path.into_os_string()]),
+                (_, true) => dirs.push(path),
+                _ => {}
+            }
+        }
+    }
+    args
+}
+
+/// The same path inside, which can only be read.
+fn read_only(path: &Path) -> [OsString; 3] {
+    ["--ro-bind".into(), path.into(), path.into()]
+}
+
+impl Sandbox {
+    /// The command that runs `program` of the worktree's agent inside, for [`Cmd::foreground`] or [`Cmd::exec`]. `tool` is
+    /// the name of the tool that runs, `vars` are its variables for the agent. Exit 2 for a setting that would open what
+    /// is to be closed.
+    pub fn command(
+        &self,
+        tool: &str,
+        program: &Path,
+        args: &[OsString],
+        vars: Vec<(OsString, OsString)>,
+    ) -> Result<(Cmd, Outcome)> {
+        let (program, own) = (program.canonicalize().unwrap_or_else(|_| program.into()), self.program_files(program));
+        let mut words = self.mounts(&own)?;
+        let filter = memory("seccomp", &seccomp_program())?;
+        let (status, outcome) = Outcome::new()?;
+        words.extend(["--seccomp".into(), number(&filter), "--json-status-fd".into(), number(&status)]);
+        words.extend(["--".into(), format!("{OURS}/bin/{tool}").into(), INSIDE.into(), "--".into(), program.into()]);
+        words.extend(args.iter().cloned());
+        let (first, rest) = words.split_first().ok_or_else(|| Failure::failed("no command"))?;
+        let cmd = Cmd::new(Path::new(first), &self.env).args(rest.iter().cloned()).dir(&self.worktree);
+        Ok((cmd.only_vars(self.variables(vars, &own)).sandbox(vec![filter, status]), outcome))
+    }
+
+    fn variables(&self, vars: Vec<(OsString, OsString)>, own: &[PathBuf]) -> BTreeMap<OsString, OsString> {
+        let program_vars = agents::PROGRAMS.iter().flat_map(|program| program.keys.iter().copied());
+        let named = TERMINAL.into_iter().chain(program_vars).chain(self.settings.env.iter().map(String::as_str));
+        let mut all: BTreeMap<OsString, OsString> =
+            named.filter_map(|name| Some((name.into(), self.env.var(name)?.into()))).collect();
+        all.extend(
+            self.env
+                .vars
+                .iter()
+                .filter(|(name, _)| name.as_bytes().starts_with(b"LC_"))
+                .map(|(a, b)| (a.clone(), b.clone())),
+        );
+        all.extend(vars);
+        let dirs = own.iter().chain(&self.settings.read).map(PathBuf::as_path);
+        let path = std::iter::once(Path::new("/run/shopfloor/bin"))
+            .chain(dirs.filter(|dir| dir.is_dir()))
+            .chain(["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"].map(Path::new));
+        all.insert("PATH".into(), std::env::join_paths(path).unwrap_or_default());
+        all.insert("HOME".into(), self.home_inside().into());
+        all.insert("SHELL".into(), "/bin/sh".into());
+        all.insert(SPOOL.into(), format!("{OURS}/spool").into());
+        all
+    }
+
+    /// A home that is used for nothing else on this machine.
+    fn home_inside(&self) -> &'static str {
+        let homes = ["/home/agent", "/home/shopfloor-agent"];
+        let is_used = |home: &&str| [&self.worktree, &self.common_dir].iter().any(|path| path.starts_with(home));
+        homes.into_iter().find(|home| !is_used(home)).unwrap_or(homes[0])
+    }
+
+    fn mounts(&self, own: &[PathBuf]) -> Result<Vec<OsString>> {
+        let (worktree, dot_git) = (&self.worktree, self.worktree.join(".git"));
+        let mut words = bwrap(&self.env)?;
+        if !self.settings.nested {
+            words.push("--disable-userns".into());
+        }
+        if !self.settings.network {
+            words.push("--unshare-net".into());
+        }
+        words.extend(["/usr", "/etc", "/opt"].iter().flat_map(|dir| ["--ro-bind-try", dir, dir]).map(OsString::from));
+        words.extend(links_of_root());
+        words.extend(closed_files());
+        words.extend(["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"].map(OsString::from));
+        words.extend(
+            ["--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger", "--dev", "/dev"].map(OsString::from),
+        );
+        for device in self.settings.devices.iter().filter(|device| device.starts_with("/dev")) {
+            words.extend(["--dev-bind-try".into(), device.into(), device.into()]);
+        }
+        words.extend(["--size".into(), self.settings.tmp.to_string().into(), "--tmpfs".into(), "/tmp".into()]);
+        words.extend(["--size", "268435456", "--tmpfs", "/dev/shm", "--tmpfs", "/run"].map(OsString::from));
+        words.extend(["--symlink", "../tmp", "/var/tmp"].map(OsString::from));
+        if let Ok(resolver) = Path::new("/etc/resolv.conf").canonicalize()
+            && !resolver.starts_with("/etc")
+        {
+            words.extend(read_only(&resolver));
+        }
+        words.extend(["--bind".into(), self.home().into(), self.home_inside().into()]);
+        for path in own.iter().chain(&self.settings.read) {
+            self.require_harmless(path)?;
+            words.extend(read_only(path));
+        }
+        words.extend(["--bind".into(), worktree.into(), worktree.into()]);
+        words.extend(read_only(&dot_git));
+        words.extend(["--bind".into(), self.git_dir().into(), self.common_dir.clone().into()]);
+        words.extend(self.objects(&format!("{OURS}/objects")));
+        words.extend(["--bind".into(), self.spool().into(), format!("{OURS}/spool").into()]);
+        for (tool, program) in self.tools() {
+            words.extend(["--ro-bind".into(), program.into(), format!("{OURS}/bin/{tool}").into()]);
+        }
+        words.extend(["--remount-ro".into(), "/".into(), "--chdir".into(), worktree.into()]);
+        Ok(words)
+    }
+
+    /// The objects of the repository outside, and of those that it takes objects from.
+    fn objects(&self, at: &str) -> Vec<OsString> {
+        let dirs = super::private_repository::object_dirs(&self.common_dir);
+        let bind = |(n, dir): (usize, PathBuf)| {
+            let inside = if n == 0 { at.to_owned() } else { format!("{at}.{n}") };
+            ["--ro-bind".into(), dir.into_os_string(), inside.into()]
+        };
+        dirs.into_iter().enumerate().flat_map(bind).collect()
+    }
+
+    /// Our own programs, each with its name.
+    fn tools(&self) -> Vec<(&'static str, PathBuf)> {
+        let beside = std::env::current_exe().ok();
+        let find = |tool: &'static str| {
+            let own = beside.as_deref().and_then(Path::parent).map(|dir| dir.join(tool)).filter(|file| file.is_file());
+            let found = own.or_else(|| proc::find(&self.env, tool))?;
+            Some((tool, found.canonicalize().ok()?))
+        };
+        TOOLS.into_iter().filter_map(find).collect()
+    }
+
+    /// What a program consists of, where it does not lie where everybody's programs lie: its directory, or the modules of
+    /// its package, and the same of its interpreter.
+    fn program_files(&self, program: &Path) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let mut next = Some(program.to_path_buf());
+        while let Some(real) = next.take().and_then(|path| path.canonicalize().ok()) {
+            let first = fs::read_head(&real).ok().flatten().unwrap_or_default();
+            if !["/usr", "/bin", "/sbin", "/lib", "/etc", "/opt"].iter().any(|dir| real.starts_with(dir))
+                && !real.starts_with(&self.worktree)
+            {
+                let parts: Vec<&OsStr> = real.iter().collect();
+                let modules =
+                    parts.iter().position(|part| *part == "node_modules").map(|at| parts[..=at].iter().collect());
+                let dir: PathBuf =
+                    modules.or_else(|| real.parent().map(Path::to_path_buf)).unwrap_or_else(|| real.clone());
+                let is_open = self.require_harmless(&dir).is_ok();
+                files.push(if is_open { dir } else { real.clone() });
+            }
+            next = interpreter(&self.env, &first).filter(|path| path.canonicalize().ok().as_deref() != Some(&real));
+            if files.len() > 4 {
+                break;
+            }
+        }
+        files.dedup();
+        files
+    }
+
+    /// Exit 2 if what is to be read leads to what is to be closed.
+    fn require_harmless(&self, path: &Path) -> Result<()> {
+        let closed = [Some(self.worktree.as_path()), Some(&self.common_dir), Some(&self.dir), self.env.home()];
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let holds = |closed: &Path| closed.canonicalize().unwrap_or_else(|_| closed.into()).starts_with(&real);
+        match closed.into_iter().flatten().find(|closed| holds(closed)) {
+            Some(closed) => Err(NO_SANDBOX
+                .failure(format!(
+                    "`read` of [runners.sandbox] names {}, which holds {}",
+                    path.display(),
+                    closed.display()
+                ))
+                .hint("name only the directories of the programs that the agent needs")),
+            None if !path.is_absolute() || !path.exists() => Err(NO_SANDBOX
+                .failure(format!("`read` of [runners.sandbox] names {}, which is not there", path.display()))
+                .hint("write the whole path of a directory that exists")),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs a line of ours for `sh` in a sandbox without network and terminal, where `/box` is this sandbox's directory:
+    /// only to be read, or with what is the agent's to be written. Fails with the kind `deadline` if it takes too long.
+    pub(super) fn contained(&self, is_read_only: bool, line: &str) -> Result<Output> {
+        self.contained_cmd(is_read_only, line)?.within(LIMIT).capture()
+    }
+
+    pub(super) fn contained_cmd(&self, is_read_only: bool, line: &str) -> Result<Cmd> {
+        let mut words = bwrap(&self.env)?;
+        words.extend(["--disable-userns", "--unshare-net", "--new-session"].map(OsString::from));
+        words.extend(["/usr", "/etc"].iter().flat_map(|dir| ["--ro-bind-try", dir, dir]).map(OsString::from));
+        words.extend(links_of_root());
+        words.extend(closed_files());
+        words.extend(
+            ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--size", "67108864", "--tmpfs", "/g"]
+                .map(OsString::from),
+        );
+        let bind = if is_read_only { "--ro-bind" } else { "--bind" };
+        for name in ["git", "home"] {
+            words.extend([bind.into(), self.dir.join(name).into(), format!("/box/{name}").into()]);
+        }
+        words.extend(self.objects("/objects"));
+        words.extend(["--ro-bind-try".into(), self.common_dir.join("shallow").into(), "/shallow".into()]);
+        words.extend(["--chdir", "/g", "--", "/bin/sh", "-c", line].map(OsString::from));
+        let (first, rest) = words.split_first().ok_or_else(|| Failure::failed("no command"))?;
+        let vars = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LC_ALL", "C")];
+        let vars = vars.map(|(name, value)| (name.into(), value.into()));
+        Ok(Cmd::new(Path::new(first), &self.env).args(rest.iter().cloned()).dir(Path::new("/")).only_vars(vars.into()))
+    }
+}
+
+/// The program that a script names in its first line.
+fn interpreter(env: &Env, head: &[u8]) -> Option<PathBuf> {
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    match first.ends_with("/env") {
+        true => proc::find(env, words.find(|word| !word.starts_with('-'))?),
+        false => Some(first.into()),
+    }
+}
+
+/// How bubblewrap itself fared, which its exit code alone does not tell.
+#[derive(Debug)]
+pub struct Outcome(Arc<OwnedFd>);
+
+impl Outcome {
+    fn new() -> Result<(Arc<OwnedFd>, Outcome)> {
+        let file = memory("status", b"")?;
+        Ok((file.clone(), Outcome(file)))
+    }
+
+    /// Fails if no program ran inside.
+    pub fn require_run(self, ended: Status) -> Result<Status> {
+        let mut text = String::new();
+        let mut file = std::fs::File::from(self.0.try_clone().map_err(|e| Failure::failed("no status").because(e))?);
+        let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
+        match ended == Status::Exited(1) && !text.contains("exit-code") {
+            true => {
+                Err(NO_SANDBOX.failure("the sandbox could not be made").hint("see what `worktree-spawn doctor` says"))
+            }
+            false => Ok(ended),
+        }
+    }
+}
+
+/// A nameless file that children get open, with this content.
+#[cfg(target_os = "linux")]
+fn memory(name: &str, bytes: &[u8]) -> Result<Arc<OwnedFd>> {
+    let cannot = |e: std::io::Error| Failure::failed("cannot make a nameless file").because(e);
+    let fd = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::empty()).map_err(|e| cannot(e.into()))?;
+    let mut file = std::fs::File::from(fd);
+    file.write_all(bytes).and_then(|()| file.rewind()).map_err(cannot)?;
+    Ok(Arc::new(file.into()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn memory(_: &str, _: &[u8]) -> Result<Arc<OwnedFd>> {
+    Err(NO_SANDBOX.failure("a sandbox needs Linux"))
+}
+
+#[cfg(target_os = "linux")]
+fn seccomp_program() -> Vec<u8> {
+    seccomp::program()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn seccomp_program() -> Vec<u8> {
+    Vec::new()
+}
+
+fn number(file: &Arc<OwnedFd>) -> OsString {
+    use std::os::fd::AsRawFd;
+    file.as_raw_fd().to_string().into()
+}

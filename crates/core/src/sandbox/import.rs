@@ -1,0 +1,231 @@
+//! How an agent's commits come in: as from a stranger. Inside a sandbox of its own, git tells the agent's commit by its id
+//! and packs what is new; outside, everything is looked at in quarantine before a ref moves.
+
+use std::time::Duration;
+
+use super::bubblewrap::LIMIT;
+use super::{REFUSED, Sandbox};
+use crate::error::{Failure, Result};
+use crate::fs;
+use crate::git::{Git, nul_fields, run_git};
+use crate::lock::Lock;
+use crate::proc::Cmd;
+use crate::text::printable;
+
+/// What an import takes at most: commits, bytes of an object, bytes of all objects, bytes of the pack, files of a commit.
+const MOST_COMMITS: usize = 2_000;
+const MOST_OF_OBJECT: u64 = 100_000_000;
+const MOST_OF_ALL: u64 = 2_000_000_000;
+const MOST_OF_PACK: usize = 512 << 20;
+const MOST_FILES: usize = 1_000_000;
+/// Of their names.
+const MOST_OF_NAMES: usize = 200_000_000;
+const NAMES_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long git may look for the agent's commit.
+const GLANCE: Duration = Duration::from_secs(10);
+
+/// git in a sandbox of its own, in a git directory of ours that has the agent's refs and objects.
+const LOOK: &str = "cd /g && mkdir objects && printf '%s\\n' '[core]' 'repositoryformatversion = 1' 'bare = true' '[extensions]' \
+    \"objectformat = $FORMAT\" > config && cp /box/git/worktrees/\"$NAME\"/HEAD HEAD && ln -s /box/git/refs refs && \
+    { [ ! -e /box/git/packed-refs ] || cp /box/git/packed-refs packed-refs; } && \
+    export GIT_DIR=/g GIT_OBJECT_DIRECTORY=/box/git/objects GIT_ALTERNATE_OBJECT_DIRECTORIES=\"$ALTERNATES\" && ";
+
+/// What came of an import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Imported {
+    /// The agent has made nothing since the last one.
+    Nothing,
+    /// The branch is at this commit now; the agent's HEAD was on another branch, if one is named.
+    Commit(String, Option<String>),
+}
+
+impl Sandbox {
+    /// Brings the agent's commit onto the worktree's branch. Exit 1, kind `import_refused`, for what nobody should take, and
+    /// where somebody else has moved the branch meanwhile; nothing has changed then.
+    pub fn import(&self) -> Result<Imported> {
+        if !self.is_made() {
+            return Ok(Imported::Nothing);
+        }
+        let _lock = Lock::take(&self.dir.join("import.lock"))?;
+        let git = Git::find(&self.env)?.common(&self.common_dir)?;
+        let ask = |args: &[&str]| -> Result<String> {
+            Ok(git.cmd(&self.common_dir).args(args.iter().copied()).capture()?.text())
+        };
+        let old = ask(&["rev-parse", "-q", "--verify", &self.own_ref("in")])?;
+        let head = fs::read_no_follow(&self.record.join("HEAD"))?.unwrap_or_default();
+        let branch = String::from_utf8_lossy(&head).trim().strip_prefix("ref: ").unwrap_or_default().to_owned();
+        let is_id = |id: &str| [40, 64].contains(&id.len()) && id.bytes().all(|b| b.is_ascii_hexdigit());
+        if !is_id(&old) || !branch.starts_with("refs/heads/") {
+            let why = format!("{} is on no branch any more", self.worktree.display());
+            return Err(REFUSED.failure(why).hint("check its branch out again outside of the sandbox"));
+        }
+        let format = if old.len() == 40 { "sha1" } else { "sha256" };
+        let (tip, other) = self.tip(format, &branch)?;
+        if !is_id(&tip) {
+            return Err(refused("its HEAD names no commit"));
+        }
+        if tip == old {
+            return Ok(Imported::Nothing);
+        }
+        let now = ask(&["rev-parse", "-q", "--verify", &branch])?;
+        if now != old && now != tip {
+            return Err(self.moved_outside(&branch, &now));
+        }
+        if now != tip {
+            self.take(&git, format, (&old, &tip))?;
+        }
+        let (own, pin) = (self.own_ref("in"), self.own_ref("box"));
+        self.update_refs(
+            &git,
+            format!("update {branch} {tip} {now}\nupdate {own} {tip} {old}\nupdate {pin}/{tip} {tip}\n"),
+        )?;
+        self.follow(&old, &tip);
+        Ok(Imported::Commit(tip, other))
+    }
+
+    /// The commit that the agent's HEAD names, and the branch that it is on, if that is another one.
+    fn tip(&self, format: &str, branch: &str) -> Result<(String, Option<String>)> {
+        let line = "git rev-parse -q --verify 'HEAD^{commit}'; git symbolic-ref -q HEAD";
+        let output = self.look(format, line)?.within(GLANCE).capture()?;
+        let text = output.text();
+        let mut lines = text.lines();
+        let tip = lines.next().unwrap_or_default().to_owned();
+        let named = lines
+            .next()
+            .filter(|name| *name != branch)
+            .map(|name| printable(&name.chars().take(100).collect::<String>()));
+        Ok((tip, named))
+    }
+
+    fn look(&self, format: &str, line: &str) -> Result<Cmd> {
+        let objects = super::private_repository::object_dirs(&self.common_dir).len();
+        let alternates: Vec<String> =
+            (0..objects).map(|n| if n == 0 { "/objects".into() } else { format!("/objects.{n}") }).collect();
+        let cmd = self.contained_cmd(true, &format!("{LOOK}{{ {line}; }}"))?;
+        let cmd = cmd.var("NAME", self.name()).var("FORMAT", format).var("ALTERNATES", alternates.join(":"));
+        let cmd = cmd
+            .var("GIT_CONFIG_NOSYSTEM", "1")
+            .var("GIT_CONFIG_GLOBAL", "/dev/null")
+            .var("GIT_NO_REPLACE_OBJECTS", "1");
+        Ok(cmd.var("GIT_NO_LAZY_FETCH", "1").var("GIT_GRAFT_FILE", "/dev/null").var("GIT_SHALLOW_FILE", "/shallow"))
+    }
+
+    /// Packs what is new, looks at it in quarantine, and puts it among the objects outside.
+    fn take(&self, git: &Git, format: &str, (old, tip): (&str, &str)) -> Result<()> {
+        let line = "git -c pack.threads=1 -c pack.windowMemory=64m pack-objects -q --revs --stdout";
+        let revisions = format!("{tip}\n^{old}\n");
+        let quarantine = self.dir.join("incoming");
+        // What a killed import left.
+        fs::remove_tree(&quarantine)?;
+        fs::create_private_dir(&quarantine)?;
+        let packing = self.look(format, line)?.input(revisions.into_bytes());
+        let packed = packing.capture_within(fs::scratch(&quarantine)?, LIMIT, MOST_OF_PACK)?;
+        let packed = packed.ok_or_else(|| {
+            refused(&format!(
+                "what is new takes longer than {} s or more than {MOST_OF_PACK} bytes to pack",
+                LIMIT.as_secs()
+            ))
+        })?;
+        if !packed.status.success() {
+            return Err(refused("objects of its commits are missing or damaged"));
+        }
+        fs::create_dir(&quarantine.join("pack"))?;
+        let objects = self.common_dir.join("objects");
+        let there = |cmd: Cmd| {
+            cmd.var("GIT_OBJECT_DIRECTORY", &quarantine).var("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects).within(LIMIT)
+        };
+        let index = ["index-pack", "--stdin", "--strict", &format!("--max-input-size={MOST_OF_PACK}")];
+        let checked = there(git.cmd_alone(&self.common_dir)).args(index).input(packed.stdout.clone()).capture()?;
+        if !checked.status.success() {
+            let why = String::from_utf8_lossy(&checked.stderr);
+            return Err(refused("git finds fault with its objects").because(anyhow::anyhow!(printable(why.trim()))));
+        }
+        self.judge(&there(git.cmd_alone(&self.common_dir)), tip)?;
+        run_git(
+            "index-pack",
+            git.cmd_alone(&self.common_dir).args(["index-pack", "--stdin"]).input(packed.stdout).within(LIMIT),
+        )?;
+        fs::remove_tree(&quarantine)
+    }
+
+    /// Refuses what would be too much for whoever looks at the work, and what git outside would follow elsewhere.
+    fn judge(&self, git: &Cmd, tip: &str) -> Result<()> {
+        let new = run_git(
+            "rev-list",
+            git.clone().args(["rev-list", "--objects", "--no-object-names", tip, "--not", "--all"]),
+        )?;
+        let sizes = ["cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)"];
+        let sizes = run_git("cat-file", git.clone().args(sizes).input(new))?;
+        let (mut commits, mut all, mut trees) = (0, 0, Vec::new());
+        for line in String::from_utf8_lossy(&sizes).lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [kind, size, id] = words[..] else { return Err(refused("objects of its commits are missing")) };
+            let size: u64 = size.parse().map_err(|_| refused("objects of its commits are missing"))?;
+            commits += usize::from(kind == "commit");
+            all += size;
+            if size > MOST_OF_OBJECT {
+                return Err(refused(&format!("an object has {size} bytes, and {MOST_OF_OBJECT} are allowed")));
+            }
+            if kind == "tree" {
+                trees.push(id.to_owned());
+            }
+        }
+        if commits > MOST_COMMITS || all > MOST_OF_ALL {
+            let most = format!("{MOST_COMMITS} commits and {MOST_OF_ALL} bytes are allowed");
+            return Err(refused(&format!("there are {commits} new commits with {all} bytes, and {most}")));
+        }
+        if !self.settings.gitlinks {
+            self.refuse_gitlinks(git, &trees, tip.len() / 2)?;
+        }
+        let names = git.clone().args(["ls-tree", "-r", "-z", "--name-only", tip]);
+        let listed = names.capture_within(fs::scratch(&self.dir)?, NAMES_LIMIT, MOST_OF_NAMES)?;
+        match listed.filter(|listed| listed.status.success()) {
+            Some(listed) if nul_fields(&listed.stdout).count() <= MOST_FILES => Ok(()),
+            _ => Err(refused(&format!("a commit has more than {MOST_FILES} files"))),
+        }
+    }
+
+    fn refuse_gitlinks(&self, git: &Cmd, trees: &[String], id: usize) -> Result<()> {
+        let input = trees.iter().flat_map(|tree| [tree.as_bytes(), b"\n"].concat()).collect();
+        let all = run_git("cat-file", git.clone().args(["cat-file", "--batch=%(objectsize)"]).input(input))?;
+        let mut rest = &all[..];
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let size: usize =
+                std::str::from_utf8(&rest[..end]).ok().and_then(|size| size.parse().ok()).unwrap_or(usize::MAX);
+            let Some(mut tree) = rest.get(end + 1..).and_then(|rest| rest.get(..size)) else {
+                return Err(refused("a tree of its commits cannot be read"));
+            };
+            while let Some(name_end) = tree.iter().position(|byte| *byte == 0) {
+                if tree.starts_with(b"160000 ") {
+                    let name = printable(&String::from_utf8_lossy(&tree[7..name_end]));
+                    return Err(refused(&format!(
+                        "a commit has the submodule {name}; `gitlinks = true` in [runners.sandbox] allows that"
+                    )));
+                }
+                tree = tree.get(name_end + 1 + id..).unwrap_or_default();
+            }
+            rest = rest.get(end + 2 + size..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Brings the index outside on. Where somebody has staged something else there, it stays.
+    fn follow(&self, old: &str, tip: &str) {
+        let follow = || -> Result<()> {
+            let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
+            run_git("read-tree", git.cmd_alone(&self.worktree).args(["read-tree", "-i", "-m", old, tip])).map(drop)
+        };
+        let _ = follow();
+    }
+
+    fn moved_outside(&self, branch: &str, now: &str) -> Failure {
+        let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+        let way = format!("keep one or the other: look with `git log {name}`");
+        refused(&format!("{name} was moved outside of the sandbox, to {}", &now[..now.len().min(12)])).hint(way)
+    }
+}
+
+fn refused(why: &str) -> Failure {
+    REFUSED.failure(format!("import refused: {why}"))
+}

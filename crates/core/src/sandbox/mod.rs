@@ -1,0 +1,210 @@
+//! A sandbox for an agent in a linked worktree, in which git works: bubblewrap around the program, with a private
+//! repository in the place of the shared one. Commits come in as from a stranger, by object id and pack; git outside
+//! never reads what an agent can write. It holds an agent back from everything outside of its worktree but the network
+//! and what everybody can read; it is no protection against a fault of the kernel.
+
+mod bubblewrap;
+mod import;
+mod private_repository;
+mod seccomp;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Row, Setting, SettingType, Trust, expand_home};
+use crate::env::Env;
+use crate::error::{Exit, Failure, FailureKind, Result};
+use crate::fs;
+use crate::git::{Git, recorded_dir};
+use crate::hash::Digest;
+use crate::proc::Cmd;
+use crate::sys;
+
+pub use self::bubblewrap::{is_inside, require_available};
+pub use self::import::Imported;
+
+/// There is no sandbox on this machine, or none for this worktree.
+pub const NO_SANDBOX: FailureKind = FailureKind::new("no_sandbox", Exit::Bad);
+
+/// What an agent made in its sandbox is not taken.
+pub const REFUSED: FailureKind = FailureKind::new("import_refused", Exit::No);
+
+/// The subcommand that every tool with sandboxes has, for the first thing that runs inside.
+pub const INSIDE: &str = "inside-sandbox";
+
+/// Where an agent finds its reports' directory, in the variable of this name.
+pub const SPOOL: &str = "SHOPFLOOR_SPOOL";
+
+/// The settings of `[runners.sandbox]`.
+pub const SETTINGS: &[Setting] = &[
+    Setting::new("network", "", SettingType::Truth, Trust::User),
+    Setting::new("read", "", SettingType::List, Trust::User),
+    Setting::new("env", "", SettingType::List, Trust::User),
+    Setting::new("devices", "", SettingType::List, Trust::User),
+    Setting::new("nested", "", SettingType::Truth, Trust::User),
+    Setting::new("gitlinks", "", SettingType::Truth, Trust::User),
+    Setting::new("tmp", "", SettingType::Text, Trust::User),
+];
+
+/// What a person has set for sandboxes.
+#[derive(Clone, Debug)]
+pub struct SandboxSettings {
+    /// Whether programs reach the network, and with it the services of this machine.
+    pub network: bool,
+    /// Further directories and files that programs can read.
+    pub read: Vec<PathBuf>,
+    /// Further variables that programs get.
+    pub env: Vec<String>,
+    /// Devices below `/dev` that programs get.
+    pub devices: Vec<PathBuf>,
+    /// Whether programs can make sandboxes of their own inside.
+    pub nested: bool,
+    /// Whether commits may have submodules.
+    pub gitlinks: bool,
+    /// The size of `/tmp`, which is memory, in bytes.
+    pub tmp: u64,
+}
+
+impl SandboxSettings {
+    /// Those of a table, with the defaults for the others. Exit 2 for a size that is none.
+    pub fn of(env: &Env, row: Option<&Row>) -> Result<SandboxSettings> {
+        let value = |name: &str| row.and_then(|row| row.value(name));
+        let truth = |name: &str, default: bool| value(name).map_or(default, |value| value.text == "true");
+        let list = |name: &str| value(name).map(|value| value.items.clone()).unwrap_or_default();
+        let paths = |name: &str| list(name).iter().map(|path| expand_home(env, path)).collect();
+        let tmp = value("tmp").map_or("1G", |value| &value.text);
+        Ok(SandboxSettings {
+            network: truth("network", true),
+            read: paths("read"),
+            env: list("env"),
+            devices: paths("devices"),
+            nested: truth("nested", false),
+            gitlinks: truth("gitlinks", false),
+            tmp: bytes(tmp).ok_or_else(|| {
+                Failure::malformed(format!("`tmp = {tmp:?}` of [runners.sandbox] is no size"))
+                    .hint("write it as \"512M\" or \"2G\"")
+            })?,
+        })
+    }
+}
+
+/// A size as `512M` or `2G`.
+fn bytes(text: &str) -> Option<u64> {
+    let unit = match text.trim_start_matches(|c: char| c.is_ascii_digit()) {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return None,
+    };
+    text.trim_end_matches(['K', 'M', 'G']).parse::<u64>().ok()?.checked_mul(unit).filter(|size| *size > 0)
+}
+
+/// The sandbox of one worktree, whether it was made yet or not.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    env: Env,
+    settings: SandboxSettings,
+    /// Ours, where no agent can write: `git` and `home` inside are the agent's.
+    dir: PathBuf,
+    worktree: PathBuf,
+    common_dir: PathBuf,
+    /// The worktree's private git directory outside.
+    record: PathBuf,
+}
+
+impl Sandbox {
+    /// That of the linked worktree at `worktree`, in the user's own state. Another worktree that later has the same
+    /// name gets another one. Exit 2 for a main checkout; exit 4, kind `tampered`, where its `.git` file does not lead to
+    /// its record.
+    pub fn of(env: &Env, common_dir: &Path, worktree: &Path, settings: SandboxSettings) -> Result<Sandbox> {
+        let common_dir = fs_real(common_dir)?;
+        let worktree = fs_real(worktree)?;
+        let boxes = boxes(env).ok_or_else(|| NO_SANDBOX.failure("there is no place for state").hint("set HOME"))?;
+        let record = recorded_dir(&common_dir, &worktree)?.filter(|record| *record != common_dir);
+        let record = record.ok_or_else(|| {
+            NO_SANDBOX
+                .failure(format!("{} is no linked worktree, so it cannot be contained", worktree.display()))
+                .hint("give the agent a worktree of its own: `worktree-spawn subtree NAME`")
+        })?;
+        Git::find(env)?.guarded(&common_dir, &worktree)?;
+        let meta =
+            std::fs::metadata(&record).map_err(|e| Failure::failed("cannot read a worktree's record").because(e))?;
+        let born = meta.created().ok().map(|time| format!("{time:?}"));
+        let key = format!("{}\n{}\n{}\n{born:?}", common_dir.display(), record.display(), meta.ino());
+        let dir = boxes.join(&Digest::of(key.as_bytes()).to_string()[..32]);
+        Ok(Sandbox { env: env.clone(), settings, dir, worktree, common_dir, record })
+    }
+
+    /// Whether it was made: an agent has been in it.
+    pub fn is_made(&self) -> bool {
+        self.dir.join("worktree").exists()
+    }
+
+    /// Where the agent's reports come out.
+    pub fn spool(&self) -> PathBuf {
+        self.dir.join("spool")
+    }
+
+    /// The name of the worktree's private git directory.
+    fn name(&self) -> &OsStr {
+        self.record.file_name().unwrap_or_default()
+    }
+
+    /// The private repository.
+    fn git_dir(&self) -> PathBuf {
+        self.dir.join("git")
+    }
+
+    /// The agent's home.
+    fn home(&self) -> PathBuf {
+        self.dir.join("home")
+    }
+
+    /// A ref of ours outside, for this worktree.
+    fn own_ref(&self, kind: &str) -> String {
+        format!("refs/shopfloor/{kind}/{}", self.name().to_string_lossy())
+    }
+
+    /// Deletes it, with all that was not imported. What an agent made of its directories is no obstacle.
+    pub fn remove(&self) -> Result<()> {
+        if !self.dir.exists() {
+            return Ok(());
+        }
+        // An agent can take its own rights away, and nest directories deeper than a path can name.
+        self.contained(
+            false,
+            "chmod -R u+rwX /box/git /box/home; rm -rf /box/git/* /box/git/.[!.]* /box/home/* /box/home/.[!.]*",
+        )?;
+        fs::remove_tree(&self.dir)?;
+        let git = Git::find(&self.env)?.common(&self.common_dir)?;
+        for kind in ["in", "box"] {
+            let refs =
+                git.cmd(&self.common_dir).args(["for-each-ref", "--format=delete %(refname)", &self.own_ref(kind)]);
+            let input = refs.capture()?.stdout;
+            git.cmd_alone(&self.common_dir).args(["update-ref", "--stdin"]).input(input).capture()?;
+        }
+        Ok(())
+    }
+}
+
+/// Where sandboxes lie in the user's own state.
+fn boxes(env: &Env) -> Option<PathBuf> {
+    Some(env.state_home()?.join("boxes"))
+}
+
+fn fs_real(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().map_err(|e| Failure::failed(format!("cannot read {}", path.display())).because(e))
+}
+
+/// What [`INSIDE`] does: it is the first of ours inside, gives signals back their meaning, closes what Landlock can, and
+/// becomes the agent's program. Returns why that failed.
+pub fn enter(env: &Env, command: &[OsString]) -> Failure {
+    let Some((program, args)) = command.split_first() else { return Failure::usage("a command is missing") };
+    sys::default_signals();
+    sys::close_files_at_exec();
+    // Where the kernel has none, `doctor` says so.
+    let _ = sys::close_abstract_sockets();
+    Cmd::new(Path::new(program), env).args(args).exec()
+}

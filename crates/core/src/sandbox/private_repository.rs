@@ -1,0 +1,234 @@
+//! The agent's own repository, made once from what the agent could not write yet.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::{NO_SANDBOX, Sandbox};
+use crate::error::{Failure, Result};
+use crate::fs;
+use crate::git::{Git, Setting, written};
+
+/// Where an agent's `git fetch` and `git push` end, with this sentence in their error.
+const NOWHERE: &str = "/nonexistent/a-sandboxed-agent-cannot-push-or-fetch";
+
+/// What of the person's configuration the agent's git obeys too: who commits, what files look like, and the programs of
+/// git-lfs and ours.
+const TAKEN: [&str; 14] = [
+    "user.name",
+    "user.email",
+    "init.defaultbranch",
+    "core.autocrlf",
+    "core.eol",
+    "core.filemode",
+    "core.symlinks",
+    "core.ignorecase",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "filter.lfs.",
+    "merge.ledger-synth.",
+    "merge.conflictstyle",
+    "extensions.objectformat",
+];
+
+/// What stands in a worktree's private git directory while git waits for somebody.
+const UNDER_WAY: [&str; 6] =
+    ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"];
+
+/// How many repositories may take their objects from each other.
+const MOST_ALTERNATES: usize = 8;
+
+/// The directories that a repository's objects lie in, its own first.
+pub(super) fn object_dirs(common_dir: &Path) -> Vec<PathBuf> {
+    let mut dirs = vec![common_dir.join("objects")];
+    let mut at = 0;
+    while at < dirs.len() && dirs.len() < MOST_ALTERNATES {
+        let named = fs::read_no_follow(&dirs[at].join("info/alternates")).ok().flatten().unwrap_or_default();
+        let named = named.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+        let more: Vec<PathBuf> =
+            named.map(|line| dirs[at].join(OsStr::from_bytes(line))).filter(|dir| dir.is_dir()).collect();
+        dirs.extend(more);
+        at += 1;
+    }
+    dirs
+}
+
+impl Sandbox {
+    /// Makes the sandbox if it is not there yet. Exit 2, kind `no_sandbox`, where this is a repository or a state that a
+    /// sandbox cannot take over.
+    pub fn make(&self) -> Result<()> {
+        self.require_own_dot_git()?;
+        if self.is_made() {
+            return Ok(());
+        }
+        let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
+        let settings = git.settings_in(&self.worktree)?;
+        self.refuse_unknown(&settings)?;
+        let ask = |args: &[&str]| -> Result<String> {
+            Ok(git.cmd(&self.worktree).args(args.iter().copied()).capture()?.text())
+        };
+        let (branch, tip) =
+            (ask(&["symbolic-ref", "-q", "HEAD"])?, ask(&["rev-parse", "-q", "--verify", "HEAD^{commit}"])?);
+        if !branch.starts_with("refs/heads/") || tip.is_empty() {
+            return Err(NO_SANDBOX
+                .failure(format!("{} is on no branch with a commit", self.worktree.display()))
+                .hint("check out a branch there first: `git switch -c NAME`"));
+        }
+        // What a kill left of a sandbox that nobody has used.
+        if self.dir.exists() {
+            fs::remove_tree(&self.dir)?;
+        }
+        self.fill(&git, &settings, &branch, &tip)?;
+        let common = Git::find(&self.env)?.common(&self.common_dir)?;
+        let refs = format!("update {} {tip}\nupdate {}/{tip} {tip}\n", self.own_ref("in"), self.own_ref("box"));
+        self.update_refs(&common, refs)?;
+        // The last one: from now on it is made.
+        fs::replace(&self.dir.join("worktree"), self.worktree.as_os_str().as_bytes(), Some(fs::PRIVATE))
+    }
+
+    pub(super) fn update_refs(&self, git: &Git, lines: String) -> Result<()> {
+        let output =
+            git.cmd_alone(&self.common_dir).args(["update-ref", "--stdin"]).input(lines.into_bytes()).capture()?;
+        if output.status.success() { Ok(()) } else { Err(crate::git::failed("update-ref", &output)) }
+    }
+
+    fn fill(&self, git: &Git, settings: &[Setting], branch: &str, tip: &str) -> Result<()> {
+        let own = self.git_dir();
+        let record = own.join("worktrees").join(self.name());
+        for dir in [&self.dir, &self.home(), &self.spool(), &own] {
+            fs::create_private_dir(dir)?;
+        }
+        for dir in ["objects/info", "objects/pack", "refs/tags", "info", "logs", "hooks"] {
+            fs::create_dir(&own.join(dir))?;
+        }
+        fs::create_dir(&record)?;
+        let write = |path: PathBuf, text: &[u8]| -> Result<()> {
+            path.parent().map_or(Ok(()), fs::create_dir)?;
+            fs::replace(&path, text, None)
+        };
+        let mut taken: Vec<Setting> = settings.iter().filter(|(key, _)| is_taken(key)).cloned().collect();
+        let set = |key: &str, value: &str| (key.to_owned(), Some(value.into()));
+        let is_sha256 = taken.iter().any(|(key, _)| key == "extensions.objectformat");
+        taken.extend([
+            set("core.repositoryformatversion", if is_sha256 { "1" } else { "0" }),
+            set("core.bare", "false"),
+            set("core.logallrefupdates", "true"),
+            set("gc.auto", "0"),
+            set("maintenance.auto", "false"),
+            set("commit.gpgsign", "false"),
+            set("tag.gpgsign", "false"),
+            set("remote.origin.url", NOWHERE),
+        ]);
+        write(own.join("config"), &written(&taken))?;
+        let person: Vec<Setting> =
+            taken.iter().filter(|(key, _)| key.starts_with("user.") || key.starts_with("init.")).cloned().collect();
+        write(self.home().join(".gitconfig"), &written(&person))?;
+        let objects = object_dirs(&self.common_dir).len();
+        let alternates = (0..objects).map(|n| {
+            if n == 0 { "/run/shopfloor/objects\n".to_owned() } else { format!("/run/shopfloor/objects.{n}\n") }
+        });
+        write(own.join("objects/info/alternates"), alternates.collect::<String>().as_bytes())?;
+        let line = |text: &str| format!("{text}\n").into_bytes();
+        write(own.join("HEAD"), &line(&format!("ref: {branch}")))?;
+        write(own.join(branch), &line(tip))?;
+        if let Some((name, tip)) = self.base(git)?
+            && name != branch
+        {
+            write(own.join(&name), &line(&tip))?;
+            write(own.join(name.replacen("refs/heads/", "refs/remotes/origin/", 1)), &line(&tip))?;
+        }
+        write(record.join("HEAD"), &line(&format!("ref: {branch}")))?;
+        write(record.join("commondir"), b"../..\n")?;
+        write(record.join("gitdir"), &[self.worktree.join(".git").as_os_str().as_bytes(), b"\n"].concat())?;
+        self.copy(&self.record, &record, &|name| name == "index" || name.starts_with("sharedindex."))?;
+        self.copy(&self.record.join("info"), &record.join("info"), &|name| name == "sparse-checkout")?;
+        self.copy(&self.common_dir, &own, &|name| name == "shallow")?;
+        self.copy(&self.common_dir.join("info"), &own.join("info"), &|name| name == "exclude")?;
+        self.copy_hooks(&own.join("hooks"))
+    }
+
+    /// The branch of the main checkout, where work is to land, and its commit.
+    fn base(&self, git: &Git) -> Result<Option<(String, String)>> {
+        let head = fs::read_no_follow(&self.common_dir.join("HEAD"))?.unwrap_or_default();
+        let head = String::from_utf8_lossy(&head).trim().strip_prefix("ref: ").map(str::to_owned);
+        let Some(name) = head.filter(|name| name.starts_with("refs/heads/")) else { return Ok(None) };
+        let tip = git
+            .cmd(&self.worktree)
+            .args(["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])
+            .capture()?
+            .text();
+        Ok((!tip.is_empty()).then_some((name, tip)))
+    }
+
+    /// Copies files that git keeps, as they are.
+    fn copy(&self, from: &Path, to: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Result<()> {
+        for name in fs::list(from)?.iter().filter(|name| name.to_str().is_some_and(is_wanted)) {
+            if let Some(text) = fs::read_no_follow(&from.join(name))? {
+                fs::create_dir(to)?;
+                fs::replace(&to.join(name), &text, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the person's hooks, which run inside then; not ours, which need what is outside.
+    fn copy_hooks(&self, to: &Path) -> Result<()> {
+        let from = self.common_dir.join("hooks");
+        let is_hook = |name: &str| {
+            let meta = from.join(name).symlink_metadata();
+            !name.contains('.') && meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o100 != 0)
+        };
+        for name in fs::list(&from)?.iter().filter(|name| name.to_str().is_some_and(is_hook)) {
+            let text = fs::read_no_follow(&from.join(name))?.unwrap_or_default();
+            if !String::from_utf8_lossy(&text).contains(crate::git_hook::FINGERPRINT) {
+                fs::replace(&to.join(name), &text, Some(0o755))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_unknown(&self, settings: &[Setting]) -> Result<()> {
+        let refuse =
+            |what: &str, hint: &str| Err(NO_SANDBOX.failure(format!("{} {what}", self.worktree.display())).hint(hint));
+        let is_partial = |(key, value): &Setting| {
+            key == "extensions.partialclone"
+                || (key.ends_with(".promisor") && value.as_deref() != Some(OsStr::new("false")))
+        };
+        if settings.iter().any(is_partial) {
+            return refuse(
+                "belongs to a partial clone, whose objects a contained agent cannot fetch",
+                "clone it whole, without `--filter`",
+            );
+        }
+        if !self.settings.gitlinks && self.worktree.join(".gitmodules").symlink_metadata().is_ok() {
+            return refuse(
+                "has submodules, which a contained agent cannot fetch",
+                "set `gitlinks = true` in [runners.sandbox] to go on without them",
+            );
+        }
+        match UNDER_WAY.iter().find(|name| self.record.join(name).exists()) {
+            Some(name) => refuse(&format!("is in the middle of something ({name})"), "finish or abort it there first"),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails, kind `tampered`, unless the worktree's `.git` is a file of one name that leads to its record.
+    fn require_own_dot_git(&self) -> Result<()> {
+        let dot_git = self.worktree.join(".git");
+        let meta = dot_git.symlink_metadata().map_err(|e| Failure::failed("cannot read a .git file").because(e))?;
+        if meta.is_file() && meta.nlink() == 1 {
+            return Ok(());
+        }
+        Err(Failure::new(
+            crate::error::Exit::Failed,
+            "tampered",
+            format!("{} is not the file that git made", dot_git.display()),
+        )
+        .hint("look at it: it must be one regular file with a single name"))
+    }
+}
+
+fn is_taken(key: &str) -> bool {
+    TAKEN.iter().any(|taken| key == *taken || taken.ends_with('.') && key.starts_with(taken))
+}

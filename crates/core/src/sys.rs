@@ -1,0 +1,81 @@
+//! Calls of the system for which no safe wrapper is published: what a sandbox does with signals and Landlock.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// The signals that the keys of a terminal send, and those that end a session.
+const SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
+
+/// Makes a program ignore those signals from its start on.
+#[expect(unsafe_code, reason = "the child calls signal(2) alone, which is safe between fork and exec")]
+pub(crate) fn ignore_signals(command: &mut Command) {
+    // SAFETY: see the reason above; nothing is allocated and no lock is taken.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in SIGNALS {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Gives those signals their defaults again, in this process and what it executes.
+#[expect(unsafe_code, reason = "signal(2) gets integers alone, and no handler of ours is replaced")]
+pub(crate) fn default_signals() {
+    for signal in SIGNALS {
+        // SAFETY: see the reason above.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// Lets what this process executes inherit its three standard streams and no other open file.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "close_range(2) gets integers alone, and only marks the files")]
+pub(crate) fn close_files_at_exec() {
+    // SAFETY: see the reason above. Where the kernel is older than 5.11 it fails, and the files stay open.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+}
+
+/// Other systems have no sandbox.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn close_files_at_exec() {}
+
+/// What Landlock is asked to control, as `struct landlock_ruleset_attr` of Linux 6.12 has it.
+#[cfg(target_os = "linux")]
+#[repr(C)]
+struct RulesetAttr {
+    handled_access_fs: u64,
+    handled_access_net: u64,
+    scoped: u64,
+}
+
+/// `LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET`
+#[cfg(target_os = "linux")]
+const SCOPE_ABSTRACT_SOCKETS: u64 = 1;
+
+/// Closes the abstract sockets of all processes outside to this one and what it executes. The process must be one that
+/// can gain no privileges. Fails where the kernel has no Landlock of version 6.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "libc has no wrappers of Landlock; the kernel reads one plain structure")]
+pub(crate) fn close_abstract_sockets() -> io::Result<()> {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    let attr = RulesetAttr { handled_access_fs: 0, handled_access_net: 0, scoped: SCOPE_ABSTRACT_SOCKETS };
+    // SAFETY: `attr` is alive, of the size that is given, and the kernel only reads it.
+    let fd = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size_of_val(&attr), 0) };
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel has just made it, and nobody else has it.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: it gets integers alone.
+    match unsafe { libc::syscall(libc::SYS_landlock_restrict_self, fd.as_raw_fd(), 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Other systems have none.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn close_abstract_sockets() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
