@@ -1,6 +1,6 @@
 //! Events: one JSON line each. An event is kept whole, including keys that a later version adds.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::time;
@@ -8,7 +8,7 @@ use shopfloor_core::time;
 use crate::identity::{Agent, AgentKind, new_uid};
 
 /// How something went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum EventStatus {
     /// It is done

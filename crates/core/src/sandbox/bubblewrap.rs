@@ -25,8 +25,12 @@ pub fn is_inside(env: &Env) -> bool {
     env.var(SPOOL).is_some_and(|spool| Path::new(spool).starts_with(OURS))
 }
 
-/// The variables that a program in a terminal needs, and that lead nowhere.
-const TERMINAL: [&str; 13] = [
+/// The variables that a program in a terminal needs and who commits, which lead nowhere.
+const TERMINAL: [&str; 17] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
     "TERM",
     "COLORTERM",
     "TERM_PROGRAM",

@@ -31,6 +31,14 @@ const LOOK: &str = "cd /g && mkdir objects && printf '%s\\n' '[core]' 'repositor
     { [ ! -e /box/git/packed-refs ] || cp /box/git/packed-refs packed-refs; } && \
     export GIT_DIR=/g GIT_OBJECT_DIRECTORY=/box/git/objects GIT_ALTERNATE_OBJECT_DIRECTORIES=\"$ALTERNATES\" && ";
 
+/// What an agent has made besides: its refs, and the stashes that only a log names.
+const OWN: &str = "echo HEAD; git for-each-ref --format='%(objectname)'; \
+    [ ! -e /box/git/logs/refs/stash ] || cut -d ' ' -f 2 /box/git/logs/refs/stash";
+
+fn is_id(id: &str) -> bool {
+    [40, 64].contains(&id.len()) && id.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 /// What came of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Imported {
@@ -55,7 +63,6 @@ impl Sandbox {
         let old = ask(&["rev-parse", "-q", "--verify", &self.own_ref("in")])?;
         let head = fs::read_no_follow(&self.record.join("HEAD"))?.unwrap_or_default();
         let branch = String::from_utf8_lossy(&head).trim().strip_prefix("ref: ").unwrap_or_default().to_owned();
-        let is_id = |id: &str| [40, 64].contains(&id.len()) && id.bytes().all(|b| b.is_ascii_hexdigit());
         if !is_id(&old) || !branch.starts_with("refs/heads/") {
             let why = format!("{} is on no branch any more", self.worktree.display());
             return Err(REFUSED.failure(why).hint("check its branch out again outside of the sandbox"));
@@ -73,7 +80,7 @@ impl Sandbox {
             return Err(self.moved_outside(&branch, &now));
         }
         if now != tip {
-            self.take(&git, format, (&old, &tip))?;
+            self.take(&git, format, &[&tip])?;
         }
         let (own, pin) = (self.own_ref("in"), self.own_ref("box"));
         self.update_refs(
@@ -84,11 +91,50 @@ impl Sandbox {
         Ok(Imported::Commit(tip, other))
     }
 
+    /// What would go with the sandbox: commits on branches, tags and stashes of the agent's own, and what was refused.
+    pub fn losses(&self) -> Result<Option<String>> {
+        let git = Git::find(&self.env)?.common(&self.common_dir)?;
+        let refs = ["for-each-ref", "--format=^%(objectname)", "refs/heads", "refs/shopfloor"];
+        let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(refs))?;
+        let line = format!("{{ {OWN}; cat; }} | git rev-list --count --ignore-missing --stdin");
+        let output = self.look(self.format()?, &line)?.input(known).within(GLANCE).capture();
+        Ok(match output.map(|output| (output.status.success(), output.text())) {
+            Ok((true, count)) if count == "0" => None,
+            Ok((true, count)) if count.bytes().all(|b| b.is_ascii_digit()) => {
+                Some(format!("{count} commits that are nowhere else"))
+            }
+            _ => Some("a repository that cannot be read".into()),
+        })
+    }
+
+    /// Keeps all that the agent has committed below this ref outside.
+    pub fn keep(&self, below: &str) -> Result<()> {
+        let _lock = Lock::take(&self.dir.join("import.lock"))?;
+        let git = Git::find(&self.env)?.common(&self.common_dir)?;
+        let format = self.format()?;
+        let listed = self.look(format, &format!("{{ {OWN}; }} | git rev-list --no-walk=unsorted --stdin"))?;
+        let listed = listed.within(GLANCE).capture()?.text();
+        let mut tips: Vec<&str> = listed.lines().filter(|id| is_id(id)).collect();
+        tips.sort_unstable();
+        tips.dedup();
+        if tips.is_empty() || tips.len() > MOST_COMMITS {
+            return Err(refused(&format!("it has {} branches, tags and stashes", tips.len())));
+        }
+        self.take(&git, format, &tips)?;
+        self.update_refs(&git, tips.iter().map(|tip| format!("update {below}/{tip} {tip}\n")).collect())
+    }
+
+    fn format(&self) -> Result<&'static str> {
+        let git = Git::find(&self.env)?.common(&self.common_dir)?;
+        let ask = git.cmd(&self.common_dir).args(["rev-parse", "-q", "--verify", &self.own_ref("in")]);
+        Ok(if ask.capture()?.text().len() == 64 { "sha256" } else { "sha1" })
+    }
+
     /// The commit that the agent's HEAD names, and the branch that it is on, if that is another one.
     fn tip(&self, format: &str, branch: &str) -> Result<(String, Option<String>)> {
         let line = "git rev-parse -q --verify 'HEAD^{commit}'; git symbolic-ref -q HEAD";
-        let output = self.look(format, line)?.within(GLANCE).capture()?;
-        let text = output.text();
+        let output = self.look(format, line)?.within(GLANCE).capture();
+        let text = output.map_err(|_| refused("its HEAD cannot be read")).map(|output| output.text())?;
         let mut lines = text.lines();
         let tip = lines.next().unwrap_or_default().to_owned();
         let named = lines
@@ -112,14 +158,16 @@ impl Sandbox {
     }
 
     /// Packs what is new, looks at it in quarantine, and puts it among the objects outside.
-    fn take(&self, git: &Git, format: &str, (old, tip): (&str, &str)) -> Result<()> {
+    fn take(&self, git: &Git, format: &str, tips: &[&str]) -> Result<()> {
         let line = "git -c pack.threads=1 -c pack.windowMemory=64m pack-objects -q --revs --stdout";
-        let revisions = format!("{tip}\n^{old}\n");
+        let known = ["for-each-ref", "--format=^%(objectname)", "refs/heads", &self.own_ref("box")];
+        let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(known))?;
+        let revisions = [tips.join("\n").as_bytes(), b"\n", &known].concat();
         let quarantine = self.dir.join("incoming");
         // What a killed import left.
         fs::remove_tree(&quarantine)?;
         fs::create_private_dir(&quarantine)?;
-        let packing = self.look(format, line)?.input(revisions.into_bytes());
+        let packing = self.look(format, line)?.input(revisions);
         let packed = packing.capture_within(fs::scratch(&quarantine)?, LIMIT, MOST_OF_PACK)?;
         let packed = packed.ok_or_else(|| {
             refused(&format!(
@@ -141,7 +189,7 @@ impl Sandbox {
             let why = String::from_utf8_lossy(&checked.stderr);
             return Err(refused("git finds fault with its objects").because(anyhow::anyhow!(printable(why.trim()))));
         }
-        self.judge(&there(git.cmd_alone(&self.common_dir)), tip)?;
+        self.judge(&there(git.cmd_alone(&self.common_dir)), tips)?;
         run_git(
             "index-pack",
             git.cmd_alone(&self.common_dir).args(["index-pack", "--stdin"]).input(packed.stdout).within(LIMIT),
@@ -150,11 +198,9 @@ impl Sandbox {
     }
 
     /// Refuses what would be too much for whoever looks at the work, and what git outside would follow elsewhere.
-    fn judge(&self, git: &Cmd, tip: &str) -> Result<()> {
-        let new = run_git(
-            "rev-list",
-            git.clone().args(["rev-list", "--objects", "--no-object-names", tip, "--not", "--all"]),
-        )?;
+    fn judge(&self, git: &Cmd, tips: &[&str]) -> Result<()> {
+        let listing = ["rev-list", "--objects", "--no-object-names", "--stdin", "--not", "--all"];
+        let new = run_git("rev-list", git.clone().args(listing).input(tips.join("\n").into_bytes()))?;
         let sizes = ["cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)"];
         let sizes = run_git("cat-file", git.clone().args(sizes).input(new))?;
         let (mut commits, mut all, mut trees) = (0, 0, Vec::new());
@@ -176,14 +222,17 @@ impl Sandbox {
             return Err(refused(&format!("there are {commits} new commits with {all} bytes, and {most}")));
         }
         if !self.settings.gitlinks {
-            self.refuse_gitlinks(git, &trees, tip.len() / 2)?;
+            self.refuse_gitlinks(git, &trees, tips[0].len() / 2)?;
         }
-        let names = git.clone().args(["ls-tree", "-r", "-z", "--name-only", tip]);
-        let listed = names.capture_within(fs::scratch(&self.dir)?, NAMES_LIMIT, MOST_OF_NAMES)?;
-        match listed.filter(|listed| listed.status.success()) {
-            Some(listed) if nul_fields(&listed.stdout).count() <= MOST_FILES => Ok(()),
-            _ => Err(refused(&format!("a commit has more than {MOST_FILES} files"))),
+        for tip in tips {
+            let names = git.clone().args(["ls-tree", "-r", "-z", "--name-only", *tip]);
+            let listed = names.capture_within(fs::scratch(&self.dir)?, NAMES_LIMIT, MOST_OF_NAMES)?;
+            let listed = listed.filter(|listed| listed.status.success());
+            if listed.is_none_or(|listed| nul_fields(&listed.stdout).count() > MOST_FILES) {
+                return Err(refused(&format!("a commit has more than {MOST_FILES} files")));
+            }
         }
+        Ok(())
     }
 
     fn refuse_gitlinks(&self, git: &Cmd, trees: &[String], id: usize) -> Result<()> {

@@ -7,6 +7,7 @@ mod bubblewrap;
 mod import;
 mod private_repository;
 mod seccomp;
+mod spool;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
@@ -23,6 +24,7 @@ use crate::sys;
 
 pub use self::bubblewrap::{is_inside, require_available};
 pub use self::import::Imported;
+pub use self::spool::report;
 
 /// There is no sandbox on this machine, or none for this worktree.
 pub const NO_SANDBOX: FailureKind = FailureKind::new("no_sandbox", Exit::Bad);
@@ -143,7 +145,7 @@ impl Sandbox {
     }
 
     /// Where the agent's reports come out.
-    pub fn spool(&self) -> PathBuf {
+    fn spool(&self) -> PathBuf {
         self.dir.join("spool")
     }
 
@@ -153,7 +155,7 @@ impl Sandbox {
     }
 
     /// The private repository.
-    fn git_dir(&self) -> PathBuf {
+    pub fn git_dir(&self) -> PathBuf {
         self.dir.join("git")
     }
 

@@ -60,7 +60,7 @@ impl Sandbox {
     pub fn make(&self) -> Result<()> {
         self.require_own_dot_git()?;
         if self.is_made() {
-            return Ok(());
+            return self.follow_move();
         }
         let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
         let settings = git.settings_in(&self.worktree)?;
@@ -85,6 +85,21 @@ impl Sandbox {
         self.update_refs(&common, refs)?;
         // The last one: from now on it is made.
         fs::replace(&self.dir.join("worktree"), self.worktree.as_os_str().as_bytes(), Some(fs::PRIVATE))
+    }
+
+    /// Tells the private repository where its worktree lies now.
+    fn follow_move(&self) -> Result<()> {
+        let (known, own) = (self.dir.join("worktree"), self.worktree.as_os_str().as_bytes());
+        if fs::read_no_follow(&known)?.as_deref() == Some(own) {
+            return Ok(());
+        }
+        let cmd = self.contained_cmd(false, "printf '%s/.git\\n' \"$TOP\" > /box/git/worktrees/\"$NAME\"/gitdir")?;
+        let output =
+            cmd.var("TOP", &self.worktree).var("NAME", self.name()).within(super::bubblewrap::LIMIT).capture()?;
+        if !output.status.success() {
+            return Err(crate::git::failed("worktree repair", &output));
+        }
+        fs::replace(&known, own, Some(fs::PRIVATE))
     }
 
     pub(super) fn update_refs(&self, git: &Git, lines: String) -> Result<()> {
@@ -130,7 +145,8 @@ impl Sandbox {
         });
         write(own.join("objects/info/alternates"), alternates.collect::<String>().as_bytes())?;
         let line = |text: &str| format!("{text}\n").into_bytes();
-        write(own.join("HEAD"), &line(&format!("ref: {branch}")))?;
+        // git believes that this branch is checked out somewhere else.
+        write(own.join("HEAD"), b"ref: refs/heads/of-the-main-checkout\n")?;
         write(own.join(branch), &line(tip))?;
         if let Some((name, tip)) = self.base(git)?
             && name != branch

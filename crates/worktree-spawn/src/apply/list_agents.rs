@@ -13,7 +13,7 @@ use shopfloor_core::git::{Git, LOOK_LIMIT};
 use shopfloor_core::proc::{self, Status};
 use shopfloor_core::ui::Ui;
 
-use super::runs;
+use super::{runs, sandboxes};
 use crate::agent_in_worktree::{AgentKeys, KnownAgent};
 use crate::agent_run::{self, AgentRun, Deaths, Liveness};
 use crate::facts::{agents, repository};
@@ -184,6 +184,13 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
             stat: None,
             distance: None,
         });
+    }
+    if (request.status || request.stat) && !ui.is_dry() {
+        for known in listed.iter().map(|listed| &listed.known) {
+            if let Some(sandbox) = sandboxes::of(env, place, &settings, known) {
+                sandboxes::take_in(ui, env, place, &sandbox, &known.agent.id);
+            }
+        }
     }
     if request.status {
         let git = Git::find(env)?;

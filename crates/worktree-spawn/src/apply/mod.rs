@@ -9,6 +9,7 @@ pub mod recover;
 pub mod remove;
 pub mod repair;
 pub mod runs;
+pub mod sandboxes;
 pub mod send_event;
 pub mod spawn;
 pub mod trash;

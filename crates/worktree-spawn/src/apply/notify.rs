@@ -2,8 +2,9 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::sandbox;
 
-use super::send_event;
+use super::{sandboxes, send_event};
 use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run;
 use crate::event::{EventDraft, EventStatus, completion};
@@ -32,13 +33,20 @@ pub fn check(place: &Place, notification: &Notification<'_>) -> Result<(KnownAge
         return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
     }
     let caller = agents::speaker(place, notification.named)?;
+    // What is recorded of the agent is outside, where the report is checked again.
+    if let (true, Some(parent)) = (sandbox::is_inside(&place.env), place.env.var("SHOPFLOOR_PARENT")) {
+        return Ok((caller, parent.to_string_lossy().into_owned()));
+    }
     let (_, to) = send_event::recipient(place, &caller.agent)?;
     Ok((caller, to))
 }
 
 /// Publishes a report for the parent of the reporting agent.
 pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Result<Published> {
-    let (caller, _) = check(place, notification)?;
+    let (caller, to) = check(place, notification)?;
+    if sandbox::is_inside(env) {
+        return sandboxes::report(env, notification, to);
+    }
     let message = notification.message.trim_end();
     let usual = match notification.status {
         EventStatus::Info => "agent_message",

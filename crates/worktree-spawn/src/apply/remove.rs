@@ -13,7 +13,7 @@ use shopfloor_core::written_files;
 
 use super::lock_and_excludes::release_excludes;
 use super::undo::{self, Decided};
-use super::{agent_config_files, send_event, trash};
+use super::{agent_config_files, sandboxes, send_event, trash};
 use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run;
 use crate::facts::agents;
@@ -26,6 +26,7 @@ use crate::journal::{self, OpenJournal, RemovalJournal};
 use crate::layout;
 use crate::plan::removal::AgentRemoval;
 use crate::repository_view::{Place, Worktree};
+use crate::settings::Settings;
 use crate::spool::Spool;
 
 /// The result of a removal.
@@ -59,6 +60,20 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
     if known.agent.kind == AgentKind::Worker {
         unseat(place, known)?;
         return Ok(done);
+    }
+    let sandbox = sandboxes::of(env, place, &Settings::load(env, &place.home, &[])?, known);
+    let is_empty = sandbox.as_ref().map_or(Ok(()), |sandbox| sandboxes::require_empty(sandbox, known));
+    let mut is_kept_elsewhere = is_empty.is_ok();
+    if !removal.is_forced {
+        is_empty?;
+    } else if let (false, Some(sandbox)) = (is_kept_elsewhere, &sandbox) {
+        let below = format!("refs/shopfloor/trash/{}/sandbox", known.agent.id);
+        let kept = sandbox.keep(&below);
+        is_kept_elsewhere = kept.is_ok();
+        done.notes.push(match kept {
+            Ok(()) => format!("what it had in its sandbox is below {below}"),
+            Err(failure) => format!("its sandbox stays in {}: {failure}", sandbox.git_dir().display()),
+        });
     }
     if known.worktree.is_lost {
         // Only git's record is left. A detached HEAD may be the only reference to its commit.
@@ -94,6 +109,9 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         Some(kept) => failure.hint(format!("its work is kept as {kept}; `worktree-spawn repair` finishes the removal")),
         None => failure.hint("`worktree-spawn repair` finishes the removal"),
     })?;
+    if let Some(sandbox) = sandbox.filter(|_| is_kept_elsewhere) {
+        sandbox.remove()?;
+    }
     Ok(done)
 }
 

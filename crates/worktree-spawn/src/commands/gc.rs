@@ -10,7 +10,7 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::Deaths;
 use crate::apply::undo::LostWorktrees;
-use crate::apply::{lock_and_excludes, recover, remove, runs};
+use crate::apply::{lock_and_excludes, recover, remove, runs, sandboxes};
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
@@ -51,6 +51,11 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     });
     if order.is_empty() {
         ui.nothing_to_do();
+    }
+    for known in order.iter().filter(|_| !is_dry) {
+        if let Some(sandbox) = sandboxes::of(env, &place, &settings, known) {
+            sandboxes::take_in(ui, env, &place, &sandbox, &known.agent.id);
+        }
     }
     for known in &order {
         // The first look is taken without the lock, because other processes wait for that; an agent that is to go is

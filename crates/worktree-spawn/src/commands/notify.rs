@@ -4,6 +4,7 @@ use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::sandbox;
 use shopfloor_core::ui::{Ui, printable};
 
 use super::shared_args::CallerArgs;
@@ -64,8 +65,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if published.is_repeated {
         ui.detail(format!("already sent, as event {}", published.id));
     }
-    if ui.is_json() {
-        let (id, to) = (published.id, &published.to);
+    // From a sandbox, the event gets its number outside.
+    if sandbox::is_inside(env) && !ui.is_json() {
+        ui.done(format!("left a report for {}", printable(&published.to)));
+    } else if ui.is_json() {
+        let (id, to) = (Some(published.id).filter(|_| !sandbox::is_inside(env)), &published.to);
         ui.json(&json!({ "uid": published.uid, "id": id, "seq": id, "to": to, "repeated": published.is_repeated }));
     } else if !published.is_repeated {
         ui.done(format!("told {} with event {}", printable(&published.to), published.id));

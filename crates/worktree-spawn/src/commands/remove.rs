@@ -10,7 +10,7 @@ use crate::agent_in_worktree::{AgentKeys, KnownAgent};
 use crate::agent_run::Deaths;
 use crate::apply::remove::{self, RemovalOutcome};
 use crate::apply::undo::LostWorktrees;
-use crate::apply::{lock_and_excludes, recover, runs};
+use crate::apply::{lock_and_excludes, recover, runs, sandboxes};
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::failure;
@@ -64,6 +64,11 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     }
     let mut lock = lock_and_excludes::lock(place)?;
     recover::recover(place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
+    for known in args.ids.iter().filter_map(|id| agents::require(place, id).ok()) {
+        if let Some(sandbox) = sandboxes::of(env, place, &settings, &known) {
+            sandboxes::take_in(ui, env, place, &sandbox, &known.agent.id);
+        }
+    }
     let mut removals = plan_whole(&inspection, args)?;
     // The other tools are asked without the lock, and afterwards everything is checked again.
     drop(lock);

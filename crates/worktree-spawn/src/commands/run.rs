@@ -2,20 +2,23 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd, Status};
-use shopfloor_core::sandbox::{self, Imported, Sandbox};
+use shopfloor_core::sandbox::{self, Sandbox};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run;
 use crate::apply::runs::{self, ActiveRun};
-use crate::apply::send_event;
+use crate::apply::{sandboxes, send_event};
 use crate::event::{EventDraft, EventStatus, completion};
 use crate::facts::agent_environment::{OPTIONAL, inherited, variables};
 use crate::facts::{agents, repository};
@@ -81,7 +84,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let active = runs::start(env, &place, &known.agent, ui.is_quiet())?;
     let ended = match (program, &sandbox) {
         (Some(program), Some(sandbox)) => {
-            active.keep_to_itself().and_then(|()| run_contained(ui, sandbox, &program, rest, &known))
+            active.keep_to_itself().and_then(|()| run_contained(ui, (env, &place), sandbox, (&program, rest), &known))
         }
         (Some(program), None) => command(&theirs, &program, rest, &known).foreground(),
         (None, _) => Err(no_program(name)),
@@ -145,30 +148,38 @@ fn contained(env: &Env, place: &Place, known: &KnownAgent) -> Result<Sandbox> {
     sandbox::require_available(env)?;
     let settings = Settings::load(env, &place.home, &[])?;
     let sandbox = Sandbox::of(env, &place.common_dir, &known.worktree.path, settings.sandbox)?;
-    // What an earlier run left, which a kill ended.
     sandbox.make()?;
     Ok(sandbox)
 }
 
-/// Runs the command in the sandbox, and takes in what it has committed.
-fn run_contained(ui: &Ui, sandbox: &Sandbox, program: &Path, args: &[OsString], known: &KnownAgent) -> Result<Status> {
+/// How often what a contained agent reports is looked for.
+const REPORTS: Duration = Duration::from_millis(500);
+
+/// Runs the command in the sandbox, and takes in what it reports meanwhile and has committed at its end.
+fn run_contained(
+    ui: &Ui,
+    (env, place): (&Env, &Place),
+    sandbox: &Sandbox,
+    (program, args): (&Path, &[OsString]),
+    known: &KnownAgent,
+) -> Result<Status> {
     let vars = variables(known).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     let (cmd, outcome) = sandbox.command(TOOL, program, args, vars)?;
-    let ended = outcome.require_run(cmd.foreground()?)?;
-    take_in(ui, sandbox, &known.agent.id);
-    Ok(ended)
-}
-
-/// Takes in what an agent has committed in its sandbox. What is refused is said, and stays there.
-pub fn take_in(ui: &Ui, sandbox: &Sandbox, id: &str) {
-    match sandbox.import() {
-        Ok(Imported::Commit(tip, None)) => ui.detail(format!("{id} is at {}", &tip[..12])),
-        Ok(Imported::Commit(tip, Some(branch))) => {
-            ui.note(format!("{id} was on the branch {branch} in its sandbox; its own branch is at {}", &tip[..12]));
-        }
-        Ok(Imported::Nothing) => {}
-        Err(failure) => ui.warn(failure),
-    }
+    let (id, has_ended) = (&known.agent.id, AtomicBool::new(false));
+    let ended = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            while !has_ended.load(Ordering::SeqCst) {
+                sandboxes::take_reports(ui, &env.later(), place, sandbox, id);
+                thread::park_timeout(REPORTS);
+            }
+        });
+        let ended = cmd.foreground();
+        has_ended.store(true, Ordering::SeqCst);
+        reader.thread().unpark();
+        ended
+    });
+    sandboxes::take_in(ui, &env.later(), place, sandbox, id);
+    outcome.require_run(ended?)
 }
 
 /// Reports to the parent how the command ended. An agent that already reported its result has only exited.

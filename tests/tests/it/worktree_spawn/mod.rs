@@ -20,5 +20,6 @@ mod outside;
 mod remove;
 mod repair;
 mod run;
+mod sandbox;
 mod subtree;
 mod workers;

@@ -1,0 +1,81 @@
+//! Sandboxes of agents' worktrees: what was committed in them, what was reported from them, and what a removal would lose.
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::sandbox::{self, Imported, Sandbox};
+use shopfloor_core::ui::Ui;
+
+use super::notify::{self, Notification};
+use crate::agent_in_worktree::KnownAgent;
+use crate::event::EventStatus;
+use crate::failure;
+use crate::identity::AgentKind;
+use crate::repository_view::Place;
+use crate::settings::Settings;
+use crate::spool::Published;
+
+/// A report to the parent, as an agent writes it into its spool inside.
+#[derive(Serialize, Deserialize)]
+struct Report {
+    notify: EventStatus,
+    message: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    dedupe: Option<String>,
+    #[serde(default)]
+    paths: Vec<String>,
+}
+
+/// The sandbox of an agent's worktree, if it was ever in one.
+pub fn of(env: &Env, place: &Place, settings: &Settings, known: &KnownAgent) -> Option<Sandbox> {
+    let is_subtree = known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost && !known.worktree.is_main;
+    let found = || Sandbox::of(env, &place.common_dir, &known.worktree.path, settings.sandbox.clone()).ok();
+    is_subtree.then(found).flatten().filter(Sandbox::is_made)
+}
+
+/// Takes in what an agent has committed in its sandbox, and what it has reported. What is refused is said, and stays there.
+pub fn take_in(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &str) {
+    take_reports(ui, env, place, sandbox, id);
+    match sandbox.import() {
+        Ok(Imported::Commit(tip, None)) => ui.detail(format!("{id} is at {}", &tip[..12])),
+        Ok(Imported::Commit(tip, Some(branch))) => {
+            ui.note(format!("{id} was on the branch {branch} in its sandbox; its own branch is at {}", &tip[..12]));
+        }
+        Ok(Imported::Nothing) => {}
+        Err(failure) => ui.warn(failure),
+    }
+}
+
+/// Sends what an agent has reported from its sandbox on to its parent. Who reports is the sandbox's agent.
+pub fn take_reports(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &str) {
+    for bytes in sandbox.take_reports() {
+        let Ok(report) = serde_json::from_slice::<Report>(&bytes) else { continue };
+        let Report { notify: status, message, kind, dedupe, paths } = report;
+        let (kind, dedupe) = (kind.as_deref(), dedupe.as_deref());
+        let notification = Notification { status, message: &message, kind, dedupe, paths: &paths, named: Some(id) };
+        if let Err(failure) = notify::notify(env, place, &notification) {
+            ui.warn(failure);
+        }
+    }
+}
+
+/// Leaves a report in the spool of the sandbox that this process is in.
+pub fn report(env: &Env, notification: &Notification<'_>, to: String) -> Result<Published> {
+    let Notification { status, message, kind, dedupe, paths, .. } = *notification;
+    let own = |text: Option<&str>| text.map(str::to_owned);
+    let (kind, dedupe, paths) = (own(kind), own(dedupe), paths.to_vec());
+    let report = Report { notify: status, message: message.to_owned(), kind, dedupe, paths };
+    let uid = sandbox::report(env, &serde_json::to_vec(&report).unwrap_or_default())?;
+    Ok(Published { uid, id: 0, to, is_repeated: false })
+}
+
+/// Exit 1 if a sandbox has commits that are nowhere else.
+pub fn require_empty(sandbox: &Sandbox, known: &KnownAgent) -> Result<()> {
+    let losses = sandbox.losses()?;
+    losses.map_or(Ok(()), |what| {
+        Err(failure::UNMERGED
+            .failure(format!("the sandbox of {} has {what}", known.agent.id))
+            .hint("look at them inside: `worktree-spawn run ID --sandbox -- git log --all`, or let `--force` keep the sandbox"))
+    })
+}

@@ -1,0 +1,310 @@
+//! `run --sandbox`: git works inside, nothing outside is reached, and only sound commits come out.
+
+use std::process::Stdio;
+
+use crate::support::spawn::{app, start, subtree};
+use crate::support::world::{Output, Repo, World, find, skip, text, write};
+
+/// A repository with an agent `main.feat`, if this machine can make sandboxes.
+fn contained(w: &World) -> Option<(Repo<'_>, Repo<'_>)> {
+    let works = find("bwrap").is_some_and(|bwrap| {
+        let args = ["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true"];
+        w.command(bwrap).args(args).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    });
+    if !works {
+        skip("bubblewrap");
+        return None;
+    }
+    let app = app(w);
+    app.write("a.txt", "one\n");
+    app.commit("a.txt", "two\n");
+    let feat = subtree(&app, &["feat"]);
+    Some((app, feat))
+}
+
+/// Runs a line for bash in the agent's sandbox.
+fn inside(app: &Repo<'_>, line: &str) -> Output {
+    app.spawn(&["run", "main.feat", "--sandbox", "--", "bash", "-c", line])
+}
+
+fn tip(app: &Repo<'_>) -> String {
+    app.git(&["log", "--format=%s", "-1", "main.feat"]).trim().to_owned()
+}
+
+#[test]
+fn git_works_inside_and_commits_come_out() {
+    let w = World::new();
+    let Some((app, feat)) = contained(&w) else { return };
+    inside(&app, "echo 1 > b; git add b; git commit -qm first").succeeds();
+    assert_eq!((tip(&app), app.git(&["status", "--porcelain"])), ("first".into(), String::new()));
+    assert_eq!(feat.git(&["status", "--porcelain"]), "");
+    let line = "set -e; echo 2 > b; git commit -qam second; git commit -q --amend -m amended; echo x > a.txt; git stash -q; \
+        git switch -q -c other; echo 3 > c; git add c; git commit -qm third; git switch -q -; git merge -q --no-edit other; \
+        git rebase -q main; git bisect start HEAD HEAD~1; git bisect reset; git gc -q; git fsck --full; \
+        git worktree add -q /tmp/more; git worktree remove /tmp/more; test -z \"$(git status --porcelain)\"";
+    inside(&app, line).succeeds().any_out().any_err();
+    assert_eq!(app.git(&["log", "--format=%s", "main..main.feat"]), "third\namended\nfirst\n");
+    // What is the agent's own stays, and survives.
+    inside(&app, "git stash list | grep -q WIP && git stash pop -q && git branch --list other | grep -q other")
+        .succeeds();
+    assert_eq!(feat.read("a.txt"), "x\n");
+    // A conflict is the agent's.
+    let line = "git checkout -q a.txt; git switch -q -c left HEAD~1; echo l > a.txt; git commit -qam left; git switch -q main.feat; \
+        echo r > a.txt; git commit -qam right; git rebase left; echo lr > a.txt; git add a.txt; \
+        GIT_EDITOR=true git rebase --continue";
+    inside(&app, line).succeeds().any_out().any_err();
+    assert_eq!((tip(&app), app.git(&["show", "main.feat:a.txt"])), ("right".into(), "lr\n".into()));
+    inside(&app, "git push origin HEAD").exit(128).any_out().err_has("a-sandboxed-agent-cannot-push-or-fetch");
+    // HEAD elsewhere: its commit is taken, and that is said.
+    inside(&app, "git switch -q -c else; git commit -q --allow-empty -m elsewhere")
+        .exit(0)
+        .err_has("was on the branch refs/heads/else");
+    assert_eq!(tip(&app), "elsewhere");
+}
+
+#[test]
+fn exit_codes_and_reports_come_out() {
+    let w = World::new();
+    let Some((app, _)) = contained(&w) else { return };
+    inside(&app, "exit 7").exit(7);
+    inside(&app, "kill -9 $$").exit(137);
+    app.spawn(&["wait", "--count", "2", "--timeout", "10s"]).exit(0).any_out();
+    let mut run = start(
+        &app,
+        &[
+            "run",
+            "main.feat",
+            "--sandbox",
+            "--",
+            "sh",
+            "-c",
+            "worktree-spawn notify info half; mkfifo fifo; read line < fifo; exit 1",
+        ],
+    );
+    // It arrives while the agent works.
+    let event = app.spawn(&["wait", "--timeout", "20s"]).exit(0).json();
+    assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("half", "main.feat"), "{event}");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let event = app.spawn(&["wait", "--timeout", "20s"]).exit(0).json();
+    assert_eq!(text(&event, "/type"), "worker_died");
+    // What is no report is none, and is gone.
+    inside(&app, "cd $SHOPFLOOR_SPOOL && ln -s /etc/passwd 00000000000000000000000000000000.json && mkfifo 00000000000000000000000000000001.json && \
+        echo '{' > 00000000000000000000000000000002.json && mkdir 00000000000000000000000000000003.json").succeeds();
+    assert_eq!(app.spawn(&["events", "--json"]).exit(0).json_lines().len(), 1);
+}
+
+#[test]
+fn nothing_outside_is_reached() {
+    let w = World::new();
+    let Some((app, _)) = contained(&w) else { return };
+    write(&w.home(".ssh/id"), "secret");
+    let other = subtree(&app, &["other"]);
+    other.write("theirs", "theirs\n");
+    let socket = std::os::unix::net::UnixListener::bind_addr(&abstract_name(&w)).unwrap();
+    let (home, app_dir) = (w.home("").display().to_string(), app.path.display().to_string());
+    inside(&app, "true").succeeds();
+    let before = (app.git(&["for-each-ref"]), app.read(".git/config"));
+    let name = socket_name(&w);
+    for attempt in [
+        format!("cat {home}/.ssh/id"),
+        format!("ls {}/theirs", other.path.display()),
+        // What lies in memory has a place of its own inside.
+        format!("touch {app_dir}/x; test -e {app_dir}/.git/refs/heads/main.other"),
+        "touch /usr/x".into(),
+        "touch /etc/x".into(),
+        "touch /x".into(),
+        "touch /run/shopfloor/objects/x".into(),
+        "rm -f .git".into(),
+        "mv .git git".into(),
+        "echo > .git".into(),
+        "mount -t tmpfs none /mnt".into(),
+        "umount .git".into(),
+        "unshare -Ur true".into(),
+        "mknod /tmp/x b 8 0".into(),
+        "echo x > /proc/sys/kernel/core_pattern".into(),
+        "echo x > /proc/sysrq-trigger".into(),
+        "ls /proc/1/root/home".into(),
+        "grep -r bubblewrap /proc/*/root/etc/hostname".into(),
+        "cat /etc/shadow | grep .".into(),
+        "kill -0 $PPID && ls /proc | grep -qE '^[0-9]{4,}$'".into(),
+        "env | grep -q SECRET".into(),
+        format!("python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"\\0{name}\")'"),
+        "perl -e 'open(my $t, \"<\", \"/dev/tty\") or exit 1; my $c = \"x\"; ioctl($t, 0x5412, $c) or exit 1'".into(),
+        "perl -e 'exit(syscall(250, 0, -3, 0) < 0)'".into(),
+        "perl -e 'exit(syscall(425, 8, 0) < 0)'".into(),
+        "perl -e 'exit(syscall(304, 0, 0, 0) < 0)'".into(),
+        "ls -l /proc/self/fd | grep -q ' [3-9] -> /[^p]'".into(),
+    ] {
+        let out = app.run_with(
+            "worktree-spawn",
+            &["run", "main.feat", "--sandbox", "--", "bash", "-c", &attempt],
+            &[("SECRET", "s")],
+        );
+        assert!(!out.exits_with(0), "{attempt}");
+    }
+    drop(socket);
+    assert_eq!((app.git(&["for-each-ref"]), app.read(".git/config")), before);
+    assert!(!app.has("x") && other.read("theirs") == "theirs\n");
+}
+
+/// The name of a socket that is no file, and its address.
+fn socket_name(w: &World) -> String {
+    format!("shopfloor{}", w.home("").display())
+}
+
+fn abstract_name(w: &World) -> std::os::unix::net::SocketAddr {
+    use std::os::linux::net::SocketAddrExt;
+    std::os::unix::net::SocketAddr::from_abstract_name(socket_name(w)).unwrap()
+}
+
+#[test]
+fn crafted_commits_are_refused() {
+    let w = World::new();
+    let Some((app, feat)) = contained(&w) else { return };
+    inside(&app, "git commit -q --allow-empty -m sound").succeeds();
+    let before = app.git(&["for-each-ref"]);
+    // `raw ID` prints an id as bytes; `tree` makes a tree of what it reads, `on TREE` a commit of it at HEAD.
+    let tools = "raw() { printf \"$(echo $1 | sed 's/../\\\\x&/g')\"; }; tree() { git hash-object -t tree --literally -w --stdin; }; \
+        on() { git update-ref --no-deref HEAD $(git commit-tree -p HEAD -m bad $1); }; b=$(echo x | git hash-object -w --stdin); \
+        entry() { printf \"$1 $2\\0\"; raw $3; }; ";
+    for (what, line, why) in [
+        ("a .git", "on $(entry 100644 .git $b | tree)", "fault"),
+        ("a short name", "on $(entry 100644 'GIT~1' $b | tree)", "fault"),
+        ("a way up", "on $(entry 100644 .. $b | tree)", "fault"),
+        ("twice", "on $({ entry 100644 a $b; entry 100644 a $b; } | tree)", "fault"),
+        ("a linked .gitmodules", "on $(entry 120000 .gitmodules $b | tree)", "fault"),
+        (
+            "an option as url",
+            "m=$(printf '[submodule \"x\"]\\n path = x\\n url = -u./x\\n' | git hash-object -w --stdin); on $(entry 100644 .gitmodules $m | tree)",
+            "fault",
+        ),
+        (
+            "a missing blob",
+            "on $(entry 100644 a 1234567890123456789012345678901234567890 | tree)",
+            "missing or damaged",
+        ),
+        ("a submodule", "on $(entry 160000 sub $(git rev-parse HEAD) | tree)", "has the submodule sub"),
+        (
+            "many commits",
+            "t=$(git rev-parse HEAD^{tree}); { for i in $(seq 2100); do printf 'commit refs/heads/many\\ncommitter a <a@x> 1 +0000\\ndata 1\\nx\\n'; done; } | git fast-import --quiet --force; git update-ref --no-deref HEAD many",
+            "2100 new commits",
+        ),
+        (
+            "a bomb",
+            "t=$(entry 100644 a $b | tree); for i in 1 2 3 4 5 6 7 8 9 10 11 12; do t=$(for j in 0 1 2 3 4 5 6 7 8 9; do entry 40000 $j $t; done | tree); done; on $t",
+            "more than 1000000 files",
+        ),
+        ("a pipe as HEAD", "d=$(git rev-parse --git-dir); mv $d/HEAD $d/H; mkfifo $d/HEAD", "HEAD cannot be read"),
+        (
+            "other objects",
+            "d=$(git rev-parse --git-common-dir); git commit -q --allow-empty -m x; mv $d/objects $d/o; ln -s /etc $d/objects",
+            "names no commit",
+        ),
+    ] {
+        // Each begins at the sound commit, in a sandbox of its own.
+        let out = inside(&app, &format!("{tools} {line}"));
+        let said = out.any_status().any_out().stderr.clone();
+        assert!(said.contains("import refused") && said.contains(why), "{what}: {said}");
+        assert_eq!(app.git(&["for-each-ref"]), before, "{what}");
+        let mend = "d=$(sed 's,gitdir: ,,; s,/worktrees/feat,,' .git); [ ! -L $d/objects ] || { rm $d/objects; mv $d/o $d/objects; }; \
+            for w in $d/worktrees/*; do rm -f $w/HEAD; echo 'ref: refs/heads/main.feat' > $w/HEAD; done; git update-ref refs/heads/main.feat $1; git reset -q --hard";
+        let sound = app.git(&["rev-parse", "main.feat"]);
+        app.spawn(&["run", "main.feat", "--sandbox", "--", "bash", "-c", mend, "-", sound.trim()])
+            .exit(0)
+            .any_out()
+            .any_err();
+    }
+    assert_eq!(feat.git(&["log", "--format=%s", "-1"]).trim(), "sound");
+    // Hostile configuration and hooks run nothing outside.
+    let bait = w.home("bait");
+    inside(
+        &app,
+        &format!(
+            "git config core.fsmonitor 'touch {0}'; git config core.hooksPath .; git config core.pager 'touch {0}'; \
+             printf '#!/bin/sh\\ntouch {0}\\n' > reference-transaction; chmod +x reference-transaction; \
+             git add .; git commit -qm hostile",
+            bait.display()
+        ),
+    )
+    .any_status()
+    .any_err();
+    feat.git(&["status", "--short"]);
+    assert!(tip(&app) == "hostile" && !bait.exists());
+}
+
+#[test]
+fn a_branch_that_was_moved_outside_is_left_alone() {
+    let w = World::new();
+    let Some((app, feat)) = contained(&w) else { return };
+    inside(&app, "git commit -q --allow-empty -m first").succeeds();
+    feat.git(&["commit", "-q", "--allow-empty", "-m", "a person's"]);
+    inside(&app, "git commit -q --allow-empty -m second").exit(0).err_has("was moved outside of the sandbox");
+    assert_eq!(tip(&app), "a person's");
+    assert!(inside(&app, "git log --format=%s -1").exit(0).any_err().stdout.contains("second"));
+}
+
+#[test]
+fn a_removal_loses_nothing_of_a_sandbox() {
+    let w = World::new();
+    let Some((app, _)) = contained(&w) else { return };
+    inside(&app, "echo x > a.txt; git stash -q").succeeds();
+    app.spawn(&["remove", "main.feat"]).exit(1).err_has("the sandbox of main.feat has 2 commits");
+    app.spawn(&["remove", "main.feat", "--force"])
+        .exit(0)
+        .any_out()
+        .err_has("is below refs/shopfloor/trash/main.feat/sandbox");
+    let kept = app.git(&["log", "--no-walk", "--format=%s", "--glob=refs/shopfloor/trash/main.feat/sandbox"]);
+    assert!(kept.contains("WIP on main.feat"), "{kept}");
+    let two = subtree(&app, &["two"]);
+    app.spawn(&[
+        "run",
+        "main.two",
+        "--sandbox",
+        "--",
+        "sh",
+        "-c",
+        "mkdir -p d/e; chmod 0 d; git commit -q --allow-empty -m x; git branch y",
+    ])
+    .succeeds();
+    app.sh("chmod 700 .shopfloor/worktrees/two/d; rm -r .shopfloor/worktrees/two/d").exit(0);
+    app.git(&["merge", "-q", "--ff-only", "main.two"]);
+    app.spawn(&["remove", "main.two"]).exit(0).any_out().any_err();
+    assert!(!two.has("") && !app.git(&["for-each-ref"]).contains("refs/shopfloor/in/two"));
+    assert_eq!(std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().count(), 0);
+}
+
+#[test]
+fn without_a_sandbox_nothing_runs() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["feat"]);
+    w.program("bwrap", "echo 'bwrap: Creating new namespace failed' >&2; exit 1");
+    inside(&app, "touch ran").exit(2).err_has("no sandbox can be made").err_has("Creating new namespace failed");
+    app.spawn(&["subtree", "more", "--sandbox", "--", "true"]).exit(2).any_err();
+    assert!(!app.has(".shopfloor/worktrees/more") && !app.has(".shopfloor/worktrees/feat/ran"));
+}
+
+#[test]
+fn what_a_sandbox_cannot_take_over_is_refused() {
+    let w = World::new();
+    let Some((app, feat)) = contained(&w) else { return };
+    app.spawn(&["worker", "w"]).succeeds();
+    app.spawn(&["run", "root/w", "--sandbox", "--", "true"]).exit(2).err_has("no linked worktree");
+    feat.git(&["switch", "-q", "--detach"]);
+    inside(&app, "true").exit(2).err_has("is on no branch");
+    feat.git(&["switch", "-q", "main.feat"]);
+    feat.write(".gitmodules", "");
+    inside(&app, "true").exit(2).err_has("has submodules");
+    std::fs::remove_file(feat.path.join(".gitmodules")).unwrap();
+    let config = w.home(".config/shopfloor");
+    let set = |line: &str| write(&config.join("config.toml"), &format!("[worktree-spawn.runners.sandbox]\n{line}\n"));
+    set(&format!("read = [{:?}]", w.home("")));
+    inside(&app, "true").exit(2).err_has("which holds");
+    set("tmp = \"much\"");
+    inside(&app, "true").exit(2).err_has("is no size");
+    set("network = false\nenv = [\"MINE\"]");
+    let vars = [("MINE", "yes")];
+    let line = "test \"$MINE\" = yes && test \"$(ls /sys/class/net 2>/dev/null; cut -d: -f1 /proc/net/dev | tail -n +3 | tr -d ' ')\" = lo";
+    app.run_with("worktree-spawn", &["run", "main.feat", "--sandbox", "--", "bash", "-c", line], &vars).succeeds();
+}
