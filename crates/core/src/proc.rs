@@ -212,6 +212,11 @@ impl Cmd {
         Cmd { is_sandbox: true, kept, ..self }
     }
 
+    /// Gives it these files open.
+    pub(crate) fn keeping(self, kept: Vec<Arc<OwnedFd>>) -> Cmd {
+        Cmd { kept, ..self }
+    }
+
     /// Runs it in the place of this process. Returns why that failed.
     pub fn exec(self) -> Failure {
         let error = self.command().exec();

@@ -14,6 +14,7 @@ pub fn need(worker: &Worker) -> Option<Need> {
     match worker.reported.activity {
         Activity::Asks => Some(Need::Asks),
         _ if worker.program.fault.is_some() => Some(Need::Fault),
+        _ if worker.notes.iter().any(|note| matches!(note, Note::ImportRefused(_))) => Some(Need::Fault),
         // A review needs no session.
         _ if worker.task == Task::NeedsReview => Some(Need::Review),
         _ if !worker.has_open_task() || worker.status() == "offline" => None,

@@ -8,9 +8,10 @@ use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CO
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
+use crate::apply::sandbox;
 use crate::commands::{
     accept, add, answer, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject,
-    reset, resume, review, root, start, status, up, wait,
+    reset, resume, review, root, run_in_sandbox, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
 use crate::settings::RootSettings;
@@ -172,9 +173,21 @@ pub enum Command {
         after_help = "Example (in settings of Claude Code):\n  \"UserPromptSubmit\": [\n    {\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}\n  ]"
     )]
     Hook(hook::Args),
+    /// Run a worker's program in its sandbox
+    #[command(hide = true, name = sandbox::COMMAND)]
+    RunInSandbox(run_in_sandbox::Args),
+    /// The first program in a sandbox
+    #[command(hide = true, name = shopfloor_core::sandbox::INSIDE)]
+    InsideSandbox(InsideSandbox),
     /// Show every setting with its source
     #[command(after_help = "Example:\n  worker-ctl config --json")]
     Config,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct InsideSandbox {
+    #[arg(last = true, required = true)]
+    pub command: Vec<OsString>,
 }
 
 /// The names of the workers.

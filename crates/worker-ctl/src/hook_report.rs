@@ -52,6 +52,11 @@ impl Payload {
         value.map(Payload).map_err(|e| Failure::malformed("the hook's input is not JSON").because(e))
     }
 
+    /// One that was parsed.
+    pub fn of(value: Value) -> Payload {
+        Payload(value)
+    }
+
     fn text(&self, pointer: &str) -> Option<&str> {
         self.0.pointer(pointer).and_then(Value::as_str)
     }

@@ -66,7 +66,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Add(args) if args.worktree.is_some() => {
             commands::adopt::run(ui, env, args, (cli.root.as_deref(), flags))
         }
-        Command::Add(args) => commands::add::run(&ctx()?, args, flags.text("agent"), flags.text("model")),
+        Command::Add(args) => commands::add::run(&ctx()?, args, flags),
         Command::Up(args) => commands::up::run(&ctx()?, args),
         Command::Resume(args) => commands::resume::run(&ctx()?, args),
         Command::Down(args) => commands::down::run(&ctx()?, args),
@@ -88,6 +88,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Events(args) => commands::events::run(&ctx()?, args),
         Command::Root(command) => commands::root::run(ui, env, command),
         Command::Hook(args) => commands::hook::run(ui, env, args),
+        Command::RunInSandbox(args) => commands::run_in_sandbox::run(&ctx()?, args),
+        Command::InsideSandbox(args) => Err(shopfloor_core::sandbox::enter(env, &args.command)),
         Command::Config => {
             ui.config(&ctx()?.root.config.settings);
             Ok(Exit::Done)

@@ -10,6 +10,7 @@ use shopfloor_core::config::{self, Line, OwnTable, Setting, SettingType, Trust, 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::sandbox::{SandboxSettings, SandboxTable};
 use shopfloor_core::text::{Position, nearest};
 use shopfloor_core::time::Unit;
 use toml_edit::{Document, Item};
@@ -41,6 +42,13 @@ pub const DEFAULTS: &[Setting] = &[
         "Use this model for the agent",
         Users::Only(&["add", "up", "reset", "config"]),
     ),
+    Setting::new("runner", "WORKER_CTL_RUNNER", SettingType::Choice(&["none", "sandbox"]), Trust::User)
+        .or("none")
+        .flag(
+            "RUNNER",
+            "Run the agent in a sandbox that holds its worktree and a private copy of the repository, or as it is",
+            Users::Only(&["add", "up", "start", "reset", "resume", "config"]),
+        ),
     Setting::new("skip_permissions", "WORKER_CTL_SKIP_PERMISSIONS", SettingType::Truth, Trust::User).or("true").flag(
         "BOOL",
         "Pass --dangerously-skip-permissions to the agent if its command has {skip_permissions}",
@@ -139,10 +147,11 @@ pub const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 pub const READING_TOOLS: &str = "Read,Glob,Grep";
 
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
-const WORKER_KEYS: &str = "agent model role_prompt skip_permissions excluded_from_pool host adopted";
+const WORKER_KEYS: &str = "agent model runner role_prompt skip_permissions excluded_from_pool host adopted";
 const AGENT_KEYS: &str = "command env skip_permissions ask_permissions model task resume resume_conversation hooks \
     ready startup_keys dialogs clear submit_key paste delivery end ok_exits strip";
-const TABLES: &str = "defaults repo agents workers hosts";
+const SANDBOX_KEYS: &str = "network read env devices nested gitlinks tmp";
+const TABLES: &str = "defaults repo agents workers hosts runners";
 
 /// The configuration that results from the file, flags and variables.
 #[derive(Debug, Default)]
@@ -150,6 +159,7 @@ pub struct RootConfig {
     pub copy: Vec<CopiedFile>,
     pub agents: BTreeMap<String, AgentTable>,
     pub workers: BTreeMap<String, WorkerTable>,
+    pub sandbox: SandboxSettings,
     /// Every setting with its source, and the warnings about them.
     pub settings: config::Config,
 }
@@ -179,6 +189,8 @@ pub enum CopyMode {
 pub struct WorkerTable {
     pub agent: Option<String>,
     pub model: Option<String>,
+    /// `sandbox` or `none` [default: as `[defaults]` says].
+    pub runner: Option<String>,
     pub role_prompt: String,
     /// Whether its program asks nobody [default: as `[defaults]` says].
     pub skip_permissions: Option<bool>,
@@ -195,6 +207,13 @@ struct Tables {
     repo: CopyTable,
     agents: BTreeMap<String, AgentTable>,
     workers: BTreeMap<String, WorkerTable>,
+    runners: Runners,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Runners {
+    sandbox: Option<SandboxTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -211,13 +230,14 @@ impl RootConfig {
         let (text, tables) = read::<Tables>(&path)?;
         check(&path, &text, &tables)?;
         settings.warnings.extend(find_unknown_keys(&path, &text));
-        let Tables { repo: CopyTable { copy }, mut agents, workers } = tables;
+        let Tables { repo: CopyTable { copy }, mut agents, workers, runners } = tables;
         let (users, warnings) = users_agents(env)?;
+        let sandbox = runners.sandbox.map_or_else(|| users_sandbox(env), Ok)?.settings(env)?;
         settings.warnings.extend(warnings);
         for (name, table) in users {
             agents.entry(name).or_insert(table);
         }
-        Ok(RootConfig { copy, agents, workers, settings })
+        Ok(RootConfig { copy, agents, workers, sandbox, settings })
     }
 
     /// The text of a setting, or its default; empty without one.
@@ -258,13 +278,20 @@ struct UsersFile {
 #[serde(default)]
 struct UsersTables {
     agents: BTreeMap<String, AgentTable>,
+    runners: Runners,
+}
+
+/// The table `[worker-ctl.runners.sandbox]` of the user's own configuration, for roots that have none.
+fn users_sandbox(env: &Env) -> Result<SandboxTable> {
+    let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(SandboxTable::default()) };
+    Ok(read::<UsersFile>(&path)?.1.own.runners.sandbox.unwrap_or_default())
 }
 
 /// The tables `[worker-ctl.agents.NAME]` of the user's own configuration, for all roots, and warnings about unknown keys.
 /// Exit 2 if one is invalid.
 pub fn users_agents(env: &Env) -> Result<(BTreeMap<String, AgentTable>, Vec<String>)> {
     let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(Default::default()) };
-    let (text, UsersFile { own: UsersTables { agents } }) = read(&path)?;
+    let (text, UsersFile { own: UsersTables { agents, .. } }) = read(&path)?;
     for (name, agent) in &agents {
         let refuse = |why: &str| Failure::malformed(format!("{}: [worker-ctl.agents.{name}]: {why}", path.display()));
         agent.check().map_err(|failure| refuse(&failure.message).details(failure.causes()))?;
@@ -308,6 +335,12 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
             return Err(Failure::malformed(format!("{}: {NO_COMMAND}", at("agents", name))).hint(SET_COMMAND));
         }
     }
+    let is_odd = |runner: &String| runner != "none" && runner != "sandbox";
+    if let Some((name, table)) = tables.workers.iter().find(|(_, table)| table.runner.as_ref().is_some_and(is_odd)) {
+        let runner = table.runner.as_deref().unwrap_or_default();
+        return Err(Failure::malformed(format!("{}: no runner is called `{runner}`", at("workers", name)))
+            .hint("write `runner = \"sandbox\"` or `runner = \"none\"`"));
+    }
     tables.workers.keys().try_for_each(|name| {
         checked_name(name).map(drop).map_err(|failure| {
             let refused = Failure::malformed(format!("{}: {}", at("workers", name), failure.message));
@@ -325,6 +358,7 @@ fn find_unknown_keys(path: &Path, text: &str) -> Vec<String> {
         warnings.extend(match key {
             "agents" => unknown_in_each(path, text, item, AGENT_KEYS),
             "workers" => unknown_in_each(path, text, item, WORKER_KEYS),
+            "runners" => unknown_in_each(path, text, item, SANDBOX_KEYS),
             _ => Vec::new(),
         });
     }

@@ -33,6 +33,8 @@ pub enum Note {
     OnBranch(Option<String>),
     /// The worker's branch, which has this name, was deleted.
     BranchGone(String),
+    /// What it has committed in its sandbox is not taken, for this reason.
+    ImportRefused(String),
 }
 
 impl Note {
@@ -72,6 +74,7 @@ impl fmt::Display for Note {
             }
             Note::OnBranch(Some(branch)) => write!(f, "its worktree is on the branch {branch} instead of its own"),
             Note::OnBranch(None) => f.write_str("its worktree is on no branch"),
+            Note::ImportRefused(why) => f.write_str(why),
             Note::BranchGone(branch) => write!(f, "its branch {branch} was deleted"),
         }
     }

@@ -7,7 +7,7 @@ use shopfloor_core::config::{self, Config, Line, Row, Setting, SettingSource, Se
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Home;
-use shopfloor_core::sandbox::{self, SandboxSettings};
+use shopfloor_core::sandbox::{self, SandboxSettings, SandboxTable};
 
 use crate::launcher;
 use crate::tool::TOOL;
@@ -96,7 +96,7 @@ impl Settings {
         let workers = config::load(env, home, "worker-ctl", WORKERS_AGENTS, &[], false)?;
         let is_sandbox = |row: &&Row| row.setting == "runners" && row.name == "sandbox";
         let sandbox = config.rows().iter().find(is_sandbox).or_else(|| workers.rows().iter().find(is_sandbox));
-        let sandbox = SandboxSettings::of(env, sandbox)?;
+        let sandbox = sandbox.map(SandboxTable::of).unwrap_or_default().settings(env)?;
         let workers = workers
             .rows()
             .iter()

@@ -247,6 +247,11 @@ fn obey(line: &str) -> Option<u8> {
         }
         ("ABORT", ..) => git(&["rebase", "--abort"]),
         ("ASK", Some(_), _) => ask(&line["ASK ".len()..])?,
+        ("RUN", Some(_), _) => {
+            let mut command = Command::new("sh");
+            command.args(["-c", &line["RUN ".len()..]]).stdin(Stdio::null()).stdout(Stdio::null());
+            let _ = command.stderr(Stdio::null()).status();
+        }
         ("SAY", Some(_), _) => show(&format!("{}\r\n", &line["SAY ".len()..])),
         ("SLEEP", Some(seconds), _) => wait(Duration::from_secs(seconds.parse().ok()?)),
         ("EXIT", Some(code), _) => return code.parse().ok(),

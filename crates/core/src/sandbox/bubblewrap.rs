@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{INSIDE, NO_SANDBOX, SPOOL, Sandbox, seccomp};
+use super::{INSIDE, NO_SANDBOX, SPOOL, Sandbox, SandboxSettings, seccomp};
 use crate::agents;
 use crate::env::Env;
 use crate::error::{Failure, Result};
@@ -235,6 +235,7 @@ impl Sandbox {
         for (tool, program) in self.tools() {
             words.extend(["--ro-bind".into(), program.into(), format!("{OURS}/bin/{tool}").into()]);
         }
+        self.files.iter().for_each(|file| words.extend(read_only(file)));
         words.extend(["--remount-ro".into(), "/".into(), "--chdir".into(), worktree.into()]);
         Ok(words)
     }
@@ -305,6 +306,22 @@ impl Sandbox {
                 .hint("write the whole path of a directory that exists")),
             None => Ok(()),
         }
+    }
+
+    /// Runs a script of ours for `sh` where the agent works, without network and terminal. The agent's hooks and filters may
+    /// run there.
+    pub(super) fn inside(&self, script: &str, args: &[&str]) -> Result<Output> {
+        let mut words =
+            Sandbox { settings: SandboxSettings { network: false, ..self.settings.clone() }, ..self.clone() }
+                .mounts(&[])?;
+        let filter = memory("seccomp", &seccomp_program())?;
+        words.extend(["--new-session".into(), "--seccomp".into(), number(&filter)]);
+        words.extend(["--", "/bin/sh", "-c", script, "sh"].map(OsString::from));
+        words.extend(args.iter().map(OsString::from));
+        let (first, rest) = words.split_first().ok_or_else(|| Failure::failed("no command"))?;
+        let vars = self.variables(vec![("LC_ALL".into(), "C".into())], &[]);
+        let cmd = Cmd::new(Path::new(first), &self.env).args(rest.iter().cloned()).dir(&self.worktree);
+        cmd.only_vars(vars).keeping(vec![filter]).within(LIMIT).capture()
     }
 
     /// Runs a line of ours for `sh` in a sandbox without network and terminal, where `/box` is this sandbox's directory:

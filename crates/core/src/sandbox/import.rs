@@ -55,7 +55,14 @@ impl Sandbox {
         if !self.is_made() {
             return Ok(Imported::Nothing);
         }
+        let seen = self.moved_stamp();
+        let imported = self.import_head()?;
+        fs::replace(&self.dir.join("seen"), &seen, Some(fs::PRIVATE)).map(|()| imported)
+    }
+
+    fn import_head(&self) -> Result<Imported> {
         let _lock = Lock::take(&self.dir.join("import.lock"))?;
+        self.finish_move()?;
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
         let ask = |args: &[&str]| -> Result<String> {
             Ok(git.cmd(&self.common_dir).args(args.iter().copied()).capture()?.text())
@@ -69,6 +76,9 @@ impl Sandbox {
         }
         let format = if old.len() == 40 { "sha1" } else { "sha256" };
         let (tip, other) = self.tip(format, &branch)?;
+        if tip == "busy" {
+            return Ok(Imported::Nothing);
+        }
         if !is_id(&tip) {
             return Err(refused("its HEAD names no commit"));
         }
@@ -130,9 +140,22 @@ impl Sandbox {
         Ok(if ask.capture()?.text().len() == 64 { "sha256" } else { "sha1" })
     }
 
+    /// Whether the agent has done something with its HEAD since the last import, as far as the times of files tell.
+    pub fn has_moved(&self) -> bool {
+        self.moved_stamp() != fs::read_no_follow(&self.dir.join("seen")).ok().flatten().unwrap_or_default()
+    }
+
+    fn moved_stamp(&self) -> Vec<u8> {
+        let record = self.git_dir().join("worktrees").join(self.name());
+        let files = ["HEAD", "logs/HEAD", "rebase-merge"].map(|name| record.join(name));
+        let times = files.map(|file| file.symlink_metadata().and_then(|meta| meta.modified()).ok());
+        format!("{times:?}").into_bytes()
+    }
+
     /// The commit that the agent's HEAD names, and the branch that it is on, if that is another one.
     fn tip(&self, format: &str, branch: &str) -> Result<(String, Option<String>)> {
-        let line = "git rev-parse -q --verify 'HEAD^{commit}'; git symbolic-ref -q HEAD";
+        let line = "cd /box/git/worktrees/\"$NAME\"; [ -e rebase-merge ] || [ -e rebase-apply ] || [ -e BISECT_LOG ] && echo busy; cd /g; \
+            git rev-parse -q --verify 'HEAD^{commit}'; git symbolic-ref -q HEAD";
         let output = self.look(format, line)?.within(GLANCE).capture();
         let text = output.map_err(|_| refused("its HEAD cannot be read")).map(|output| output.text())?;
         let mut lines = text.lines();
@@ -260,7 +283,7 @@ impl Sandbox {
     }
 
     /// Brings the index outside on. Where somebody has staged something else there, it stays.
-    fn follow(&self, old: &str, tip: &str) {
+    pub(super) fn follow(&self, old: &str, tip: &str) {
         let follow = || -> Result<()> {
             let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
             run_git("read-tree", git.cmd_alone(&self.worktree).args(["read-tree", "-i", "-m", old, tip])).map(drop)

@@ -5,6 +5,7 @@
 
 mod bubblewrap;
 mod import;
+mod moves;
 mod private_repository;
 mod seccomp;
 mod spool;
@@ -12,6 +13,8 @@ mod spool;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
 
 use crate::config::{Row, Setting, SettingType, Trust, expand_home};
 use crate::env::Env;
@@ -24,7 +27,7 @@ use crate::sys;
 
 pub use self::bubblewrap::{is_inside, require_available};
 pub use self::import::Imported;
-pub use self::spool::report;
+pub use self::spool::{HOOK, NOTIFY, report};
 
 /// There is no sandbox on this machine, or none for this worktree.
 pub const NO_SANDBOX: FailureKind = FailureKind::new("no_sandbox", Exit::Bad);
@@ -50,7 +53,7 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// What a person has set for sandboxes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SandboxSettings {
     /// Whether programs reach the network, and with it the services of this machine.
     pub network: bool,
@@ -68,25 +71,52 @@ pub struct SandboxSettings {
     pub tmp: u64,
 }
 
-impl SandboxSettings {
-    /// Those of a table, with the defaults for the others. Exit 2 for a size that is none.
-    pub fn of(env: &Env, row: Option<&Row>) -> Result<SandboxSettings> {
-        let value = |name: &str| row.and_then(|row| row.value(name));
-        let truth = |name: &str, default: bool| value(name).map_or(default, |value| value.text == "true");
-        let list = |name: &str| value(name).map(|value| value.items.clone()).unwrap_or_default();
-        let paths = |name: &str| list(name).iter().map(|path| expand_home(env, path)).collect();
-        let tmp = value("tmp").map_or("1G", |value| &value.text);
-        Ok(SandboxSettings {
-            network: truth("network", true),
-            read: paths("read"),
+/// The same as a file has it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct SandboxTable {
+    network: Option<bool>,
+    read: Vec<String>,
+    env: Vec<String>,
+    devices: Vec<PathBuf>,
+    nested: bool,
+    gitlinks: bool,
+    tmp: Option<String>,
+}
+
+impl SandboxTable {
+    /// That of a file in which settings are looked up one by one.
+    pub fn of(row: &Row) -> SandboxTable {
+        let truth = |name: &str| row.value(name).map(|value| value.text == "true");
+        let list = |name: &str| row.value(name).map(|value| value.items.clone()).unwrap_or_default();
+        SandboxTable {
+            network: truth("network"),
+            read: list("read"),
             env: list("env"),
-            devices: paths("devices"),
-            nested: truth("nested", false),
-            gitlinks: truth("gitlinks", false),
-            tmp: bytes(tmp).ok_or_else(|| {
-                Failure::malformed(format!("`tmp = {tmp:?}` of [runners.sandbox] is no size"))
-                    .hint("write it as \"512M\" or \"2G\"")
-            })?,
+            devices: list("devices").into_iter().map(PathBuf::from).collect(),
+            nested: truth("nested").unwrap_or_default(),
+            gitlinks: truth("gitlinks").unwrap_or_default(),
+            tmp: row.value("tmp").map(|value| value.text.clone()),
+        }
+    }
+
+    /// With the defaults for what it does not set. Exit 2 for a size that is none.
+    pub fn settings(self, env: &Env) -> Result<SandboxSettings> {
+        let SandboxTable { network, read, env: variables, devices, nested, gitlinks, tmp } = self;
+        let tmp = tmp.as_deref().unwrap_or("1G");
+        let size = bytes(tmp).ok_or_else(|| {
+            Failure::malformed(format!("`tmp = {tmp:?}` of [runners.sandbox] is no size"))
+                .hint("write it as \"512M\" or \"2G\"")
+        })?;
+        let read = read.iter().map(|path| expand_home(env, path)).collect();
+        Ok(SandboxSettings {
+            network: network.unwrap_or(true),
+            read,
+            env: variables,
+            devices,
+            nested,
+            gitlinks,
+            tmp: size,
         })
     }
 }
@@ -114,6 +144,8 @@ pub struct Sandbox {
     common_dir: PathBuf,
     /// The worktree's private git directory outside.
     record: PathBuf,
+    /// Files of ours that the program reads, at the same path inside.
+    files: Vec<PathBuf>,
 }
 
 impl Sandbox {
@@ -136,7 +168,12 @@ impl Sandbox {
         let born = meta.created().ok().map(|time| format!("{time:?}"));
         let key = format!("{}\n{}\n{}\n{born:?}", common_dir.display(), record.display(), meta.ino());
         let dir = boxes.join(&Digest::of(key.as_bytes()).to_string()[..32]);
-        Ok(Sandbox { env: env.clone(), settings, dir, worktree, common_dir, record })
+        Ok(Sandbox { env: env.clone(), settings, dir, worktree, common_dir, record, files: Vec::new() })
+    }
+
+    /// The same with files of ours that the program reads, at the same path inside.
+    pub fn with_files(self, files: Vec<PathBuf>) -> Sandbox {
+        Sandbox { files, ..self }
     }
 
     /// Whether it was made: an agent has been in it.
@@ -194,6 +231,11 @@ impl Sandbox {
 /// Where sandboxes lie in the user's own state.
 fn boxes(env: &Env) -> Option<PathBuf> {
     Some(env.state_home()?.join("boxes"))
+}
+
+/// Whether there are sandboxes at all.
+pub fn are_any(env: &Env) -> bool {
+    boxes(env).is_some_and(|dir| dir.is_dir())
 }
 
 fn fs_real(path: &Path) -> Result<PathBuf> {

@@ -1,6 +1,11 @@
 //! What a contained agent reports: files in a directory that is its only way out. Each is a stranger's text.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::{SPOOL, Sandbox};
 use crate::env::Env;
@@ -15,6 +20,12 @@ const MOST: usize = 10_000;
 /// How large a report may be.
 const LARGEST: usize = 64 * 1024;
 
+/// The keys of reports: those to an agent's parent, and those of its program's hooks.
+pub const NOTIFY: &str = "notify";
+/// See [`NOTIFY`].
+pub const HOOK: &str = "hook";
+const KEYS: [&str; 2] = [NOTIFY, HOOK];
+
 /// Leaves a report, from inside. Returns its id.
 pub fn report(env: &Env, bytes: &[u8]) -> Result<String> {
     let spool = env.var(SPOOL).map(Path::new).ok_or_else(|| Failure::failed("this is no sandbox"))?;
@@ -27,8 +38,9 @@ pub fn report(env: &Env, bytes: &[u8]) -> Result<String> {
 }
 
 impl Sandbox {
-    /// Takes the reports that are there, the oldest first.
-    pub fn take_reports(&self) -> Vec<Vec<u8>> {
+    /// Takes the reports that are there and have this key, the oldest first. What has another key stays for whoever takes
+    /// those, and what is no report goes.
+    pub fn take_reports<T: DeserializeOwned>(&self, key: &str) -> Vec<T> {
         let spool = self.spool();
         let is_report = |name: &str| {
             name.strip_suffix(".json").is_some_and(|id| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()))
@@ -42,12 +54,57 @@ impl Sandbox {
         for (n, (_, path)) in found.into_iter().enumerate() {
             let is_small = path.symlink_metadata().is_ok_and(|meta| meta.len() <= LARGEST as u64);
             let is_read = is_small && !is_flood && n < AT_ONCE;
-            reports.extend(is_read.then(|| fs::read_no_follow(&path).ok().flatten()).flatten());
-            if is_flood || n < AT_ONCE {
+            let text = is_read.then(|| fs::read_no_follow(&path).ok().flatten()).flatten().unwrap_or_default();
+            let object: Map<String, Value> = serde_json::from_slice(&text).unwrap_or_default();
+            let is_others = KEYS.iter().any(|other| *other != key && object.contains_key(*other));
+            if object.contains_key(key) {
+                reports.extend(serde_json::from_value(object.into()).ok());
+            }
+            if is_flood || n < AT_ONCE && !is_others {
                 // A directory of the agent's making stays, and is no report.
                 let _ = fs::remove(&path);
             }
         }
         reports
     }
+
+    /// Waits until the agent has left a report or moved its HEAD, at most for this time and not once it is over. It may return too early.
+    #[cfg(target_os = "linux")]
+    pub fn wait(&self, limit: Duration, is_over: &AtomicBool) {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+        let Ok(watch) = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK) else { return pause(limit) };
+        let record = self.git_dir().join("worktrees").join(self.name());
+        let kinds = WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
+        for dir in [self.spool(), record.join("logs"), record, self.dir.clone()] {
+            let _ = inotify::add_watch(&watch, dir, kinds);
+        }
+        let limit = Timespec { tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
+        // What came before the watch was there.
+        if is_over.load(Ordering::SeqCst) {
+            return;
+        }
+        if self.has_moved() || !fs::list(&self.spool()).unwrap_or_default().is_empty() {
+            return pause(SOON);
+        }
+        let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&limit));
+    }
+
+    /// Ends a [`wait`](Self::wait) of another thread.
+    pub fn wake(&self) -> Result<()> {
+        fs::replace(&self.dir.join("awake"), b"", Some(fs::PRIVATE))
+    }
+
+    /// Other systems have no sandbox.
+    #[cfg(not(target_os = "linux"))]
+    pub fn wait(&self, limit: Duration, _: &AtomicBool) {
+        pause(limit);
+    }
+}
+
+/// How soon something that is not taken is looked at again.
+const SOON: Duration = Duration::from_millis(200);
+
+fn pause(limit: Duration) {
+    std::thread::sleep(limit.min(SOON));
 }

@@ -10,6 +10,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::path::real;
 use shopfloor_core::proc;
+use shopfloor_core::sandbox;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
@@ -63,7 +64,11 @@ pub struct Args {
     /// The agent program that will work there
     #[arg(long, value_name = "PROGRAM")]
     pub agent: Option<String>,
-    /// Let the program ask before it does something: the default
+    /// Run it in a sandbox that holds its worktree and a private copy of the repository: its commits come out, and nothing
+    /// else is reached
+    #[arg(long, conflicts_with = "launch")]
+    pub sandbox: bool,
+    /// Let the program ask before it does something: the default, but in a sandbox
     #[arg(long, conflicts_with = "yolo")]
     pub ask: bool,
     /// Let the program ask nobody
@@ -106,6 +111,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     if args.clone {
         return in_clone(ui, env, common, args, task.as_deref());
     }
+    if args.sandbox {
+        sandbox::require_available(env)?;
+    }
     let mut words = vec!["subtree".to_owned()];
     words.extend(base(env, &repository)?.map(|base| format!("--base-dir={base}")));
     for (flag, value) in [
@@ -136,6 +144,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         return begin(ui, env, common, args, (task, words));
     }
     words.push(args.name.clone());
+    words.extend((args.sandbox && !args.cmd.is_empty()).then(|| "--sandbox".to_owned()));
     if !args.cmd.is_empty() {
         if task.is_some() && !common.dry_run {
             ui.note("the command has to read the task itself: `SHOPFLOOR_TASK_FILE` names its file");
@@ -159,7 +168,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
 fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>) -> Result<Exit> {
     let mut add = ["add", &args.name].map(str::to_owned).to_vec();
     add.extend(agent(env, args)?.map(|agent| format!("--agent={agent}")));
-    add.push(if args.yolo { "--yolo" } else { "--ask" }.to_owned());
+    add.extend(runner(args));
+    let skips = args.yolo || args.sandbox && !args.ask;
+    add.push(if skips { "--yolo" } else { "--ask" }.to_owned());
     if common.dry_run {
         return pass_on(ui, env, common, "worker-ctl", add);
     }
@@ -263,7 +274,9 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result
     let there = &env.at(path)?;
     let mut add = ["worker-ctl", "add", "--worktree", "."].map(str::to_owned).to_vec();
     add.extend(agent(env, args)?.map(|agent| format!("--agent={agent}")));
-    add.extend(args.yolo.then(|| "--yolo".to_owned()));
+    add.extend(runner(args));
+    let flags = [(args.yolo, "--yolo"), (args.ask, "--ask")];
+    add.extend(flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned()));
     if worker_at(there, path)?.is_none() {
         let added = quietly(ui, there, &add)?;
         if added.status.code() != 0 {
@@ -272,6 +285,11 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result
     }
     let Some(worker) = worker_at(there, path)? else { return Err(Failure::failed("the worktree has no agent")) };
     give(ui, there, &worker, task)
+}
+
+/// The option of `worker-ctl add` for what runs the program.
+fn runner(args: &Args) -> Option<String> {
+    args.sandbox.then(|| "--runner=sandbox".to_owned())
 }
 
 /// Starts a worker's program and gives it the task, as far as that is not done. Returns the exit of the step that failed.

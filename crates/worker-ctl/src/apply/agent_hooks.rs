@@ -1,7 +1,7 @@
 //! Wires an agent's own hooks to `worker-ctl hook`, for the session of a worker alone: nothing is written into files
 //! of a person, or into a project's files that git knows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use shopfloor_core::agents::{self, AgentProgram, HookWiring, ProjectSettings};
@@ -13,6 +13,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::path::file_url;
 use shopfloor_core::text::shell_word;
 
+use crate::apply::sandbox;
 use crate::apply::worktree_spawn::{self, SERVER};
 use crate::context::Context;
 use crate::layout;
@@ -28,14 +29,30 @@ const OPENCODE: &str = include_str!("opencode_hooks.js");
 /// What a program is started with: words of its command line, and variables.
 pub type Launch = (Vec<String>, Variables);
 
-/// Makes an agent's program call our hooks, if it goes on with the conversation `continued`. Returns the words that
-/// `{hooks}` stands for.
-pub fn wire(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, continued: Option<&str>) -> Result<Launch> {
-    let nothing = || Ok((Vec::new(), Vec::new()));
+/// How a program's hooks are wired: the words that `{hooks}` stands for, variables, and the files of ours that these name.
+#[derive(Default)]
+pub struct Wired {
+    pub words: Vec<String>,
+    pub variables: Variables,
+    pub files: Vec<PathBuf>,
+}
+
+/// Makes an agent's program call our hooks, if it goes on with the conversation `continued`.
+pub fn wire(
+    ctx: &Context<'_>,
+    worker: &Worker,
+    agent: &AgentTable,
+    continued: Option<&str>,
+    is_contained: bool,
+) -> Result<Wired> {
+    let nothing = || Ok(Wired::default());
     let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return nothing() };
     // Without our own program there is nothing to call.
     let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(ctx.env)) else { return nothing() };
-    let file = |extension: &str| layout::agent_file(&ctx.root.path, program.name, extension);
+    // Inside, our own program has another path.
+    let ours = if is_contained { Path::new(sandbox::OURS).join(layout::TOOL) } else { ours };
+    let within = if is_contained { "sandbox." } else { "" };
+    let file = |extension: &str| layout::agent_file(&ctx.root.path, program.name, &format!("{within}{extension}"));
     let command = format!("{} hook {}", shell_word(&ours), program.name);
     match hooks.wiring {
         HookWiring::SettingsFlag(flag) => {
@@ -44,11 +61,12 @@ pub fn wire(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, continued: O
             let file = file(if is_ours { "mcp.json" } else { "json" });
             let more = if is_ours { json!({ "enabledMcpjsonServers": [SERVER] }) } else { json!({}) };
             write(&file, &settings(program, &command, LIMIT, more)?)?;
-            Ok((vec![flag.to_owned(), file.to_string_lossy().into_owned()], Vec::new()))
+            let words = vec![flag.to_owned(), file.to_string_lossy().into_owned()];
+            Ok(Wired { words, files: vec![file], ..Wired::default() })
         }
         HookWiring::Notify => {
             let words = json!([ours.to_string_lossy(), "hook", program.name]);
-            Ok((vec!["-c".to_owned(), format!("notify={words}")], Vec::new()))
+            Ok(Wired { words: vec!["-c".to_owned(), format!("notify={words}")], ..Wired::default() })
         }
         // A person's own configuration in that variable goes first.
         HookWiring::Plugin(variable) if ctx.env.var(variable).is_some() => nothing(),
@@ -58,8 +76,11 @@ pub fn wire(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, continued: O
             let plugin = (variable.to_owned(), json!({ "plugin": [file_url(&file)] }).to_string());
             // It tells the plugin too that this is the worker's own program.
             let conversation = continued.unwrap_or_default().to_owned();
-            Ok((Vec::new(), vec![plugin, ("WORKER_CTL_CONVERSATION".to_owned(), conversation)]))
+            let variables = vec![plugin, ("WORKER_CTL_CONVERSATION".to_owned(), conversation)];
+            Ok(Wired { variables, files: vec![file], ..Wired::default() })
         }
+        // Inside, no folder is one that the person trusts.
+        HookWiring::Project(_) if is_contained => nothing(),
         HookWiring::Project(project) => {
             let text = settings(program, &command, LIMIT * project.per_second, json!({}))?;
             let place = || place(&ctx.of(worker)?, worker.tree(), &project, &text);

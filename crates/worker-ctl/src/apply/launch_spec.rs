@@ -2,7 +2,8 @@
 
 use shopfloor_core::error::Result;
 
-use crate::apply::agent_hooks::{self, Launch};
+use crate::apply::agent_hooks::{self, Launch, Wired};
+use crate::apply::sandbox;
 use crate::context::Context;
 use crate::program_config::{AgentTable, Variables};
 use crate::work_repo::PUSH_URL;
@@ -16,13 +17,19 @@ pub fn launch(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, resume: Ve
         ctx.of(worker)?.repo.git_for(worker.tree())?;
     }
     let continued = worker.work.conversation.as_deref().filter(|_| !resume.is_empty());
-    let (words, wired) = agent_hooks::wire(ctx, worker, agent, continued)?;
+    let is_contained = sandbox::is_wanted(ctx, worker);
+    let Wired { words, variables: wired, files } = agent_hooks::wire(ctx, worker, agent, continued, is_contained)?;
     let mut argv = ctx.root.command(worker, agent, &words, &ctx.of(worker)?.repo.common);
     let after_program = argv.len().min(1);
     argv.splice(after_program..after_program, resume);
     let mut variables: Variables = agent.env.clone().into_iter().collect();
     variables.extend(of_worker(ctx, worker).map(|(name, value)| (name.to_owned(), value)));
     variables.extend(wired);
+    if is_contained {
+        argv = sandbox::wrapped(ctx, worker, argv, &variables, &files)?;
+        return Ok((argv, variables));
+    }
+    sandbox::leave(ctx, worker)?;
     if worker.adopted.is_some() {
         variables.extend(git_settings(ctx, worker)?);
     }

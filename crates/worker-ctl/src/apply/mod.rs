@@ -17,6 +17,7 @@ pub mod rebase;
 pub mod recover;
 pub mod removal;
 pub mod repair;
+pub mod sandbox;
 pub mod session;
 pub mod shutdown;
 pub mod supervise;

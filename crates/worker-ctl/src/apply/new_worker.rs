@@ -5,6 +5,7 @@ use std::path::Path;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::ListedWorktree;
+use shopfloor_core::sandbox::require_available;
 use toml_edit::DocumentMut;
 
 use crate::apply::{clone_hooks, copied_files};
@@ -20,6 +21,7 @@ pub struct WorkerOptions {
     pub model: Option<String>,
     pub role_prompt: Option<String>,
     pub skip_permissions: Option<bool>,
+    pub runner: Option<String>,
     /// Whether it is a worktree of the person's own repository.
     pub is_adopted: bool,
 }
@@ -54,6 +56,13 @@ pub fn check(ctx: &Context<'_>, name: &str, options: &WorkerOptions) -> Result<N
             .hint("look at them, then delete or rename the branch in the root"));
     }
     Ok(NewWorker { name: name.to_owned(), agent, branch, tip })
+}
+
+/// Exit 2, kind `no_sandbox`, if a worker of this name is to run in a sandbox, and none can be made here.
+pub fn require_runner(ctx: &Context<'_>, name: &str, given: Option<&str>) -> Result<()> {
+    let own = ctx.root.worker(name).runner;
+    let runner = given.or(own.as_deref()).unwrap_or_else(|| ctx.root.config.text("runner"));
+    if runner == "sandbox" { require_available(ctx.env) } else { Ok(()) }
 }
 
 /// Creates the branch, the worktree and the record. The caller holds the worker's lock since the check.
@@ -140,7 +149,12 @@ pub fn configure(ctx: &Context<'_>, name: &str, options: &WorkerOptions) -> Resu
             table.set_implicit(true);
         }
         let worker = workers[name].or_insert(toml_edit::table());
-        let given = [("agent", &options.agent), ("model", &options.model), ("role_prompt", &options.role_prompt)];
+        let given = [
+            ("agent", &options.agent),
+            ("model", &options.model),
+            ("role_prompt", &options.role_prompt),
+            ("runner", &options.runner),
+        ];
         for (key, value) in given.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
             worker[key] = toml_edit::value(value);
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::{ListedWorktree, recorded_dir};
 
-use crate::apply::{land_on_parent, rebase, removal, session, transition};
+use crate::apply::{land_on_parent, rebase, removal, sandbox, session, transition};
 use crate::context::Context;
 use crate::facts::adoption;
 use crate::facts::conflicts::{left_markers, read_conflicts};
@@ -37,6 +37,9 @@ pub enum PatrolScope {
 /// Records what has happened since the last patrol. If nothing has happened, this has no effect.
 pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
     if scope == PatrolScope::All {
+        for worker in ctx.state()?.workers.into_values() {
+            ctx.warn_on_failure(&worker.name, || sandbox::take_news(ctx, &worker).map(drop));
+        }
         forget_removed(ctx)?;
         land_on_parent::retarget(ctx)?;
     }
@@ -66,6 +69,20 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
             }
             Ok(())
         });
+    }
+    Ok(())
+}
+
+/// Records what has happened to one worker, whose lock the caller holds.
+pub fn record_news(ctx: &Context<'_>, name: &str) -> Result<()> {
+    let mut now = ctx.worker(name)?;
+    let panes = ctx.tmux()?.panes()?;
+    let trees = ctx.trees(&ctx.state()?)?;
+    while let Some(input) = next_input(ctx, &now, tmux::find(&panes, &now), &trees, PatrolScope::All)? {
+        match transition::observe(ctx, &now, &input)? {
+            Some(after) if after != now => now = after,
+            _ => break,
+        }
     }
     Ok(())
 }
@@ -224,6 +241,8 @@ fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorkt
         }
         // On another branch the worker is doing something else.
         Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
+        // Inside of a sandbox the rebase is not seen, only that it is over.
+        Task::Rebasing { pre_sha, .. } if tree.head == *pre_sha && sandbox::of(ctx, worker).is_some() => Ok(None),
         Task::Rebasing { .. } if !read_conflicts(&ctx.repo, path)?.is_empty() => Ok(None),
         Task::Rebasing { pre_sha, .. } => {
             let sha = tree.head.clone();

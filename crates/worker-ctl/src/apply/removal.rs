@@ -5,7 +5,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{failed, require_plain_ref};
 use shopfloor_core::pre_remove;
 
-use crate::apply::{new_worker, publish, session, transition, trash};
+use crate::apply::{new_worker, publish, sandbox, session, transition, trash};
 use crate::context::Context;
 use crate::facts::losses::Losses;
 use crate::failure;
@@ -88,7 +88,10 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
     let dir = &ctx.repo.top;
     let branch = format!("refs/heads/{}", worker.branch);
     let tip = ctx.repo.commit(dir, &branch)?;
+    let in_sandbox = sandbox::keep_losses(ctx, worker, is_forced)?;
     let mut kept = trash::keep(ctx, worker, &losses)?;
+    kept.extend(in_sandbox);
+    sandbox::remove(ctx, worker)?;
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if let Some(tip) = tip {
@@ -144,7 +147,10 @@ pub fn reset(ctx: &Context<'_>, worker: &Worker, base: &str, is_forced: bool) ->
     let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"])?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
     let losses = check_losses(ctx, worker, is_forced)?;
+    let in_sandbox = sandbox::keep_losses(ctx, worker, is_forced)?;
     let mut kept = trash::keep(ctx, worker, &losses)?;
+    kept.extend(in_sandbox);
+    sandbox::remove(ctx, worker)?;
     let aside = with_kept(&kept, clean_worktree(ctx, worker, base))?;
     kept.extend(aside);
     transition::record(ctx, name, &Input::Reset)?;

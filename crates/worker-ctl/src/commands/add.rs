@@ -9,7 +9,7 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::new_worker::{self, WorkerOptions};
 use crate::commands::{self, about, init};
-use crate::context::Context;
+use crate::context::{Context, Flags};
 use crate::layout;
 use crate::worker::{LandAs, new_name};
 
@@ -58,13 +58,14 @@ fn answer(name: &str, worktree: &str, branch: &str) -> Value {
     about(name, json!({ "worktree_path": worktree, "worktree": worktree, "branch": branch }))
 }
 
-/// `agent` and `model` are global flags, so they are not in `args`.
-pub fn run(ctx: &Context<'_>, args: &Args, agent: Option<String>, model: Option<String>) -> Result<Exit> {
+/// The agent, its model and its runner are global flags, so they are not in `args`.
+pub fn run(ctx: &Context<'_>, args: &Args, flags: &Flags) -> Result<Exit> {
+    let [agent, model, runner] = ["agent", "model", "runner"].map(|name| flags.text(name));
     let typed = args.name.as_deref().unwrap_or_default();
     let name = new_name(typed)?;
     let name = name.as_str();
     let (role_prompt, skip_permissions) = (args.role_prompt.clone(), args.skip_permissions());
-    let options = WorkerOptions { agent, model, role_prompt, skip_permissions, is_adopted: false };
+    let options = WorkerOptions { agent, model, role_prompt, skip_permissions, runner, is_adopted: false };
     if name != typed {
         ctx.ui.note(format!("`{}` is the worker {name}", printable(typed)));
     }
@@ -81,6 +82,7 @@ pub fn run(ctx: &Context<'_>, args: &Args, agent: Option<String>, model: Option<
     };
     let ctx = with_clone.as_ref().unwrap_or(ctx);
     let new = new_worker::check(ctx, name, &options)?;
+    new_worker::require_runner(ctx, name, options.runner.as_deref())?;
     if ctx.is_dry {
         let worktree = layout::worktree(&ctx.root.path, name).to_string_lossy().into_owned();
         let branch = ctx.root.config.branch_of(name);

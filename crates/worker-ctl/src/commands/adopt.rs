@@ -286,10 +286,12 @@ fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Resu
         }
         return accept_anew(ctx, known, worker);
     }
-    let (agent, model) = (flags.text("agent"), flags.text("model"));
-    // Nothing contains an agent in the person's own repository, so it asks.
-    let (role_prompt, skip_permissions) = (args.role_prompt.clone(), Some(args.yolo));
-    let options = WorkerOptions { agent, model, role_prompt, skip_permissions, is_adopted: true };
+    let [agent, model, runner] = ["agent", "model", "runner"].map(|name| flags.text(name));
+    new_worker::require_runner(ctx, name, runner.as_deref())?;
+    // Where nothing contains an agent in the person's own repository, it asks.
+    let is_contained = runner.as_deref().unwrap_or_else(|| ctx.root.config.text("runner")) == "sandbox";
+    let (role_prompt, skip_permissions) = (args.role_prompt.clone(), Some(args.yolo || is_contained && !args.ask));
+    let options = WorkerOptions { agent, model, role_prompt, skip_permissions, runner, is_adopted: true };
     let (before, after) = new_worker::configure(ctx, name, &options)?;
     if let Err(failure) = new_worker::adopt(ctx, worker) {
         return new_worker::restore_config(ctx, &before, &after).and(Err(failure));

@@ -11,8 +11,10 @@ use shopfloor_core::git::common_dir_of;
 use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
 use shopfloor_core::pre_remove;
+use shopfloor_core::sandbox;
 use shopfloor_core::ui::Ui;
 
+use crate::apply::sandbox::HookReport;
 use crate::apply::transition;
 use crate::context::{Context, Flags};
 use crate::failure;
@@ -55,6 +57,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         Some(payload) => payload.clone().into_bytes(),
         None => ui.input_up_to(LONGEST)?,
     };
+    if sandbox::is_inside(env) {
+        return tell_outside(ui, env, args, &bytes);
+    }
     let payload = Payload::parse(&bytes)?;
     let hooks = agents::find(&args.program).and_then(|program| program.hooks.as_ref());
     let (Some(root), Some(worker), Some(hooks)) = (env.var("WORKER_CTL_ROOT"), env.var("WORKER_CTL_WORKER"), hooks)
@@ -70,6 +75,17 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let ctx = Context::find(ui, env, Some(root), Flags::default())?;
     let Some(report) = payload.report(hooks) else { return Ok(Exit::Done) };
     transition::record(&ctx, name, &Input::Reported(report))?;
+    Ok(Exit::Done)
+}
+
+/// Leaves in the sandbox's spool what the hook tells.
+fn tell_outside(ui: &Ui, env: &Env, args: &Args, bytes: &[u8]) -> Result<Exit> {
+    let payload = serde_json::from_slice(bytes);
+    let payload = payload.map_err(|e| Failure::malformed("the hook's input is not JSON").because(e))?;
+    let report = HookReport { hook: args.program.clone(), payload };
+    if !ui.is_dry() {
+        sandbox::report(env, &serde_json::to_vec(&report).unwrap_or_default())?;
+    }
     Ok(Exit::Done)
 }
 

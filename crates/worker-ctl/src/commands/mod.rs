@@ -21,6 +21,7 @@ pub mod reset;
 pub mod resume;
 pub mod review;
 pub mod root;
+pub mod run_in_sandbox;
 pub mod start;
 pub mod status;
 pub mod up;
@@ -32,6 +33,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::sandbox::NO_SANDBOX;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::deliver::deliver;
@@ -109,6 +111,10 @@ pub fn choose(state: &State, names: &[String], all: bool) -> Result<Vec<Worker>>
 pub fn locked(ctx: &Context<'_>, name: &str) -> Result<(Worker, WorkerLock)> {
     ctx.state()?.require(name)?;
     let lock = ctx.lock(name)?;
+    let worker = ctx.worker(name)?;
+    if crate::apply::sandbox::take_in(ctx, &worker)? && !ctx.is_dry {
+        crate::apply::patrol::record_news(ctx, name)?;
+    }
     Ok((ctx.worker(name)?, lock))
 }
 
@@ -211,7 +217,13 @@ pub fn print_started(ctx: &Context<'_>, names: &[String], done: &[String], failu
     // A program that waits for a person is in another state than the command needs, which is no failure of the machine.
     let is_waiting = failures.iter().all(|failure| failure.exit == Exit::No);
     let why = "not all workers are up";
-    let failure = if is_waiting { failure::NOT_READY.failure(why) } else { Failure::failed(why) };
+    let is_open = |failure: &Failure| NO_SANDBOX.is_kind_of(failure);
+    let failure = match () {
+        () if is_waiting => failure::NOT_READY.failure(why),
+        // A program that is to be contained never runs without a sandbox.
+        () if failures.iter().all(is_open) => NO_SANDBOX.failure(why),
+        () => Failure::failed(why),
+    };
     let lines = failures.iter().flat_map(|failure| {
         let hints = failure.hints.iter().map(|hint| format!("  hint: {hint}"));
         let causes = failure.causes();

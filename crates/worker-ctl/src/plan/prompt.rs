@@ -48,6 +48,17 @@ pub fn merge(branch: &str, files: &[String]) -> String {
     )
 }
 
+/// Asks a worker in a sandbox to rebase its work, which conflicts in these files.
+pub fn rebase(branch: &str, validate: Option<&str>, files: &[String]) -> String {
+    let files: String = files.iter().map(|file| format!("  {}\n", printable(file))).collect();
+    let validate = validate.map(|validate| format!(" Then run `{validate}`, and fix what fails.")).unwrap_or_default();
+    format!(
+        "Your work conflicts with {branch} as it is now, in these files:\n\n{files}\nRun `git rebase {branch}`, decide on the \
+         content of each file, since both sides were intended, `git add` it, and run `GIT_EDITOR=true git rebase --continue` \
+         until the rebase is over.{validate} Do not push."
+    )
+}
+
 /// Explains conflicts to a worker: the reason, the files, which side is which, and what to do.
 pub fn conflicts(branch: &str, validate: Option<&str>, files: &[ConflictedFile]) -> String {
     let count = match files.len() {

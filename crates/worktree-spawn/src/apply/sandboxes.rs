@@ -49,9 +49,7 @@ pub fn take_in(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &str) {
 
 /// Sends what an agent has reported from its sandbox on to its parent. Who reports is the sandbox's agent.
 pub fn take_reports(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &str) {
-    for bytes in sandbox.take_reports() {
-        let Ok(report) = serde_json::from_slice::<Report>(&bytes) else { continue };
-        let Report { notify: status, message, kind, dedupe, paths } = report;
+    for Report { notify: status, message, kind, dedupe, paths } in sandbox.take_reports(sandbox::NOTIFY) {
         let (kind, dedupe) = (kind.as_deref(), dedupe.as_deref());
         let notification = Notification { status, message: &message, kind, dedupe, paths: &paths, named: Some(id) };
         if let Err(failure) = notify::notify(env, place, &notification) {

@@ -6,6 +6,7 @@ pub mod ledger;
 pub mod mcp;
 pub mod output;
 pub mod overlay;
+pub mod sandbox;
 pub mod spawn;
 pub mod sweep;
 pub mod worker;

@@ -29,6 +29,7 @@ mod resume;
 mod review;
 mod reviewed;
 mod root;
+mod sandbox;
 mod sessions;
 mod settings;
 mod shared_branches;

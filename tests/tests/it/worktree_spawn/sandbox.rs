@@ -1,18 +1,12 @@
 //! `run --sandbox`: git works inside, nothing outside is reached, and only sound commits come out.
 
-use std::process::Stdio;
-
+use crate::support::sandbox::works;
 use crate::support::spawn::{app, start, subtree};
-use crate::support::world::{Output, Repo, World, find, skip, text, write};
+use crate::support::world::{Output, Repo, World, text, write};
 
 /// A repository with an agent `main.feat`, if this machine can make sandboxes.
 fn contained(w: &World) -> Option<(Repo<'_>, Repo<'_>)> {
-    let works = find("bwrap").is_some_and(|bwrap| {
-        let args = ["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true"];
-        w.command(bwrap).args(args).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
-    });
-    if !works {
-        skip("bubblewrap");
+    if !works(w) {
         return None;
     }
     let app = app(w);

@@ -1,0 +1,172 @@
+//! Sandboxes of workers' worktrees: `runner = "sandbox"`. What was committed and reported in one comes out here, and what is
+//! ours to do in the worktree is done inside.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use shopfloor_core::agents;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::proc;
+use shopfloor_core::sandbox::{self, Imported, Sandbox};
+use shopfloor_core::text::printable;
+
+use crate::apply::transition;
+use crate::context::Context;
+use crate::failure;
+use crate::hook_report::Payload;
+use crate::layout;
+use crate::plan::machine::Input;
+use crate::program_config::Variables;
+use crate::worker::Worker;
+use crate::worker_notes::Note;
+
+/// The hidden command that a pane runs.
+pub const COMMAND: &str = "run-in-sandbox";
+
+/// Where our programs lie inside.
+pub const OURS: &str = "/run/shopfloor/bin";
+
+/// What a program's hook has told inside.
+#[derive(Serialize, Deserialize)]
+pub struct HookReport {
+    /// The program whose hook it is.
+    pub hook: String,
+    pub payload: Value,
+}
+
+/// Whether a worker's program is to run in a sandbox.
+pub fn is_wanted(ctx: &Context<'_>, worker: &Worker) -> bool {
+    let own = ctx.root.worker(&worker.name).runner;
+    own.as_deref().unwrap_or_else(|| ctx.root.config.text("runner")) == "sandbox"
+}
+
+fn find(ctx: &Context<'_>, worker: &Worker) -> Result<Sandbox> {
+    let repo = ctx.of(worker)?.repo;
+    Sandbox::of(ctx.env, &repo.common, worker.tree(), ctx.root.config.sandbox.clone())
+}
+
+/// The sandbox of a worker's worktree, if its program was ever in one.
+pub fn of(ctx: &Context<'_>, worker: &Worker) -> Option<Sandbox> {
+    if !worker.tree().is_dir() || !sandbox::are_any(ctx.env) {
+        return None;
+    }
+    find(ctx, worker).ok().filter(Sandbox::is_made)
+}
+
+/// The sandbox of a worker's worktree, made if it was not there. Exit 2, kind `no_sandbox`, where none can be made.
+pub fn require(ctx: &Context<'_>, worker: &Worker) -> Result<Sandbox> {
+    sandbox::require_available(ctx.env)?;
+    let sandbox = find(ctx, worker)?;
+    sandbox.make()?;
+    Ok(sandbox)
+}
+
+/// Gives up the sandbox of a worker whose program is to run without one. Exit 1 if that has something of its own.
+pub fn leave(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    let Some(sandbox) = of(ctx, worker) else { return Ok(()) };
+    take_in(ctx, worker)?;
+    match sandbox.losses()? {
+        None => sandbox.remove(),
+        Some(losses) => Err(failure::UNMERGED
+            .failure(format!("the sandbox of {} has {losses}", worker.name))
+            .hint("start it with `--runner sandbox`, or keep them with `worker-ctl reset --force`")),
+    }
+}
+
+/// The argv that runs a worker's program in its sandbox, with these variables and files of ours.
+pub fn wrapped(
+    ctx: &Context<'_>,
+    worker: &Worker,
+    argv: Vec<String>,
+    variables: &Variables,
+    files: &[PathBuf],
+) -> Result<Vec<String>> {
+    require(ctx, worker)?;
+    let program = argv.first().cloned().unwrap_or_default();
+    if !program.contains('/') && proc::find(ctx.env, &program).is_none() {
+        return Err(Failure::failed(format!("{} is not on the PATH", printable(&program)))
+            .hint("install it, or change the `command` of the agent in config.toml"));
+    }
+    let own = layout::own_program(ctx.env).ok_or_else(|| Failure::failed("worker-ctl is not on the PATH"))?;
+    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let mut words = vec![text(&own), "--root".into(), text(&ctx.root.path), COMMAND.into(), worker.name.clone()];
+    words.extend(variables.iter().map(|(name, _)| format!("--var={name}")));
+    words.extend(files.iter().map(|file| format!("--file={}", text(file))));
+    words.push("--".into());
+    words.extend(argv);
+    Ok(words)
+}
+
+/// Takes in what a worker has committed and reported in its sandbox. What is refused becomes a note, and stays there.
+/// Returns whether there was a commit.
+pub fn take_in(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
+    let Some(sandbox) = of(ctx, worker).filter(|_| !ctx.is_dry) else { return Ok(false) };
+    take_reports(ctx, worker, &sandbox);
+    take_commit(ctx, worker, &sandbox)
+}
+
+/// The same, for whoever looks at many workers: only if something has happened.
+pub fn take_news(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
+    match of(ctx, worker) {
+        Some(sandbox) if sandbox.has_moved() => take_in(ctx, worker),
+        _ => Ok(false),
+    }
+}
+
+pub fn take_commit(ctx: &Context<'_>, worker: &Worker, sandbox: &Sandbox) -> Result<bool> {
+    let imported = sandbox.import();
+    let refusal = match &imported {
+        Err(failure) if sandbox::REFUSED.is_kind_of(failure) => Some(Note::ImportRefused(failure.message.clone())),
+        Err(_) | Ok(_) => None,
+    };
+    let old = worker.notes.iter().find(|note| matches!(note, Note::ImportRefused(_)));
+    if old != refusal.as_ref() && (refusal.is_some() || imported.is_ok()) {
+        ctx.update_worker(&worker.name, |worker| {
+            worker.notes.retain(|note| !matches!(note, Note::ImportRefused(_)));
+            worker.notes.extend(refusal.clone());
+        })?;
+    }
+    match imported {
+        Ok(Imported::Commit(..)) => Ok(true),
+        Ok(Imported::Nothing) => Ok(false),
+        Err(_) if refusal.is_some() => Ok(false),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Records what the program's hooks have told inside.
+pub fn take_reports(ctx: &Context<'_>, worker: &Worker, sandbox: &Sandbox) {
+    for HookReport { hook, payload } in sandbox.take_reports::<HookReport>(sandbox::HOOK) {
+        let hooks = agents::find(&hook).and_then(|program| program.hooks.as_ref());
+        let report = hooks.and_then(|hooks| Payload::of(payload).report(hooks));
+        let Some(report) = report else { continue };
+        ctx.warn_on_failure(&worker.name, || transition::record(ctx, &worker.name, &Input::Reported(report)).map(drop));
+    }
+}
+
+/// Exit 1 if a worker's sandbox has commits that are nowhere else, unless they are to be kept. Then returns where.
+pub fn keep_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Option<String>> {
+    let Some(sandbox) = of(ctx, worker) else { return Ok(None) };
+    let Some(losses) = sandbox.losses()? else { return Ok(None) };
+    if !is_forced {
+        return Err(failure::UNMERGED
+            .failure(format!("the sandbox of {} has {losses}", worker.name))
+            .hint("`--force` keeps them under refs/shopfloor/trash/"));
+    }
+    let below = format!("refs/shopfloor/trash/{}/sandbox", worker.name);
+    sandbox.keep(&below)?;
+    Ok(Some(below))
+}
+
+/// Removes a worker's sandbox; the next start makes a new one.
+pub fn remove(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    of(ctx, worker).map_or(Ok(()), |sandbox| sandbox.remove())
+}
+
+/// The variables of ours that are named, for the program inside.
+pub fn variables(ctx: &Context<'_>, names: &[String]) -> Vec<(OsString, OsString)> {
+    let value = |name: &String| Some((OsString::from(name), ctx.env.var(name)?.to_os_string()));
+    names.iter().filter_map(value).collect()
+}

@@ -1,0 +1,136 @@
+//! worker-ctl: `runner = "sandbox"`, from a task to landed work.
+
+use serde_json::{Value, json};
+
+use crate::support::floor::Floor;
+use crate::support::sandbox::works;
+use crate::support::worker::{assert_landed, configure, event, program, prompts, table, tip, tree, work};
+use crate::support::world::{World, text, wait_for};
+
+/// A floor with a worker in a sandbox, if this machine can make one.
+fn contained(w: &World) -> Option<Floor<'_>> {
+    works(w).then(|| {
+        let floor = Floor::new(w);
+        let more = "env = { SCRIPTED_LOG = \"/home/agent/prompts.jsonl\" }\n";
+        table(&floor, "boxed", &[&program()], more);
+        floor.ctl(&["add", "adam", "--runner", "sandbox", "--agent", "boxed"]).succeeds();
+        floor.up();
+        floor
+    })
+}
+
+/// The prompts that the contained agent got.
+fn prompts_inside(w: &World) -> Vec<String> {
+    let boxes = std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).into_iter().flatten().flatten();
+    boxes.flat_map(|dir| prompts(&dir.path().join("home/prompts.jsonl"))).collect()
+}
+
+/// Lets the contained agent run a line.
+fn run_inside(floor: &Floor<'_>, line: &str) {
+    floor.ctl(&["message", "adam", &format!("RUN {line}"), "--force"]).succeeds();
+}
+
+fn hook_inside(floor: &Floor<'_>, payload: &Value) {
+    run_inside(floor, &format!("echo '{payload}' | worker-ctl hook claude"));
+}
+
+#[test]
+fn a_contained_worker_goes_from_its_task_to_landed_work() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    assert!(floor.root.read("config.toml").contains("runner = \"sandbox\""));
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    floor.ctl(&["review", "adam"]).exit(0).out_has("+one");
+    floor.ctl(&["reject", "AMEND a.txt two"]).succeeds();
+    wait_for(|| prompts_inside(&w).len() == 2);
+    floor.until("adam", "needs_review");
+    let old = tip(&floor);
+    floor.ctl(&["review", "adam"]).exit(0).out_has("+two");
+    floor.ctl(&["accept"]).succeeds();
+    assert_landed(&floor, "adam", &old, "contained");
+    // The next task begins on what has landed, inside too.
+    work(&floor, "adam", "COMMIT b.txt one Write b");
+    assert_eq!(
+        tree(&floor, "adam").git(&["log", "--format=%s"]).lines().take(2).collect::<Vec<_>>(),
+        ["Write b", "Write a"]
+    );
+    floor.ctl(&["accept", "adam"]).succeeds().err_has("was not reviewed");
+    assert_eq!(floor.app.read("b.txt"), "one\n");
+}
+
+#[test]
+fn work_follows_what_lands_and_a_conflict_is_merged_by_its_agent() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    floor.app.commit("other.txt", "x\n");
+    floor.ctl(&["rebase", "adam"]).succeeds();
+    let log = tree(&floor, "adam").git(&["log", "--format=%s"]);
+    assert!(log.starts_with("Write a\nother.txt"), "{log}");
+    floor.app.commit("a.txt", "theirs\n");
+    floor.ctl(&["accept", "adam"]).exit(1).any_out().any_err();
+    assert_eq!(text(&floor.status("adam"), "/status"), "rebasing");
+    wait_for(|| prompts_inside(&w).len() == 2);
+    assert!(prompts_inside(&w)[1].contains("git rebase main"));
+    run_inside(&floor, "git rebase main; echo both > a.txt; git add a.txt; GIT_EDITOR=true git rebase --continue");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).succeeds().any_err();
+    assert_eq!(floor.app.read("a.txt"), "both\n");
+}
+
+#[test]
+fn hooks_inside_are_heard_and_a_crash_loses_nothing() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    hook_inside(
+        &floor,
+        &json!({ "hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": { "command": "ls" } }),
+    );
+    wait_for(|| text(&floor.status("adam"), "/activity") == "asks");
+    hook_inside(&floor, &event("Stop"));
+    wait_for(|| text(&floor.status("adam"), "/activity") == "rests");
+    floor.ctl(&["message", "adam", "COMMIT a.txt one Write a\nEXIT 7"]).succeeds();
+    floor.until("adam", "error");
+    floor.ctl(&["resume", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("adam"), "/task"), "needs_review");
+    floor.ctl(&["down"]).succeeds();
+    floor.ctl(&["accept", "adam"]).succeeds().any_err();
+    assert_eq!(floor.app.read("a.txt"), "one\n");
+}
+
+#[test]
+fn what_is_refused_is_told_and_a_reset_keeps_what_is_inside() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    run_inside(&floor, "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git commit -m sub");
+    wait_for(|| floor.status("adam")["notes"].to_string().contains("import refused"));
+    assert_eq!(floor.status("adam")["needs"], "error");
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(1).err_has("work that is nowhere else");
+    run_inside(&floor, "git reset --hard HEAD~1");
+    wait_for(|| floor.status("adam")["notes"] == json!([]));
+    floor.until("adam", "needs_review");
+    floor.ctl(&["reset", "adam"]).exit(1).any_err();
+    floor.ctl(&["reset", "adam", "--force"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    work(&floor, "adam", "COMMIT b.txt one Write b");
+    floor.ctl(&["nuke", "adam", "--yes", "--force"]).exit(0).any_out().any_err();
+    assert_eq!(std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_worker_that_is_to_be_contained_never_runs_without() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    w.program("bwrap", "echo no >&2; exit 1");
+    floor.ctl(&["add", "adam", "--runner", "sandbox"]).exit(2).err_has("no sandbox can be made");
+    assert!(!floor.root.has(".worktrees/adam") && !floor.root.read("config.toml").contains("[workers.adam]"));
+    floor.ctl(&["add", "adam"]).succeeds();
+    configure(&floor, "[workers.adam]", "[workers.adam]\nrunner = \"sandbox\"");
+    floor.ctl(&["up", "adam"]).exit(2).any_out().err_has("no sandbox can be made");
+    assert_eq!(floor.prompts().len(), 0);
+    configure(&floor, "runner = \"sandbox\"", "runner = \"box\"");
+    floor.ctl(&["status"]).exit(2).err_has("no runner is called `box`");
+    configure(&floor, "runner = \"box\"", "runner = \"none\"");
+}
