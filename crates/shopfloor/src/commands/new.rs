@@ -112,6 +112,10 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         return in_clone(ui, env, common, args, task.as_deref());
     }
     if args.sandbox {
+        if task.is_none() && args.cmd.is_empty() {
+            return Err(Failure::usage("`--sandbox` is for an agent with a task, or for a command")
+                .hint("give the task as well, or `shopfloor start NAME TASK` later runs it without a sandbox"));
+        }
         sandbox::require_available(env)?;
     }
     let mut words = vec!["subtree".to_owned()];

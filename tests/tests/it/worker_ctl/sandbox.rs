@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::floor::Floor;
 use crate::support::sandbox::works;
 use crate::support::worker::{assert_landed, configure, event, program, prompts, table, tip, tree, work};
-use crate::support::world::{World, text, wait_for};
+use crate::support::world::{World, text, wait_for, write};
 
 /// A floor with a worker in a sandbox, if this machine can make one.
 fn contained(w: &World) -> Option<Floor<'_>> {
@@ -133,4 +133,40 @@ fn a_worker_that_is_to_be_contained_never_runs_without() {
     configure(&floor, "runner = \"sandbox\"", "runner = \"box\"");
     floor.ctl(&["status"]).exit(2).err_has("no runner is called `box`");
     configure(&floor, "runner = \"box\"", "runner = \"none\"");
+}
+
+#[test]
+fn an_agent_of_new_in_the_persons_own_repository_is_contained() {
+    let w = World::new();
+    if !works(&w) {
+        return;
+    }
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let agent = format!(
+        "[worktree-spawn]\nagent = \"boxed\"\n[worker-ctl.agents.boxed]\ncommand = [{:?}]\n\
+         env = {{ SCRIPTED_LOG = \"/home/agent/prompts.jsonl\" }}\nready = {{ pattern = \"^>\" }}\n",
+        program()
+    );
+    write(&w.home(".config/shopfloor/config.toml"), &agent);
+    let bait = w.home("bait");
+    write(&app.path.join(".git/hooks/post-commit"), &format!("#!/bin/sh\ntouch {}\n", bait.display()));
+    app.sh("chmod +x .git/hooks/post-commit").exit(0);
+    write(&app.path.join(".env"), "SECRET=1\n");
+    app.shopfloor(&["new", "later", "--sandbox"]).exit(2).err_has("for an agent with a task");
+    let read = format!("RUN cat {}/.env > found", app.path.display());
+    let task = format!("{read}\nCOMMIT a.txt one Write a");
+    let path = app.shopfloor(&["new", "feat", &task, "--sandbox"]).exit(0).any_err().stdout;
+    let does = |words: &[&str]| app.shopfloor(words).exit(0).any_err().stdout.clone();
+    does(&["wait", "feat", "--for", "needs_review"]);
+    assert_eq!(w.at(path.trim_end()).read("found"), "");
+    assert!(does(&["review", "feat", "--pin"]).contains("+one"));
+    does(&["back", "feat", "RUN rm found\nAMEND a.txt two"]);
+    does(&["wait", "feat", "--for", "needs_review"]);
+    does(&["review", "feat", "--pin"]);
+    does(&["land", "feat"]);
+    assert_eq!((app.read("a.txt"), bait.exists()), ("two\n".into(), false));
+    does(&["rm", "feat"]);
+    assert!(!w.at(path.trim_end()).has("") && !app.git(&["for-each-ref"]).contains("refs/shopfloor/in"));
+    w.at(w.home("workers")).run("worker-ctl", &["down", "--force"]).any_status().any_out().any_err();
 }
