@@ -40,10 +40,12 @@ pub struct Cmd {
     /// Whether the program makes itself the leader of a new session, and so of a new group. It must not
     /// be a group leader before that.
     own_session: bool,
+    /// The same from a file.
+    input_file: Option<Arc<File>>,
     /// How long it may take.
     limit: Option<Duration>,
-    /// Whether it runs something in a sandbox: it ignores signals itself, and what runs inside gets them.
-    is_sandbox: bool,
+    /// How much memory it may use, in bytes.
+    memory: Option<u64>,
     /// Files that it gets open.
     #[expect(dead_code, reason = "they are held open, not read")]
     kept: Vec<Arc<OwnedFd>>,
@@ -163,8 +165,9 @@ impl Cmd {
             vars: env.vars.clone(),
             input: None,
             own_session: false,
+            input_file: None,
             limit: None,
-            is_sandbox: false,
+            memory: None,
             kept: Vec::new(),
         }
     }
@@ -206,12 +209,6 @@ impl Cmd {
         Cmd { vars, ..self }
     }
 
-    /// For the program that makes a sandbox and waits for what runs inside: it ignores the signals that
-    /// [`foreground`](Self::foreground) passes on, and what runs inside gets them. It gets these files open.
-    pub(crate) fn sandbox(self, kept: Vec<Arc<OwnedFd>>) -> Cmd {
-        Cmd { is_sandbox: true, kept, ..self }
-    }
-
     /// Gives it these files open.
     pub(crate) fn keeping(self, kept: Vec<Arc<OwnedFd>>) -> Cmd {
         Cmd { kept, ..self }
@@ -224,12 +221,9 @@ impl Cmd {
     }
 
     /// It as the standard library starts it.
-    fn command(&self) -> std::process::Command {
+    pub(crate) fn command(&self) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);
         command.args(&self.args).current_dir(&self.dir).env_clear().envs(&self.vars);
-        if self.is_sandbox {
-            sys::ignore_signals(&mut command);
-        }
         command
     }
 
@@ -237,6 +231,17 @@ impl Cmd {
     pub fn input(mut self, bytes: Vec<u8>) -> Cmd {
         self.input = Some(bytes);
         self
+    }
+
+    /// Feeds it this file.
+    pub(crate) fn input_file(mut self, file: File) -> Cmd {
+        self.input_file = Some(Arc::new(file));
+        self
+    }
+
+    /// Lets it, and each program that it starts, use at most so many bytes of memory.
+    pub(crate) fn with_memory(self, bytes: u64) -> Cmd {
+        Cmd { memory: Some(bytes), ..self }
     }
 
     /// Ends it, and everything it started, when it takes longer than this: [`capture`](Self::capture) then fails (exit
@@ -251,18 +256,13 @@ impl Cmd {
         let child: Arc<Mutex<Option<i32>>> = Arc::default();
         let target = child.clone();
         let has_keys = std::io::IsTerminal::is_terminal(&io::stdin());
-        let is_sandbox = self.is_sandbox;
         handle_signals(move |signal| {
             // Ctrl-C on a terminal reached the child as well.
             let pid = target.lock().unwrap_or_else(PoisonError::into_inner).and_then(Pid::from_raw);
             if let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal))
                 && !(has_keys && signal == Signal::INT)
             {
-                let inner = if is_sandbox { inside(pid) } else { Vec::new() };
-                let targets = if inner.is_empty() { vec![pid] } else { inner };
-                for pid in targets {
-                    let _ = kill_process(pid, signal);
-                }
+                let _ = kill_process(pid, signal);
             }
             true
         });
@@ -306,7 +306,22 @@ impl Cmd {
     /// Runs it to its end, at most for `limit`, and reads at most `most` bytes of its stdout, stderr being
     /// dropped; none when it took longer or wrote more. Then its whole group is killed.
     pub fn capture_within(self, scratch: (File, File), limit: Duration, most: usize) -> Result<Option<Output>> {
-        let (writer, mut reader) = scratch;
+        let Some((status, mut reader)) = self.into_file(scratch, limit, most)? else { return Ok(None) };
+        // Processes it left in its group would go on writing.
+        let mut stdout = Vec::new();
+        let read = Read::by_ref(&mut reader).take(most as u64 + 1).read_to_end(&mut stdout);
+        read.map_err(|e| Failure::failed("cannot read a command's output").because(e))?;
+        Ok((stdout.len() <= most).then_some(Output { status, stdout, stderr: Vec::new() }))
+    }
+
+    /// The same, but the output stays in the file.
+    pub(crate) fn into_file(
+        self,
+        scratch: (File, File),
+        limit: Duration,
+        most: usize,
+    ) -> Result<Option<(Status, File)>> {
+        let (writer, reader) = scratch;
         let expression = self.expression().stderr_null().stdout_file(writer);
         let (start, mut is_over) = (Instant::now(), false);
         let size = |file: &File| file.metadata().map_or(0, |meta| meta.len());
@@ -316,26 +331,24 @@ impl Cmd {
                 end_groups(&handle.pids(), Signal::KILL);
             }
         })?;
-        // Processes it left in its group would go on writing.
-        let mut stdout = Vec::new();
-        let read = Read::by_ref(&mut reader).take(most as u64 + 1).read_to_end(&mut stdout);
-        read.map_err(|e| Failure::failed("cannot read a command's output").because(e))?;
-        Ok((!is_over && stdout.len() <= most).then_some(Output { stdout, ..status }))
+        Ok((!is_over && size(&reader) <= most as u64).then_some((status.status, reader)))
     }
 
     fn expression(&self) -> duct::Expression {
-        let own_session = self.own_session;
+        let (own_session, memory) = (self.own_session, self.memory);
         let group = move |command: &mut std::process::Command| {
             if !own_session {
                 command.process_group(0);
             }
+            memory.into_iter().for_each(|memory| sys::limit_memory(command, memory));
             Ok(())
         };
         let expression = duct::cmd(&self.program, &self.args).dir(&self.dir).full_env(&self.vars);
         let expression = expression.unchecked().before_spawn(group);
-        match &self.input {
-            Some(bytes) => expression.stdin_bytes(bytes.clone()),
-            None => expression.stdin_null(),
+        match (&self.input, &self.input_file) {
+            (Some(bytes), _) => expression.stdin_bytes(bytes.clone()),
+            (None, Some(file)) => file.try_clone().map_or(expression.stdin_null(), |file| expression.stdin_file(file)),
+            (None, None) => expression.stdin_null(),
         }
     }
 
@@ -397,16 +410,6 @@ impl Cmd {
         check_interrupt()?;
         output.map_err(cannot)
     }
-}
-
-/// What runs in a sandbox whose outermost process is `pid`: the children of its first process, as only Linux tells.
-fn inside(pid: Pid) -> Vec<Pid> {
-    let children = |pid: Pid| -> Vec<Pid> {
-        let pid = pid.as_raw_nonzero();
-        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        text.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
-    };
-    children(pid).into_iter().flat_map(children).collect()
 }
 
 /// Maps a list on all cores and keeps its order. A short list is mapped on this thread, because another one would cost

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// The signals that the keys of a terminal send, and those that end a session.
-const SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
+const SIGNALS: [i32; 5] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGTTOU];
 
 /// Makes a program ignore those signals from its start on.
 #[expect(unsafe_code, reason = "the child calls signal(2) alone, which is safe between fork and exec")]
@@ -19,6 +19,28 @@ pub(crate) fn ignore_signals(command: &mut Command) {
             Ok(())
         });
     }
+}
+
+/// Lets a program use at most so many bytes of memory.
+#[expect(unsafe_code, reason = "the child calls setrlimit(2) alone, which is safe between fork and exec")]
+pub(crate) fn limit_memory(command: &mut Command, bytes: u64) {
+    // SAFETY: see the reason above; the structure is alive, and the kernel only reads it.
+    unsafe {
+        command.pre_exec(move || {
+            let limit = libc::rlimit { rlim_cur: bytes as libc::rlim_t, rlim_max: bytes as libc::rlim_t };
+            match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        });
+    }
+}
+
+/// Lets this process write to its terminal, and choose who has it, from the background.
+#[expect(unsafe_code, reason = "signal(2) gets integers alone, and no handler of ours is replaced")]
+pub(crate) fn ignore_background() {
+    // SAFETY: see the reason above.
+    unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };
 }
 
 /// Gives those signals their defaults again, in this process and what it executes.

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{INSIDE, NO_SANDBOX, SPOOL, Sandbox, SandboxSettings, seccomp};
+use super::{INSIDE, NO_SANDBOX, SPOOL, Sandbox, SandboxSettings, seccomp, terminal};
 use crate::agents;
 use crate::env::Env;
 use crate::error::{Failure, Result};
 use crate::fs;
+use crate::git::Git;
 use crate::proc::{self, Cmd, Output, Status};
 
 /// Our directory inside.
@@ -114,26 +115,50 @@ fn links_of_root() -> Vec<OsString> {
     args
 }
 
-/// What of `/etc` only root can read: as root an agent would read it, too.
-fn closed_files() -> Vec<OsString> {
-    if !rustix::process::geteuid().is_root() {
-        return Vec::new();
-    }
+/// What everybody can read of `/etc` and `/opt`. As root an agent would read the rest, too: then each thing that everybody
+/// can read is mounted by itself, in directories where there is something else.
+fn readable() -> Vec<OsString> {
     let mut args: Vec<OsString> = Vec::new();
-    let mut dirs = vec![PathBuf::from("/etc")];
-    while let Some(dir) = dirs.pop() {
-        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
-            let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { continue };
-            match (meta.mode() & 0o4, meta.is_dir()) {
-                (_, false) if meta.is_symlink() => {}
-                (0, true) => args.extend(["--tmpfs".into(), path.into_os_string()]),
-                (0, false) => args.extend(["--ro-bind".into(), "/dev/null".into(), path.into_os_string()]),
-                (_, true) => dirs.push(path),
-                _ => {}
-            }
+    for dir in ["/etc", "/opt"].map(Path::new).into_iter().filter(|dir| dir.is_dir()) {
+        match rustix::process::geteuid().is_root() {
+            true => show(dir, &mut args),
+            false => args.extend(read_only(dir)),
         }
     }
     args
+}
+
+/// Mounts what everybody can read of a directory.
+fn show(dir: &Path, args: &mut Vec<OsString>) {
+    if !has_closed(dir) {
+        return args.extend(read_only(dir));
+    }
+    args.extend(["--tmpfs".into(), dir.into()]);
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { continue };
+        match std::fs::read_link(&path) {
+            Ok(target) => args.extend(["--symlink".into(), target.into(), path.into()]),
+            Err(_) if is_closed(&meta) => {}
+            Err(_) if meta.is_dir() => show(&path, args),
+            Err(_) => args.extend(read_only(&path)),
+        }
+    }
+    args.extend(["--remount-ro".into(), dir.into()]);
+}
+
+/// Whether only some can read it.
+fn is_closed(meta: &std::fs::Metadata) -> bool {
+    let needed = if meta.is_dir() { 0o5 } else { 0o4 };
+    !meta.is_symlink() && (meta.mode() & needed != needed || !(meta.is_dir() || meta.is_file()))
+}
+
+/// Whether there is such a thing in a directory, at any depth.
+fn has_closed(dir: &Path) -> bool {
+    std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| entry.metadata().is_ok_and(|meta| is_closed(&meta) || meta.is_dir() && has_closed(&entry.path())))
 }
 
 /// The same path inside, which can only be read.
@@ -142,26 +167,34 @@ fn read_only(path: &Path) -> [OsString; 3] {
 }
 
 impl Sandbox {
-    /// The command that runs `program` of the worktree's agent inside, for [`Cmd::foreground`] or [`Cmd::exec`]. `tool` is
-    /// the name of the tool that runs, `vars` are its variables for the agent. Exit 2 for a setting that would open what
-    /// is to be closed.
-    pub fn command(
+    /// Runs `program` of the worktree's agent inside, in the foreground. `tool` is the name of the tool that runs, `vars` are
+    /// its variables for the agent. Exit 2, kind `no_sandbox`, for a setting that would open what is to be closed, and where
+    /// no sandbox could be made.
+    pub fn run(
         &self,
         tool: &str,
         program: &Path,
         args: &[OsString],
         vars: Vec<(OsString, OsString)>,
-    ) -> Result<(Cmd, Outcome)> {
-        let (program, own) = (program.canonicalize().unwrap_or_else(|_| program.into()), self.program_files(program));
+    ) -> Result<Status> {
+        let (own, program) = (self.program_files(program), program.canonicalize().unwrap_or_else(|_| program.into()));
         let mut words = self.mounts(&own)?;
-        let filter = memory("seccomp", &seccomp_program())?;
-        let (status, outcome) = Outcome::new()?;
+        // The exit code alone does not tell whether anything ran inside.
+        let (filter, status) = (memory("seccomp", &seccomp_program())?, memory("status", b"")?);
         words.extend(["--seccomp".into(), number(&filter), "--json-status-fd".into(), number(&status)]);
         words.extend(["--".into(), format!("{OURS}/bin/{tool}").into(), INSIDE.into(), "--".into(), program.into()]);
         words.extend(args.iter().cloned());
         let (first, rest) = words.split_first().ok_or_else(|| Failure::failed("no command"))?;
         let cmd = Cmd::new(Path::new(first), &self.env).args(rest.iter().cloned()).dir(&self.worktree);
-        Ok((cmd.only_vars(self.variables(vars, &own)).sandbox(vec![filter, status]), outcome))
+        let cmd = cmd.only_vars(self.variables(vars, &own)).keeping(vec![filter, status.clone()]);
+        let ended = terminal::run(&cmd)?;
+        let mut text = String::new();
+        let file = status.try_clone().map(std::fs::File::from);
+        let _ = file.and_then(|mut file| file.rewind().and_then(|()| file.read_to_string(&mut text)));
+        match ended == Status::Exited(1) && !text.contains("exit-code") {
+            true => Err(NO_SANDBOX.failure("the sandbox could not be made").hint("see what `shopfloor doctor` says")),
+            false => Ok(ended),
+        }
     }
 
     fn variables(&self, vars: Vec<(OsString, OsString)>, own: &[PathBuf]) -> BTreeMap<OsString, OsString> {
@@ -191,7 +224,10 @@ impl Sandbox {
     /// A home that is used for nothing else on this machine.
     fn home_inside(&self) -> &'static str {
         let homes = ["/home/agent", "/home/shopfloor-agent"];
-        let is_used = |home: &&str| [&self.worktree, &self.common_dir].iter().any(|path| path.starts_with(home));
+        let own =
+            [&self.worktree, &self.common_dir, &self.dir].into_iter().chain(&self.settings.read).chain(&self.files);
+        let all: Vec<&Path> = own.map(PathBuf::as_path).chain(self.env.home()).collect();
+        let is_used = |home: &&str| all.iter().any(|path| path.starts_with(home));
         homes.into_iter().find(|home| !is_used(home)).unwrap_or(homes[0])
     }
 
@@ -204,9 +240,9 @@ impl Sandbox {
         if !self.settings.network {
             words.push("--unshare-net".into());
         }
-        words.extend(["/usr", "/etc", "/opt"].iter().flat_map(|dir| ["--ro-bind-try", dir, dir]).map(OsString::from));
+        words.extend(read_only(Path::new("/usr")));
         words.extend(links_of_root());
-        words.extend(closed_files());
+        words.extend(readable());
         words.extend(["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"].map(OsString::from));
         words.extend(
             ["--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger", "--dev", "/dev"].map(OsString::from),
@@ -215,7 +251,8 @@ impl Sandbox {
             words.extend(["--dev-bind-try".into(), device.into(), device.into()]);
         }
         words.extend(["--size".into(), self.settings.tmp.to_string().into(), "--tmpfs".into(), "/tmp".into()]);
-        words.extend(["--size", "268435456", "--tmpfs", "/dev/shm", "--tmpfs", "/run"].map(OsString::from));
+        words.extend(["--size", "268435456", "--tmpfs", "/dev/shm"].map(OsString::from));
+        words.extend(["--size", "67108864", "--tmpfs", "/run", "--remount-ro", "/dev"].map(OsString::from));
         words.extend(["--symlink", "../tmp", "/var/tmp"].map(OsString::from));
         if let Ok(resolver) = Path::new("/etc/resolv.conf").canonicalize()
             && !resolver.starts_with("/etc")
@@ -229,6 +266,9 @@ impl Sandbox {
         }
         words.extend(["--bind".into(), worktree.into(), worktree.into()]);
         words.extend(read_only(&dot_git));
+        if let Some(hooks) = self.hooks_inside()? {
+            words.extend(read_only(&hooks));
+        }
         words.extend(["--bind".into(), self.git_dir().into(), self.common_dir.clone().into()]);
         words.extend(self.objects(&format!("{OURS}/objects")));
         words.extend(["--bind".into(), self.spool().into(), format!("{OURS}/spool").into()]);
@@ -238,6 +278,35 @@ impl Sandbox {
         self.files.iter().for_each(|file| words.extend(read_only(file)));
         words.extend(["--remount-ro".into(), "/".into(), "--chdir".into(), worktree.into()]);
         Ok(words)
+    }
+
+    /// The top directory in the worktree in which the person's git looks for hooks: nothing may be written there. Fails, kind
+    /// `tampered`, where it is a link.
+    fn hooks_inside(&self) -> Result<Option<PathBuf>> {
+        let git = Git::find(&self.env)?;
+        let path = git.config(&self.common_dir, "core.hooksPath", Some("--type=path"))?.map(PathBuf::from);
+        let first = path.as_deref().filter(|path| !path.is_absolute()).and_then(|path| path.components().next());
+        let top = match first {
+            Some(std::path::Component::Normal(name)) => self.worktree.join(name),
+            Some(_) => {
+                return Err(NO_SANDBOX
+                    .failure("core.hooksPath leads through the worktree")
+                    .hint("name a directory of its own"));
+            }
+            None => match path.filter(|path| path.starts_with(&self.worktree)) {
+                Some(inside) => inside,
+                None => return Ok(None),
+            },
+        };
+        match top.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => Ok(Some(top)),
+            // git looks there as soon as it is there.
+            Err(_) => fs::create_dir(&top).map(|()| Some(top)),
+            Ok(_) => {
+                Err(Failure::new(crate::error::Exit::Failed, "tampered", format!("{} is no directory", top.display()))
+                    .hint("git looks for hooks there: look at it, and take it away"))
+            }
+        }
     }
 
     /// The objects of the repository outside, and of those that it takes objects from.
@@ -264,25 +333,22 @@ impl Sandbox {
     /// What a program consists of, where it does not lie where everybody's programs lie: its directory, or the modules of
     /// its package, and the same of its interpreter.
     fn program_files(&self, program: &Path) -> Vec<PathBuf> {
+        let public = ["/usr", "/bin", "/sbin", "/lib", "/etc", "/opt"];
         let mut files = Vec::new();
         let mut next = Some(program.to_path_buf());
-        while let Some(real) = next.take().and_then(|path| path.canonicalize().ok()) {
-            let first = fs::read_head(&real).ok().flatten().unwrap_or_default();
-            if !["/usr", "/bin", "/sbin", "/lib", "/etc", "/opt"].iter().any(|dir| real.starts_with(dir))
-                && !real.starts_with(&self.worktree)
-            {
+        // Nothing is opened because a file says so that the agent can write.
+        let is_agents = |path: &Path| path.starts_with(&self.worktree);
+        while let Some(path) = next.take().filter(|path| !is_agents(path) && files.len() < 4) {
+            let Some(real) = path.canonicalize().ok().filter(|real| !is_agents(real)) else { break };
+            if !public.iter().any(|dir| real.starts_with(dir)) {
                 let parts: Vec<&OsStr> = real.iter().collect();
-                let modules =
-                    parts.iter().position(|part| *part == "node_modules").map(|at| parts[..=at].iter().collect());
-                let dir: PathBuf =
-                    modules.or_else(|| real.parent().map(Path::to_path_buf)).unwrap_or_else(|| real.clone());
-                let is_open = self.require_harmless(&dir).is_ok();
-                files.push(if is_open { dir } else { real.clone() });
+                let modules = parts.iter().position(|part| *part == "node_modules");
+                let modules = modules.map(|at| parts[..=at].iter().collect::<PathBuf>());
+                let dir = modules.or_else(|| real.parent().map(Path::to_path_buf)).unwrap_or_else(|| real.clone());
+                files.push(if self.require_harmless(&dir).is_ok() { dir } else { real.clone() });
             }
-            next = interpreter(&self.env, &first).filter(|path| path.canonicalize().ok().as_deref() != Some(&real));
-            if files.len() > 4 {
-                break;
-            }
+            let head = fs::read_head(&real).ok().flatten().unwrap_or_default();
+            next = interpreter(&self.env, &head);
         }
         files.dedup();
         files
@@ -333,13 +399,12 @@ impl Sandbox {
     pub(super) fn contained_cmd(&self, is_read_only: bool, line: &str) -> Result<Cmd> {
         let mut words = bwrap(&self.env)?;
         words.extend(["--disable-userns", "--unshare-net", "--new-session"].map(OsString::from));
-        words.extend(["/usr", "/etc"].iter().flat_map(|dir| ["--ro-bind-try", dir, dir]).map(OsString::from));
+        words.extend(read_only(Path::new("/usr")));
         words.extend(links_of_root());
-        words.extend(closed_files());
-        words.extend(
-            ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--size", "67108864", "--tmpfs", "/g"]
-                .map(OsString::from),
-        );
+        // Of devices, only the one in which nothing is: an agent's file can be a link to any other.
+        words.extend(["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"].map(OsString::from));
+        words.extend(["--dev-bind", "/dev/null", "/dev/null"].map(OsString::from));
+        words.extend(["--tmpfs", "/tmp", "--size", "67108864", "--tmpfs", "/g"].map(OsString::from));
         let bind = if is_read_only { "--ro-bind" } else { "--bind" };
         for name in ["git", "home"] {
             words.extend([bind.into(), self.dir.join(name).into(), format!("/box/{name}").into()]);
@@ -356,37 +421,12 @@ impl Sandbox {
 
 /// The program that a script names in its first line.
 fn interpreter(env: &Env, head: &[u8]) -> Option<PathBuf> {
-    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let line = String::from_utf8_lossy(line);
+    let line = String::from_utf8_lossy(head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?).into_owned();
     let mut words = line.split_whitespace();
-    let first = words.next()?;
+    let first = words.next().filter(|first| first.starts_with('/'))?;
     match first.ends_with("/env") {
-        true => proc::find(env, words.find(|word| !word.starts_with('-'))?),
+        true => proc::find(env, words.find(|word| !word.starts_with('-')).filter(|name| !name.contains('/'))?),
         false => Some(first.into()),
-    }
-}
-
-/// How bubblewrap itself fared, which its exit code alone does not tell.
-#[derive(Debug)]
-pub struct Outcome(Arc<OwnedFd>);
-
-impl Outcome {
-    fn new() -> Result<(Arc<OwnedFd>, Outcome)> {
-        let file = memory("status", b"")?;
-        Ok((file.clone(), Outcome(file)))
-    }
-
-    /// Fails if no program ran inside.
-    pub fn require_run(self, ended: Status) -> Result<Status> {
-        let mut text = String::new();
-        let mut file = std::fs::File::from(self.0.try_clone().map_err(|e| Failure::failed("no status").because(e))?);
-        let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
-        match ended == Status::Exited(1) && !text.contains("exit-code") {
-            true => {
-                Err(NO_SANDBOX.failure("the sandbox could not be made").hint("see what `worktree-spawn doctor` says"))
-            }
-            false => Ok(ended),
-        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! How an agent's commits come in: as from a stranger. Inside a sandbox of its own, git tells the agent's commit by its id
 //! and packs what is new; outside, everything is looked at in quarantine before a ref moves.
 
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Seek;
+use std::path::Path;
 use std::time::Duration;
 
 use super::bubblewrap::LIMIT;
@@ -17,7 +21,11 @@ const MOST_COMMITS: usize = 2_000;
 const MOST_OF_OBJECT: u64 = 100_000_000;
 const MOST_OF_ALL: u64 = 2_000_000_000;
 const MOST_OF_PACK: usize = 512 << 20;
+const MOST_OF_TREES: u64 = 200_000_000;
 const MOST_FILES: usize = 1_000_000;
+const DEEPEST: usize = 1_000;
+/// The memory that git may use for it.
+const MEMORY: u64 = 4 << 30;
 /// Of their names.
 const MOST_OF_NAMES: usize = 200_000_000;
 const NAMES_LIMIT: Duration = Duration::from_secs(10);
@@ -177,47 +185,51 @@ impl Sandbox {
             .var("GIT_CONFIG_NOSYSTEM", "1")
             .var("GIT_CONFIG_GLOBAL", "/dev/null")
             .var("GIT_NO_REPLACE_OBJECTS", "1");
-        Ok(cmd.var("GIT_NO_LAZY_FETCH", "1").var("GIT_GRAFT_FILE", "/dev/null").var("GIT_SHALLOW_FILE", "/shallow"))
+        let cmd =
+            cmd.var("GIT_NO_LAZY_FETCH", "1").var("GIT_GRAFT_FILE", "/dev/null").var("GIT_SHALLOW_FILE", "/shallow");
+        Ok(cmd.with_memory(MEMORY))
     }
 
     /// Packs what is new, looks at it in quarantine, and puts it among the objects outside.
     fn take(&self, git: &Git, format: &str, tips: &[&str]) -> Result<()> {
-        let line = "git -c pack.threads=1 -c pack.windowMemory=64m pack-objects -q --revs --stdout";
-        let known = ["for-each-ref", "--format=^%(objectname)", "refs/heads", &self.own_ref("box")];
-        let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(known))?;
-        let revisions = [tips.join("\n").as_bytes(), b"\n", &known].concat();
         let quarantine = self.dir.join("incoming");
         // What a killed import left.
         fs::remove_tree(&quarantine)?;
         fs::create_private_dir(&quarantine)?;
+        let taken = self.take_through(&quarantine, git, format, tips);
+        fs::remove_tree(&quarantine)?;
+        taken
+    }
+
+    fn take_through(&self, quarantine: &Path, git: &Git, format: &str, tips: &[&str]) -> Result<()> {
+        let line = "git -c pack.threads=1 -c pack.windowMemory=64m pack-objects -q --revs --stdout";
+        let known = ["for-each-ref", "--format=^%(objectname)", "refs/heads", &self.own_ref("box")];
+        let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(known))?;
+        let revisions = [tips.join("\n").as_bytes(), b"\n", &known].concat();
         let packing = self.look(format, line)?.input(revisions);
-        let packed = packing.capture_within(fs::scratch(&quarantine)?, LIMIT, MOST_OF_PACK)?;
-        let packed = packed.ok_or_else(|| {
-            refused(&format!(
-                "what is new takes longer than {} s or more than {MOST_OF_PACK} bytes to pack",
-                LIMIT.as_secs()
-            ))
-        })?;
-        if !packed.status.success() {
+        let packed = packing.into_file(fs::scratch(quarantine)?, LIMIT, MOST_OF_PACK)?;
+        let Some((status, pack)) = packed else {
+            let most = format!("more than {MOST_OF_PACK} bytes");
+            return Err(refused(&format!("what is new takes longer than {} s or {most} to pack", LIMIT.as_secs())));
+        };
+        if !status.success() {
             return Err(refused("objects of its commits are missing or damaged"));
         }
         fs::create_dir(&quarantine.join("pack"))?;
         let objects = self.common_dir.join("objects");
         let there = |cmd: Cmd| {
-            cmd.var("GIT_OBJECT_DIRECTORY", &quarantine).var("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects).within(LIMIT)
+            let cmd = cmd.var("GIT_OBJECT_DIRECTORY", quarantine).var("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects);
+            cmd.within(LIMIT).with_memory(MEMORY)
         };
         let index = ["index-pack", "--stdin", "--strict", &format!("--max-input-size={MOST_OF_PACK}")];
-        let checked = there(git.cmd_alone(&self.common_dir)).args(index).input(packed.stdout.clone()).capture()?;
+        let checked = there(git.cmd_alone(&self.common_dir)).args(index).input_file(again(&pack)?).capture()?;
         if !checked.status.success() {
             let why = String::from_utf8_lossy(&checked.stderr);
             return Err(refused("git finds fault with its objects").because(anyhow::anyhow!(printable(why.trim()))));
         }
         self.judge(&there(git.cmd_alone(&self.common_dir)), tips)?;
-        run_git(
-            "index-pack",
-            git.cmd_alone(&self.common_dir).args(["index-pack", "--stdin"]).input(packed.stdout).within(LIMIT),
-        )?;
-        fs::remove_tree(&quarantine)
+        let index = git.cmd_alone(&self.common_dir).args(["index-pack", "--stdin"]);
+        run_git("index-pack", index.input_file(again(&pack)?).within(LIMIT)).map(drop)
     }
 
     /// Refuses what would be too much for whoever looks at the work, and what git outside would follow elsewhere.
@@ -226,58 +238,44 @@ impl Sandbox {
         let new = run_git("rev-list", git.clone().args(listing).input(tips.join("\n").into_bytes()))?;
         let sizes = ["cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)"];
         let sizes = run_git("cat-file", git.clone().args(sizes).input(new))?;
-        let (mut commits, mut all, mut trees) = (0, 0, Vec::new());
+        let (mut all, mut shown, mut tops, mut trees) = (0, 0, Vec::new(), Vec::new());
         for line in String::from_utf8_lossy(&sizes).lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let [kind, size, id] = words[..] else { return Err(refused("objects of its commits are missing")) };
             let size: u64 = size.parse().map_err(|_| refused("objects of its commits are missing"))?;
-            commits += usize::from(kind == "commit");
             all += size;
             if size > MOST_OF_OBJECT {
                 return Err(refused(&format!("an object has {size} bytes, and {MOST_OF_OBJECT} are allowed")));
             }
-            if kind == "tree" {
-                trees.push(id.to_owned());
+            match kind {
+                "commit" => tops.push(id.to_owned()),
+                "tree" => trees.push(id.to_owned()),
+                _ => continue,
             }
+            shown += size;
         }
+        if shown > MOST_OF_TREES {
+            return Err(refused(&format!("its commits and directories have more than {MOST_OF_TREES} bytes")));
+        }
+        let commits = tops.len();
         if commits > MOST_COMMITS || all > MOST_OF_ALL {
             let most = format!("{MOST_COMMITS} commits and {MOST_OF_ALL} bytes are allowed");
             return Err(refused(&format!("there are {commits} new commits with {all} bytes, and {most}")));
         }
-        if !self.settings.gitlinks {
-            self.refuse_gitlinks(git, &trees, tips[0].len() / 2)?;
+        let trees = Trees::read(git, &trees, tips[0].len() / 2, self.settings.gitlinks)?;
+        let tops = tops.iter().flat_map(|top| format!("{top}^{{tree}}\n").into_bytes()).collect();
+        let roots = git.clone().args(["cat-file", "--batch-check=%(objectname)"]).input(tops);
+        let mut counts = HashMap::new();
+        for root in String::from_utf8_lossy(&run_git("cat-file", roots)?).lines() {
+            trees.count(root, 0, &mut counts)?;
         }
         for tip in tips {
             let names = git.clone().args(["ls-tree", "-r", "-z", "--name-only", *tip]);
             let listed = names.capture_within(fs::scratch(&self.dir)?, NAMES_LIMIT, MOST_OF_NAMES)?;
             let listed = listed.filter(|listed| listed.status.success());
             if listed.is_none_or(|listed| nul_fields(&listed.stdout).count() > MOST_FILES) {
-                return Err(refused(&format!("a commit has more than {MOST_FILES} files")));
+                return Err(too_many_files());
             }
-        }
-        Ok(())
-    }
-
-    fn refuse_gitlinks(&self, git: &Cmd, trees: &[String], id: usize) -> Result<()> {
-        let input = trees.iter().flat_map(|tree| [tree.as_bytes(), b"\n"].concat()).collect();
-        let all = run_git("cat-file", git.clone().args(["cat-file", "--batch=%(objectsize)"]).input(input))?;
-        let mut rest = &all[..];
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let size: usize =
-                std::str::from_utf8(&rest[..end]).ok().and_then(|size| size.parse().ok()).unwrap_or(usize::MAX);
-            let Some(mut tree) = rest.get(end + 1..).and_then(|rest| rest.get(..size)) else {
-                return Err(refused("a tree of its commits cannot be read"));
-            };
-            while let Some(name_end) = tree.iter().position(|byte| *byte == 0) {
-                if tree.starts_with(b"160000 ") {
-                    let name = printable(&String::from_utf8_lossy(&tree[7..name_end]));
-                    return Err(refused(&format!(
-                        "a commit has the submodule {name}; `gitlinks = true` in [runners.sandbox] allows that"
-                    )));
-                }
-                tree = tree.get(name_end + 1 + id..).unwrap_or_default();
-            }
-            rest = rest.get(end + 2 + size..).unwrap_or_default();
         }
         Ok(())
     }
@@ -296,6 +294,75 @@ impl Sandbox {
         let way = format!("keep one or the other: look with `git log {name}`");
         refused(&format!("{name} was moved outside of the sandbox, to {}", &now[..now.len().min(12)])).hint(way)
     }
+}
+
+/// New directories, each with the directories in it and the number of its files.
+struct Trees(HashMap<String, (Vec<String>, usize)>);
+
+impl Trees {
+    /// Reads these trees, whose ids have so many bytes. Refuses what is neither a file, a link nor a directory: git takes any
+    /// other mode for that of a submodule, and looks for a repository there.
+    fn read(git: &Cmd, ids: &[String], id_length: usize, has_gitlinks: bool) -> Result<Trees> {
+        let input = ids.iter().flat_map(|tree| [tree.as_bytes(), b"\n"].concat()).collect();
+        let all = run_git("cat-file", git.clone().args(["cat-file", "--batch=%(objectsize)"]).input(input))?;
+        let (mut rest, mut trees) = (&all[..], HashMap::new());
+        for id in ids {
+            let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+            let size = std::str::from_utf8(&rest[..end]).ok().and_then(|size| size.parse::<usize>().ok());
+            let tree = size.and_then(|size| rest.get(end + 1..)?.get(..size));
+            let mut tree = tree.ok_or_else(|| refused("a tree of its commits cannot be read"))?;
+            rest = rest.get(end + 2 + tree.len()..).unwrap_or_default();
+            let (mut dirs, mut files) = (Vec::new(), 0);
+            while let Some(name_end) = tree.iter().position(|byte| *byte == 0) {
+                let blank = tree.iter().position(|byte| *byte == b' ').unwrap_or(name_end);
+                let child = tree.get(name_end + 1..name_end + 1 + id_length).unwrap_or_default();
+                match &tree[..blank] {
+                    b"40000" => dirs.push(child.iter().map(|byte| format!("{byte:02x}")).collect()),
+                    b"120000" => files += 1,
+                    b"160000" if has_gitlinks => files += 1,
+                    [b'1', b'0', b'0', _, _, _] => files += 1,
+                    _ => {
+                        let name =
+                            printable(&String::from_utf8_lossy(tree.get(blank + 1..name_end).unwrap_or_default()));
+                        let way = "`gitlinks = true` in [runners.sandbox] allows submodules";
+                        return Err(refused(&format!("a commit has the submodule {name}; {way}")));
+                    }
+                }
+                tree = tree.get(name_end + 1 + id_length..).unwrap_or_default();
+            }
+            trees.insert(id.clone(), (dirs, files));
+        }
+        Ok(Trees(trees))
+    }
+
+    /// How many files there are, counting a directory that was here before as a hundred. Refuses too many, and too deep ones.
+    fn count(&self, id: &str, depth: usize, counts: &mut HashMap<String, usize>) -> Result<usize> {
+        let Some((dirs, files)) = self.0.get(id) else { return Ok(100) };
+        if let Some(count) = counts.get(id) {
+            return Ok(*count);
+        }
+        let mut count = *files;
+        for dir in dirs {
+            count = count.saturating_add(self.count(dir, depth + 1, counts)?);
+        }
+        if count > MOST_FILES || depth > DEEPEST {
+            return Err(too_many_files());
+        }
+        counts.insert(id.to_owned(), count);
+        Ok(count)
+    }
+}
+
+fn too_many_files() -> Failure {
+    refused(&format!("a commit has more than {MOST_FILES} files, or {DEEPEST} directories in each other"))
+}
+
+/// The same file, from its beginning.
+fn again(file: &File) -> Result<File> {
+    let cannot = |e| Failure::failed("cannot read a pack").because(e);
+    let mut again = file.try_clone().map_err(cannot)?;
+    again.rewind().map_err(cannot)?;
+    Ok(again)
 }
 
 fn refused(why: &str) -> Failure {

@@ -9,6 +9,7 @@ mod moves;
 mod private_repository;
 mod seccomp;
 mod spool;
+mod terminal;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{NO_SANDBOX, Sandbox};
 use crate::error::{Failure, Result};
 use crate::fs;
-use crate::git::{Git, Setting, written};
+use crate::git::{Git, LOOK_LIMIT, Setting, written};
 
 /// Where an agent's `git fetch` and `git push` end, with this sentence in their error.
 const NOWHERE: &str = "/nonexistent/a-sandboxed-agent-cannot-push-or-fetch";
@@ -64,7 +64,7 @@ impl Sandbox {
         }
         let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
         let settings = git.settings_in(&self.worktree)?;
-        self.refuse_unknown(&settings)?;
+        self.refuse_unknown(&git, &settings)?;
         let ask = |args: &[&str]| -> Result<String> {
             Ok(git.cmd(&self.worktree).args(args.iter().copied()).capture()?.text())
         };
@@ -204,7 +204,7 @@ impl Sandbox {
         Ok(())
     }
 
-    fn refuse_unknown(&self, settings: &[Setting]) -> Result<()> {
+    fn refuse_unknown(&self, git: &Git, settings: &[Setting]) -> Result<()> {
         let refuse =
             |what: &str, hint: &str| Err(NO_SANDBOX.failure(format!("{} {what}", self.worktree.display())).hint(hint));
         let is_partial = |(key, value): &Setting| {
@@ -217,7 +217,9 @@ impl Sandbox {
                 "clone it whole, without `--filter`",
             );
         }
-        if !self.settings.gitlinks && self.worktree.join(".gitmodules").symlink_metadata().is_ok() {
+        let entries = git.index_entries(&self.worktree, LOOK_LIMIT)?;
+        let has_links = entries.each().any(|(about, _)| about.starts_with(b"160000 "));
+        if !self.settings.gitlinks && (has_links || self.worktree.join(".gitmodules").symlink_metadata().is_ok()) {
             return refuse(
                 "has submodules, which a contained agent cannot fetch",
                 "set `gitlinks = true` in [runners.sandbox] to go on without them",

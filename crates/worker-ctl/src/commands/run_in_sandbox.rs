@@ -41,7 +41,6 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         _ => Some(ctx.env.cwd.join(name)),
     };
     let program = program.ok_or_else(|| Failure::failed(format!("{} is not on the PATH", name.to_string_lossy())))?;
-    let (cmd, outcome) = sandbox.command(layout::TOOL, &program, rest, sandbox::variables(ctx, &args.vars))?;
     let has_ended = AtomicBool::new(false);
     let take = |is_last: bool| {
         ctx.warn_on_failure(&worker.name, || {
@@ -60,13 +59,13 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 take(false);
             }
         });
-        let ended = cmd.foreground();
+        let ended = sandbox.run(layout::TOOL, &program, rest, sandbox::variables(ctx, &args.vars));
         has_ended.store(true, Ordering::SeqCst);
         let woken = sandbox.wake();
         woken.and(ended)
     });
     take(true);
-    Ok(match outcome.require_run(ended?)? {
+    Ok(match ended? {
         Status::Exited(0) => Exit::Done,
         Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
         Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),

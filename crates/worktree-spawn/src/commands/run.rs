@@ -164,7 +164,6 @@ fn run_contained(
     known: &KnownAgent,
 ) -> Result<Status> {
     let vars = variables(known).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-    let (cmd, outcome) = sandbox.command(TOOL, program, args, vars)?;
     let (id, has_ended) = (&known.agent.id, AtomicBool::new(false));
     let ended = thread::scope(|scope| {
         let reader = scope.spawn(|| {
@@ -173,13 +172,13 @@ fn run_contained(
                 thread::park_timeout(REPORTS);
             }
         });
-        let ended = cmd.foreground();
+        let ended = sandbox.run(TOOL, program, args, vars);
         has_ended.store(true, Ordering::SeqCst);
         reader.thread().unpark();
         ended
     });
     sandboxes::take_in(ui, &env.later(), place, sandbox, id);
-    outcome.require_run(ended?)
+    ended
 }
 
 /// Reports to the parent how the command ended. An agent that already reported its result has only exited.

@@ -128,6 +128,9 @@ fn nothing_outside_is_reached() {
         "perl -e 'exit(syscall(250, 0, -3, 0) < 0)'".into(),
         "perl -e 'exit(syscall(425, 8, 0) < 0)'".into(),
         "perl -e 'exit(syscall(304, 0, 0, 0) < 0)'".into(),
+        "touch setid && chmod u+s setid".into(),
+        "perl -e 'exit(!sysopen(my $f, \"setid2\", 0101, 04755))'".into(),
+        "perl -e 'exit(syscall(41, 40, 1, 0) < 0)'".into(),
         "ls -l /proc/self/fd | grep -q ' [3-9] -> /[^p]'".into(),
     ] {
         let out = app.run_with(
@@ -202,7 +205,7 @@ fn crafted_commits_are_refused() {
         assert!(said.contains("import refused") && said.contains(why), "{what}: {said}");
         assert_eq!(app.git(&["for-each-ref"]), before, "{what}");
         let mend = "d=$(sed 's,gitdir: ,,; s,/worktrees/feat,,' .git); [ ! -L $d/objects ] || { rm $d/objects; mv $d/o $d/objects; }; \
-            for w in $d/worktrees/*; do rm -f $w/HEAD; echo 'ref: refs/heads/main.feat' > $w/HEAD; done; git update-ref refs/heads/main.feat $1; git reset -q --hard";
+            for w in $d/worktrees/*; do rm -f $w/HEAD; echo 'ref: refs/heads/main.feat' > $w/HEAD; done; rm -f $d/refs/heads/main.feat; git update-ref refs/heads/main.feat $1; git reset -q --hard";
         let sound = app.git(&["rev-parse", "main.feat"]);
         app.spawn(&["run", "main.feat", "--sandbox", "--", "bash", "-c", mend, "-", sound.trim()])
             .exit(0)
@@ -210,13 +213,14 @@ fn crafted_commits_are_refused() {
             .any_err();
     }
     assert_eq!(feat.git(&["log", "--format=%s", "-1"]).trim(), "sound");
+    assert_eq!(std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().count(), 1);
     // Hostile configuration and hooks run nothing outside.
     let bait = w.home("bait");
     inside(
         &app,
         &format!(
-            "git config core.fsmonitor 'touch {0}'; git config core.hooksPath .; git config core.pager 'touch {0}'; \
-             printf '#!/bin/sh\\ntouch {0}\\n' > reference-transaction; chmod +x reference-transaction; \
+            "git config core.fsmonitor 'touch {0}'; mkdir h; git config core.hooksPath $PWD/h; git config core.pager 'touch {0}'; \
+             printf '#!/bin/sh\\ntouch {0}; exit 0\\n' > h/reference-transaction; chmod +x h/reference-transaction; \
              git add .; git commit -qm hostile",
             bait.display()
         ),
@@ -225,6 +229,55 @@ fn crafted_commits_are_refused() {
     .any_err();
     feat.git(&["status", "--short"]);
     assert!(tip(&app) == "hostile" && !bait.exists());
+}
+
+#[test]
+fn what_surrounds_a_sandbox_is_out_of_its_reach() {
+    let w = World::new();
+    let Some((app, feat)) = contained(&w) else { return };
+    // Files that it gets as its streams, and the group of processes that it is in.
+    write(&app.path.join("in"), "question\n");
+    let run = "worktree-spawn run main.feat --sandbox -- sh -c";
+    let line = format!(
+        "{run} 'cat; : > /proc/self/fd/0' < in > out; {run} 'echo more; : > /proc/self/fd/1' >> out; {run} 'kill -9 0'; echo $?"
+    );
+    let out = app.sh(&line).exit(0).any_err();
+    assert_eq!(
+        (app.read("in"), app.read("out"), out.stdout.as_str()),
+        ("question\n".into(), "question\nmore\n".into(), "137\n")
+    );
+    std::fs::remove_file(app.path.join("in")).unwrap();
+    std::fs::remove_file(app.path.join("out")).unwrap();
+    // A script of its own that names a private file as its interpreter.
+    write(&w.home(".ssh/id"), "secret");
+    let line = format!(
+        "printf '#!{}\\n' > t.sh; printf '#!{}/env ../../.ssh/id\\n' > u.sh; chmod +x t.sh u.sh",
+        w.home(".ssh/id").display(),
+        feat.path.display()
+    );
+    inside(&app, &line).succeeds();
+    for script in ["./t.sh", "./u.sh"] {
+        let read = ["run", "main.feat", "--sandbox", "--", script];
+        let said = app.spawn(&read).any_status().any_err().stdout.clone();
+        assert!(!said.contains("secret"), "{said}");
+    }
+    let see = format!("ls {}", w.home(".ssh").display());
+    assert!(!app.spawn(&["run", "main.feat", "--sandbox", "--", "sh", "-c", &see]).exits_with(0));
+    // Hooks that the person's own git would look for in the worktree.
+    app.git(&["config", "core.hooksPath", ".githooks"]);
+    inside(&app, "echo x > .githooks/post-index-change").exit(1).err_has("Read-only file system");
+    inside(&app, "mv .githooks other || rm -r .githooks").exit(1).any_err();
+    // A submodule of the base, where git would look for a repository.
+    app.git(&["config", "--unset", "core.hooksPath"]);
+    app.git(&[
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        &format!("160000,{},sub", app.git(&["rev-parse", "HEAD"]).trim()),
+    ]);
+    app.git(&["commit", "-q", "-m", "sub"]);
+    subtree(&app, &["two"]);
+    app.spawn(&["run", "main.two", "--sandbox", "--", "true"]).exit(2).err_has("has submodules");
 }
 
 #[test]
