@@ -16,6 +16,9 @@ pub struct AgentProgram {
     pub variables: &'static [(&'static str, &'static str)],
     /// The variables of the person's by which it reaches its model, which it gets in a sandbox, too.
     pub keys: &'static [&'static str],
+    /// The files in the person's home that a sandbox begins with, and of those that are JSON the keys, if not all: what was
+    /// chosen once, and no login that is renewed, because two copies of one throw each other out.
+    pub begins_with: &'static [(&'static str, &'static [&'static str])],
     /// The words that `{skip_permissions}` stands for if permissions are skipped.
     pub skip_permissions: &'static str,
     /// The words that it stands for if they are not.
@@ -198,6 +201,13 @@ pub const PROGRAMS: &[AgentProgram] = &[
             "ANTHROPIC_MODEL",
             "CLAUDE_CODE_OAUTH_TOKEN",
         ],
+        begins_with: &[
+            (
+                ".claude.json",
+                &["hasCompletedOnboarding", "theme", "customApiKeyResponses", "bypassPermissionsModeAccepted"],
+            ),
+            (".claude/settings.json", &[]),
+        ],
         skip_permissions: "--dangerously-skip-permissions",
         ask_permissions: "",
         model: Some("opus"),
@@ -246,6 +256,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         worker_command: "codex --no-daemon {skip_permissions} {hooks} --model {model}",
         variables: &[],
         keys: &["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY"],
+        begins_with: &[(".codex/config.toml", &[])],
         skip_permissions: "--dangerously-bypass-approvals-and-sandbox",
         // Its sandbox makes the git directory of a linked worktree read-only.
         ask_permissions: "--add-dir {git_dir} --add-dir {git_common_dir}/objects --add-dir {git_common_dir}/refs \
@@ -280,6 +291,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         // settings.
         variables: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
+        begins_with: &[(".gemini/settings.json", &[])],
         skip_permissions: "--yolo",
         ask_permissions: "",
         model: None,
@@ -315,6 +327,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
                          --no-show-release-notes --model {model}",
         variables: &[],
         keys: &["OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY"],
+        begins_with: &[(".aider.conf.yml", &[])],
         skip_permissions: "",
         ask_permissions: "",
         model: None,
@@ -339,6 +352,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         worker_command: "opencode {skip_permissions} --model {model}",
         variables: &[],
         keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
+        begins_with: &[(".config/opencode/opencode.json", &[])],
         skip_permissions: "--auto",
         ask_permissions: "",
         model: None,

@@ -26,11 +26,7 @@ pub const SETTINGS: &[Setting] = &[
         SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::Approved)]),
         Trust::Approved,
     ),
-    RUNNERS,
 ];
-
-/// The runners of agents, which only the person's own configuration sets.
-const RUNNERS: Setting = Setting::new("runners", "", SettingType::Tables(sandbox::SETTINGS), Trust::User);
 
 /// The agents and the sandbox that a person has for worker-ctl, which are those here, too.
 const WORKERS_AGENTS: &[Setting] = &[
@@ -40,7 +36,7 @@ const WORKERS_AGENTS: &[Setting] = &[
         SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::User)]),
         Trust::User,
     ),
-    RUNNERS,
+    Setting::new("runners", "", SettingType::Tables(sandbox::SETTINGS), Trust::User),
 ];
 
 /// The settings in force.
@@ -87,15 +83,11 @@ impl Settings {
             return Err(Failure::malformed(refused)
                 .hint("use letters, digits, blanks and `._-/`; your own configuration may name any directory"));
         }
-        let is_agent = |row: &&Row| row.setting == "agents";
-        let agents = config
-            .rows()
-            .iter()
-            .filter(is_agent)
-            .filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
+        let agents = config.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
         let workers = config::load(env, home, "worker-ctl", WORKERS_AGENTS, &[], false)?;
+        let is_agent = |row: &&Row| row.setting == "agents";
         let is_sandbox = |row: &&Row| row.setting == "runners" && row.name == "sandbox";
-        let sandbox = config.rows().iter().find(is_sandbox).or_else(|| workers.rows().iter().find(is_sandbox));
+        let sandbox = workers.rows().iter().find(is_sandbox);
         let sandbox = sandbox.map(SandboxTable::of).unwrap_or_default().settings(env)?;
         let workers = workers
             .rows()

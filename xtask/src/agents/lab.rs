@@ -114,6 +114,13 @@ impl<'a> Lab<'a> {
         Ok(path.to_string_lossy().into_owned())
     }
 
+    /// The person's own configuration of the tools.
+    pub fn settings(&self, text: &str) -> Result<()> {
+        std::fs::create_dir_all(self.at("home/.config/shopfloor"))?;
+        self.write("home/.config/shopfloor/config.toml", text)?;
+        self.give_away(&["home/.config"])
+    }
+
     /// A command in the repository, in the clean environment.
     pub fn command(&self, program: &str, args: &[&str]) -> Command {
         let mut command = match self.user {

@@ -25,6 +25,7 @@ pub const ROUNDS: &[Round] = &[
     Round { name: "killed: known after; then `up` and its task", is_short: true, run: kill },
     Round { name: "`shopfloor new`, `review`, `land`, `rm`: landed after", is_short: true, run: life },
     Round { name: "a question through `shopfloor new`, `answer`", is_short: true, run: asked },
+    Round { name: "`shopfloor new --sandbox`, `review`, `back`, `land`, `rm`", is_short: true, run: contained },
     Round { name: "two at once, one reset", is_short: false, run: two },
     Round { name: "a question for a person", is_short: false, run: question },
     Round { name: "started by worktree-spawn, reports over MCP", is_short: false, run: spawn },
@@ -201,6 +202,32 @@ fn asked(lab: &mut Lab<'_>, _: usize) -> Result<String> {
     lab.must("shopfloor", &["rm", "asked"])?;
     lab.more.clear();
     Ok(format!("{}, landed after {after}", if told { "told" } else { "on its screen" }))
+}
+
+/// An agent in a sandbox, from its task to a landed change.
+fn contained(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    if crate::run::find("bwrap").is_none() {
+        return Ok("not tried: no bubblewrap".into());
+    }
+    let names: Vec<String> = lab.trial.variables("").into_iter().map(|(name, _)| format!("{name:?}")).collect();
+    let settings = format!("[worker-ctl.runners.sandbox]\nenv = [{}]\n", names.join(", "));
+    lab.settings(&settings)?;
+    lab.more.extend(lab.trial.model.map(|model| ("WORKER_CTL_MODEL", model.to_owned())));
+    let (begun, task) = (Instant::now(), format!("Contained\n{}", lab.trial.work("box1")));
+    let made = lab.must("shopfloor", &["new", "boxed", &task, "--agent", lab.trial.name(), "--sandbox"]);
+    made.with_context(|| format!("its screen:\n{}", lab.screen("boxed")))?;
+    lab.wait("boxed", "needs_review").with_context(|| format!("its screen:\n{}", lab.screen("boxed")))?;
+    lab.must("shopfloor", &["review", "boxed", "--pin"])?;
+    lab.must("shopfloor", &["back", "boxed", &format!("Once more\n{}", lab.trial.work("box2"))])?;
+    lab.wait("boxed", "needs_review").with_context(|| format!("its screen:\n{}", lab.screen("boxed")))?;
+    lab.must("shopfloor", &["review", "boxed", "--pin"])?;
+    lab.must("shopfloor", &["land", "boxed"])?;
+    ensure!(lab.app.join("filebox2.txt").exists(), "the work has not landed");
+    let after = seconds(begun.elapsed());
+    lab.must("shopfloor", &["rm", "boxed"])?;
+    lab.settings("")?;
+    lab.more.clear();
+    Ok(format!("landed after {after}"))
 }
 
 /// Two workers of one program; one is reset while the other works.

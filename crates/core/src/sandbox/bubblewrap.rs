@@ -344,7 +344,13 @@ impl Sandbox {
                 let parts: Vec<&OsStr> = real.iter().collect();
                 let modules = parts.iter().position(|part| *part == "node_modules");
                 let modules = modules.map(|at| parts[..=at].iter().collect::<PathBuf>());
-                let dir = modules.or_else(|| real.parent().map(Path::to_path_buf)).unwrap_or_else(|| real.clone());
+                // Python has its modules beside the directory of its program.
+                let python = real.file_name().is_some_and(|name| name.as_bytes().starts_with(b"python"));
+                let prefix = real.parent().and_then(Path::parent);
+                let prefix =
+                    prefix.filter(|prefix| python || prefix.join("pyvenv.cfg").is_file()).map(Path::to_path_buf);
+                let dir =
+                    modules.or(prefix).or_else(|| real.parent().map(Path::to_path_buf)).unwrap_or_else(|| real.clone());
                 files.push(if self.require_harmless(&dir).is_ok() { dir } else { real.clone() });
             }
             let head = fs::read_head(&real).ok().flatten().unwrap_or_default();

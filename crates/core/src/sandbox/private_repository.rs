@@ -5,7 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::{NO_SANDBOX, Sandbox};
+use crate::agents;
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::git::{Git, LOOK_LIMIT, Setting, written};
@@ -161,7 +164,26 @@ impl Sandbox {
         self.copy(&self.record.join("info"), &record.join("info"), &|name| name == "sparse-checkout")?;
         self.copy(&self.common_dir, &own, &|name| name == "shallow")?;
         self.copy(&self.common_dir.join("info"), &own.join("info"), &|name| name == "exclude")?;
-        self.copy_hooks(&own.join("hooks"))
+        self.copy_hooks(&own.join("hooks"))?;
+        self.fill_home()
+    }
+
+    /// Puts into the agent's home what its program asks every person for once. From then on nothing is written there from
+    /// outside.
+    fn fill_home(&self) -> Result<()> {
+        let Some(home) = self.env.home() else { return Ok(()) };
+        for (path, keys) in agents::PROGRAMS.iter().flat_map(|program| program.begins_with) {
+            let Some(mut text) = fs::read(&home.join(path)).ok().flatten() else { continue };
+            if !keys.is_empty() {
+                let Ok(Value::Object(mut all)) = serde_json::from_slice(&text) else { continue };
+                all.retain(|key, _| keys.contains(&key.as_str()));
+                text = Value::Object(all).to_string().into_bytes();
+            }
+            let own = self.home().join(path);
+            own.parent().map_or(Ok(()), fs::create_dir)?;
+            fs::replace(&own, &text, Some(fs::PRIVATE))?;
+        }
+        Ok(())
     }
 
     /// The branch of the main checkout, where work is to land, and its commit.

@@ -345,7 +345,7 @@ fn what_a_sandbox_cannot_take_over_is_refused() {
     inside(&app, "true").exit(2).err_has("has submodules");
     std::fs::remove_file(feat.path.join(".gitmodules")).unwrap();
     let config = w.home(".config/shopfloor");
-    let set = |line: &str| write(&config.join("config.toml"), &format!("[worktree-spawn.runners.sandbox]\n{line}\n"));
+    let set = |line: &str| write(&config.join("config.toml"), &format!("[worker-ctl.runners.sandbox]\n{line}\n"));
     set(&format!("read = [{:?}]", w.home("")));
     inside(&app, "true").exit(2).err_has("which holds");
     set("tmp = \"much\"");
