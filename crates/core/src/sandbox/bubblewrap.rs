@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{INSIDE, NO_SANDBOX, SPOOL, Sandbox, SandboxSettings, seccomp, terminal};
+use super::{INSIDE, NO_SANDBOX, SPOOL, Sandbox, SandboxSettings, objects, seccomp, terminal};
 use crate::agents;
 use crate::env::Env;
 use crate::error::{Failure, Result};
@@ -311,12 +311,8 @@ impl Sandbox {
 
     /// The objects of the repository outside, and of those that it takes objects from.
     fn objects(&self, at: &str) -> Vec<OsString> {
-        let dirs = super::private_repository::object_dirs(&self.common_dir);
-        let bind = |(n, dir): (usize, PathBuf)| {
-            let inside = if n == 0 { at.to_owned() } else { format!("{at}.{n}") };
-            ["--ro-bind".into(), dir.into_os_string(), inside.into()]
-        };
-        dirs.into_iter().enumerate().flat_map(bind).collect()
+        let all = objects::inside(&self.common_dir, at).into_iter();
+        all.flat_map(|(dir, inside)| ["--ro-bind".into(), dir.into_os_string(), inside.into()]).collect()
     }
 
     /// Our own programs, each with its name.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::bubblewrap::LIMIT;
-use super::{REFUSED, Sandbox};
+use super::{REFUSED, Sandbox, objects};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::git::{Git, nul_fields, run_git};
@@ -176,9 +176,8 @@ impl Sandbox {
     }
 
     fn look(&self, format: &str, line: &str) -> Result<Cmd> {
-        let objects = super::private_repository::object_dirs(&self.common_dir).len();
         let alternates: Vec<String> =
-            (0..objects).map(|n| if n == 0 { "/objects".into() } else { format!("/objects.{n}") }).collect();
+            objects::inside(&self.common_dir, "/objects").into_iter().map(|(_, inside)| inside).collect();
         let cmd = self.contained_cmd(true, &format!("{LOOK}{{ {line}; }}"))?;
         let cmd = cmd.var("NAME", self.name()).var("FORMAT", format).var("ALTERNATES", alternates.join(":"));
         let cmd = cmd

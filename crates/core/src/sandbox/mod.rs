@@ -6,6 +6,7 @@
 mod bubblewrap;
 mod import;
 mod moves;
+mod objects;
 mod private_repository;
 mod seccomp;
 mod spool;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{NO_SANDBOX, Sandbox};
+use super::{NO_SANDBOX, Sandbox, objects};
 use crate::agents;
 use crate::error::{Failure, Result};
 use crate::fs;
@@ -38,24 +38,6 @@ const TAKEN: [&str; 14] = [
 /// What stands in a worktree's private git directory while git waits for somebody.
 const UNDER_WAY: [&str; 6] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"];
-
-/// How many repositories may take their objects from each other.
-const MOST_ALTERNATES: usize = 8;
-
-/// The directories that a repository's objects lie in, its own first.
-pub(super) fn object_dirs(common_dir: &Path) -> Vec<PathBuf> {
-    let mut dirs = vec![common_dir.join("objects")];
-    let mut at = 0;
-    while at < dirs.len() && dirs.len() < MOST_ALTERNATES {
-        let named = fs::read_no_follow(&dirs[at].join("info/alternates")).ok().flatten().unwrap_or_default();
-        let named = named.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
-        let more: Vec<PathBuf> =
-            named.map(|line| dirs[at].join(OsStr::from_bytes(line))).filter(|dir| dir.is_dir()).collect();
-        dirs.extend(more);
-        at += 1;
-    }
-    dirs
-}
 
 impl Sandbox {
     /// Makes the sandbox if it is not there yet. Exit 2, kind `no_sandbox`, where this is a repository or a state that a
@@ -142,11 +124,9 @@ impl Sandbox {
         let person: Vec<Setting> =
             taken.iter().filter(|(key, _)| key.starts_with("user.") || key.starts_with("init.")).cloned().collect();
         write(self.home().join(".gitconfig"), &written(&person))?;
-        let objects = object_dirs(&self.common_dir).len();
-        let alternates = (0..objects).map(|n| {
-            if n == 0 { "/run/shopfloor/objects\n".to_owned() } else { format!("/run/shopfloor/objects.{n}\n") }
-        });
-        write(own.join("objects/info/alternates"), alternates.collect::<String>().as_bytes())?;
+        let alternates = objects::inside(&self.common_dir, "/run/shopfloor/objects").into_iter();
+        let alternates: String = alternates.map(|(_, inside)| format!("{inside}\n")).collect();
+        write(own.join("objects/info/alternates"), alternates.as_bytes())?;
         let line = |text: &str| format!("{text}\n").into_bytes();
         // git believes that this branch is checked out somewhere else.
         write(own.join("HEAD"), b"ref: refs/heads/of-the-main-checkout\n")?;

@@ -108,15 +108,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         return Err(Failure::usage(format!("`{}` is what the main checkout is called", printable(&args.name)))
             .hint("choose another name, such as `feature-a`"));
     }
+    require_sandbox(env, args, task.as_deref())?;
     if args.clone {
         return in_clone(ui, env, common, args, task.as_deref());
-    }
-    if args.sandbox {
-        if task.is_none() && args.cmd.is_empty() {
-            return Err(Failure::usage("`--sandbox` is for an agent with a task, or for a command")
-                .hint("give the task as well, or `shopfloor start NAME TASK` later runs it without a sandbox"));
-        }
-        sandbox::require_available(env)?;
     }
     let mut words = vec!["subtree".to_owned()];
     words.extend(base(env, &repository)?.map(|base| format!("--base-dir={base}")));
@@ -134,6 +128,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         (args.reuse_branch, "--reuse-branch"),
         (args.submodules, "--submodules"),
         (args.launch, "--launch"),
+        (args.sandbox && !args.cmd.is_empty(), "--sandbox"),
     ];
     words.extend(flags.iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| (*flag).to_owned()));
     if args.launch {
@@ -148,7 +143,6 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         return begin(ui, env, common, args, (task, words));
     }
     words.push(args.name.clone());
-    words.extend((args.sandbox && !args.cmd.is_empty()).then(|| "--sandbox".to_owned()));
     if !args.cmd.is_empty() {
         if task.is_some() && !common.dry_run {
             ui.note("the command has to read the task itself: `SHOPFLOOR_TASK_FILE` names its file");
@@ -166,6 +160,18 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         ui.line("would start an agent there with its task");
     }
     Ok(exit)
+}
+
+/// Exit 2 if what is to be contained is missing, or a sandbox.
+fn require_sandbox(env: &Env, args: &Args, task: Option<&str>) -> Result<()> {
+    match () {
+        () if !args.sandbox => Ok(()),
+        () if task.is_none() && args.cmd.is_empty() => {
+            Err(Failure::usage("`--sandbox` is for an agent with a task, or for a command")
+                .hint("give the task as well, or `shopfloor start NAME TASK` later runs it without a sandbox"))
+        }
+        () => sandbox::require_available(env),
+    }
 }
 
 /// `--clone`: a worker whose worktree no IDE sees. What is done already stays, and the same command goes on.

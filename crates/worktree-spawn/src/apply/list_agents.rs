@@ -186,11 +186,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         });
     }
     if (request.status || request.stat) && !ui.is_dry() {
-        for known in listed.iter().map(|listed| &listed.known) {
-            if let Some(sandbox) = sandboxes::of(env, place, &settings, known) {
-                sandboxes::take_in(ui, env, place, &sandbox, &known.agent.id);
-            }
-        }
+        sandboxes::take_in_all(ui, env, place, &settings, listed.iter().map(|listed| &listed.known));
     }
     if request.status {
         let git = Git::find(env)?;

@@ -1,10 +1,11 @@
 //! Reporting something to the parent, for `notify` and the MCP tool `notify_parent`.
 
+use serde::{Deserialize, Serialize};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::sandbox;
 
-use super::{sandboxes, send_event};
+use super::send_event;
 use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run;
 use crate::event::{EventDraft, EventStatus, completion};
@@ -22,6 +23,18 @@ pub struct Notification<'a> {
     pub paths: &'a [String],
     /// The reporting agent, if it is named.
     pub named: Option<&'a str>,
+}
+
+/// A report to the parent, as an agent writes it into its spool inside.
+#[derive(Serialize, Deserialize)]
+pub struct Report {
+    pub notify: EventStatus,
+    pub message: String,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub dedupe: Option<String>,
+    #[serde(default)]
+    pub paths: Vec<String>,
 }
 
 /// The reporting agent, and the agent that would get the report. Refuses what [`notify`] refuses.
@@ -45,7 +58,7 @@ pub fn check(place: &Place, notification: &Notification<'_>) -> Result<(KnownAge
 pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Result<Published> {
     let (caller, to) = check(place, notification)?;
     if sandbox::is_inside(env) {
-        return sandboxes::report(env, notification, to);
+        return report(env, notification, to);
     }
     let message = notification.message.trim_end();
     let usual = match notification.status {
@@ -63,4 +76,14 @@ pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Resu
         agent_run::mark_reported(&place.shared(), &caller.agent.id)?;
     }
     Ok(published)
+}
+
+/// Leaves a report in the spool of the sandbox that this process is in.
+fn report(env: &Env, notification: &Notification<'_>, to: String) -> Result<Published> {
+    let Notification { status, message, kind, dedupe, paths, .. } = *notification;
+    let own = |text: Option<&str>| text.map(str::to_owned);
+    let (kind, dedupe, paths) = (own(kind), own(dedupe), paths.to_vec());
+    let report = Report { notify: status, message: message.to_owned(), kind, dedupe, paths };
+    let uid = sandbox::report(env, &serde_json::to_vec(&report).unwrap_or_default())?;
+    Ok(Published { uid, id: 0, to, is_repeated: false })
 }

@@ -1,31 +1,16 @@
 //! Sandboxes of agents' worktrees: what was committed in them, what was reported from them, and what a removal would lose.
 
-use serde::{Deserialize, Serialize};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::sandbox::{self, Imported, Sandbox};
 use shopfloor_core::ui::Ui;
 
-use super::notify::{self, Notification};
+use super::notify::{self, Notification, Report};
 use crate::agent_in_worktree::KnownAgent;
-use crate::event::EventStatus;
 use crate::failure;
 use crate::identity::AgentKind;
 use crate::repository_view::Place;
 use crate::settings::Settings;
-use crate::spool::Published;
-
-/// A report to the parent, as an agent writes it into its spool inside.
-#[derive(Serialize, Deserialize)]
-struct Report {
-    notify: EventStatus,
-    message: String,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    dedupe: Option<String>,
-    #[serde(default)]
-    paths: Vec<String>,
-}
 
 /// The sandbox of an agent's worktree, if it was ever in one.
 pub fn of(env: &Env, place: &Place, settings: &Settings, known: &KnownAgent) -> Option<Sandbox> {
@@ -58,14 +43,19 @@ pub fn take_reports(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &s
     }
 }
 
-/// Leaves a report in the spool of the sandbox that this process is in.
-pub fn report(env: &Env, notification: &Notification<'_>, to: String) -> Result<Published> {
-    let Notification { status, message, kind, dedupe, paths, .. } = *notification;
-    let own = |text: Option<&str>| text.map(str::to_owned);
-    let (kind, dedupe, paths) = (own(kind), own(dedupe), paths.to_vec());
-    let report = Report { notify: status, message: message.to_owned(), kind, dedupe, paths };
-    let uid = sandbox::report(env, &serde_json::to_vec(&report).unwrap_or_default())?;
-    Ok(Published { uid, id: 0, to, is_repeated: false })
+/// The same for those of these agents who have sandboxes.
+pub fn take_in_all<'k>(
+    ui: &Ui,
+    env: &Env,
+    place: &Place,
+    settings: &Settings,
+    all: impl Iterator<Item = &'k KnownAgent>,
+) {
+    for known in all {
+        if let Some(sandbox) = of(env, place, settings, known) {
+            take_in(ui, env, place, &sandbox, &known.agent.id);
+        }
+    }
 }
 
 /// Exit 1 if a sandbox has commits that are nowhere else.

@@ -52,11 +52,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     if order.is_empty() {
         ui.nothing_to_do();
     }
-    for known in order.iter().filter(|_| !is_dry) {
-        if let Some(sandbox) = sandboxes::of(env, &place, &settings, known) {
-            sandboxes::take_in(ui, env, &place, &sandbox, &known.agent.id);
-        }
-    }
+    sandboxes::take_in_all(ui, env, &place, &settings, order.iter().filter(|_| !is_dry));
     for known in &order {
         // The first look is taken without the lock, because other processes wait for that; an agent that is to go is
         // looked at again.

@@ -64,11 +64,8 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     }
     let mut lock = lock_and_excludes::lock(place)?;
     recover::recover(place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
-    for known in args.ids.iter().filter_map(|id| agents::require(place, id).ok()) {
-        if let Some(sandbox) = sandboxes::of(env, place, &settings, &known) {
-            sandboxes::take_in(ui, env, place, &sandbox, &known.agent.id);
-        }
-    }
+    let named: Vec<KnownAgent> = args.ids.iter().filter_map(|id| agents::require(place, id).ok()).collect();
+    sandboxes::take_in_all(ui, env, place, &settings, named.iter());
     let mut removals = plan_whole(&inspection, args)?;
     // The other tools are asked without the lock, and afterwards everything is checked again.
     drop(lock);

@@ -1,6 +1,8 @@
 //! The one place that spawns processes: argv in, bytes and status out, each child in a process
 //! group of its own that is ended with us.
 
+mod signals;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -10,18 +12,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::sys;
+
+pub use self::signals::{Deferred, check_interrupt, defer_signals, handle_signals, tidy_up};
+use self::signals::{end_groups, groups, watch_signals};
 
 /// How long process groups have after a signal before they are killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -434,117 +437,5 @@ fn collect(output: &std::process::Output) -> Output {
     Output { status: output.status.into(), stdout: output.stdout.clone(), stderr: output.stderr.clone() }
 }
 
-/// The signal that asked us to end, once one came while a child ran.
-static CAUGHT: AtomicI32 = AtomicI32::new(0);
-
-/// The leaders of the groups that run now.
-static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
-
-fn groups() -> std::sync::MutexGuard<'static, Vec<u32>> {
-    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How many [`Deferred`] values are alive.
-static DEFERRED: AtomicUsize = AtomicUsize::new(0);
-
-/// Whether we are tidying up after a signal.
-static IS_TIDYING: AtomicBool = AtomicBool::new(false);
-
-/// From now on SIGINT, SIGTERM and SIGHUP end running children but not us. Work in progress must call
-/// [`check_interrupt`], and undo what it began.
-pub fn defer_signals() -> Deferred {
-    DEFERRED.fetch_add(1, Ordering::SeqCst);
-    watch_signals();
-    Deferred(())
-}
-
-/// While this value lives, a signal does not end us.
-#[derive(Debug)]
-pub struct Deferred(());
-
-impl Drop for Deferred {
-    fn drop(&mut self) {
-        DEFERRED.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// Tidies up after a signal. Children may be started again; a further signal ends them.
-pub fn tidy_up<T>(work: impl FnOnce() -> T) -> T {
-    IS_TIDYING.store(true, Ordering::SeqCst);
-    let done = work();
-    IS_TIDYING.store(false, Ordering::SeqCst);
-    done
-}
-
-/// Fails (exit 128+n) once a signal asked us to end.
-pub fn check_interrupt() -> Result<()> {
-    match CAUGHT.load(Ordering::SeqCst) {
-        0 => Ok(()),
-        _ if IS_TIDYING.load(Ordering::SeqCst) => Ok(()),
-        signal => Err(Failure::new(
-            Exit::Signal(u8::try_from(signal).unwrap_or(0)),
-            "interrupted",
-            format!("ended by signal {signal}"),
-        )),
-    }
-}
-
-type Handler = Box<dyn Fn(i32) -> bool + Send + Sync>;
-
-/// The handler that receives signals in a program that tidies up by itself.
-static HANDLER: OnceLock<Handler> = OnceLock::new();
-
-/// From now on SIGINT, SIGTERM and SIGHUP go to `handler` alone and end neither us nor a running child, unless the
-/// handler returns `false`; then we end as without it. For programs that keep running and finish what they are doing.
-pub fn handle_signals(handler: impl Fn(i32) -> bool + Send + Sync + 'static) {
-    let _ = HANDLER.set(Box::new(handler));
-    watch_signals();
-}
-
-/// A child in its own group does not see a Ctrl-C that is meant for all of us, so it is passed on;
-/// without a child the signal does what it does by default, which our writes survive by design.
-fn watch_signals() {
-    static STARTED: OnceLock<()> = OnceLock::new();
-    STARTED.get_or_init(|| {
-        let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
-        thread::spawn(move || {
-            for signal in signals.forever() {
-                if let Some(handler) = HANDLER.get() {
-                    if !handler(signal) {
-                        let _ = signal_hook::low_level::emulate_default_handler(signal);
-                    }
-                    continue;
-                }
-                let running = groups().clone();
-                if running.is_empty() && DEFERRED.load(Ordering::SeqCst) == 0 {
-                    let _ = signal_hook::low_level::emulate_default_handler(signal);
-                }
-                let again = CAUGHT.swap(signal, Ordering::SeqCst) != 0;
-                end_groups(
-                    &running,
-                    if again { Signal::KILL } else { Signal::from_named_raw(signal).unwrap_or(Signal::TERM) },
-                );
-                thread::spawn(move || {
-                    thread::sleep(GRACE);
-                    let still = groups().clone();
-                    end_groups(&still, Signal::KILL);
-                });
-            }
-        });
-    });
-}
-
-fn end_groups(pids: &[u32], signal: Signal) {
-    for pid in pids {
-        if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw)
-            && kill_process_group(pid, signal).is_err()
-        {
-            // It is not a group leader yet, so only it is signalled.
-            let _ = kill_process(pid, signal);
-        }
-    }
-}
-
 #[cfg(test)]
-#[path = "proc_tests.rs"]
 mod tests;
