@@ -96,6 +96,20 @@ pub(crate) fn close_abstract_sockets() -> io::Result<()> {
     }
 }
 
+/// The version of the kernel's Landlock; 0 where it has none.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the call gets integers and no address")]
+pub(crate) fn landlock_version() -> i64 {
+    // SAFETY: see the reason above; 1 is `LANDLOCK_CREATE_RULESET_VERSION`.
+    unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<RulesetAttr>(), 0, 1) }.max(0)
+}
+
+/// Other systems have none.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn landlock_version() -> i64 {
+    0
+}
+
 /// Other systems have none.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn close_abstract_sockets() -> io::Result<()> {

@@ -68,6 +68,12 @@ pub fn require_available(env: &Env) -> Result<()> {
     Err(NO_SANDBOX.failure("no sandbox can be made on this machine").because(anyhow::anyhow!(said)).hint(reason()))
 }
 
+/// What bubblewrap says of its version.
+pub(super) fn version(env: &Env) -> Option<String> {
+    let program = proc::find(env, "bwrap")?;
+    Some(Cmd::new(&program, env).arg("--version").within(LIMIT).capture().ok()?.text())
+}
+
 /// What an administrator has to turn on.
 fn reason() -> String {
     let knob = |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default().trim().to_owned();

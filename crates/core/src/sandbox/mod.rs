@@ -13,6 +13,7 @@ mod spool;
 mod terminal;
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -228,6 +229,31 @@ impl Sandbox {
         }
         Ok(())
     }
+}
+
+/// The version of bubblewrap, and what of Landlock closes further, for a person. Fails as [`require_available`].
+pub fn describe(env: &Env) -> Result<String> {
+    require_available(env)?;
+    let own = bubblewrap::version(env).unwrap_or_default();
+    let landlock = match sys::landlock_version() {
+        6.. => "",
+        _ => {
+            "; this kernel's Landlock leaves the abstract sockets of other programs open, which `network = false` closes"
+        }
+    };
+    Ok(format!("{own}{landlock}"))
+}
+
+/// The sandboxes whose worktrees are gone, each with its directory and where its worktree was.
+pub fn abandoned(env: &Env) -> Vec<(PathBuf, PathBuf)> {
+    let Some(boxes) = boxes(env) else { return Vec::new() };
+    let of = |name: &std::ffi::OsString| {
+        let dir = boxes.join(name);
+        let worktree = fs::read_no_follow(&dir.join("worktree")).ok().flatten()?;
+        Some((dir, PathBuf::from(OsStr::from_bytes(&worktree))))
+    };
+    let all = fs::list(&boxes).unwrap_or_default();
+    all.iter().filter_map(of).filter(|(_, worktree)| worktree.symlink_metadata().is_err()).collect()
 }
 
 /// Where sandboxes lie in the user's own state.

@@ -10,9 +10,10 @@ use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::proc;
+use shopfloor_core::sandbox as core_sandbox;
 use shopfloor_core::text::shell_word;
 
-use crate::apply::{clone_hooks, repair, transition};
+use crate::apply::{clone_hooks, repair, sandbox, transition};
 use crate::commands;
 use crate::context::Context;
 use crate::facts::{adoption, version};
@@ -73,6 +74,7 @@ fn check_all<'a>(ctx: &'a Context<'_>) -> Findings<'a> {
     };
     let mut all = check_programs(ctx, &state);
     all.push(loading);
+    all.extend(check_sandboxes(ctx, &state));
     all.extend(state.workers.values().filter_map(|worker| check_record(ctx, worker)));
     all.extend(or_failure("sessions", check_sessions(ctx, &state, is_loaded), "look at tmux"));
     all.extend(or_failure("worktrees", check_worktrees(ctx, &state), "look at git"));
@@ -105,6 +107,41 @@ fn check_programs<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
         (false, _) => Finding::bad("programs", format!("{name} is not installed"), format!("install {name}"), None),
     };
     names.into_iter().map(check).collect()
+}
+
+/// The bubblewrap on whose PATH codex's own sandbox starts nothing (tried: Debian's 0.8.0, with codex 0.169.0).
+const BREAKS_CODEX: &str = "bubblewrap 0.8.";
+
+/// Whether sandboxes can be made, and what is left of those whose worktrees are gone.
+fn check_sandboxes<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
+    let (inside, outside): (Vec<&Worker>, _) =
+        state.workers.values().partition(|worker| sandbox::is_wanted(ctx, worker));
+    let can = core_sandbox::describe(ctx.env);
+    let mut findings = Findings::new();
+    let is_broken = can.as_ref().is_ok_and(|version| version.starts_with(BREAKS_CODEX));
+    let runs_codex = |worker: &&Worker| ctx.root.preset_of(worker).is_some_and(|program| program.name == "codex");
+    if let Some(worker) = outside.into_iter().find(|worker| is_broken && runs_codex(worker)) {
+        let detail =
+            format!("{}: codex's own sandbox may start nothing where {BREAKS_CODEX}x is on the PATH", worker.name);
+        let fix = format!(
+            "run it in ours (`runner = \"sandbox\"` in [workers.{}] of config.toml), or install a newer bubblewrap",
+            worker.name
+        );
+        findings.push(Finding::bad("sandbox", detail, fix, None));
+    }
+    for (dir, worktree) in core_sandbox::abandoned(ctx.env) {
+        let (detail, fix) = (
+            format!("the sandbox of {} is left", worktree.display()),
+            format!("delete it, if nothing of it is missed: {}", shell_word(&dir)),
+        );
+        findings.push(Finding::bad("sandbox", detail, fix, None));
+    }
+    findings.push(match can {
+        Ok(version) => Finding::good("sandbox", format!("{version}, for {} workers", inside.len())),
+        Err(failure) if inside.is_empty() => Finding::good("sandbox", format!("none: {failure}")),
+        Err(failure) => Finding::bad("sandbox", failure.to_string(), failure.hints.join("; "), None),
+    });
+    findings
 }
 
 /// How long a program may take to print its version.

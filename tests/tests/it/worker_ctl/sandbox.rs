@@ -39,6 +39,7 @@ fn a_contained_worker_goes_from_its_task_to_landed_work() {
     let w = World::new();
     let Some(floor) = contained(&w) else { return };
     assert!(floor.root.read("config.toml").contains("runner = \"sandbox\""));
+    floor.ctl(&["doctor"]).any_status().any_err().out_has("bubblewrap").out_has("for 1 workers");
     work(&floor, "adam", "COMMIT a.txt one Write a");
     floor.ctl(&["review", "adam"]).exit(0).out_has("+one");
     floor.ctl(&["reject", "AMEND a.txt two"]).succeeds();
@@ -129,6 +130,7 @@ fn a_worker_that_is_to_be_contained_never_runs_without() {
     floor.ctl(&["add", "adam"]).succeeds();
     configure(&floor, "[workers.adam]", "[workers.adam]\nrunner = \"sandbox\"");
     floor.ctl(&["up", "adam"]).exit(2).any_out().err_has("no sandbox can be made");
+    floor.ctl(&["doctor"]).exit(1).any_err().out_has("no sandbox can be made");
     assert_eq!(floor.prompts().len(), 0);
     configure(&floor, "runner = \"sandbox\"", "runner = \"box\"");
     floor.ctl(&["status"]).exit(2).err_has("no runner is called `box`");
