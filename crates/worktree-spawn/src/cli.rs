@@ -62,6 +62,27 @@ pub enum Command {
     Config,
 }
 
+impl Command {
+    /// Whether it works on what all agents share, which a sandbox has not.
+    pub fn needs_shared_state(&self) -> bool {
+        use Command::{Ack, Doctor, Events, Gc, Remove, Repair, Run, Subtree, Trust, Wait, Worker};
+        matches!(
+            self,
+            Ack(_)
+                | Doctor(_)
+                | Events(_)
+                | Gc(_)
+                | Remove(_)
+                | Repair(_)
+                | Run(_)
+                | Subtree(_)
+                | Trust(_)
+                | Wait(_)
+                | Worker(_)
+        )
+    }
+}
+
 #[derive(clap::Args, Debug)]
 pub struct InsideSandbox {
     #[arg(last = true, required = true)]

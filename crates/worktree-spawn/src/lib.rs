@@ -45,6 +45,9 @@ pub fn main() -> std::process::ExitCode {
 
 /// Runs the command.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
+    if sandbox::is_inside(env) && cli.command.needs_shared_state() {
+        return Err(sandbox::not_inside());
+    }
     match cli.command {
         Command::Subtree(args) => commands::subtree::run(ui, env, &args),
         Command::Worker(args) => commands::worker::run(ui, env, &args),

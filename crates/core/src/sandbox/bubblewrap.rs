@@ -21,6 +21,9 @@ use crate::proc::{self, Cmd, Output, Status};
 /// Our directory inside.
 const OURS: &str = "/run/shopfloor";
 
+/// Where texts for the agent lie.
+pub(super) const TEXTS: &str = "/run/shopfloor/texts";
+
 /// Whether this process is in a sandbox of ours.
 pub fn is_inside(env: &Env) -> bool {
     env.var(SPOOL).is_some_and(|spool| Path::new(spool).starts_with(OURS))
@@ -278,8 +281,14 @@ impl Sandbox {
         words.extend(["--bind".into(), self.git_dir().into(), self.common_dir.clone().into()]);
         words.extend(self.objects(&format!("{OURS}/objects")));
         words.extend(["--bind".into(), self.spool().into(), format!("{OURS}/spool").into()]);
-        for (tool, program) in self.tools() {
-            words.extend(["--ro-bind".into(), program.into(), format!("{OURS}/bin/{tool}").into()]);
+        words.extend(["--ro-bind".into(), self.texts().into(), TEXTS.into()]);
+        for (tool, found, program) in self.tools() {
+            // Files in the worktree, and the person's settings, may name them by their own paths.
+            let is_shown = ["/usr", "/bin", "/opt"].iter().any(|dir| found.starts_with(dir));
+            let own = (!is_shown && !found.starts_with(worktree)).then(|| found.into_os_string());
+            for inside in own.into_iter().chain([format!("{OURS}/bin/{tool}").into()]) {
+                words.extend(["--ro-bind".into(), program.clone().into(), inside]);
+            }
         }
         self.files.iter().for_each(|file| words.extend(read_only(file)));
         words.extend(["--remount-ro".into(), "/".into(), "--chdir".into(), worktree.into()]);
@@ -321,13 +330,15 @@ impl Sandbox {
         all.flat_map(|(dir, inside)| ["--ro-bind".into(), dir.into_os_string(), inside.into()]).collect()
     }
 
-    /// Our own programs, each with its name.
-    fn tools(&self) -> Vec<(&'static str, PathBuf)> {
-        let beside = std::env::current_exe().ok();
+    /// Our own programs, each with its name, its path and the file that it is.
+    fn tools(&self) -> Vec<(&'static str, PathBuf, PathBuf)> {
+        let own = std::env::current_exe().ok();
+        let own = own.filter(|own| TOOLS.iter().any(|tool| own.ends_with(tool)));
         let find = |tool: &'static str| {
-            let own = beside.as_deref().and_then(Path::parent).map(|dir| dir.join(tool)).filter(|file| file.is_file());
+            let own = own.as_deref().and_then(Path::parent).map(|dir| dir.join(tool)).filter(|file| file.is_file());
             let found = own.or_else(|| proc::find(&self.env, tool))?;
-            Some((tool, found.canonicalize().ok()?))
+            let program = found.canonicalize().ok()?;
+            Some((tool, found, program))
         };
         TOOLS.into_iter().filter_map(find).collect()
     }

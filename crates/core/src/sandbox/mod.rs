@@ -189,6 +189,16 @@ impl Sandbox {
         self.dir.join("spool")
     }
 
+    /// Puts a text where the agent can read it, and nobody inside can write. Returns its path inside.
+    pub fn put_text(&self, name: &OsStr, text: &[u8]) -> Result<PathBuf> {
+        fs::replace(&self.texts().join(name), text, Some(fs::PRIVATE))?;
+        Ok(Path::new(bubblewrap::TEXTS).join(name))
+    }
+
+    fn texts(&self) -> PathBuf {
+        self.dir.join("texts")
+    }
+
     /// The name of the worktree's private git directory.
     fn name(&self) -> &OsStr {
         self.record.file_name().unwrap_or_default()
@@ -259,6 +269,11 @@ pub fn abandoned(env: &Env) -> Vec<(PathBuf, PathBuf)> {
 /// Where sandboxes lie in the user's own state.
 fn boxes(env: &Env) -> Option<PathBuf> {
     Some(env.state_home()?.join("boxes"))
+}
+
+/// The failure of what an agent cannot do in a sandbox: the repository inside is its own.
+pub fn not_inside() -> Failure {
+    NO_SANDBOX.failure("this does not work in a sandbox").hint("report to the parent or the person what is to be done")
 }
 
 /// Whether there are sandboxes at all.

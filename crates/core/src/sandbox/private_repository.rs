@@ -96,7 +96,7 @@ impl Sandbox {
     fn fill(&self, git: &Git, settings: &[Setting], branch: &str, tip: &str) -> Result<()> {
         let own = self.git_dir();
         let record = own.join("worktrees").join(self.name());
-        for dir in [&self.dir, &self.home(), &self.spool(), &own] {
+        for dir in [&self.dir, &self.home(), &self.spool(), &self.texts(), &own] {
             fs::create_private_dir(dir)?;
         }
         for dir in ["objects/info", "objects/pack", "refs/tags", "info", "logs", "hooks"] {

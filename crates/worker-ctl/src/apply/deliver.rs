@@ -6,6 +6,7 @@ use std::time::Duration;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 
+use crate::apply::sandbox;
 use crate::apply::session::{restart_with, resuming};
 use crate::apply::transition;
 use crate::context::Context;
@@ -74,7 +75,10 @@ fn type_text(
     let prepared = || -> Result<_> {
         let pane = typing::require_pane(&tmux, worker)?;
         let text = match agent.paste {
-            Paste::File => typing::file_prompt(&typing::write_text_file(root, name, text)?),
+            Paste::File => {
+                let file = typing::write_text_file(root, name, text)?;
+                typing::file_prompt(&sandbox::shown(ctx, worker, &file)?)
+            }
             Paste::Bracketed | Paste::Lines => text.to_owned(),
         };
         if agent.paste == Paste::Bracketed && text.contains('\n') && !force {

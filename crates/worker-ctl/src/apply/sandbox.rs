@@ -2,12 +2,13 @@
 //! ours to do in the worktree is done inside.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shopfloor_core::agents;
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::proc;
 use shopfloor_core::sandbox::{self, Imported, Sandbox};
 use shopfloor_core::text::printable;
@@ -90,7 +91,7 @@ pub fn wrapped(
             .hint("install it, or change the `command` of the agent in config.toml"));
     }
     let own = layout::own_program(ctx.env).ok_or_else(|| Failure::failed("worker-ctl is not on the PATH"))?;
-    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let text = |path: &Path| path.to_string_lossy().into_owned();
     let mut words = vec![text(&own), "--root".into(), text(&ctx.root.path), COMMAND.into(), worker.name.clone()];
     words.extend(variables.iter().map(|(name, _)| format!("--var={name}")));
     words.extend(files.iter().map(|file| format!("--file={}", text(file))));
@@ -158,6 +159,13 @@ pub fn keep_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Resul
     let below = format!("refs/shopfloor/trash/{}/sandbox", worker.name);
     sandbox.keep(&below)?;
     Ok(Some(below))
+}
+
+/// Where a worker's program finds a file of ours: inside its sandbox, a copy.
+pub fn shown(ctx: &Context<'_>, worker: &Worker, file: &Path) -> Result<PathBuf> {
+    let Some(sandbox) = of(ctx, worker) else { return Ok(file.to_path_buf()) };
+    let text = fs::read_own(file)?.unwrap_or_default();
+    sandbox.put_text(file.file_name().unwrap_or_default(), &text)
 }
 
 /// Removes a worker's sandbox; the next start makes a new one.

@@ -11,8 +11,8 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
 use crate::apply::launch_spec::launch;
-use crate::apply::transition;
 use crate::apply::worktree_spawn::wrapped;
+use crate::apply::{sandbox, transition};
 use crate::context::Context;
 use crate::facts::processes::{self, Process};
 use crate::failure;
@@ -204,7 +204,8 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
         let pane = tmux.pane_of(worker)?.ok_or_else(|| Failure::failed("its session is gone"))?;
         let file = typing::write_text_file(&ctx.root.path, &worker.name, text)?;
         let (argv, variables) = launch(ctx, worker, &agent, resume)?;
-        let argv = wrapped(ctx, worker, with_text(argv, &agent, text, &file), &variables);
+        let shown = sandbox::shown(ctx, worker, &file)?;
+        let argv = wrapped(ctx, worker, with_text(argv, &agent, text, (&file, &shown)), &variables);
         Ok((tmux, pane, argv, variables))
     };
     let (tmux, pane, argv, variables) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
@@ -252,12 +253,12 @@ fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option
     Ok(head()?.filter(|now| before.as_ref() != Some(now)))
 }
 
-/// The argv that passes a text to a program, which is in `file` as well.
-fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, file: &Path) -> Vec<String> {
+/// The argv that passes a text to a program, which is in `file` as well, for the program at `shown`.
+fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, (file, shown): (&Path, &Path)) -> Vec<String> {
     let (before, after) = agent.task_words();
     argv.extend(before);
     if text.len() > typing::MAX_ARGUMENT {
-        argv.push(typing::file_prompt(file));
+        argv.push(typing::file_prompt(shown));
         argv.extend(after);
     } else {
         // tmux passes on at most 16 KB, so a shell reads the text from the file. The `x` preserves trailing line ends. The

@@ -101,6 +101,21 @@ fn hooks_inside_are_heard_and_a_crash_loses_nothing() {
 }
 
 #[test]
+fn a_text_in_a_file_is_read_inside() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    configure(&floor, "[agents.boxed]", "[agents.boxed]\npaste = \"file\"");
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    wait_for(|| prompts_inside(&w).len() == 1);
+    let line = prompts_inside(&w)[0].clone();
+    let file = line.strip_prefix("Read ").and_then(|rest| rest.strip_suffix(" and do what it says.")).unwrap();
+    configure(&floor, "paste = \"file\"", "");
+    run_inside(&floor, &format!("cp {file} read; echo x >> {file} || echo kept >> read"));
+    wait_for(|| tree(&floor, "adam").has("read") && tree(&floor, "adam").read("read").ends_with("kept\n"));
+    assert!(tree(&floor, "adam").read("read").contains("\n\nthink"));
+}
+
+#[test]
 fn what_is_refused_is_told_and_a_reset_keeps_what_is_inside() {
     let w = World::new();
     let Some(floor) = contained(&w) else { return };

@@ -48,6 +48,8 @@ fn git_works_inside_and_commits_come_out() {
         GIT_EDITOR=true git rebase --continue";
     inside(&app, line).succeeds().any_out().any_err();
     assert_eq!((tip(&app), app.git(&["show", "main.feat:a.txt"])), ("right".into(), "lr\n".into()));
+    inside(&app, "worktree-spawn subtree x").exit(2).err_has("does not work in a sandbox");
+    inside(&app, "test -x \"$(dirname $(command -v worktree-spawn))/worker-ctl\"").succeeds();
     inside(&app, "git push origin HEAD").exit(128).any_out().err_has("a-sandboxed-agent-cannot-push-or-fetch");
     // HEAD elsewhere: its commit is taken, and that is said.
     inside(&app, "git switch -q -c else; git commit -q --allow-empty -m elsewhere")

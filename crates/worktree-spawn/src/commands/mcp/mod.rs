@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
+use shopfloor_core::sandbox;
 use shopfloor_core::ui::{Options, Ui, printable};
 use tokio::io::{Stdin, Stdout};
 use tokio_util::sync::CancellationToken;
@@ -174,6 +175,9 @@ impl Server {
             Err(failure) => return Some(Err(failure)),
         };
         let ui = Ui::new(TOOL, &env, Options::default());
+        if sandbox::is_inside(&env) && name != "notify_parent" {
+            return Some(Err(sandbox::not_inside()));
+        }
         Some(match name {
             "spawn_subtree" => self.spawn_subtree(&ui, &env, &place, args),
             "spawn_workers" => self.spawn_workers(&ui, &env, &place, args),
