@@ -30,6 +30,7 @@ const PARTS: [(&str, &[(&str, &str)]); 4] = [
             ("worker-ctl", "docs/worker-ctl.md"),
             ("Agent programs", "docs/agents.md"),
             ("Recipes", "docs/recipes.md"),
+            ("Sandbox", "docs/sandbox.md"),
             ("Troubleshooting", "docs/troubleshooting.md"),
             ("Removing the tools", "docs/uninstall.md"),
             ("What is tested, and how", "docs/trust.md"),
