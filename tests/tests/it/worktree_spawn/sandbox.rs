@@ -2,7 +2,8 @@
 
 use crate::support::sandbox::works;
 use crate::support::spawn::{app, start, subtree};
-use crate::support::world::{Output, Repo, World, text, write};
+use crate::support::sweep::{assert_often, sweep_tool};
+use crate::support::world::{Output, Repo, World, text, wait_for, write};
 
 /// A repository with an agent `main.feat`, if this machine can make sandboxes.
 fn contained(w: &World) -> Option<(Repo<'_>, Repo<'_>)> {
@@ -356,4 +357,72 @@ fn what_a_sandbox_cannot_take_over_is_refused() {
     let vars = [("MINE", "yes")];
     let line = "test \"$MINE\" = yes && test \"$(ls /sys/class/net 2>/dev/null; cut -d: -f1 /proc/net/dev | tail -n +3 | tr -d ' ')\" = lo";
     app.run_with("worktree-spawn", &["run", "main.feat", "--sandbox", "--", "bash", "-c", line], &vars).succeeds();
+}
+
+/// Lets the agent of `app` commit inside, and kills `run` before it takes the commit in.
+fn commits_and_dies(app: &Repo<'_>, feat: &Repo<'_>) {
+    let line = "echo x > b; git add b; git commit -qm late; mkfifo fifo; read line < fifo";
+    let mut run = start(app, &["run", "main.feat", "--sandbox", "--", "sh", "-c", line]);
+    wait_for(|| feat.has("fifo"));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    std::fs::remove_file(feat.path.join("fifo")).unwrap();
+    assert_ne!(tip(app), "late");
+}
+
+#[test]
+fn a_killed_import_is_made_up_for() {
+    let w = World::new();
+    if !works(&w) {
+        return;
+    }
+    let prepare = |point: &str| {
+        let app = w.repo(point);
+        app.commit("a.txt", "one\n");
+        let feat = subtree(&app, &["feat"]);
+        commits_and_dies(&app, &feat);
+        app
+    };
+    let points = sweep_tool("worktree-spawn", prepare, &["list", "--status"], |app, when| {
+        let list = app.spawn(&["list", "--status"]).exit(0).any_err();
+        assert!(list.stdout.contains("main.feat"), "{when}");
+        assert_eq!(
+            (tip(app), app.git(&["rev-parse", "refs/shopfloor/in/feat"])),
+            ("late".into(), app.git(&["rev-parse", "main.feat"])),
+            "{when}"
+        );
+        let feat = app.world.at(app.path.join(".shopfloor/worktrees/feat"));
+        assert_eq!(feat.git(&["status", "--porcelain"]), "", "{when}");
+        app.git(&["fsck", "--connectivity-only"]);
+        inside(app, "test -z \"$(git status --porcelain)\" && git commit -q --allow-empty -m on").succeeds();
+        assert_eq!(tip(app), "on", "{when}");
+    });
+    assert_often(points, 20);
+}
+
+#[test]
+fn a_move_that_was_killed_is_finished_before_the_next_import() {
+    let w = World::new();
+    let Some((app, feat)) = contained(&w) else { return };
+    inside(&app, "echo x > b; git add b; git commit -qm work").succeeds();
+    let work = app.git(&["rev-parse", "main.feat"]).trim().to_owned();
+    app.git(&["merge", "-q", "--squash", "main.feat"]);
+    app.git(&["commit", "-q", "-m", "landed"]);
+    let landed = app.git(&["rev-parse", "main"]).trim().to_owned();
+    let boxed = std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().next().unwrap().unwrap().path();
+    let journal =
+        format!("{{\"branch\":\"refs/heads/main.feat\",\"from\":\"{work}\",\"to\":\"{landed}\",\"base\":\"main\"}}");
+    write(&boxed.join("move"), &journal);
+    app.spawn(&["list", "--status"]).exit(0).any_out();
+    assert_eq!(
+        (tip(&app), feat.git(&["status", "--porcelain"]), boxed.join("move").exists()),
+        ("landed".into(), String::new(), false)
+    );
+    inside(&app, &format!("test $(git rev-parse HEAD) = {landed} && test $(git rev-parse origin/main) = {landed}"))
+        .succeeds();
+    // An agent that has gone on keeps what it has.
+    inside(&app, "git commit -q --allow-empty -m on").succeeds();
+    write(&boxed.join("move"), &journal);
+    app.spawn(&["list", "--status"]).exit(0).any_out();
+    assert_eq!((tip(&app), boxed.join("move").exists()), ("on".into(), false));
 }
