@@ -322,7 +322,7 @@ fn wait_ready(
                 }
                 Some(lines).filter(|lines| !lines.is_empty())
             };
-            let shown = (0..5).find_map(look).unwrap_or_default();
+            let shown = (0..40).find_map(look).unwrap_or_default();
             return Err(Failure::failed(format!("the program of {} ended before it was ready", worker.name))
                 .details(shown.iter().map(|line| format!("  {}", printable(line))))
                 .hint("look at its terminal with `worker-ctl peek`, or run its command by hand"));

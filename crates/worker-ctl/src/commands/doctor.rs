@@ -119,7 +119,12 @@ fn check_sandboxes<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
     let can = core_sandbox::describe(ctx.env);
     let mut findings = Findings::new();
     let is_broken = can.as_ref().is_ok_and(|version| version.starts_with(BREAKS_CODEX));
-    let runs_codex = |worker: &&Worker| ctx.root.preset_of(worker).is_some_and(|program| program.name == "codex");
+    let skips = |worker: &Worker| {
+        let own = ctx.root.worker(&worker.name).skip_permissions;
+        own.unwrap_or_else(|| ctx.root.config.settings.truth("skip_permissions"))
+    };
+    let runs_codex =
+        |worker: &&Worker| !skips(worker) && ctx.root.preset_of(worker).is_some_and(|program| program.name == "codex");
     if let Some(worker) = outside.into_iter().find(|worker| is_broken && runs_codex(worker)) {
         let detail =
             format!("{}: codex's own sandbox may start nothing where {BREAKS_CODEX}x is on the PATH", worker.name);
