@@ -134,7 +134,13 @@ fn show_missing_lines(ui: &Ui, env: &Env, record: &Record) -> Result<bool> {
 fn tell(ui: &Ui, found: &Surroundings) {
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { printable(&names.join(", ")) };
     let agents: Vec<String> = found.agents.iter().map(|name| (*name).to_owned()).collect();
-    ui.note(format!("agents on the PATH: {}; tmux: {}", list(&agents), if found.has_tmux { "yes" } else { "no" }));
+    let yes = |is: bool| if is { "yes" } else { "no" };
+    ui.note(format!("agents on the PATH: {}; tmux: {}", list(&agents), yes(found.has_tmux)));
+    let sandbox = found.sandbox.clone().map_or_else(
+        || "agents can be contained: `shopfloor new NAME TASK --sandbox`".to_owned(),
+        |why| format!("no sandbox for agents: {why}"),
+    );
+    ui.note(sandbox);
     ui.note(format!("files that git ignores and agents need: {}", list(&found.local_files)));
 }
 

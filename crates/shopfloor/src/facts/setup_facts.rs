@@ -9,6 +9,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::hook_manager;
 use shopfloor_core::proc;
+use shopfloor_core::sandbox;
 
 use super::repository::Repository;
 use super::run_tool::{ask, program};
@@ -25,6 +26,8 @@ pub struct Surroundings {
     /// The known agent programs on the `PATH`.
     pub agents: Vec<&'static str>,
     pub has_tmux: bool,
+    /// Why no sandbox can be made here, if so.
+    pub sandbox: Option<String>,
     pub has_sweatfile: bool,
     /// Files of the repository that nobody has approved.
     pub unapproved: Vec<String>,
@@ -80,6 +83,7 @@ pub fn read(env: &Env, repository: &Repository, is_private: bool) -> Result<Surr
     let mut found = Surroundings {
         agents: PROGRAMS.iter().map(|program| program.name).filter(is_there).collect(),
         has_tmux: is_there(&"tmux"),
+        sandbox: sandbox::require_available(env).err().map(|failure| failure.message),
         has_sweatfile: has("sweatfile"),
         installs: INSTALLS.iter().filter(|(file, _)| has(file)).map(|(_, command)| *command).collect(),
         has_skills: SKILLS.iter().all(|(name, _)| has(&skill::file(DIR, name))),

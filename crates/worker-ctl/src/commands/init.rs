@@ -325,7 +325,7 @@ fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<Strin
 pub fn config(source: &Path, branch: &str) -> String {
     let quoted = |text: &str| toml_edit::Value::from(text).to_string();
     format!(
-        "[defaults]\nagent = \"claude\"\n# model = \"opus\"\nskip_permissions = true\n\
+        "[defaults]\nagent = \"claude\"\n# model = \"opus\"\n# runner = \"sandbox\"\nskip_permissions = true\n\
          allowed_tools = [\"Bash\", \"Edit\", \"Read\", \"Write\", \"Glob\", \"Grep\"]\npatrol_interval_secs = 60\nsound_on_review = true\n\n\
          [repo]\nsource ={}\nbranch ={}\n",
         format_args!(" {}", quoted(&source.to_string_lossy()).trim()),

@@ -28,7 +28,9 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
     let app = app(&w);
     let before = told(&app);
     let out = app.shopfloor(&["setup", "--yes"]).exit(0);
-    out.err_has("agents on the PATH: claude; tmux: yes").err_has("agents need: .env, .claude/settings.local.json");
+    out.err_has("agents on the PATH: claude; tmux: yes")
+        .err_has("sandbox")
+        .err_has("agents need: .env, .claude/settings.local.json");
     let lines: Vec<&str> = out.stdout.lines().collect();
     let attach = format!("overlay-sync attach {}", app.path.display());
     assert_eq!(
