@@ -54,6 +54,9 @@ const TERMINAL: [&str; 17] = [
 const TOOLS: [&str; 6] =
     ["shopfloor", "sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
 
+/// Where everybody's programs lie, which are there inside.
+const PUBLIC: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/etc", "/opt"];
+
 /// How long work of ours inside may take.
 pub(super) const LIMIT: Duration = Duration::from_secs(60);
 
@@ -186,7 +189,14 @@ impl Sandbox {
         args: &[OsString],
         vars: Vec<(OsString, OsString)>,
     ) -> Result<Status> {
-        let (own, program) = (self.program_files(program), program.canonicalize().unwrap_or_else(|_| program.into()));
+        let own = self.program_files(program);
+        // By the name that it was called by, where that is there inside.
+        let is_there =
+            PUBLIC.map(Path::new).into_iter().chain([&*self.worktree]).chain(own.iter().map(PathBuf::as_path));
+        let program = match is_there.into_iter().any(|dir| program.starts_with(dir)) {
+            true => program.to_path_buf(),
+            false => program.canonicalize().unwrap_or_else(|_| program.into()),
+        };
         let mut words = self.mounts(&own)?;
         // The exit code alone does not tell whether anything ran inside.
         let (filter, status) = (memory("seccomp", &seccomp_program())?, memory("status", b"")?);
@@ -346,22 +356,24 @@ impl Sandbox {
     /// What a program consists of, where it does not lie where everybody's programs lie: its directory, or the modules of
     /// its package, and the same of its interpreter.
     fn program_files(&self, program: &Path) -> Vec<PathBuf> {
-        let public = ["/usr", "/bin", "/sbin", "/lib", "/etc", "/opt"];
         let mut files = Vec::new();
         let mut next = Some(program.to_path_buf());
         // Nothing is opened because a file says so that the agent can write.
         let is_agents = |path: &Path| path.starts_with(&self.worktree);
         while let Some(path) = next.take().filter(|path| !is_agents(path) && files.len() < 4) {
             let Some(real) = path.canonicalize().ok().filter(|real| !is_agents(real)) else { break };
-            if !public.iter().any(|dir| real.starts_with(dir)) {
+            let is_python = |prefix: &&Path| prefix.join("pyvenv.cfg").is_file();
+            // Of a virtual environment, the program is a link to one outside.
+            let venv = path.parent().and_then(Path::parent).filter(is_python).map(Path::to_path_buf);
+            files.extend(venv.filter(|venv| self.require_harmless(venv).is_ok()));
+            if !PUBLIC.iter().any(|dir| real.starts_with(dir)) {
                 let parts: Vec<&OsStr> = real.iter().collect();
                 let modules = parts.iter().position(|part| *part == "node_modules");
                 let modules = modules.map(|at| parts[..=at].iter().collect::<PathBuf>());
                 // Python has its modules beside the directory of its program.
                 let python = real.file_name().is_some_and(|name| name.as_bytes().starts_with(b"python"));
                 let prefix = real.parent().and_then(Path::parent);
-                let prefix =
-                    prefix.filter(|prefix| python || prefix.join("pyvenv.cfg").is_file()).map(Path::to_path_buf);
+                let prefix = prefix.filter(|prefix| python || is_python(prefix)).map(Path::to_path_buf);
                 let dir =
                     modules.or(prefix).or_else(|| real.parent().map(Path::to_path_buf)).unwrap_or_else(|| real.clone());
                 files.push(if self.require_harmless(&dir).is_ok() { dir } else { real.clone() });

@@ -13,6 +13,7 @@ use shopfloor_core::proc;
 use shopfloor_core::time::local_clock;
 use shopfloor_core::ui::printable;
 
+use crate::apply::sandbox;
 use crate::attention::{need_now, since};
 use crate::commands::joined;
 use crate::context::Context;
@@ -277,6 +278,7 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "pane_pid": program.pane_pid,
         "crash_count": program.crash_count,
         "host": ctx.root.worker(name).host,
+        "runner": if sandbox::is_wanted(ctx, worker) { "sandbox" } else { "none" },
         "needs": need_now(ctx, worker).map(Need::word),
         "since_at": time(since(worker)),
     });

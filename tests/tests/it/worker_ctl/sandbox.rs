@@ -39,6 +39,7 @@ fn a_contained_worker_goes_from_its_task_to_landed_work() {
     let w = World::new();
     let Some(floor) = contained(&w) else { return };
     assert!(floor.root.read("config.toml").contains("runner = \"sandbox\""));
+    assert_eq!(floor.status("adam")["runner"], "sandbox");
     floor.ctl(&["doctor"]).any_status().any_err().out_has("bubblewrap").out_has("for 1 workers");
     work(&floor, "adam", "COMMIT a.txt one Write a");
     floor.ctl(&["review", "adam"]).exit(0).out_has("+one");

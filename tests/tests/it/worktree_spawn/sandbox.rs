@@ -39,6 +39,12 @@ fn git_works_inside_and_commits_come_out() {
         git worktree add -q /tmp/more; git worktree remove /tmp/more; test -z \"$(git status --porcelain)\"";
     inside(&app, line).succeeds().any_out().any_err();
     assert_eq!(app.git(&["log", "--format=%s", "main..main.feat"]), "third\namended\nfirst\n");
+    // A program of a virtual environment is that one inside, too.
+    app.sh("python3 -m venv --without-pip ../venv").exit(0);
+    let python = app.path.with_file_name("venv/bin/python").display().to_string();
+    let out =
+        app.spawn(&["run", "main.feat", "--sandbox", "--", &python, "-c", "import sys; print(sys.prefix)"]).exit(0);
+    assert!(out.stdout.ends_with("/venv\n"), "{}", out.stdout);
     // What is the agent's own stays, and survives.
     inside(&app, "git stash list | grep -q WIP && git stash pop -q && git branch --list other | grep -q other")
         .succeeds();
