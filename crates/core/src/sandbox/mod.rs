@@ -153,8 +153,7 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// That of the linked worktree at `worktree`, in the user's own state. Another worktree that later has the same
-    /// name gets another one. Exit 2 for a main checkout; exit 4, kind `tampered`, where its `.git` file does not lead to
-    /// its record.
+    /// name gets another one. Exit 2, kind `no_sandbox`, for a main checkout.
     pub fn of(env: &Env, common_dir: &Path, worktree: &Path, settings: SandboxSettings) -> Result<Sandbox> {
         let common_dir = fs_real(common_dir)?;
         let worktree = fs_real(worktree)?;
@@ -165,7 +164,6 @@ impl Sandbox {
                 .failure(format!("{} is no linked worktree, so it cannot be contained", worktree.display()))
                 .hint("give the agent a worktree of its own: `worktree-spawn subtree NAME`")
         })?;
-        Git::find(env)?.guarded(&common_dir, &worktree)?;
         let meta =
             std::fs::metadata(&record).map_err(|e| Failure::failed("cannot read a worktree's record").because(e))?;
         let born = meta.created().ok().map(|time| format!("{time:?}"));

@@ -41,13 +41,13 @@ const UNDER_WAY: [&str; 6] =
 
 impl Sandbox {
     /// Makes the sandbox if it is not there yet. Exit 2, kind `no_sandbox`, where this is a repository or a state that a
-    /// sandbox cannot take over.
+    /// sandbox cannot take over; exit 4, kind `tampered`, where the `.git` file of the worktree does not lead to its record.
     pub fn make(&self) -> Result<()> {
         self.require_own_dot_git()?;
+        let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
         if self.is_made() {
             return self.follow_move();
         }
-        let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
         let settings = git.settings_in(&self.worktree)?;
         self.refuse_unknown(&git, &settings)?;
         let ask = |args: &[&str]| -> Result<String> {

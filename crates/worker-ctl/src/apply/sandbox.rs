@@ -92,7 +92,9 @@ pub fn wrapped(
     }
     let own = layout::own_program(ctx.env).ok_or_else(|| Failure::failed("worker-ctl is not on the PATH"))?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let mut words = vec![text(&own), "--root".into(), text(&ctx.root.path), COMMAND.into(), worker.name.clone()];
+    // Its terminal is the program's.
+    let mut words =
+        vec![text(&own), "--quiet".into(), "--root".into(), text(&ctx.root.path), COMMAND.into(), worker.name.clone()];
     words.extend(variables.iter().map(|(name, _)| format!("--var={name}")));
     words.extend(files.iter().map(|file| format!("--file={}", text(file))));
     words.push("--".into());

@@ -148,7 +148,7 @@ fn a_worker_that_is_to_be_contained_never_runs_without() {
     floor.ctl(&["up", "adam"]).exit(2).any_out().err_has("no sandbox can be made");
     floor.ctl(&["doctor"]).exit(1).any_err().out_has("no sandbox can be made");
     assert_eq!(floor.prompts().len(), 0);
-    configure(&floor, "runner = \"sandbox\"", "runner = \"box\"");
+    configure(&floor, "[workers.adam]\nrunner = \"sandbox\"", "[workers.adam]\nrunner = \"box\"");
     floor.ctl(&["status"]).exit(2).err_has("no runner is called `box`");
     configure(&floor, "runner = \"box\"", "runner = \"none\"");
 }
