@@ -130,47 +130,30 @@ fn links_of_root() -> Vec<OsString> {
 /// What everybody can read of `/etc` and `/opt`. As root an agent would read the rest, too: then each thing that everybody
 /// can read is mounted by itself, in directories where there is something else.
 fn readable() -> Vec<OsString> {
-    let mut args: Vec<OsString> = Vec::new();
-    for dir in ["/etc", "/opt"].map(Path::new).into_iter().filter(|dir| dir.is_dir()) {
-        match rustix::process::geteuid().is_root() {
-            true => show(dir, &mut args),
-            false => args.extend(read_only(dir)),
-        }
-    }
-    args
+    let is_root = rustix::process::geteuid().is_root();
+    let shown = |dir: &Path| if is_root { parts(dir) } else { None };
+    let dirs = ["/etc", "/opt"].map(Path::new).into_iter().filter(|dir| dir.is_dir());
+    dirs.flat_map(|dir| shown(dir).unwrap_or_else(|| read_only(dir).into())).collect()
 }
 
-/// Mounts what everybody can read of a directory.
-fn show(dir: &Path, args: &mut Vec<OsString>) {
-    if !has_closed(dir) {
-        return args.extend(read_only(dir));
-    }
-    args.extend(["--tmpfs".into(), dir.into()]);
+/// The mounts of what everybody can read of a directory; none if that is all of it.
+fn parts(dir: &Path) -> Option<Vec<OsString>> {
+    let (mut args, mut is_all): (Vec<OsString>, _) = (vec!["--tmpfs".into(), dir.into()], true);
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { continue };
-        match std::fs::read_link(&path) {
-            Ok(target) => args.extend(["--symlink".into(), target.into(), path.into()]),
-            Err(_) if is_closed(&meta) => {}
-            Err(_) if meta.is_dir() => show(&path, args),
-            Err(_) => args.extend(read_only(&path)),
+        let needed = if meta.is_dir() { 0o5 } else { 0o4 };
+        match (std::fs::read_link(&path), meta.is_dir().then(|| parts(&path)).flatten()) {
+            (Ok(target), _) => args.extend(["--symlink".into(), target.into(), path.into()]),
+            (Err(_), _) if meta.mode() & needed != needed || !(meta.is_dir() || meta.is_file()) => is_all = false,
+            (Err(_), Some(parts)) => {
+                args.extend(parts);
+                is_all = false;
+            }
+            (Err(_), None) => args.extend(read_only(&path)),
         }
     }
     args.extend(["--remount-ro".into(), dir.into()]);
-}
-
-/// Whether only some can read it.
-fn is_closed(meta: &std::fs::Metadata) -> bool {
-    let needed = if meta.is_dir() { 0o5 } else { 0o4 };
-    !meta.is_symlink() && (meta.mode() & needed != needed || !(meta.is_dir() || meta.is_file()))
-}
-
-/// Whether there is such a thing in a directory, at any depth.
-fn has_closed(dir: &Path) -> bool {
-    std::fs::read_dir(dir)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .any(|entry| entry.metadata().is_ok_and(|meta| is_closed(&meta) || meta.is_dir() && has_closed(&entry.path())))
+    (!is_all).then_some(args)
 }
 
 /// The same path inside, which can only be read.
