@@ -57,6 +57,9 @@ const TOOLS: [&str; 6] =
 /// Where everybody's programs lie, which are there inside.
 const PUBLIC: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/etc", "/opt"];
 
+/// How long git may take to move the agent's worktree.
+const MOVE_LIMIT: Duration = Duration::from_secs(20);
+
 /// How long work of ours inside may take.
 pub(super) const LIMIT: Duration = Duration::from_secs(60);
 
@@ -273,6 +276,9 @@ impl Sandbox {
         }
         words.extend(["--bind".into(), self.git_dir().into(), self.common_dir.clone().into()]);
         words.extend(self.objects(&format!("{OURS}/objects")));
+        // Those of other repositories are named by their own paths, too.
+        let others = objects::inside(&self.common_dir, "").into_iter().skip(1).map(|(dir, _)| dir);
+        others.filter(|dir| !dir.starts_with(worktree)).for_each(|dir| words.extend(read_only(&dir)));
         words.extend(["--bind".into(), self.spool().into(), format!("{OURS}/spool").into()]);
         words.extend(["--ro-bind".into(), self.texts().into(), TEXTS.into()]);
         for (tool, found, program) in self.tools() {
@@ -401,7 +407,7 @@ impl Sandbox {
         let (first, rest) = words.split_first().ok_or_else(|| Failure::failed("no command"))?;
         let vars = self.variables(vec![("LC_ALL".into(), "C".into())], &[]);
         let cmd = Cmd::new(Path::new(first), &self.env).args(rest.iter().cloned()).dir(&self.worktree);
-        cmd.only_vars(vars).keeping(vec![filter]).within(LIMIT).capture()
+        cmd.only_vars(vars).keeping(vec![filter]).within(MOVE_LIMIT).capture()
     }
 
     /// Runs a line of ours for `sh` in a sandbox without network and terminal, where `/box` is this sandbox's directory:

@@ -64,8 +64,12 @@ impl Sandbox {
             return Ok(Imported::Nothing);
         }
         let seen = self.moved_stamp();
-        let imported = self.import_head()?;
-        fs::replace(&self.dir.join("seen"), &seen, Some(fs::PRIVATE)).map(|()| imported)
+        let imported = self.import_head();
+        // What was refused is looked at again when something has happened there.
+        if imported.as_ref().map_or_else(|failure| REFUSED.is_kind_of(failure), |_| true) {
+            fs::replace(&self.dir.join("seen"), &seen, Some(fs::PRIVATE))?;
+        }
+        imported
     }
 
     fn import_head(&self) -> Result<Imported> {
@@ -76,8 +80,7 @@ impl Sandbox {
             Ok(git.cmd(&self.common_dir).args(args.iter().copied()).capture()?.text())
         };
         let old = ask(&["rev-parse", "-q", "--verify", &self.own_ref("in")])?;
-        let head = fs::read_no_follow(&self.record.join("HEAD"))?.unwrap_or_default();
-        let branch = String::from_utf8_lossy(&head).trim().strip_prefix("ref: ").unwrap_or_default().to_owned();
+        let branch = self.branch()?;
         if !is_id(&old) || !branch.starts_with("refs/heads/") {
             let why = format!("{} is on no branch any more", self.worktree.display());
             return Err(REFUSED.failure(why).hint("check its branch out again outside of the sandbox"));
@@ -91,22 +94,40 @@ impl Sandbox {
             return Err(refused("its HEAD names no commit"));
         }
         if tip == old {
+            self.follow(&old);
             return Ok(Imported::Nothing);
         }
         let now = ask(&["rev-parse", "-q", "--verify", &branch])?;
-        if now != old && now != tip {
-            return Err(self.moved_outside(&branch, &now));
-        }
         if now != tip {
             self.take(&git, format, &[&tip])?;
+        }
+        // What a person has committed there meanwhile may be in it.
+        let is_above = |now: &str| -> Result<bool> {
+            let cmd = git.cmd(&self.common_dir).args(["merge-base", "--is-ancestor", now, &tip]);
+            Ok(is_id(now) && cmd.capture()?.status.success())
+        };
+        if now != old && !is_above(&now)? {
+            return Err(self.moved_outside(&branch, &old, &now));
         }
         let (own, pin) = (self.own_ref("in"), self.own_ref("box"));
         self.update_refs(
             &git,
             format!("update {branch} {tip} {now}\nupdate {own} {tip} {old}\nupdate {pin}/{tip} {tip}\n"),
         )?;
-        self.follow(&old, &tip);
+        self.follow(&tip);
         Ok(Imported::Commit(tip, other))
+    }
+
+    /// The branch of the worktree outside, in full.
+    fn branch(&self) -> Result<String> {
+        let head = fs::read_no_follow(&self.record.join("HEAD"))?.unwrap_or_default();
+        let named = String::from_utf8_lossy(&head).trim().strip_prefix("ref: ").unwrap_or_default().to_owned();
+        // Where refs are in tables, the file says nothing.
+        if named != "refs/heads/.invalid" {
+            return Ok(named);
+        }
+        let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
+        Ok(git.cmd(&self.worktree).args(["symbolic-ref", "-q", "HEAD"]).capture()?.text())
     }
 
     /// What would go with the sandbox: commits on branches, tags and stashes of the agent's own, and what was refused.
@@ -279,19 +300,27 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Brings the index outside on. Where somebody has staged something else there, it stays.
-    pub(super) fn follow(&self, old: &str, tip: &str) {
+    /// Brings the index outside on to what the branch is at. Where somebody has staged something else there, it stays. It is
+    /// tried again at each import until it is done, as a kill may come in between.
+    pub(super) fn follow(&self, tip: &str) {
+        let is_at = self.dir.join("index-at");
         let follow = || -> Result<()> {
-            let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
-            run_git("read-tree", git.cmd_alone(&self.worktree).args(["read-tree", "-i", "-m", old, tip])).map(drop)
+            let old = fs::read_no_follow(&is_at)?.unwrap_or_default();
+            let old = String::from_utf8_lossy(&old).into_owned();
+            if old != tip && is_id(&old) {
+                let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
+                run_git("read-tree", git.cmd_alone(&self.worktree).args(["read-tree", "-i", "-m", &old, tip]))?;
+            }
+            fs::replace(&is_at, tip.as_bytes(), Some(fs::PRIVATE))
         };
         let _ = follow();
     }
 
-    fn moved_outside(&self, branch: &str, now: &str) -> Failure {
+    fn moved_outside(&self, branch: &str, old: &str, now: &str) -> Failure {
         let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
-        let way = format!("keep one or the other: look with `git log {name}`");
-        refused(&format!("{name} was moved outside of the sandbox, to {}", &now[..now.len().min(12)])).hint(way)
+        let short = |id: &str| id[..id.len().min(12)].to_owned();
+        let way = format!("let the agent take that in: `git rebase --onto {} {}`", short(now), short(old));
+        refused(&format!("{name} was moved outside of the sandbox, to {}", short(now))).hint(way)
     }
 }
 

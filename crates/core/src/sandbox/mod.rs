@@ -239,6 +239,20 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// Puts it aside with all that is in it, so that the next start makes a new one. Returns where the private repository is.
+    pub fn put_aside(&self) -> Result<PathBuf> {
+        let aside = self.dir.with_extension(fs::unique_name());
+        fs::rename_over(&self.dir, &aside)?;
+        Ok(aside.join("git"))
+    }
+
+    /// Lets everything in the worktree be read, which the agent can have denied.
+    pub fn open_worktree(&self) -> Result<()> {
+        self.inside("chmod -R u+rwX .", &[]).map(drop)
+    }
+}
+
 /// The version of bubblewrap, and what of Landlock closes further, for a person. Fails as [`require_available`].
 pub fn describe(env: &Env) -> Result<String> {
     require_available(env)?;

@@ -65,6 +65,7 @@ impl Sandbox {
             fs::remove_tree(&self.dir)?;
         }
         self.fill(&git, &settings, &branch, &tip)?;
+        self.follow(&tip);
         let common = Git::find(&self.env)?.common(&self.common_dir)?;
         let refs = format!("update {} {tip}\nupdate {}/{tip} {tip}\n", self.own_ref("in"), self.own_ref("box"));
         self.update_refs(&common, refs)?;
@@ -168,9 +169,11 @@ impl Sandbox {
 
     /// The branch of the main checkout, where work is to land, and its commit.
     fn base(&self, git: &Git) -> Result<Option<(String, String)>> {
-        let head = fs::read_no_follow(&self.common_dir.join("HEAD"))?.unwrap_or_default();
-        let head = String::from_utf8_lossy(&head).trim().strip_prefix("ref: ").map(str::to_owned);
-        let Some(name) = head.filter(|name| name.starts_with("refs/heads/")) else { return Ok(None) };
+        let common = Git::find(&self.env)?.common(&self.common_dir)?;
+        let name = common.cmd(&self.common_dir).args(["symbolic-ref", "-q", "HEAD"]).capture()?.text();
+        if !name.starts_with("refs/heads/") {
+            return Ok(None);
+        }
         let tip = git
             .cmd(&self.worktree)
             .args(["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])
@@ -199,7 +202,8 @@ impl Sandbox {
         };
         for name in fs::list(&from)?.iter().filter(|name| name.to_str().is_some_and(is_hook)) {
             let text = fs::read_no_follow(&from.join(name))?.unwrap_or_default();
-            if !String::from_utf8_lossy(&text).contains(crate::git_hook::FINGERPRINT) {
+            let shown = String::from_utf8_lossy(&text);
+            if ![crate::git_hook::FINGERPRINT, "# worker-ctl: "].iter().any(|ours| shown.contains(ours)) {
                 fs::replace(&to.join(name), &text, Some(0o755))?;
             }
         }

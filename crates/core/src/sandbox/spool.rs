@@ -1,6 +1,6 @@
 //! What a contained agent reports: files in a directory that is its only way out. Each is a stranger's text.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -46,14 +46,15 @@ impl Sandbox {
             name.strip_suffix(".json").is_some_and(|id| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()))
         };
         let names = fs::list(&spool).unwrap_or_default();
-        let is_flood = names.len() > MOST;
-        let names = names.into_iter().filter(|name| is_flood || name.to_str().is_some_and(is_report));
-        let mut found: Vec<_> = names.map(|name| spool.join(name)).map(|path| (fs::changed(&path), path)).collect();
-        found.sort();
+        let paths = names.into_iter().filter(|name| name.to_str().is_some_and(is_report)).map(|name| spool.join(name));
+        let file = |path: PathBuf| Some((path.symlink_metadata().ok()?, path));
+        // A directory is no report, and stays.
+        let mut found: Vec<_> = paths.filter_map(file).filter(|(meta, _)| !meta.is_dir()).collect();
+        found.sort_by_key(|(meta, path)| (meta.modified().ok(), path.clone()));
+        let is_flood = found.len() > MOST;
         let mut reports = Vec::new();
-        for (n, (_, path)) in found.into_iter().enumerate() {
-            let is_small = path.symlink_metadata().is_ok_and(|meta| meta.len() <= LARGEST as u64);
-            let is_read = is_small && !is_flood && n < AT_ONCE;
+        for (n, (meta, path)) in found.into_iter().enumerate() {
+            let is_read = meta.len() <= LARGEST as u64 && !is_flood && n < AT_ONCE;
             let text = is_read.then(|| fs::read_no_follow(&path).ok().flatten()).flatten().unwrap_or_default();
             let object: Map<String, Value> = serde_json::from_slice(&text).unwrap_or_default();
             let is_others = KEYS.iter().any(|other| *other != key && object.contains_key(*other));
@@ -61,7 +62,6 @@ impl Sandbox {
                 reports.extend(serde_json::from_value(object.into()).ok());
             }
             if is_flood || n < AT_ONCE && !is_others {
-                // A directory of the agent's making stays, and is no report.
                 let _ = fs::remove(&path);
             }
         }
@@ -84,10 +84,19 @@ impl Sandbox {
         if is_over.load(Ordering::SeqCst) {
             return;
         }
-        if self.has_moved() || !fs::list(&self.spool()).unwrap_or_default().is_empty() {
+        if self.has_moved() || self.has_reports() {
             return pause(SOON);
         }
         let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&limit));
+    }
+
+    /// Whether there is a report, or a file that looks like one.
+    fn has_reports(&self) -> bool {
+        let is_file = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+        let names = fs::list(&self.spool()).unwrap_or_default();
+        names.iter().any(|name| {
+            Path::new(name).extension().is_some_and(|end| end == "json") && is_file(self.spool().join(name))
+        })
     }
 
     /// Ends a [`wait`](Self::wait) of another thread.

@@ -9,11 +9,13 @@ use serde_json::Value;
 use shopfloor_core::agents;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 use shopfloor_core::sandbox::{self, Imported, Sandbox};
 use shopfloor_core::text::printable;
 
 use crate::apply::transition;
+use crate::apply::worktree_spawn::{self, ParentReport};
 use crate::context::Context;
 use crate::failure;
 use crate::hook_report::Payload;
@@ -139,8 +141,22 @@ pub fn take_commit(ctx: &Context<'_>, worker: &Worker, sandbox: &Sandbox) -> Res
     }
 }
 
-/// Records what the program's hooks have told inside.
+/// What an agent tells its parent, as worktree-spawn leaves it inside.
+#[derive(Deserialize)]
+struct ParentNotice {
+    notify: String,
+    message: String,
+}
+
+/// Records what the program's hooks have told inside, and passes on what is for the parent.
 pub fn take_reports(ctx: &Context<'_>, worker: &Worker, sandbox: &Sandbox) {
+    for ParentNotice { notify, message } in sandbox.take_reports::<ParentNotice>(sandbox::NOTIFY) {
+        let status = ["success", "failure", "info"].into_iter().find(|status| *status == notify);
+        let key = format!("sandbox:{}", Digest::random());
+        if let Some(status) = status {
+            worktree_spawn::tell_parent(ctx, worker, &ParentReport { status, kind: None, message, paths: &[], key });
+        }
+    }
     for HookReport { hook, payload } in sandbox.take_reports::<HookReport>(sandbox::HOOK) {
         let hooks = agents::find(&hook).and_then(|program| program.hooks.as_ref());
         let report = hooks.and_then(|hooks| Payload::of(payload).report(hooks));
@@ -152,6 +168,9 @@ pub fn take_reports(ctx: &Context<'_>, worker: &Worker, sandbox: &Sandbox) {
 /// Exit 1 if a worker's sandbox has commits that are nowhere else, unless they are to be kept. Then returns where.
 pub fn keep_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Option<String>> {
     let Some(sandbox) = of(ctx, worker) else { return Ok(None) };
+    if is_forced {
+        sandbox.open_worktree()?;
+    }
     let Some(losses) = sandbox.losses()? else { return Ok(None) };
     if !is_forced {
         return Err(failure::UNMERGED
@@ -159,8 +178,14 @@ pub fn keep_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Resul
             .hint("`--force` keeps them under refs/shopfloor/trash/"));
     }
     let below = format!("refs/shopfloor/trash/{}/sandbox", worker.name);
-    sandbox.keep(&below)?;
-    Ok(Some(below))
+    match sandbox.keep(&below) {
+        Ok(()) => Ok(Some(below)),
+        // What nobody should take stays where it is.
+        Err(failure) => {
+            ctx.ui.warn(failure);
+            Ok(Some(sandbox.put_aside()?.to_string_lossy().into_owned()))
+        }
+    }
 }
 
 /// Where a worker's program finds a file of ours: inside its sandbox, a copy.
