@@ -150,7 +150,6 @@ pub const READING_TOOLS: &str = "Read,Glob,Grep";
 const WORKER_KEYS: &str = "agent model runner role_prompt skip_permissions excluded_from_pool host adopted";
 const AGENT_KEYS: &str = "command env skip_permissions ask_permissions model task resume resume_conversation hooks \
     ready startup_keys dialogs clear submit_key paste delivery end ok_exits strip";
-const SANDBOX_KEYS: &str = "network read env devices nested gitlinks tmp";
 const TABLES: &str = "defaults repo agents workers hosts runners";
 
 /// The configuration that results from the file, flags and variables.
@@ -210,8 +209,9 @@ struct Tables {
     runners: Runners,
 }
 
+/// A slip of the pen here would leave open what is to be closed, so it is an error.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 struct Runners {
     sandbox: Option<SandboxTable>,
 }
@@ -358,7 +358,6 @@ fn find_unknown_keys(path: &Path, text: &str) -> Vec<String> {
         warnings.extend(match key {
             "agents" => unknown_in_each(path, text, item, AGENT_KEYS),
             "workers" => unknown_in_each(path, text, item, WORKER_KEYS),
-            "runners" => unknown_in_each(path, text, item, SANDBOX_KEYS),
             _ => Vec::new(),
         });
     }

@@ -88,6 +88,10 @@ impl Settings {
         let is_agent = |row: &&Row| row.setting == "agents";
         let is_sandbox = |row: &&Row| row.setting == "runners" && row.name == "sandbox";
         let sandbox = workers.rows().iter().find(is_sandbox);
+        // A slip of the pen would leave open what is to be closed.
+        if let Some(warning) = workers.all_warnings().iter().find(|warning| warning.contains("runners")) {
+            return Err(Failure::malformed(warning).hint("docs/sandbox.md lists the settings"));
+        }
         let sandbox = sandbox.map(SandboxTable::of).unwrap_or_default().settings(env)?;
         let workers = workers
             .rows()

@@ -12,7 +12,6 @@ use super::{REFUSED, Sandbox, objects};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::git::{Git, nul_fields, run_git};
-use crate::lock::Lock;
 use crate::proc::Cmd;
 use crate::text::printable;
 
@@ -73,7 +72,10 @@ impl Sandbox {
     }
 
     fn import_head(&self) -> Result<Imported> {
-        let _lock = Lock::take(&self.dir.join("import.lock"))?;
+        let _lock = self.lock()?;
+        if !self.is_made() {
+            return Ok(Imported::Nothing);
+        }
         self.finish_move()?;
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
         let ask = |args: &[&str]| -> Result<String> {
@@ -93,11 +95,16 @@ impl Sandbox {
         if !is_id(&tip) {
             return Err(refused("its HEAD names no commit"));
         }
+        let now = ask(&["rev-parse", "-q", "--verify", &branch])?;
         if tip == old {
-            self.follow(&old);
+            // Somebody has committed in the worktree outside, or landed work on its branch.
+            if now != old && is_id(&now) {
+                self.move_branch(&branch, &old, &now)?;
+            }
+            let at = ask(&["rev-parse", "-q", "--verify", &self.own_ref("in")])?;
+            self.follow(&at);
             return Ok(Imported::Nothing);
         }
-        let now = ask(&["rev-parse", "-q", "--verify", &branch])?;
         if now != tip {
             self.take(&git, format, &[&tip])?;
         }
@@ -148,7 +155,7 @@ impl Sandbox {
 
     /// Keeps all that the agent has committed below this ref outside.
     pub fn keep(&self, below: &str) -> Result<()> {
-        let _lock = Lock::take(&self.dir.join("import.lock"))?;
+        let _lock = self.lock()?;
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
         let format = self.format()?;
         let listed = self.look(format, &format!("{{ {OWN}; }} | git rev-list --no-walk=unsorted --stdin"))?;
@@ -311,16 +318,20 @@ impl Sandbox {
                 let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
                 run_git("read-tree", git.cmd_alone(&self.worktree).args(["read-tree", "-i", "-m", &old, tip]))?;
             }
-            fs::replace(&is_at, tip.as_bytes(), Some(fs::PRIVATE))
+            self.index_is_at(tip)
         };
         let _ = follow();
+    }
+
+    pub(super) fn index_is_at(&self, tip: &str) -> Result<()> {
+        fs::replace(&self.dir.join("index-at"), tip.as_bytes(), Some(fs::PRIVATE))
     }
 
     fn moved_outside(&self, branch: &str, old: &str, now: &str) -> Failure {
         let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
         let short = |id: &str| id[..id.len().min(12)].to_owned();
         let way = format!("let the agent take that in: `git rebase --onto {} {}`", short(now), short(old));
-        refused(&format!("{name} was moved outside of the sandbox, to {}", short(now))).hint(way)
+        refused(&format!("{name} was moved outside of the sandbox; {way}"))
     }
 }
 

@@ -76,7 +76,7 @@ pub struct SandboxSettings {
 
 /// The same as a file has it.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct SandboxTable {
     network: Option<bool>,
     read: Vec<String>,
@@ -222,6 +222,7 @@ impl Sandbox {
         if !self.dir.exists() {
             return Ok(());
         }
+        let _lock = self.lock()?;
         // An agent can take its own rights away, and nest directories deeper than a path can name.
         self.contained(
             false,
@@ -266,7 +267,7 @@ pub fn describe(env: &Env) -> Result<String> {
     Ok(format!("{own}{landlock}"))
 }
 
-/// The sandboxes whose worktrees are gone, each with its directory and where its worktree was.
+/// The sandboxes that were put aside or whose worktrees are gone, each with its directory and where its worktree was.
 pub fn abandoned(env: &Env) -> Vec<(PathBuf, PathBuf)> {
     let Some(boxes) = boxes(env) else { return Vec::new() };
     let of = |name: &std::ffi::OsString| {
@@ -275,7 +276,13 @@ pub fn abandoned(env: &Env) -> Vec<(PathBuf, PathBuf)> {
         Some((dir, PathBuf::from(OsStr::from_bytes(&worktree))))
     };
     let all = fs::list(&boxes).unwrap_or_default();
-    all.iter().filter_map(of).filter(|(_, worktree)| worktree.symlink_metadata().is_err()).collect()
+    // A worktree that was made anew at the same place has another one.
+    let is_its = |(dir, worktree): &(PathBuf, PathBuf)| {
+        let common_dir = crate::git::common_dir_of(worktree);
+        let now = common_dir.and_then(|common| Sandbox::of(env, &common, worktree, SandboxSettings::default()).ok());
+        now.is_some_and(|now| now.dir == *dir)
+    };
+    all.iter().filter_map(of).filter(|found| !is_its(found)).collect()
 }
 
 /// Where sandboxes lie in the user's own state.

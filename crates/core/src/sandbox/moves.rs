@@ -1,43 +1,77 @@
-//! Moves of ours over the repository outside and the private one: after a landing, and onto what has landed meanwhile. Each
-//! is written down first, and repeated before the next import.
+//! Moves of ours over the repository outside and the private one: after a landing, onto what has landed meanwhile, and after a
+//! branch that somebody has moved outside. Each is written down first, and settled before the next import.
 
 use serde::{Deserialize, Serialize};
 
 use super::Sandbox;
 use crate::error::{Failure, Result};
 use crate::fs;
-use crate::git::{Git, failed};
+use crate::git::Git;
 use crate::lock::Lock;
 
-/// A move that is under way: the branch, where it was and where it goes, and where the work lands, with its commit.
+/// A move that is under way.
 #[derive(Serialize, Deserialize)]
 struct Move {
+    what: What,
+    /// The agent's branch, in full.
     branch: String,
     from: String,
     to: String,
+    /// The branch where work lands.
     base: String,
 }
 
-/// `$1`: the branch, `$2`: from, `$3`: to, `$4`: the branch where work lands. Exits with 9 where the agent has gone on.
-const MOVE: &str = r#"
+/// What is moved.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    /// The agent's branch and worktree, to another commit.
+    Worktree,
+    /// The agent's branch, to a commit whose files are in the worktree.
+    Branch,
+    /// The agent's work, which begins at `from`, onto `to`.
+    Work,
+}
+
+/// `$1` to `$4`: the fields of a [`Move`]. What a script cannot do, it leaves.
+const BEGIN: &str = r#"
 git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null "$@"; }
-here() { test "$(git rev-parse -q --verify HEAD)" = "$1" && test "$(git symbolic-ref -q HEAD)" = "$branch"; }
-branch=$1
-here "$3" || { here "$2" && test -z "$(git status --porcelain)"; } || exit 9
-for ref in "refs/remotes/origin/$4" "refs/heads/$4"; do
-    test "$ref" = "$branch" || git update-ref "$ref" "$3" || exit 1
-done
-here "$3" || git reset -q --keep "$3" || exit 9
+branch=$1 from=$2 to=$3 base=$4
+at() { test "$(git rev-parse -q --verify HEAD)" = "$1"; }
+is_own() { test "$(git symbolic-ref -q HEAD)" = "$branch"; }
+is_clean() { test -z "$(git status --porcelain)"; }
+# The branch where work lands, unless the agent has put something of its own on it.
+tell() {
+    git update-ref "refs/remotes/origin/$base" "$to" || exit 9
+    test "$(git symbolic-ref -q HEAD)" = "refs/heads/$base" && return
+    if git rev-parse -q --verify "refs/heads/$base" > /dev/null; then
+        git merge-base --is-ancestor "refs/heads/$base" "$to" || return 0
+    fi
+    git update-ref "refs/heads/$base" "$to"
+}
 "#;
 
-/// `$1`: the branch where work lands, `$2`: its commit, `$3`: where the agent's work begins. Exits with 9 on a conflict.
-const REBASE: &str = r#"
-git() { command git -c core.fsmonitor=false -c core.hooksPath=/dev/null "$@"; }
-git update-ref "refs/remotes/origin/$1" "$2" && git update-ref "refs/heads/$1" "$2" || exit 1
-test -z "$3" && exit 0
-test -z "$(git status --porcelain)" || exit 9
-git -c rebase.autoStash=false -c rebase.updateRefs=false -c rebase.autoSquash=false rebase -q --onto "$2" "$3" && exit 0
+const WORKTREE: &str = r#"
+at "$to" || { at "$from" && is_clean; } || exit 9
+tell
+at "$to" && is_own || git checkout -q -B "${branch#refs/heads/}" "$to" || exit 9
+"#;
+
+const BRANCH: &str = r#"
+at "$to" || { at "$from" && is_own && git reset -q "$to"; } || exit 9
+"#;
+
+const WORK: &str = r#"
+tell
+is_clean || exit 9
+git -c rebase.autoStash=false -c rebase.updateRefs=false -c rebase.autoSquash=false rebase -q --onto "$to" "$from" && exit 0
 git rebase --abort
+exit 9
+"#;
+
+/// Takes back a rebase of ours that a kill interrupted.
+const UNDO: &str = r#"
+test "$(cat "$(git rev-parse --git-path rebase-merge)/onto")" = "$to" && git rebase --abort
 exit 9
 "#;
 
@@ -45,51 +79,76 @@ impl Sandbox {
     /// Moves the agent's branch and worktree from one commit to another, where `base` is the branch on which work lands,
     /// which is there too. Returns `false`, and leaves everything, if the agent has gone on or has changes.
     pub fn move_to(&self, branch: &str, (from, to): (&str, &str), base: &str) -> Result<bool> {
-        let [branch, from, to, base] = [format!("refs/heads/{branch}"), from.into(), to.into(), base.into()];
-        let open = Move { branch, from, to, base };
-        let _lock = Lock::take(&self.dir.join("import.lock"))?;
-        let text = serde_json::to_vec(&open).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
-        fs::replace(&self.dir.join("move"), &text, Some(fs::PRIVATE))?;
+        let _lock = self.lock()?;
+        self.begin(What::Worktree, &format!("refs/heads/{branch}"), (from, to), base)?;
         self.finish_move()
+    }
+
+    /// Follows a branch that was moved outside, with its files. The caller has the lock.
+    pub(super) fn move_branch(&self, branch: &str, from: &str, to: &str) -> Result<bool> {
+        self.begin(What::Branch, branch, (from, to), "")?;
+        self.finish_move()
+    }
+
+    /// Puts the agent's work, which begins at `fork`, onto this commit of the branch on which it lands. Returns `false`, with
+    /// the work as it was, if it conflicts or there are changes.
+    pub fn rebase(&self, base: &str, commit: &str, fork: &str) -> Result<bool> {
+        let _lock = self.lock()?;
+        self.finish_move()?;
+        let open = self.begin(What::Work, "", (fork, commit), base)?;
+        let done = self.run_script(WORK, &open);
+        fs::remove(&self.dir.join("move")).map(|()| done)
+    }
+
+    /// Tells the private repository where the branch is on which work lands.
+    pub fn tell_base(&self, base: &str, commit: &str) -> bool {
+        let [branch, from, to, base] = [String::new(), String::new(), commit.into(), base.into()];
+        self.run_script("\ntell\n", &Move { what: What::Work, branch, from, to, base })
+    }
+
+    pub(super) fn lock(&self) -> Result<Lock> {
+        Lock::take(&self.dir.join("import.lock"))
+    }
+
+    fn begin(&self, what: What, branch: &str, (from, to): (&str, &str), base: &str) -> Result<Move> {
+        let [branch, from, to, base] = [branch, from, to, base].map(str::to_owned);
+        let open = Move { what, branch, from, to, base };
+        let text = serde_json::to_vec(&open).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
+        fs::replace(&self.dir.join("move"), &text, Some(fs::PRIVATE)).map(|()| open)
+    }
+
+    /// Whether a script of ours did what it is for. What the agent's own programs do to it is the agent's affair: it is not
+    /// tried again.
+    fn run_script(&self, script: &str, open: &Move) -> bool {
+        let done = self.inside(&format!("{BEGIN}{script}"), &[&open.branch, &open.from, &open.to, &open.base]);
+        done.is_ok_and(|output| output.status.success())
     }
 
     /// Finishes a move that a kill interrupted. Returns whether the last one was carried out.
     pub(super) fn finish_move(&self) -> Result<bool> {
         let journal = self.dir.join("move");
         let Some(text) = fs::read_no_follow(&journal)? else { return Ok(true) };
-        let open: Move =
-            serde_json::from_slice(&text).map_err(|e| Failure::failed("a journal is damaged").because(e))?;
-        let Move { branch, from, to, base } = &open;
-        let output = match self.inside(MOVE, &[branch, from, to, base]) {
-            // The agent's own programs do not let it end, and would not the next time.
-            Err(failure) if failure.kind == "deadline" => return fs::remove(&journal).map(|()| false),
-            output => output?,
+        let open =
+            serde_json::from_slice::<Move>(&text).map_err(|e| Failure::failed("a journal is damaged").because(e));
+        let open @ Move { branch, from, to, .. } = &open?;
+        let script = match open.what {
+            What::Worktree => WORKTREE,
+            What::Branch => BRANCH,
+            What::Work => UNDO,
         };
-        let is_moved = match output.status.code() {
-            0 => true,
-            9 => false,
-            _ => return Err(failed("reset", &output)),
-        };
+        let is_moved = self.run_script(script, open);
         if is_moved {
             let git = Git::find(&self.env)?.common(&self.common_dir)?;
             let (own, pin) = (self.own_ref("in"), self.own_ref("box"));
             let now = git.cmd(&self.common_dir).args(["rev-parse", "-q", "--verify", branch]).capture()?.text();
             let both = if now == *from { format!("update {branch} {to} {from}\n") } else { String::new() };
             self.update_refs(&git, format!("{both}update {own} {to}\nupdate {pin}/{to} {to}\n"))?;
+            if open.what == What::Branch {
+                // Whoever has moved it has moved the index as well.
+                self.index_is_at(to)?;
+            }
             self.follow(to);
         }
-        fs::remove(&journal)?;
-        Ok(is_moved)
-    }
-
-    /// Puts the agent's work, which begins at `fork`, onto this commit of the branch on which it lands, or only tells the
-    /// private repository of that. Returns `false`, with the work as it was, if it conflicts or there are changes.
-    pub fn rebase(&self, base: &str, commit: &str, fork: Option<&str>) -> Result<bool> {
-        let output = self.inside(REBASE, &[base, commit, fork.unwrap_or_default()])?;
-        match output.status.code() {
-            0 => Ok(true),
-            9 => Ok(false),
-            _ => Err(failed("rebase", &output)),
-        }
+        fs::remove(&journal).map(|()| is_moved)
     }
 }

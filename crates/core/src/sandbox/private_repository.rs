@@ -42,7 +42,8 @@ const UNDER_WAY: [&str; 6] =
 impl Sandbox {
     /// Makes the sandbox if it is not there yet. Exit 2, kind `no_sandbox`, where this is a repository or a state that a
     /// sandbox cannot take over; exit 4, kind `tampered`, where the `.git` file of the worktree does not lead to its record.
-    pub fn make(&self) -> Result<()> {
+    /// `base` is the branch where work lands and its commit; without one it is that of the main checkout.
+    pub fn make(&self, base: Option<(String, String)>) -> Result<()> {
         self.require_own_dot_git()?;
         let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
         if self.is_made() {
@@ -64,7 +65,9 @@ impl Sandbox {
         if self.dir.exists() {
             fs::remove_tree(&self.dir)?;
         }
-        self.fill(&git, &settings, &branch, &tip)?;
+        let base = base.map(|(name, tip)| (format!("refs/heads/{name}"), tip));
+        let base = base.map_or_else(|| self.base(&git), |base| Ok(Some(base)))?;
+        self.fill(&settings, (&branch, &tip), base)?;
         self.follow(&tip);
         let common = Git::find(&self.env)?.common(&self.common_dir)?;
         let refs = format!("update {} {tip}\nupdate {}/{tip} {tip}\n", self.own_ref("in"), self.own_ref("box"));
@@ -94,7 +97,7 @@ impl Sandbox {
         if output.status.success() { Ok(()) } else { Err(crate::git::failed("update-ref", &output)) }
     }
 
-    fn fill(&self, git: &Git, settings: &[Setting], branch: &str, tip: &str) -> Result<()> {
+    fn fill(&self, settings: &[Setting], (branch, tip): (&str, &str), base: Option<(String, String)>) -> Result<()> {
         let own = self.git_dir();
         let record = own.join("worktrees").join(self.name());
         for dir in [&self.dir, &self.home(), &self.spool(), &self.texts(), &own] {
@@ -108,7 +111,7 @@ impl Sandbox {
             path.parent().map_or(Ok(()), fs::create_dir)?;
             fs::replace(&path, text, None)
         };
-        let mut taken: Vec<Setting> = settings.iter().filter(|(key, _)| is_taken(key)).cloned().collect();
+        let mut taken: Vec<Setting> = settings.iter().filter(|setting| is_taken(setting)).cloned().collect();
         let set = |key: &str, value: &str| (key.to_owned(), Some(value.into()));
         let is_sha256 = taken.iter().any(|(key, _)| key == "extensions.objectformat");
         taken.extend([
@@ -132,9 +135,7 @@ impl Sandbox {
         // git believes that this branch is checked out somewhere else.
         write(own.join("HEAD"), b"ref: refs/heads/of-the-main-checkout\n")?;
         write(own.join(branch), &line(tip))?;
-        if let Some((name, tip)) = self.base(git)?
-            && name != branch
-        {
+        if let Some((name, tip)) = base.filter(|(name, _)| name != branch) {
             write(own.join(&name), &line(&tip))?;
             write(own.join(name.replacen("refs/heads/", "refs/remotes/origin/", 1)), &line(&tip))?;
         }
@@ -253,6 +254,8 @@ impl Sandbox {
     }
 }
 
-fn is_taken(key: &str) -> bool {
-    TAKEN.iter().any(|taken| key == *taken || taken.ends_with('.') && key.starts_with(taken))
+fn is_taken((key, value): &Setting) -> bool {
+    // Hooks in the worktree run inside, too. Any others are not there.
+    let has_hooks = key == "core.hookspath" && value.as_ref().is_some_and(|path| Path::new(path).is_relative());
+    has_hooks || TAKEN.iter().any(|taken| key == taken || taken.ends_with('.') && key.starts_with(taken))
 }

@@ -2,15 +2,14 @@
 //! reaches the processes and files outside.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::thread;
+use std::time::Duration;
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpgrp, getpid, getppid, getsid, kill_process, kill_process_group, waitpid,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpgrp, getsid, kill_process, kill_process_group, waitpid};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
 use crate::error::{Failure, Result};
@@ -42,6 +41,8 @@ pub(super) fn run(cmd: &Cmd) -> Result<Status> {
             inside(pid).into_iter().for_each(|pid| {
                 let _ = kill_process(pid, signal);
             });
+            // What is stopped gets it, too.
+            let _ = kill_process_group(pid, Signal::CONT);
         }
         true
     });
@@ -61,7 +62,7 @@ pub(super) fn run(cmd: &Cmd) -> Result<Status> {
             Err(_) => break None,
         }
     };
-    terminal.take();
+    terminal.take(pid);
     // What is to be read of the input is the agent's affair.
     drop(input);
     outputs.into_iter().flatten().for_each(|output| drop(output.join()));
@@ -95,42 +96,66 @@ fn inside(pid: Pid) -> Vec<Pid> {
     children(pid).into_iter().flat_map(children).collect()
 }
 
-/// The terminal that we have, if we do, as a shell's job has it.
-struct Terminal(bool);
+/// The terminal that controls us, if one does, as a shell handles it for its jobs.
+struct Terminal(Option<File>);
 
 impl Terminal {
     fn ours() -> Terminal {
-        Terminal(io::stdin().is_terminal() && tcgetpgrp(io::stdin()) == Ok(getpgrp()))
+        Terminal(File::options().read(true).write(true).open("/dev/tty").ok())
     }
 
+    /// Whether its keys are for our own group of processes.
+    fn is_ours_now(&self) -> bool {
+        self.0.as_ref().is_some_and(|tty| tcgetpgrp(tty) == Ok(getpgrp()))
+    }
+
+    /// Gives its keys to a group, if we have them, and lets that go on: it may have asked for input before that.
     fn give(&self, pid: Pid) {
-        if self.0 {
+        if let Some(tty) = self.0.as_ref().filter(|_| self.is_ours_now()) {
             sys::ignore_background();
-            let _ = tcsetpgrp(io::stdin(), pid);
-            // It may have asked for input before that.
-            let _ = kill_process_group(pid, Signal::CONT);
+            let _ = tcsetpgrp(tty, pid);
         }
+        let _ = kill_process_group(pid, Signal::CONT);
     }
 
-    fn take(&self) {
-        if self.0 {
-            let _ = tcsetpgrp(io::stdin(), getpgrp());
+    /// Takes them back from that group.
+    fn take(&self, pid: Pid) {
+        if let Some(tty) = self.0.as_ref().filter(|tty| tcgetpgrp(tty) == Ok(pid)) {
+            let _ = tcsetpgrp(tty, getpgrp());
         }
     }
 
     /// Stops us as well, as Ctrl-Z means, and goes on when the shell says so. Without a shell nobody would.
     fn stop_with(&self, pid: Pid) {
-        let has_shell = || getppid().is_some_and(|shell| getsid(Some(shell)) == getsid(None));
-        if !self.0 {
-            return;
-        }
-        if has_shell() {
-            self.take();
-            let _ = kill_process(getpid(), Signal::STOP);
-            if tcgetpgrp(io::stdin()) == Ok(getpgrp()) {
-                let _ = tcsetpgrp(io::stdin(), pid);
+        match has_shell() {
+            _ if self.0.is_none() => return,
+            _ if self.is_ours_now() => {}
+            true => {
+                self.take(pid);
+                let _ = kill_process_group(getpgrp(), Signal::STOP);
             }
+            false => thread::sleep(PAUSE),
         }
-        let _ = kill_process_group(pid, Signal::CONT);
+        self.give(pid);
     }
+}
+
+/// How soon what nobody could continue goes on.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Whether a shell handles our group of processes as a job: the parent of its first process is in the same session, and not in
+/// the group.
+fn has_shell() -> bool {
+    let own = getpgrp().as_raw_nonzero().get();
+    let parent = stat(own).map(|(parent, ..)| parent).and_then(stat);
+    parent.is_some_and(|(_, group, session)| {
+        group != own && Ok(session) == getsid(None).map(|own| own.as_raw_nonzero().get())
+    })
+}
+
+/// The parent, the group and the session of a process.
+fn stat(pid: i32) -> Option<(i32, i32, i32)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut numbers = text.rsplit_once(')')?.1.split_whitespace().skip(1).map(|word| word.parse().ok());
+    Some((numbers.next()??, numbers.next()??, numbers.next()??))
 }

@@ -2,9 +2,10 @@
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
+use shopfloor_core::sandbox::require_available;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::apply::{deliver, land_on_parent, landing_lfs, publish, transition};
+use crate::apply::{deliver, land_on_parent, landing_lfs, publish, sandbox, transition};
 use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::worker_state::Standing;
@@ -59,6 +60,10 @@ pub fn land(
 ) -> Result<Landed> {
     let worker = ctx.worker(name)?;
     let ctx = &ctx.of(&worker)?;
+    // What follows a landing is done there.
+    if sandbox::of(ctx, &worker)?.is_some() {
+        require_available(ctx.env)?;
+    }
     // A worker without work is refused at once, whoever is publishing.
     require_review(&worker)?;
     let parent = land_on_parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| parent.name);

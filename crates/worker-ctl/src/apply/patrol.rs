@@ -19,7 +19,7 @@ use crate::plan::rebase::is_behind;
 use crate::tmux::{self, Pane};
 use crate::up_lock;
 use crate::work_repo::{ListedWorktrees, WorkRepo, is_rebasing};
-use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
+use crate::worker::{Activity, Session, Task, TaskBeforeRebase, Worker};
 use crate::worker_notes::{Fault, Note};
 
 /// The number of seconds after which crashes are forgotten.
@@ -242,7 +242,7 @@ fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorkt
         // On another branch the worker is doing something else.
         Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
         // Inside of a sandbox the rebase is not seen, only that it is over.
-        Task::Rebasing { pre_sha, .. } if tree.head == *pre_sha && sandbox::of(ctx, worker).is_some() => Ok(None),
+        Task::Rebasing { pre_sha, .. } if tree.head == *pre_sha && !has_given_up(ctx, worker)? => Ok(None),
         Task::Rebasing { .. } if !read_conflicts(&ctx.repo, path)?.is_empty() => Ok(None),
         Task::Rebasing { pre_sha, .. } => {
             let sha = tree.head.clone();
@@ -323,6 +323,12 @@ fn refresh_line(ctx: &Context<'_>, line: &[&Worker], waiting: &mut Vec<String>) 
         });
     }
     Ok(())
+}
+
+/// Whether a worker whose head has not moved has given up its rebase. Of one in a sandbox only its program tells: the turn has
+/// ended.
+fn has_given_up(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
+    Ok(worker.reported.activity == Activity::Rests || sandbox::of(ctx, worker)?.is_none())
 }
 
 /// Whether the worker is in the line for review, also while it resolves the conflicts of its work.

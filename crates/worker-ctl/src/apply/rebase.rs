@@ -73,15 +73,15 @@ pub fn carry_out(ctx: &Context<'_>, standing: &Standing, plan: Rebase, is_forced
     match plan {
         Rebase::UpToDate => Ok(Rebased::UpToDate),
         Rebase::AskToResolve => ask_to_resolve(ctx, worker, base, &work.sha, is_forced),
-        Rebase::Replay if let Some(sandbox) = sandbox::of(ctx, worker) => {
-            let fork = ctx.repo.fork(worker, &work.sha)?;
-            if !sandbox.rebase(&ctx.repo.branch, base, Some(&fork))? {
-                return Ok(Rebased::LeftAsItIs);
-            }
-            sandbox::take_commit(ctx, worker, &sandbox)?;
-            record_done(ctx, worker, base, &work.sha)
-        }
         Rebase::Replay => {
+            if let Some(sandbox) = sandbox::of(ctx, worker)? {
+                let fork = ctx.repo.fork(worker, &work.sha)?;
+                if !sandbox.rebase(&ctx.repo.branch, base, &fork)? {
+                    return Ok(Rebased::LeftAsItIs);
+                }
+                sandbox::take_commit(ctx, worker, &sandbox)?;
+                return record_done(ctx, worker, base, &work.sha);
+            }
             let rebased = run(ctx, worker, base, &work.sha)?;
             if !rebased.status.success() {
                 undo(ctx, worker)?;
@@ -192,9 +192,9 @@ pub fn ask_to_resolve(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str,
     let input = |files| Input::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files, force: is_forced };
     permit(worker, &input(Vec::new()))?;
     deliver::require_free(ctx, worker, is_forced)?;
-    if let Some(sandbox) = sandbox::of(ctx, worker) {
+    if let Some(sandbox) = sandbox::of(ctx, worker)? {
         // What happens in its repository is the agent's to do.
-        sandbox.rebase(&ctx.repo.branch, base, None)?;
+        sandbox.tell_base(&ctx.repo.branch, base);
         let files = ctx.repo.conflicting_files(base, sha)?;
         let text = prompt::rebase(&ctx.repo.branch, ctx.root.config.given("validate"), &files);
         deliver::deliver(ctx, worker, &input(files.clone()), &text)?;
@@ -307,7 +307,7 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
         return Ok(false);
     }
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", place.branch))?;
-    if let Some(sandbox) = sandbox::of(ctx, &ctx.worker(place.worker)?) {
+    if let Some(sandbox) = sandbox::of(ctx, &ctx.worker(place.worker)?)? {
         return sandbox.move_to(place.branch, (landed, at), &ctx.repo.branch);
     }
     // `--keep` refuses when a change is in the way.

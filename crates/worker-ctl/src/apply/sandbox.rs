@@ -39,10 +39,14 @@ pub struct HookReport {
     pub payload: Value,
 }
 
-/// Whether a worker's program is to run in a sandbox.
+/// Whether a worker's program is to run in a sandbox: as the configuration says, else if one ran there before.
 pub fn is_wanted(ctx: &Context<'_>, worker: &Worker) -> bool {
     let own = ctx.root.worker(&worker.name).runner;
-    own.as_deref().unwrap_or_else(|| ctx.root.config.text("runner")) == "sandbox"
+    let set = ctx.root.config.settings.value("runner").map(|value| value.text.clone());
+    match own.or(set) {
+        Some(runner) => runner == "sandbox",
+        None => of(ctx, worker).is_ok_and(|sandbox| sandbox.is_some()),
+    }
 }
 
 fn find(ctx: &Context<'_>, worker: &Worker) -> Result<Sandbox> {
@@ -51,24 +55,25 @@ fn find(ctx: &Context<'_>, worker: &Worker) -> Result<Sandbox> {
 }
 
 /// The sandbox of a worker's worktree, if its program was ever in one.
-pub fn of(ctx: &Context<'_>, worker: &Worker) -> Option<Sandbox> {
+pub fn of(ctx: &Context<'_>, worker: &Worker) -> Result<Option<Sandbox>> {
     if !worker.tree().is_dir() || !sandbox::are_any(ctx.env) {
-        return None;
+        return Ok(None);
     }
-    find(ctx, worker).ok().filter(Sandbox::is_made)
+    Ok(Some(find(ctx, worker)?).filter(Sandbox::is_made))
 }
 
 /// The sandbox of a worker's worktree, made if it was not there. Exit 2, kind `no_sandbox`, where none can be made.
 pub fn require(ctx: &Context<'_>, worker: &Worker) -> Result<Sandbox> {
     sandbox::require_available(ctx.env)?;
-    let sandbox = find(ctx, worker)?;
-    sandbox.make()?;
+    let (sandbox, repo) = (find(ctx, worker)?, ctx.of(worker)?.repo);
+    let base = repo.require_base().ok().map(|commit| (repo.branch.clone(), commit));
+    sandbox.make(base)?;
     Ok(sandbox)
 }
 
 /// Gives up the sandbox of a worker whose program is to run without one. Exit 1 if that has something of its own.
 pub fn leave(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    let Some(sandbox) = of(ctx, worker) else { return Ok(()) };
+    let Some(sandbox) = of(ctx, worker)? else { return Ok(()) };
     take_in(ctx, worker)?;
     match sandbox.losses()? {
         None => sandbox.remove(),
@@ -97,7 +102,10 @@ pub fn wrapped(
     // Its terminal is the program's.
     let mut words =
         vec![text(&own), "--quiet".into(), "--root".into(), text(&ctx.root.path), COMMAND.into(), worker.name.clone()];
+    // worktree-spawn sets its own as it runs this.
+    let spawns = ["AGENT_ID", "SESSION_ID", "PARENT", "ROLE", "RECORD", "REPOSITORY", "TASK_FILE", "MCP_CONFIG"];
     words.extend(variables.iter().map(|(name, _)| format!("--var={name}")));
+    words.extend(spawns.map(|name| format!("--var=SHOPFLOOR_{name}")));
     words.extend(files.iter().map(|file| format!("--file={}", text(file))));
     words.push("--".into());
     words.extend(argv);
@@ -107,14 +115,14 @@ pub fn wrapped(
 /// Takes in what a worker has committed and reported in its sandbox. What is refused becomes a note, and stays there.
 /// Returns whether there was a commit.
 pub fn take_in(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
-    let Some(sandbox) = of(ctx, worker).filter(|_| !ctx.is_dry) else { return Ok(false) };
+    let Some(sandbox) = of(ctx, worker)?.filter(|_| !ctx.is_dry) else { return Ok(false) };
     take_reports(ctx, worker, &sandbox);
     take_commit(ctx, worker, &sandbox)
 }
 
 /// The same, for whoever looks at many workers: only if something has happened.
 pub fn take_news(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
-    match of(ctx, worker) {
+    match of(ctx, worker)? {
         Some(sandbox) if sandbox.has_moved() => take_in(ctx, worker),
         _ => Ok(false),
     }
@@ -167,7 +175,7 @@ pub fn take_reports(ctx: &Context<'_>, worker: &Worker, sandbox: &Sandbox) {
 
 /// Exit 1 if a worker's sandbox has commits that are nowhere else, unless they are to be kept. Then returns where.
 pub fn keep_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Option<String>> {
-    let Some(sandbox) = of(ctx, worker) else { return Ok(None) };
+    let Some(sandbox) = of(ctx, worker)? else { return Ok(None) };
     if is_forced {
         sandbox.open_worktree()?;
     }
@@ -190,14 +198,14 @@ pub fn keep_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Resul
 
 /// Where a worker's program finds a file of ours: inside its sandbox, a copy.
 pub fn shown(ctx: &Context<'_>, worker: &Worker, file: &Path) -> Result<PathBuf> {
-    let Some(sandbox) = of(ctx, worker) else { return Ok(file.to_path_buf()) };
+    let Some(sandbox) = of(ctx, worker)? else { return Ok(file.to_path_buf()) };
     let text = fs::read_own(file)?.unwrap_or_default();
     sandbox.put_text(file.file_name().unwrap_or_default(), &text)
 }
 
 /// Removes a worker's sandbox; the next start makes a new one.
 pub fn remove(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    of(ctx, worker).map_or(Ok(()), |sandbox| sandbox.remove())
+    of(ctx, worker)?.map_or(Ok(()), |sandbox| sandbox.remove())
 }
 
 /// The variables of ours that are named, for the program inside.

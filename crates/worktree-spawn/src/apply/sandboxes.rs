@@ -62,8 +62,10 @@ pub fn take_in_all<'k>(
 pub fn require_empty(sandbox: &Sandbox, known: &KnownAgent) -> Result<()> {
     let losses = sandbox.losses()?;
     losses.map_or(Ok(()), |what| {
-        Err(failure::UNMERGED
-            .failure(format!("the sandbox of {} has {what}", known.agent.id))
-            .hint("look at them inside: `worktree-spawn run ID --sandbox -- git log --all`, or let `--force` keep the sandbox"))
+        Err(failure::UNMERGED.failure(format!("the sandbox of {} has {what}", known.agent.id)).hint(format!(
+            "look at them inside: `worktree-spawn run {} --sandbox -- git log --all`, or let `--force` keep them under \
+                 refs/shopfloor/trash/",
+            known.agent.id
+        )))
     })
 }

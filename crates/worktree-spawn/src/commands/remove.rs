@@ -176,5 +176,10 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
 
 fn plan_one(inspection: &Inspection<'_>, args: &Args, known: &KnownAgent, all: &[KnownAgent]) -> Result<AgentRemoval> {
     let liveness = runs::worktree_liveness(inspection, known, all)?;
-    plan(condition(inspection, known, all, liveness)?, args.request)
+    let planned = plan(condition(inspection, known, all, liveness)?, args.request)?;
+    let Inspection { env, place, settings, .. } = *inspection;
+    if let Some(sandbox) = sandboxes::of(env, place, settings, known).filter(|_| !args.request.force) {
+        sandboxes::require_empty(&sandbox, known)?;
+    }
+    Ok(planned)
 }

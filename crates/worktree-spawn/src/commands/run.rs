@@ -148,7 +148,7 @@ fn contained(env: &Env, place: &Place, known: &KnownAgent) -> Result<Sandbox> {
     sandbox::require_available(env)?;
     let settings = Settings::load(env, &place.home, &[])?;
     let sandbox = Sandbox::of(env, &place.common_dir, &known.worktree.path, settings.sandbox)?;
-    sandbox.make()?;
+    sandbox.make(None)?;
     Ok(sandbox)
 }
 

@@ -95,7 +95,7 @@ fn hooks_inside_are_heard_and_a_crash_loses_nothing() {
     floor.ctl(&["message", "adam", "COMMIT a.txt one Write a\nEXIT 7"]).succeeds();
     floor.until("adam", "error");
     floor.ctl(&["resume", "adam"]).exit(0).any_out().any_err();
-    assert_eq!(text(&floor.status("adam"), "/task"), "needs_review");
+    floor.until("adam", "needs_review");
     floor.ctl(&["down"]).succeeds();
     floor.ctl(&["accept", "adam"]).succeeds().any_err();
     assert_eq!(floor.app.read("a.txt"), "one\n");
@@ -125,6 +125,15 @@ fn what_is_refused_is_told_and_a_reset_keeps_what_is_inside() {
     wait_for(|| floor.status("adam")["notes"].to_string().contains("import refused"));
     assert_eq!(floor.status("adam")["needs"], "error");
     floor.ctl(&["nuke", "adam", "--yes"]).exit(1).err_has("work that is nowhere else");
+    // What nobody should take goes aside.
+    floor.ctl(&["add", "eve", "--runner", "sandbox", "--agent", "boxed"]).succeeds();
+    floor.ctl(&["up", "eve"]).succeeds();
+    let line = "RUN git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git commit -m sub; chmod 0 .git-blame f";
+    floor.ctl(&["start", "--worker", "eve", "--task", line]).succeeds();
+    wait_for(|| floor.status("eve")["notes"].to_string().contains("import refused"));
+    let kept = floor.ctl(&["reset", "eve", "--force"]).exit(0).any_err().stdout.clone();
+    assert!(kept.contains("/boxes/"), "{kept}");
+    floor.ctl(&["nuke", "eve", "--yes", "--force"]).exit(0).any_out().any_err();
     run_inside(&floor, "git reset --hard HEAD~1");
     wait_for(|| floor.status("adam")["notes"] == json!([]));
     floor.until("adam", "needs_review");
@@ -133,7 +142,8 @@ fn what_is_refused_is_told_and_a_reset_keeps_what_is_inside() {
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
     work(&floor, "adam", "COMMIT b.txt one Write b");
     floor.ctl(&["nuke", "adam", "--yes", "--force"]).exit(0).any_out().any_err();
-    assert_eq!(std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().count(), 1);
+    floor.ctl(&["doctor"]).exit(1).any_err().out_has("is left");
 }
 
 #[test]
@@ -173,18 +183,30 @@ fn an_agent_of_new_in_the_persons_own_repository_is_contained() {
     write(&app.path.join(".env"), "SECRET=1\n");
     app.shopfloor(&["new", "later", "--sandbox"]).exit(2).err_has("for an agent with a task");
     let read = format!("RUN cat {}/.env > found", app.path.display());
-    let task = format!("{read}\nCOMMIT a.txt one Write a");
+    let task = format!("{read}\nRUN worktree-spawn notify info half\nCOMMIT a.txt one Write a");
     let path = app.shopfloor(&["new", "feat", &task, "--sandbox"]).exit(0).any_err().stdout;
     let does = |words: &[&str]| app.shopfloor(words).exit(0).any_err().stdout.clone();
     does(&["wait", "feat", "--for", "needs_review"]);
+    let event = app.spawn(&["wait", "--timeout", "20s"]).exit(0).json();
+    assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("half", "main.feat"), "{event}");
     assert_eq!(w.at(path.trim_end()).read("found"), "");
     assert!(does(&["review", "feat", "--pin"]).contains("+one"));
     does(&["back", "feat", "RUN rm found\nAMEND a.txt two"]);
     does(&["wait", "feat", "--for", "needs_review"]);
     does(&["review", "feat", "--pin"]);
     does(&["land", "feat"]);
+    // Once contained, it stays so, whoever adopts it again.
+    let workers = w.at(w.home("workers"));
+    workers.run("worker-ctl", &["nuke", "feat", "--yes"]).exit(0).any_out().any_err();
+    does(&["adopt", path.trim_end()]);
+    does(&["start", "feat", &format!("{read}\nRUN test -s found || rm found; touch done")]);
+    wait_for(|| w.at(path.trim_end()).has("done"));
+    assert!(!w.at(path.trim_end()).has("found"));
+    std::fs::remove_file(w.at(path.trim_end()).path.join("done")).unwrap();
+    assert!(workers.run("worker-ctl", &["status", "--json"]).exit(0).stdout.contains("\"runner\":\"sandbox\""));
+    does(&["stop", "feat", "--force"]);
     assert_eq!((app.read("a.txt"), bait.exists()), ("two\n".into(), false));
-    does(&["rm", "feat"]);
+    does(&["rm", "feat", "--force"]);
     assert!(!w.at(path.trim_end()).has("") && !app.git(&["for-each-ref"]).contains("refs/shopfloor/in"));
     w.at(w.home("workers")).run("worker-ctl", &["down", "--force"]).any_status().any_out().any_err();
 }

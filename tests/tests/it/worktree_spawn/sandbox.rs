@@ -295,9 +295,33 @@ fn a_branch_that_was_moved_outside_is_left_alone() {
     let Some((app, feat)) = contained(&w) else { return };
     inside(&app, "git commit -q --allow-empty -m first").succeeds();
     feat.git(&["commit", "-q", "--allow-empty", "-m", "a person's"]);
-    inside(&app, "git commit -q --allow-empty -m second").exit(0).err_has("was moved outside of the sandbox");
-    assert_eq!(tip(&app), "a person's");
-    assert!(inside(&app, "git log --format=%s -1").exit(0).any_err().stdout.contains("second"));
+    // As long as the agent has not gone on, it has that too.
+    app.spawn(&["list", "--status"]).exit(0).any_out();
+    inside(&app, "git log --format=%s -1 | grep -q person && test -z \"$(git status --porcelain)\"").succeeds();
+    let mut run = start(
+        &app,
+        &[
+            "run",
+            "main.feat",
+            "--sandbox",
+            "--",
+            "sh",
+            "-c",
+            "git commit -q --allow-empty -m second; mkfifo fifo; read x < fifo",
+        ],
+    );
+    wait_for(|| feat.has("fifo"));
+    feat.git(&["commit", "-q", "--allow-empty", "-m", "another"]);
+    app.sh("echo > .shopfloor/worktrees/feat/fifo").exit(0);
+    run.wait().unwrap();
+    std::fs::remove_file(feat.path.join("fifo")).unwrap();
+    assert_eq!(tip(&app), "another");
+    let way =
+        app.spawn(&["list", "--status"]).exit(0).any_out().err_has("was moved outside of the sandbox").stderr.clone();
+    let way = way.split('`').nth(1).unwrap().to_owned();
+    assert!(way.starts_with("git rebase --onto "), "{way}");
+    inside(&app, &format!("{way} -q")).exit(0).any_out().any_err();
+    assert_eq!(app.git(&["log", "--format=%s", "-2", "main.feat"]), "second\nanother\n");
 }
 
 #[test]
@@ -416,8 +440,9 @@ fn a_move_that_was_killed_is_finished_before_the_next_import() {
     app.git(&["commit", "-q", "-m", "landed"]);
     let landed = app.git(&["rev-parse", "main"]).trim().to_owned();
     let boxed = std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().next().unwrap().unwrap().path();
-    let journal =
-        format!("{{\"branch\":\"refs/heads/main.feat\",\"from\":\"{work}\",\"to\":\"{landed}\",\"base\":\"main\"}}");
+    let journal = format!(
+        "{{\"what\":\"worktree\",\"branch\":\"refs/heads/main.feat\",\"from\":\"{work}\",\"to\":\"{landed}\",\"base\":\"main\"}}"
+    );
     write(&boxed.join("move"), &journal);
     app.spawn(&["list", "--status"]).exit(0).any_out();
     assert_eq!(
