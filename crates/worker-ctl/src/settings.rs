@@ -10,7 +10,7 @@ use shopfloor_core::config::{self, Line, OwnTable, Setting, SettingType, Trust, 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::sandbox::{SandboxSettings, SandboxTable};
+use shopfloor_core::sandbox::{Runners, SandboxSettings};
 use shopfloor_core::text::{Position, nearest};
 use shopfloor_core::time::Unit;
 use toml_edit::{Document, Item};
@@ -209,13 +209,6 @@ struct Tables {
     runners: Runners,
 }
 
-/// A slip of the pen here would leave open what is to be closed, so it is an error.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Runners {
-    sandbox: Option<SandboxTable>,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct CopyTable {
@@ -232,7 +225,8 @@ impl RootConfig {
         settings.warnings.extend(find_unknown_keys(&path, &text));
         let Tables { repo: CopyTable { copy }, mut agents, workers, runners } = tables;
         let (users, warnings) = users_agents(env)?;
-        let sandbox = runners.sandbox.map_or_else(|| users_sandbox(env), Ok)?.settings(env)?;
+        let own = runners.sandbox.map(|own| own.checked(env)).transpose()?;
+        let sandbox = own.map_or_else(|| SandboxSettings::of_user(env), Ok)?;
         settings.warnings.extend(warnings);
         for (name, table) in users {
             agents.entry(name).or_insert(table);
@@ -278,20 +272,13 @@ struct UsersFile {
 #[serde(default)]
 struct UsersTables {
     agents: BTreeMap<String, AgentTable>,
-    runners: Runners,
-}
-
-/// The table `[worker-ctl.runners.sandbox]` of the user's own configuration, for roots that have none.
-fn users_sandbox(env: &Env) -> Result<SandboxTable> {
-    let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(SandboxTable::default()) };
-    Ok(read::<UsersFile>(&path)?.1.own.runners.sandbox.unwrap_or_default())
 }
 
 /// The tables `[worker-ctl.agents.NAME]` of the user's own configuration, for all roots, and warnings about unknown keys.
 /// Exit 2 if one is invalid.
 pub fn users_agents(env: &Env) -> Result<(BTreeMap<String, AgentTable>, Vec<String>)> {
     let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(Default::default()) };
-    let (text, UsersFile { own: UsersTables { agents, .. } }) = read(&path)?;
+    let (text, UsersFile { own: UsersTables { agents } }) = read(&path)?;
     for (name, agent) in &agents {
         let refuse = |why: &str| Failure::malformed(format!("{}: [worker-ctl.agents.{name}]: {why}", path.display()));
         agent.check().map_err(|failure| refuse(&failure.message).details(failure.causes()))?;

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents;
-use shopfloor_core::config::{self, Config, Line, Row, Setting, SettingSource, SettingType, Trust};
+use shopfloor_core::config::{self, Config, Line, Setting, SettingSource, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Home;
-use shopfloor_core::sandbox::{self, SandboxSettings, SandboxTable};
 
 use crate::launcher;
 use crate::tool::TOOL;
@@ -28,16 +27,13 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// The agents and the sandbox that a person has for worker-ctl, which are those here, too.
-const WORKERS_AGENTS: &[Setting] = &[
-    Setting::new(
-        "agents",
-        "",
-        SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::User)]),
-        Trust::User,
-    ),
-    Setting::new("runners", "", SettingType::Tables(sandbox::SETTINGS), Trust::User),
-];
+/// The agents that a person has for worker-ctl, which are agents here, too.
+const WORKERS_AGENTS: &[Setting] = &[Setting::new(
+    "agents",
+    "",
+    SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::User)]),
+    Trust::User,
+)];
 
 /// The settings in force.
 #[derive(Debug)]
@@ -48,7 +44,6 @@ pub struct Settings {
     pub launcher: Line,
     pub probe: Option<Line>,
     agents: Vec<(String, Line)>,
-    pub sandbox: SandboxSettings,
     pub warnings: Vec<String>,
 }
 
@@ -85,19 +80,7 @@ impl Settings {
         }
         let agents = config.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
         let workers = config::load(env, home, "worker-ctl", WORKERS_AGENTS, &[], false)?;
-        let is_agent = |row: &&Row| row.setting == "agents";
-        let is_sandbox = |row: &&Row| row.setting == "runners" && row.name == "sandbox";
-        let sandbox = workers.rows().iter().find(is_sandbox);
-        // A slip of the pen would leave open what is to be closed.
-        if let Some(warning) = workers.all_warnings().iter().find(|warning| warning.contains("runners")) {
-            return Err(Failure::malformed(warning).hint("docs/sandbox.md lists the settings"));
-        }
-        let sandbox = sandbox.map(SandboxTable::of).unwrap_or_default().settings(env)?;
-        let workers = workers
-            .rows()
-            .iter()
-            .filter(is_agent)
-            .filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
+        let workers = workers.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
         // The last one of a name counts.
         let agents: Vec<_> = workers.map(|(name, line)| (name, without_fields(line))).chain(agents).collect();
         Ok(Settings {
@@ -107,7 +90,6 @@ impl Settings {
             launcher: config.command("launcher").unwrap_or(Line::Shell(default("launcher").to_owned())),
             probe: config.command("probe"),
             agents,
-            sandbox,
             warnings: config.all_warnings(),
         })
     }

@@ -8,9 +8,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
-use super::{INSIDE, NO_SANDBOX, SPOOL, Sandbox, SandboxSettings, objects, seccomp, terminal};
+use super::{INSIDE, NO_SANDBOX, SPOOL, Sandbox, SandboxSettings, bytes, objects, seccomp, terminal};
 use crate::agents;
 use crate::env::Env;
 use crate::error::{Failure, Result};
@@ -56,6 +58,9 @@ const TOOLS: [&str; 6] =
 
 /// Where everybody's programs lie, which are there inside.
 const PUBLIC: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/etc", "/opt"];
+
+/// How often what an agent does in the sandbox is looked at.
+const TICK: Duration = Duration::from_millis(500);
 
 /// How long git may take to move the agent's worktree.
 const MOVE_LIMIT: Duration = Duration::from_secs(20);
@@ -167,13 +172,14 @@ fn read_only(path: &Path) -> [OsString; 3] {
 impl Sandbox {
     /// Runs `program` of the worktree's agent inside, in the foreground. `tool` is the name of the tool that runs, `vars` are
     /// its variables for the agent. Exit 2, kind `no_sandbox`, for a setting that would open what is to be closed, and where
-    /// no sandbox could be made.
+    /// no sandbox could be made. Meanwhile the last argument is called twice a second.
     pub fn run(
         &self,
         tool: &str,
         program: &Path,
         args: &[OsString],
         vars: Vec<(OsString, OsString)>,
+        meanwhile: &(dyn Fn() + Sync),
     ) -> Result<Status> {
         let own = self.program_files(program);
         // By the name that it was called by, where that is there inside.
@@ -192,7 +198,19 @@ impl Sandbox {
         let (first, rest) = words.split_first().ok_or_else(|| Failure::failed("no command"))?;
         let cmd = Cmd::new(Path::new(first), &self.env).args(rest.iter().cloned()).dir(&self.worktree);
         let cmd = cmd.only_vars(self.variables(vars, &own)).keeping(vec![filter, status.clone()]);
-        let ended = terminal::run(&cmd)?;
+        let has_ended = AtomicBool::new(false);
+        let ended = thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                while !has_ended.load(Ordering::SeqCst) {
+                    meanwhile();
+                    thread::park_timeout(TICK);
+                }
+            });
+            let ended = terminal::run(&cmd);
+            has_ended.store(true, Ordering::SeqCst);
+            watch.thread().unpark();
+            ended
+        })?;
         let mut text = String::new();
         let file = status.try_clone().map(std::fs::File::from);
         let _ = file.and_then(|mut file| file.rewind().and_then(|()| file.read_to_string(&mut text)));
@@ -249,13 +267,13 @@ impl Sandbox {
         words.extend(links_of_root());
         words.extend(readable());
         words.extend(["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"].map(OsString::from));
-        words.extend(
-            ["--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger", "--dev", "/dev"].map(OsString::from),
-        );
+        words.extend(["--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger"].map(OsString::from));
+        words.extend(["--dev", "/dev"].map(OsString::from));
         for device in self.settings.devices.iter().filter(|device| device.starts_with("/dev")) {
             words.extend(["--dev-bind-try".into(), device.into(), device.into()]);
         }
-        words.extend(["--size".into(), self.settings.tmp.to_string().into(), "--tmpfs".into(), "/tmp".into()]);
+        let tmp = bytes(&self.settings.tmp).unwrap_or_default().to_string();
+        words.extend(["--size", &tmp, "--tmpfs", "/tmp"].map(OsString::from));
         words.extend(["--size", "268435456", "--tmpfs", "/dev/shm"].map(OsString::from));
         words.extend(["--size", "67108864", "--tmpfs", "/run", "--remount-ro", "/dev"].map(OsString::from));
         words.extend(["--symlink", "../tmp", "/var/tmp"].map(OsString::from));

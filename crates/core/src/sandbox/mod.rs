@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::config::{Row, Setting, SettingType, Trust, expand_home};
+use crate::config::expand_home;
 use crate::env::Env;
 use crate::error::{Exit, Failure, FailureKind, Result};
 use crate::fs;
@@ -27,6 +27,7 @@ use crate::git::{Git, recorded_dir};
 use crate::hash::Digest;
 use crate::proc::Cmd;
 use crate::sys;
+use crate::text::Position;
 
 pub use self::bubblewrap::{is_inside, require_available};
 pub use self::import::Imported;
@@ -44,19 +45,10 @@ pub const INSIDE: &str = "inside-sandbox";
 /// Where an agent finds its reports' directory, in the variable of this name.
 pub const SPOOL: &str = "SHOPFLOOR_SPOOL";
 
-/// The settings of `[runners.sandbox]`.
-pub const SETTINGS: &[Setting] = &[
-    Setting::new("network", "", SettingType::Truth, Trust::User),
-    Setting::new("read", "", SettingType::List, Trust::User),
-    Setting::new("env", "", SettingType::List, Trust::User),
-    Setting::new("devices", "", SettingType::List, Trust::User),
-    Setting::new("nested", "", SettingType::Truth, Trust::User),
-    Setting::new("gitlinks", "", SettingType::Truth, Trust::User),
-    Setting::new("tmp", "", SettingType::Text, Trust::User),
-];
-
-/// What a person has set for sandboxes.
-#[derive(Clone, Debug, Default)]
+/// What a person has set for sandboxes, in `[runners.sandbox]`. A slip of the pen there would leave open what is to be closed,
+/// so an unknown key is an error.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SandboxSettings {
     /// Whether programs reach the network, and with it the services of this machine.
     pub network: bool,
@@ -70,57 +62,59 @@ pub struct SandboxSettings {
     pub nested: bool,
     /// Whether commits may have submodules.
     pub gitlinks: bool,
-    /// The size of `/tmp`, which is memory, in bytes.
-    pub tmp: u64,
+    /// The size of `/tmp`, which is memory.
+    pub tmp: String,
 }
 
-/// The same as a file has it.
-#[derive(Clone, Debug, Default, Deserialize)]
+impl Default for SandboxSettings {
+    fn default() -> SandboxSettings {
+        let (read, env, devices) = (Vec::new(), Vec::new(), Vec::new());
+        SandboxSettings { network: true, read, env, devices, nested: false, gitlinks: false, tmp: "1G".into() }
+    }
+}
+
+/// The runners of agents in a configuration.
+#[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct SandboxTable {
-    network: Option<bool>,
-    read: Vec<String>,
-    env: Vec<String>,
-    devices: Vec<PathBuf>,
-    nested: bool,
-    gitlinks: bool,
-    tmp: Option<String>,
+pub struct Runners {
+    /// Its settings.
+    pub sandbox: Option<SandboxSettings>,
 }
 
-impl SandboxTable {
-    /// That of a file in which settings are looked up one by one.
-    pub fn of(row: &Row) -> SandboxTable {
-        let truth = |name: &str| row.value(name).map(|value| value.text == "true");
-        let list = |name: &str| row.value(name).map(|value| value.items.clone()).unwrap_or_default();
-        SandboxTable {
-            network: truth("network"),
-            read: list("read"),
-            env: list("env"),
-            devices: list("devices").into_iter().map(PathBuf::from).collect(),
-            nested: truth("nested").unwrap_or_default(),
-            gitlinks: truth("gitlinks").unwrap_or_default(),
-            tmp: row.value("tmp").map(|value| value.text.clone()),
-        }
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct UsersFile {
+    #[serde(rename = "worker-ctl")]
+    own: UsersTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct UsersTable {
+    runners: Runners,
+}
+
+impl SandboxSettings {
+    /// Those of the table `[worker-ctl.runners.sandbox]` of the user's own configuration. Exit 2 with file, line and column
+    /// where it is invalid.
+    pub fn of_user(env: &Env) -> Result<SandboxSettings> {
+        let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(Self::default()) };
+        let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
+        let file: UsersFile = toml::from_str(&text).map_err(|e| {
+            let at = Position::of(&text, e.span().map_or(0, |span| span.start));
+            Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
+        })?;
+        file.own.runners.sandbox.unwrap_or_default().checked(env)
     }
 
-    /// With the defaults for what it does not set. Exit 2 for a size that is none.
-    pub fn settings(self, env: &Env) -> Result<SandboxSettings> {
-        let SandboxTable { network, read, env: variables, devices, nested, gitlinks, tmp } = self;
-        let tmp = tmp.as_deref().unwrap_or("1G");
-        let size = bytes(tmp).ok_or_else(|| {
-            Failure::malformed(format!("`tmp = {tmp:?}` of [runners.sandbox] is no size"))
-                .hint("write it as \"512M\" or \"2G\"")
-        })?;
-        let read = read.iter().map(|path| expand_home(env, path)).collect();
-        Ok(SandboxSettings {
-            network: network.unwrap_or(true),
-            read,
-            env: variables,
-            devices,
-            nested,
-            gitlinks,
-            tmp: size,
-        })
+    /// The same with whole paths. Exit 2 for a size that is none.
+    pub fn checked(mut self, env: &Env) -> Result<SandboxSettings> {
+        self.read.iter_mut().for_each(|path| *path = expand_home(env, &path.to_string_lossy()));
+        match bytes(&self.tmp) {
+            Some(_) => Ok(self),
+            None => Err(Failure::malformed(format!("`tmp = {:?}` of [runners.sandbox] is no size", self.tmp))
+                .hint("write it as \"512M\" or \"2G\"")),
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! What a contained agent reports: files in a directory that is its only way out. Each is a stranger's text.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -67,53 +65,4 @@ impl Sandbox {
         }
         reports
     }
-
-    /// Waits until the agent has left a report or moved its HEAD, at most for this time and not once it is over. It may return too early.
-    #[cfg(target_os = "linux")]
-    pub fn wait(&self, limit: Duration, is_over: &AtomicBool) {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-        let Ok(watch) = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK) else { return pause(limit) };
-        let record = self.git_dir().join("worktrees").join(self.name());
-        let kinds = WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
-        for dir in [self.spool(), record.join("logs"), record, self.dir.clone()] {
-            let _ = inotify::add_watch(&watch, dir, kinds);
-        }
-        let limit = Timespec { tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
-        // What came before the watch was there.
-        if is_over.load(Ordering::SeqCst) {
-            return;
-        }
-        if self.has_moved() || self.has_reports() {
-            return pause(SOON);
-        }
-        let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&limit));
-    }
-
-    /// Whether there is a report, or a file that looks like one.
-    fn has_reports(&self) -> bool {
-        let is_file = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
-        let names = fs::list(&self.spool()).unwrap_or_default();
-        names.iter().any(|name| {
-            Path::new(name).extension().is_some_and(|end| end == "json") && is_file(self.spool().join(name))
-        })
-    }
-
-    /// Ends a [`wait`](Self::wait) of another thread.
-    pub fn wake(&self) -> Result<()> {
-        fs::replace(&self.dir.join("awake"), b"", Some(fs::PRIVATE))
-    }
-
-    /// Other systems have no sandbox.
-    #[cfg(not(target_os = "linux"))]
-    pub fn wait(&self, limit: Duration, _: &AtomicBool) {
-        pause(limit);
-    }
-}
-
-/// How soon something that is not taken is looked at again.
-const SOON: Duration = Duration::from_millis(200);
-
-fn pause(limit: Duration) {
-    std::thread::sleep(limit.min(SOON));
 }

@@ -3,9 +3,6 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -15,9 +12,6 @@ use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::sandbox;
 use crate::context::Context;
 use crate::layout;
-
-/// How long a look at a sandbox is put off if nothing happens there.
-const QUIET: Duration = Duration::from_secs(30);
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -41,7 +35,6 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         _ => Some(ctx.env.cwd.join(name)),
     };
     let program = program.ok_or_else(|| Failure::failed(format!("{} is not on the PATH", name.to_string_lossy())))?;
-    let has_ended = AtomicBool::new(false);
     let take = |is_last: bool| {
         ctx.warn_on_failure(&worker.name, || {
             let now = ctx.worker(&worker.name)?;
@@ -52,18 +45,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             Ok(())
         });
     };
-    let ended = thread::scope(|scope| {
-        scope.spawn(|| {
-            while !has_ended.load(Ordering::SeqCst) {
-                sandbox.wait(QUIET, &has_ended);
-                take(false);
-            }
-        });
-        let ended = sandbox.run(layout::TOOL, &program, rest, sandbox::variables(ctx, &args.vars));
-        has_ended.store(true, Ordering::SeqCst);
-        let woken = sandbox.wake();
-        woken.and(ended)
-    });
+    let vars = sandbox::variables(ctx, &args.vars);
+    let ended = sandbox.run(layout::TOOL, &program, rest, vars, &|| take(false));
     take(true);
     Ok(match ended? {
         Status::Exited(0) => Exit::Done,

@@ -186,7 +186,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         });
     }
     if (request.status || request.stat) && !ui.is_dry() {
-        sandboxes::take_in_all(ui, env, place, &settings, listed.iter().map(|listed| &listed.known));
+        sandboxes::take_in_all(ui, env, place, listed.iter().map(|listed| &listed.known));
     }
     if request.status {
         let git = Git::find(env)?;

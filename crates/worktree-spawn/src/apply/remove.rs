@@ -26,7 +26,6 @@ use crate::journal::{self, OpenJournal, RemovalJournal};
 use crate::layout;
 use crate::plan::removal::AgentRemoval;
 use crate::repository_view::{Place, Worktree};
-use crate::settings::Settings;
 use crate::spool::Spool;
 
 /// The result of a removal.
@@ -61,7 +60,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         unseat(place, known)?;
         return Ok(done);
     }
-    let sandbox = sandboxes::of(env, place, &Settings::load(env, &place.home, &[])?, known);
+    let sandbox = sandboxes::of(env, place, known);
     let is_empty = sandbox.as_ref().map_or(Ok(()), |sandbox| sandboxes::require_empty(sandbox, known));
     let mut is_kept_elsewhere = is_empty.is_ok();
     if !removal.is_forced {

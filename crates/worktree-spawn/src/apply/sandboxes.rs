@@ -2,7 +2,7 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::sandbox::{self, Imported, Sandbox};
+use shopfloor_core::sandbox::{self, Imported, Sandbox, SandboxSettings};
 use shopfloor_core::ui::Ui;
 
 use super::notify::{self, Notification, Report};
@@ -10,12 +10,14 @@ use crate::agent_in_worktree::KnownAgent;
 use crate::failure;
 use crate::identity::AgentKind;
 use crate::repository_view::Place;
-use crate::settings::Settings;
 
 /// The sandbox of an agent's worktree, if it was ever in one.
-pub fn of(env: &Env, place: &Place, settings: &Settings, known: &KnownAgent) -> Option<Sandbox> {
+pub fn of(env: &Env, place: &Place, known: &KnownAgent) -> Option<Sandbox> {
     let is_subtree = known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost && !known.worktree.is_main;
-    let found = || Sandbox::of(env, &place.common_dir, &known.worktree.path, settings.sandbox.clone()).ok();
+    let found = || {
+        Sandbox::of(env, &place.common_dir, &known.worktree.path, SandboxSettings::of_user(env).unwrap_or_default())
+            .ok()
+    };
     is_subtree.then(found).flatten().filter(Sandbox::is_made)
 }
 
@@ -44,15 +46,9 @@ pub fn take_reports(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &s
 }
 
 /// The same for those of these agents who have sandboxes.
-pub fn take_in_all<'k>(
-    ui: &Ui,
-    env: &Env,
-    place: &Place,
-    settings: &Settings,
-    all: impl Iterator<Item = &'k KnownAgent>,
-) {
+pub fn take_in_all<'k>(ui: &Ui, env: &Env, place: &Place, all: impl Iterator<Item = &'k KnownAgent>) {
     for known in all {
-        if let Some(sandbox) = of(env, place, settings, known) {
+        if let Some(sandbox) = of(env, place, known) {
             take_in(ui, env, place, &sandbox, &known.agent.id);
         }
     }

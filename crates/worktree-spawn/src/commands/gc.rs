@@ -52,7 +52,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     if order.is_empty() {
         ui.nothing_to_do();
     }
-    sandboxes::take_in_all(ui, env, &place, &settings, order.iter().filter(|_| !is_dry));
+    sandboxes::take_in_all(ui, env, &place, order.iter().filter(|_| !is_dry));
     for known in &order {
         // The first look is taken without the lock, because other processes wait for that; an agent that is to go is
         // looked at again.

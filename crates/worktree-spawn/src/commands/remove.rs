@@ -65,7 +65,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let mut lock = lock_and_excludes::lock(place)?;
     recover::recover(place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
     let named: Vec<KnownAgent> = args.ids.iter().filter_map(|id| agents::require(place, id).ok()).collect();
-    sandboxes::take_in_all(ui, env, place, &settings, named.iter());
+    sandboxes::take_in_all(ui, env, place, named.iter());
     let mut removals = plan_whole(&inspection, args)?;
     // The other tools are asked without the lock, and afterwards everything is checked again.
     drop(lock);
@@ -177,8 +177,8 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
 fn plan_one(inspection: &Inspection<'_>, args: &Args, known: &KnownAgent, all: &[KnownAgent]) -> Result<AgentRemoval> {
     let liveness = runs::worktree_liveness(inspection, known, all)?;
     let planned = plan(condition(inspection, known, all, liveness)?, args.request)?;
-    let Inspection { env, place, settings, .. } = *inspection;
-    if let Some(sandbox) = sandboxes::of(env, place, settings, known).filter(|_| !args.request.force) {
+    let Inspection { env, place, .. } = *inspection;
+    if let Some(sandbox) = sandboxes::of(env, place, known).filter(|_| !args.request.force) {
         sandboxes::require_empty(&sandbox, known)?;
     }
     Ok(planned)

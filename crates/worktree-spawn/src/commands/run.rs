@@ -2,16 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd, Status};
-use shopfloor_core::sandbox::{self, Sandbox};
+use shopfloor_core::sandbox::{self, Sandbox, SandboxSettings};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -25,7 +22,6 @@ use crate::facts::{agents, repository};
 use crate::failure;
 use crate::plan::removal::require_spawned;
 use crate::repository_view::Place;
-use crate::settings::Settings;
 use crate::tool::TOOL;
 
 /// Run an agent's command in its worktree, and report to its parent how it ended
@@ -146,14 +142,11 @@ fn command(env: &Env, program: &Path, args: &[OsString], known: &KnownAgent) -> 
 /// The sandbox of the agent's worktree, made if it was not there.
 fn contained(env: &Env, place: &Place, known: &KnownAgent) -> Result<Sandbox> {
     sandbox::require_available(env)?;
-    let settings = Settings::load(env, &place.home, &[])?;
-    let sandbox = Sandbox::of(env, &place.common_dir, &known.worktree.path, settings.sandbox)?;
+    let settings = SandboxSettings::of_user(env)?;
+    let sandbox = Sandbox::of(env, &place.common_dir, &known.worktree.path, settings)?;
     sandbox.make(None)?;
     Ok(sandbox)
 }
-
-/// How often what a contained agent reports is looked for.
-const REPORTS: Duration = Duration::from_millis(500);
 
 /// Runs the command in the sandbox, and takes in what it reports meanwhile and has committed at its end.
 fn run_contained(
@@ -164,19 +157,9 @@ fn run_contained(
     known: &KnownAgent,
 ) -> Result<Status> {
     let vars = variables(known).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-    let (id, has_ended) = (&known.agent.id, AtomicBool::new(false));
-    let ended = thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            while !has_ended.load(Ordering::SeqCst) {
-                sandboxes::take_reports(ui, &env.later(), place, sandbox, id);
-                thread::park_timeout(REPORTS);
-            }
-        });
-        let ended = sandbox.run(TOOL, program, args, vars);
-        has_ended.store(true, Ordering::SeqCst);
-        reader.thread().unpark();
-        ended
-    });
+    let id = &known.agent.id;
+    let meanwhile = || sandboxes::take_reports(ui, &env.later(), place, sandbox, id);
+    let ended = sandbox.run(TOOL, program, args, vars, &meanwhile);
     sandboxes::take_in(ui, &env.later(), place, sandbox, id);
     ended
 }
