@@ -11,12 +11,16 @@ pub enum Need {
     Asks,
     /// It cannot work.
     Fault,
+    /// A text may be in its input line, or may not have arrived.
+    InDoubt,
     /// Its work waits for a review.
     Review,
     /// Its program was started anew, and does not know the task.
     Fresh,
     /// Its program was restarted, knows the task, and waits.
     Resume,
+    /// It has hit a usage limit, and nobody goes on with its task by himself.
+    Limited,
     /// Its turn ended without a commit, perhaps with a question in its text.
     Rests,
     /// It has a task, and its program has shown no sign for a long time.
@@ -24,17 +28,28 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Need; 7] =
-        [Need::Asks, Need::Fault, Need::Review, Need::Fresh, Need::Resume, Need::Rests, Need::Silent];
+    const ALL: [Need; 9] = [
+        Need::Asks,
+        Need::Fault,
+        Need::InDoubt,
+        Need::Review,
+        Need::Fresh,
+        Need::Resume,
+        Need::Limited,
+        Need::Rests,
+        Need::Silent,
+    ];
 
     /// The word for it in answers.
     pub fn word(self) -> &'static str {
         match self {
             Need::Asks => "asks",
             Need::Fault => "error",
+            Need::InDoubt => "in_doubt",
             Need::Review => "needs_review",
             Need::Fresh => "fresh",
             Need::Resume => "resume",
+            Need::Limited => "limited",
             Need::Rests => "rests",
             Need::Silent => "silent",
         }
@@ -49,9 +64,9 @@ impl Need {
     pub fn verb(self) -> &'static str {
         match self {
             Need::Asks | Need::Rests => "answer",
-            Need::Fault | Need::Silent => "look",
+            Need::Fault | Need::InDoubt | Need::Silent => "look",
             Need::Review => "review",
-            Need::Fresh | Need::Resume => "resume",
+            Need::Fresh | Need::Resume | Need::Limited => "resume",
         }
     }
 }
@@ -61,8 +76,6 @@ impl Need {
 pub enum Standing {
     /// It needs a person.
     Needs(Need),
-    /// A text may be in its input line, of which a note tells.
-    InDoubt,
     /// It has a task and goes on with it.
     Works,
     /// It has no task.
@@ -73,14 +86,14 @@ pub enum Standing {
 
 impl Standing {
     fn needs_person(self) -> bool {
-        self <= Standing::InDoubt
+        self < Standing::Works
     }
 
     fn style(self) -> Style {
         match self {
             Standing::Needs(Need::Asks) => AnsiColor::Magenta.on_default().bold(),
             Standing::Needs(Need::Fault) => AnsiColor::Red.on_default().bold(),
-            Standing::Needs(_) | Standing::InDoubt => AnsiColor::Yellow.on_default().bold(),
+            Standing::Needs(_) => AnsiColor::Yellow.on_default().bold(),
             Standing::Works => AnsiColor::Green.on_default(),
             Standing::Idle | Standing::Offline => Style::new() | Effects::DIMMED,
         }

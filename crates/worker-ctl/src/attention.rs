@@ -15,6 +15,9 @@ pub fn need(worker: &Worker) -> Option<Need> {
         Activity::Asks => Some(Need::Asks),
         _ if worker.program.fault.is_some() => Some(Need::Fault),
         _ if worker.notes.iter().any(|note| matches!(note, Note::ImportRefused(_))) => Some(Need::Fault),
+        _ if worker.notes.iter().any(|note| matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_))) => {
+            Some(Need::InDoubt)
+        }
         // A review needs no session.
         _ if worker.task == Task::NeedsReview => Some(Need::Review),
         _ if !worker.has_open_task() || worker.status() == "offline" => None,

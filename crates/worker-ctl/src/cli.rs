@@ -10,7 +10,7 @@ use shopfloor_core::error::Result;
 
 use crate::apply::sandbox;
 use crate::commands::{
-    accept, add, answer, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject,
+    accept, add, answer, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, queue, rebase, reject,
     reset, resume, review, root, run_in_sandbox, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
@@ -94,6 +94,11 @@ pub enum Command {
     /// Exits with 1 if no worker, or not this one, can get a task.
     #[command(after_help = "Example:\n  worker-ctl start adam --task-file task.md")]
     Start(start::Args),
+    /// Show or change the tasks that wait for a worker; `start --queue` adds some, and `up` gives them out
+    ///
+    /// `move` and `drop` exit with 1 if no such task waits.
+    #[command(after_help = "Example:\n  worker-ctl start --queue tasks.jsonl\n  worker-ctl queue move t7 1")]
+    Queue(queue::Args),
     /// Send a message to a worker
     ///
     /// Exits with 1 if the worker is idle, somebody types in its terminal, or its program asks a question.

@@ -98,9 +98,14 @@ impl<'a> Context<'a> {
         given.flat_map(|(name, value)| [format!("--{}", name.replace('_', "-")).into(), value.into()]).collect()
     }
 
+    /// What this flag of a setting was given.
+    pub fn flag(&self, name: &str) -> Option<&str> {
+        self.flags.value(name).and_then(Path::to_str)
+    }
+
     /// The `--on-event` of this command as a variable, for the hooks of tmux and of agents.
     pub fn event_variable(&self) -> Vec<(&'static str, String)> {
-        let given = self.flags.value("on_event").and_then(Path::to_str);
+        let given = self.flag("on_event");
         given.map(|command| ("WORKER_CTL_ON_EVENT", command.to_owned())).into_iter().collect()
     }
 

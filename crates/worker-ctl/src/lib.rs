@@ -31,6 +31,7 @@ mod program_config;
 mod root;
 mod settings;
 mod store;
+mod task_queue;
 mod tmux;
 mod untrusted_index;
 mod up_lock;
@@ -72,6 +73,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Down(args) => commands::down::run(&ctx()?, args),
         Command::Status(args) => commands::status::run(&ctx()?, args),
         Command::Start(args) => commands::start::run(&ctx()?, args),
+        Command::Queue(args) => commands::queue::run(&ctx()?, args),
         Command::Message(args) => commands::message::run(&ctx()?, args),
         Command::Answer(args) => commands::answer::run(&ctx()?, args),
         Command::Attach(args) => commands::attach::run(&ctx()?, args),

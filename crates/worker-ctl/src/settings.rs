@@ -83,6 +83,11 @@ pub const DEFAULTS: &[Setting] = &[
             "Say that a working program needs you if it has shown no sign for this time; 0: never",
             Users::Only(&["status", "wait", "config"]),
         ),
+    Setting::new("max_working", "WORKER_CTL_MAX_WORKING", SettingType::Number, Trust::User).or("0").flag(
+        "N",
+        "Let at most N workers work on tasks of the queue or of `start` without a name; 0: any number",
+        Users::Only(&["up", "start", "config"]),
+    ),
     Setting::new("branch_prefix", "WORKER_CTL_BRANCH_PREFIX", SettingType::Text, Trust::User).or("worker/").flag(
         "PREFIX",
         "Prefix the branches of new workers with PREFIX",

@@ -14,6 +14,7 @@ use shopfloor_core::lock::Lock;
 
 use crate::failure;
 use crate::layout::{self, RootLock};
+use crate::task_queue::TaskQueue;
 use crate::worker::Worker;
 
 /// The version of the format.
@@ -31,6 +32,9 @@ pub struct State {
     /// The worker that `review` showed last.
     pub last_reviewed: Option<String>,
     pub workers: BTreeMap<String, Worker>,
+    /// The tasks that wait for a worker.
+    #[serde(default, skip_serializing_if = "TaskQueue::is_unused")]
+    pub queue: TaskQueue,
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::slug::ascii_slug;
 
+use crate::task_queue::QueuedTask;
 use crate::worker_notes::{Fault, Note};
 
 /// The state of a worker's task. A restart never changes it.
@@ -112,11 +113,14 @@ pub struct PendingSend {
     /// Whether its first byte may have been typed.
     #[serde(default)]
     pub is_typed: bool,
+    /// Whether the program may have been started anew with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_passed: bool,
 }
 
 impl PendingSend {
     pub fn new(purpose: &str, now: i64) -> PendingSend {
-        PendingSend { purpose: purpose.to_owned(), at_unix: now, is_typed: false }
+        PendingSend { purpose: purpose.to_owned(), at_unix: now, is_typed: false, is_passed: false }
     }
 }
 
@@ -229,6 +233,9 @@ pub struct Work {
     pub conflicted: Vec<String>,
     /// The conversation that knows the task, as the program's hook names it.
     pub conversation: Option<String>,
+    /// The task as it waited in the queue, if it is from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued: Option<QueuedTask>,
 }
 
 /// What is known of the program in the worker's pane, and of its ends.

@@ -6,6 +6,7 @@ pub mod checkout_update;
 pub mod clone_hooks;
 pub mod copied_files;
 pub mod deliver;
+pub mod give_task;
 pub mod land;
 pub mod land_on_parent;
 pub mod landing_lfs;

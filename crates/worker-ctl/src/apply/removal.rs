@@ -132,8 +132,13 @@ fn refuse_others_inside(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 }
 
 /// Makes a worker idle under its lock, on the default branch's commit `base`. A program that was up is restarted, so
-/// that it does not know the task any more. Returns where the work is kept.
-pub fn reset(ctx: &Context<'_>, worker: &Worker, base: &str, is_forced: bool) -> Result<Vec<String>> {
+/// that it does not know the task any more; with `requeue`, the task goes back to the queue. Returns where the work is kept.
+pub fn reset(
+    ctx: &Context<'_>,
+    worker: &Worker,
+    base: &str,
+    (is_forced, requeue): (bool, bool),
+) -> Result<Vec<String>> {
     let name = &worker.name;
     if !worker.tree().is_dir() {
         return Err(Failure::failed(format!("{} is missing", worker.tree().display())).hint(worker.missing_hint()));
@@ -153,7 +158,7 @@ pub fn reset(ctx: &Context<'_>, worker: &Worker, base: &str, is_forced: bool) ->
     sandbox::remove(ctx, worker)?;
     let aside = with_kept(&kept, clean_worktree(ctx, worker, base))?;
     kept.extend(aside);
-    transition::record(ctx, name, &Input::Reset)?;
+    transition::record(ctx, name, &Input::Reset { requeue })?;
     if is_up {
         with_kept(&kept, ctx.state()?.require(name).and_then(|worker| session::start(ctx, worker)))?;
     }

@@ -15,13 +15,14 @@ use shopfloor_core::time::Unit;
 use crate::apply::bring_up::{bring_up, locked, make_missing};
 use crate::apply::deliver::go_on;
 use crate::apply::patrol::{self, PatrolScope};
-use crate::apply::{recover, shutdown, transition};
+use crate::apply::{give_task, recover, shutdown, transition};
 use crate::context::Context;
 use crate::facts::processes;
 use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::notify_person::Bell;
 use crate::plan::machine::Input;
+use crate::plan::queue::assign;
 use crate::store::State;
 use crate::tmux::{self, is_begun};
 use crate::up_lock;
@@ -34,9 +35,19 @@ const POLL: Duration = Duration::from_millis(250);
 /// The interval between rounds while a text waits for a person to stop typing.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are. If it does not patrol, it only
-/// keeps the sessions up. If it resumes, each program that it starts is made to go on with its task.
-pub fn keep_up(ctx: &Context<'_>, patrols: bool, resumes: bool) -> Result<Exit> {
+/// What an `up` that keeps running does beside keeping the sessions up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Duties {
+    /// It looks for commits and for programs that ended, and gives out the tasks of the queue.
+    pub patrols: bool,
+    /// Each program that it starts is made to go on with its task.
+    pub resumes: bool,
+    /// Tasks of programs that crashed go back to the queue.
+    pub requeues: bool,
+}
+
+/// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are.
+pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
     // Without a readable state there is nothing to keep up, and only a person can repair that.
     let state = ctx.state()?;
     // Without tmux there is nothing to wait for.
@@ -50,7 +61,7 @@ pub fn keep_up(ctx: &Context<'_>, patrols: bool, resumes: bool) -> Result<Exit> 
     let (mut ctx, mut changed) = (ctx.reload()?, None);
     // Programs start in threads, so that a slow one does not delay the patrol.
     let shared = Shared::default();
-    let mut rounds = Rounds { patrols, is_first: true, ..Rounds::default() };
+    let mut rounds = Rounds { duties, is_first: true, ..Rounds::default() };
     thread::scope(|scope| {
         let mut starters = Vec::new();
         loop {
@@ -64,9 +75,13 @@ pub fn keep_up(ctx: &Context<'_>, patrols: bool, resumes: bool) -> Result<Exit> 
                 // The steps are independent: a failure of one does not prevent the others.
                 if let Some((own, names)) = rounds.find_starts(&ctx, &shared) {
                     let shared = &shared;
-                    starters.push(scope.spawn(move || start_all(&own, &names, resumes, shared)));
+                    starters.push(scope.spawn(move || start_all(&own, &names, duties.resumes, shared)));
                 }
                 rounds.look(&ctx, &shared);
+                for (name, errand) in find_errands(&ctx, duties, &shared) {
+                    let (own, shared) = (ctx.clone(), &shared);
+                    starters.push(scope.spawn(move || run_errand(&own, &name, &errand, shared)));
+                }
             }
             starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
             if let Ok(signal) = signals.recv_timeout(POLL) {
@@ -86,6 +101,10 @@ pub fn keep_up(ctx: &Context<'_>, patrols: bool, resumes: bool) -> Result<Exit> 
 struct Shared {
     /// The workers whose programs are being started.
     starting: Mutex<BTreeSet<String>>,
+    /// What is being done for a worker.
+    errands: Mutex<BTreeMap<String, Errand>>,
+    /// The workers that could not be helped, and when that was tried.
+    failed: Mutex<BTreeMap<String, Instant>>,
     /// The latest warnings of each kind.
     warned: Mutex<BTreeMap<&'static str, BTreeSet<String>>>,
 }
@@ -104,8 +123,7 @@ impl Shared {
 /// The state of the loop between its rounds. Each round looks at all workers.
 #[derive(Default)]
 struct Rounds {
-    /// Whether to look for commits and for programs that ended.
-    patrols: bool,
+    duties: Duties,
     /// The result of [`read_mtimes`] at the start of the last round.
     seen: Vec<Option<jiff::Timestamp>>,
     last: Option<Instant>,
@@ -120,8 +138,7 @@ struct Rounds {
 impl Rounds {
     /// Whether a round is due, and the state can be read.
     fn is_due(&mut self, ctx: &Context<'_>, shared: &Shared) -> bool {
-        let interval = ctx.root.config.settings.duration("patrol_interval_secs", Unit::Seconds);
-        let interval = interval.max(Duration::from_secs(1));
+        let interval = patrol_interval(ctx);
         let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
         let now = read_mtimes(ctx);
         // tmux 3.3 misses some ends, so its hook does not tell of every one. Each end counts once, whatever comes of it.
@@ -141,7 +158,7 @@ impl Rounds {
 
     /// Patrols, and rings for work that has come to need a review.
     fn look(&mut self, ctx: &Context<'_>, shared: &Shared) {
-        if self.patrols {
+        if self.duties.patrols {
             self.patrol(ctx, shared);
         }
         if let Ok(state) = ctx.state() {
@@ -188,6 +205,67 @@ impl Rounds {
             Err(failure) => shared.warn(ctx, "patrol", warning_unless_state(&failure)),
         }
     }
+}
+
+/// How often all workers are looked at, whatever happens.
+fn patrol_interval(ctx: &Context<'_>) -> Duration {
+    ctx.root.config.settings.duration("patrol_interval_secs", Unit::Seconds).max(Duration::from_secs(1))
+}
+
+/// Something that takes long and that is done for one worker, beside the rounds.
+#[derive(Clone, Debug)]
+enum Errand {
+    /// It gets the task of the queue with this id.
+    Give(String),
+    /// Its program crashed, and its task goes back to the queue.
+    PutBack(Box<Worker>),
+}
+
+/// How many errands are run at the same time.
+const ERRANDS: usize = 8;
+
+/// What is to be done for workers that nothing is done for yet. Who could not be helped is left alone for an interval.
+fn find_errands(ctx: &Context<'_>, duties: Duties, shared: &Shared) -> Vec<(String, Errand)> {
+    let Ok(state) = ctx.state() else { return Vec::new() };
+    let interval = patrol_interval(ctx);
+    locked(&shared.failed).retain(|_, tried| tried.elapsed() < interval);
+    let mut under_way = locked(&shared.errands);
+    let is_free = |worker: &Worker| {
+        !under_way.contains_key(&worker.name)
+            && !locked(&shared.failed).contains_key(&worker.name)
+            && !locked(&shared.starting).contains(&worker.name)
+    };
+    let mut found = Vec::new();
+    if duties.requeues {
+        let crashed = state.workers.values().filter(|worker| give_task::crashed_with_queued(worker) && is_free(worker));
+        found.extend(crashed.map(|worker| (worker.name.clone(), Errand::PutBack(Box::new(worker.clone())))));
+    }
+    if duties.patrols && !state.queue.waiting.is_empty() {
+        let in_hand = under_way.values().filter_map(|errand| match errand {
+            Errand::Give(id) => Some(id.clone()),
+            Errand::PutBack(_) => None,
+        });
+        let in_hand: BTreeSet<String> = in_hand.collect();
+        let room = ERRANDS.min(give_task::room(ctx, &state)).saturating_sub(in_hand.len());
+        let agent = |worker: &Worker| is_free(worker).then(|| ctx.root.agent_name(worker));
+        let in_pool = |worker: &Worker| !ctx.root.worker(&worker.name).excluded_from_pool;
+        let given = assign(&state, (&in_hand, room), &agent, &in_pool);
+        found.extend(given.into_iter().map(|(name, id)| (name, Errand::Give(id))));
+    }
+    under_way.extend(found.iter().cloned());
+    found
+}
+
+fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
+    let done = ctx.reload().and_then(|ctx| match errand {
+        Errand::Give(id) => give_task::take(&ctx, name, id),
+        Errand::PutBack(worker) => give_task::put_back(&ctx, worker),
+    });
+    if let Err(failure) = done {
+        locked(&shared.failed).insert(name.to_owned(), Instant::now());
+        ctx.ui.warn(format!("{name}: {failure}"));
+    }
+    locked(&shared.errands).remove(name);
 }
 
 /// A warning about a failure, unless it is about the state, which has a warning of its own.

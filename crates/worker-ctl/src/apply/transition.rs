@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::log;
 use crate::plan::machine::{Input, SideEffect, apply};
 use crate::store::State;
+use crate::task_queue::{QueuedTask, REMEMBERED};
 use crate::tmux::typing;
 use crate::worker::{Task, Worker};
 
@@ -43,8 +44,37 @@ struct Step {
 
 fn step(state: &mut State, before: Worker, input: &Input, now: i64) -> Result<Step> {
     let (after, effects) = apply(&before, input, now)?;
+    keep_queue(state, &before, &after, input)?;
     let revision = state.put(after.clone());
     Ok(Step { before, after, effects, revision })
+}
+
+/// Keeps the queue true as a worker goes from one record to the next: the task that it gets leaves the queue, one that it
+/// never got comes back to the front, and one that landed is remembered.
+fn keep_queue(state: &mut State, before: &Worker, after: &Worker, input: &Input) -> Result<()> {
+    let (had, has) = (before.work.queued.as_ref(), after.work.queued.as_ref());
+    match (had, has) {
+        (None, Some(task)) => {
+            let at = state.queue.place(&task.id)?;
+            state.queue.waiting.remove(at);
+        }
+        (Some(task), None) => match input {
+            Input::Accepted => {
+                state.queue.landed.push(task.id.clone());
+                let surplus = state.queue.landed.len().saturating_sub(REMEMBERED);
+                state.queue.landed.drain(..surplus);
+            }
+            Input::NotSent { .. } | Input::Doubt => {
+                // It counts as no try: nobody has seen it.
+                let task = QueuedTask { tries: task.tries.saturating_sub(1), ..task.clone() };
+                state.queue.waiting.insert(0, task);
+            }
+            Input::Reset { requeue: true } => state.queue.waiting.insert(0, task.clone()),
+            _ => {}
+        },
+        (None, None) | (Some(_), Some(_)) => {}
+    }
+    Ok(())
 }
 
 fn follow_up(ctx: &Context<'_>, Step { before, after, effects, revision }: &Step, input: &Input) -> Result<()> {

@@ -15,6 +15,7 @@ pub mod message;
 pub mod nuke;
 pub mod patrol;
 pub mod peek;
+pub mod queue;
 pub mod rebase;
 pub mod reject;
 pub mod reset;

@@ -7,6 +7,7 @@ use crate::apply::removal;
 use crate::commands;
 use crate::context::Context;
 use crate::failure;
+use crate::task_queue::MOST_TRIES;
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
@@ -19,6 +20,9 @@ pub struct Args {
     /// Reset a worker even if it has unmerged work, and keep that work under refs/shopfloor/trash/
     #[arg(long)]
     pub force: bool,
+    /// Put tasks that are from the queue back to its front
+    #[arg(long)]
+    pub requeue: bool,
     /// Do not ask before adopted worktrees are cleaned
     #[arg(long)]
     pub yes: bool,
@@ -35,6 +39,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::renew_base(ctx);
     workers.iter().try_for_each(|worker| removal::check_losses(ctx, worker, args.force).map(drop))?;
     workers.iter().try_for_each(|worker| refuse_pushed(ctx, worker))?;
+    if args.requeue {
+        workers.iter().try_for_each(refuse_requeue)?;
+    }
     let adopted: Vec<&str> =
         workers.iter().filter_map(|worker| worker.adopted.as_ref().map(|_| worker.name.as_str())).collect();
     if !adopted.is_empty() && !ctx.is_dry {
@@ -42,11 +49,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let question = format!("Put the worktrees of {names} back to where their tasks began, without other files?");
         ctx.ui.require_yes(args.yes, &question, format!("nothing was reset: {names}"))?;
     }
-    workers.iter().try_for_each(|worker| reset(ctx, &worker.name, args.force))?;
+    workers.iter().try_for_each(|worker| reset(ctx, &worker.name, args))?;
     Ok(Exit::Done)
 }
 
-fn reset(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<()> {
+fn reset(ctx: &Context<'_>, name: &str, args: &Args) -> Result<()> {
     let (worker, _lock) = commands::locked(ctx, name)?;
     let ctx = &ctx.of(&worker)?;
     // An adopted worktree goes back to where its task began, and not to where others are.
@@ -59,9 +66,20 @@ fn reset(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<()> {
         commands::show(ctx.ui, commands::kept_answer(name, &[]), &[would]);
         return Ok(());
     }
-    let kept = removal::reset(ctx, &worker, &base, is_forced)?;
+    let kept = removal::reset(ctx, &worker, &base, (args.force, args.requeue))?;
     commands::print_kept(ctx, name, "reset", &kept);
     Ok(())
+}
+
+/// Exit 1 if the task of a worker is none of the queue's, or was tried often.
+fn refuse_requeue(worker: &Worker) -> Result<()> {
+    let why = match &worker.work.queued {
+        None => "has no task from the queue".to_owned(),
+        Some(task) if task.tries >= MOST_TRIES => format!("has the task {}, which was tried {MOST_TRIES} times", task.id),
+        Some(_) => return Ok(()),
+    };
+    let refused = failure::WRONG_STATE.failure(format!("{} {why}", worker.name));
+    Err(refused.hint(format!("take it away: `worker-ctl reset {}`", worker.name)))
 }
 
 /// Exit 1 if a reset would take back commits of an adopted worktree that a remote has.

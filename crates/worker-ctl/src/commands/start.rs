@@ -1,14 +1,14 @@
 //! `start`: gives a task to an idle worker, or sends a worker its task again.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::failed;
 
 use crate::apply::deliver::task_text;
-use crate::apply::{copied_files, land, rebase};
+use crate::apply::give_task::{bring_up_to_date, room};
 use crate::commands;
+use crate::commands::queue::enqueue;
 use crate::context::{Context, WorkerLock};
 use crate::facts::worker_state::Standing;
 use crate::failure;
@@ -18,10 +18,20 @@ use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Give the task to this worker [default: the one that has been idle longest]
+    /// Give the task to this worker [default: the one that has been idle longest]; with --queue, a file with tasks
     pub worker: Option<String>,
+    /// Further files with tasks
+    #[arg(requires = "queue", hide_short_help = true)]
+    pub files: Vec<PathBuf>,
+    /// Append tasks to the queue, from which `up` gives them to idle workers: each file is one task, but a file
+    /// `.jsonl`, and `-` for stdin, has a task a line: {"id"?,"prompt","worker"?,"agent"?,"after"?}
+    #[arg(long)]
+    pub queue: bool,
+    /// Give these tasks of the queue only once the task ID has landed
+    #[arg(long, value_name = "ID", requires = "queue")]
+    pub after: Option<String>,
     /// The same as the argument WORKER
-    #[arg(long = "worker", value_name = "WORKER", hide_short_help = true, conflicts_with = "worker")]
+    #[arg(long = "worker", value_name = "WORKER", hide_short_help = true, conflicts_with_all = ["worker", "queue"])]
     pub named_worker: Option<String>,
     /// The task; `-` reads it from stdin
     #[arg(
@@ -36,7 +46,7 @@ pub struct Args {
     #[arg(long, visible_alias = "prompt-file", value_name = "FILE")]
     pub task_file: Option<PathBuf>,
     /// Send a worker its current task again, after a restart
-    #[arg(long, value_name = "WORKER", conflicts_with_all = ["task", "task_file", "worker", "named_worker"])]
+    #[arg(long, value_name = "WORKER", conflicts_with_all = ["task", "task_file", "worker", "named_worker", "queue"])]
     pub resume: Option<String>,
     /// Send even if a text may be in the worker's input line, somebody types in its
     /// terminal, or its program asks a question
@@ -48,19 +58,33 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if let Some(name) = &args.resume {
         return resume(ctx, name, args);
     }
+    if args.queue {
+        return enqueue(ctx, args);
+    }
     let prompt = read_prompt(ctx, args)?;
     commands::recover(ctx)?;
     commands::catch_up(ctx);
+    let is_full = room(ctx, &ctx.state()?) == 0;
     let (worker, _lock) = match args.worker.as_ref().or(args.named_worker.as_ref()) {
-        Some(name) => commands::locked(ctx, name)?,
+        Some(name) => {
+            if is_full {
+                ctx.ui.note("more work at once than `max_working` lets the queue start");
+            }
+            commands::locked(ctx, name)?
+        }
+        None if is_full => {
+            return Err(failure::WRONG_STATE
+                .failure("as many workers are at work as `max_working` allows")
+                .hint("name the worker, or let the task wait: `worker-ctl start --queue`"));
+        }
         None => pick(ctx)?,
     };
-    let tentative = Input::Start { prompt: prompt.clone(), base: String::new(), is_shared: false, force: args.force };
+    let tentative = Input::Start { prompt: prompt.clone(), base: String::new(), is_shared: false, force: args.force, queued: None };
     // Refuse a worker in another state before reading its worktree.
     permit(&worker, &tentative)?;
     let ctx = &ctx.of(&worker)?;
     let standing = Standing::read(ctx, &worker)?;
-    let input = start(&standing, &prompt, args.force)?;
+    let input = start(&standing, &prompt, None, args.force)?;
     commands::give(ctx, &worker, &input, format!("give the task to {}", worker.name), || {
         bring_up_to_date(ctx, &standing)?;
         Ok(task_text(ctx, &worker, &prompt))
@@ -111,48 +135,4 @@ fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
         _ => format!("start a session first: `worker-ctl up {}`", offline.join(" ")),
     };
     Err(failure::WRONG_STATE.failure("no worker is idle").hint(hint))
-}
-
-/// Puts the worktree on the worker's branch, at the default branch's commit.
-fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
-    let (worker, base) = (&standing.worker, &standing.base);
-    // What the decision leaves where it is.
-    if standing.worktree.is_shared || worker.adopted.is_some() && !standing.worktree.dirty.is_empty() {
-        return require_branch(worker, standing);
-    }
-    if worker.adopted.is_some() {
-        require_branch(worker, standing)?;
-    }
-    let tree = Path::new(&worker.worktree_path);
-    // From the commit that the decision was about: a later one is somebody's work.
-    let mut from = standing.worktree.head.as_deref().unwrap_or_default();
-    if standing.worktree.branch.as_ref() != Some(&worker.branch) {
-        rebase::require_nothing_lost(ctx, tree, from, base)?;
-        let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, base];
-        let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[from, base])?.args(switch).capture()?;
-        if !switched.status.success() {
-            return Err(failed("checkout", &switched));
-        }
-        from = base;
-    }
-    if worker.adopted.is_some() && !ctx.repo.has(base, from)? {
-        // Commits of a person's, whose content has landed as another commit.
-        land::keep_original(ctx, &worker.name, from)?;
-    }
-    if !rebase::move_worktree(ctx, worker.checkout(), from, base)? {
-        return Err(failure::MOVED
-            .failure(format!("{} changed meanwhile", tree.display()))
-            .hint("run the same command again"));
-    }
-    copied_files::copy_all(ctx, tree)
-}
-
-/// Exit 1 unless the worktree is on the worker's branch, which we do not move.
-fn require_branch(worker: &Worker, standing: &Standing) -> Result<()> {
-    match standing.worktree.branch.as_ref() == Some(&worker.branch) {
-        true => Ok(()),
-        false => Err(failure::WRONG_STATE
-            .failure(format!("{} is not on {}", worker.worktree_path, worker.branch))
-            .hint("check that branch out there, then run the same command again")),
-    }
 }

@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::facts::losses::stashes;
 use crate::notify_person::Bell;
 use crate::store::State;
+use crate::task_queue::id_of;
 use crate::up_lock;
 use crate::work_repo::WorkRepo;
 use crate::worker::{Activity, Session, Worker};
@@ -72,6 +73,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         ctx.ui.json(&answer(ctx, &seen, args.stat)?);
     } else {
         table(ctx, &seen).iter().for_each(|line| ctx.ui.line(line));
+        if !seen.state.queue.waiting.is_empty() {
+            ctx.ui.note(format!("{} wait in the queue: `worker-ctl queue`", seen.state.queue.waiting.len()));
+        }
     }
     Ok(Exit::Done)
 }
@@ -123,7 +127,6 @@ fn board_row(worker: &Worker, need: Option<Need>) -> BoardRow {
         (Some(need), _) => Standing::Needs(need),
         (None, "offline") => Standing::Offline,
         (None, "idle") => Standing::Idle,
-        _ if worker.program.is_in_doubt => Standing::InDoubt,
         _ => Standing::Works,
     };
     let does = Some(worker.reported.activity).filter(|activity| *activity != Activity::Unknown);
@@ -151,7 +154,7 @@ fn what(standing: Standing, worker: &Worker) -> String {
             format!("{hint} {name}: {fault}")
         }
         Standing::Needs(Need::Review) => format!("review {name}: {prompt}"),
-        Standing::Needs(Need::Fresh | Need::Resume) => format!("resume {name}: {prompt}"),
+        Standing::Needs(Need::Fresh | Need::Resume | Need::Limited) => format!("resume {name}: {prompt}"),
         _ => match worker.notes.first() {
             Some(note) => note.to_string(),
             None => prompt.to_owned(),
@@ -174,7 +177,8 @@ fn answer(ctx: &Context<'_>, seen: &SeenState, counts: bool) -> Result<Value> {
     };
     let workers = state.workers.values().map(row).collect::<Result<Vec<_>>>()?;
     let daemon = if up_lock::is_running(&ctx.root.path)? { "running" } else { "stopped" };
-    Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "tmux_socket": state.tmux_socket }))
+    Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "tmux_socket": state.tmux_socket,
+        "queue": state.queue.waiting.len() }))
 }
 
 /// What the branch of a worker has that the one on which its work lands lacks, as far as it is known.
@@ -267,6 +271,7 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "worktree_path": worktree_path,
         "worktree": worktree_path,
         "prompt": work.prompt,
+        "queued": id_of(worker),
         "commit_sha": work.commit_sha,
         "commit": work.commit_sha,
         "reviewed_sha": work.reviewed_sha,

@@ -11,7 +11,7 @@ use shopfloor_core::text::shell_word;
 
 use crate::apply::bring_up::{bring_up, make_missing};
 use crate::apply::deliver::go_on;
-use crate::apply::supervise::{keep_up, not_started};
+use crate::apply::supervise::{Duties, keep_up, not_started};
 use crate::commands;
 use crate::context::Context;
 use crate::layout;
@@ -31,6 +31,10 @@ pub struct Args {
     /// Make each worker whose session is started go on with its task, as `resume` does
     #[arg(long)]
     pub resume: bool,
+    /// Put the task of a worker whose program crashes back into the queue, at most twice, if it is from there and the
+    /// worktree has nothing of its own
+    #[arg(long, conflicts_with = "names")]
+    pub requeue: bool,
     /// Run in the background
     #[arg(long, conflicts_with = "names")]
     pub detach: bool,
@@ -48,7 +52,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     match (args.detach, args.names.is_empty()) {
         (true, _) => detach(ctx, args),
-        (false, true) => keep_up(ctx, !args.no_patrol, args.resume),
+        (false, true) => {
+            keep_up(ctx, Duties { patrols: !args.no_patrol, resumes: args.resume, requeues: args.requeue })
+        }
         (false, false) => start_these(ctx, &args.names, args.resume),
     }
 }
@@ -91,6 +97,7 @@ fn detach(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     words.push("up".into());
     words.extend(args.no_patrol.then(|| "--no-patrol".into()));
     words.extend(args.resume.then(|| "--resume".into()));
+    words.extend(args.requeue.then(|| "--requeue".into()));
     let line = format!("nohup {} >> {} 2>&1 < /dev/null &", words.join(" "), shell_word(&log));
     let status = proc::shell(ctx.env, &line)?.capture()?.status;
     let start = Instant::now();

@@ -123,6 +123,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 fn read_progress(ctx: &Context<'_>, names: &[String], wanted: &[String]) -> Result<(Vec<String>, Vec<String>)> {
     let state = ctx.state()?;
     let is_kept_up = up_lock::is_running(&ctx.root.path)?;
+    let may_get_task = is_kept_up && !state.queue.waiting.is_empty();
     let (mut reached, mut stuck) = (Vec::new(), Vec::new());
     for name in names {
         let worker = state.require(name)?;
@@ -130,7 +131,7 @@ fn read_progress(ctx: &Context<'_>, names: &[String], wanted: &[String]) -> Resu
             YOU => need_now(ctx, worker).is_some(),
             word => [worker.status(), worker.reported.activity.word()].contains(&word),
         };
-        let obstacles: Option<Vec<String>> = wanted.iter().map(|word| obstacle(worker, word, is_kept_up)).collect();
+        let obstacles: Option<Vec<String>> = wanted.iter().map(|word| obstacle(worker, word, (is_kept_up, may_get_task))).collect();
         if wanted.iter().any(is_in) {
             reached.push(name.clone());
         } else if let Some(why) = obstacles.and_then(|all| all.into_iter().next()) {
@@ -141,7 +142,7 @@ fn read_progress(ctx: &Context<'_>, names: &[String], wanted: &[String]) -> Resu
 }
 
 /// Why a worker cannot reach a state unless a person does something first.
-fn obstacle(worker: &Worker, state: &str, is_kept_up: bool) -> Option<String> {
+fn obstacle(worker: &Worker, state: &str, (is_kept_up, may_get_task): (bool, bool)) -> Option<String> {
     let is_at_work = ["working", "needs_review", "rejected", "rebasing"].contains(&state);
     match worker.status() {
         "error" if state != "offline" => {
@@ -151,7 +152,7 @@ fn obstacle(worker: &Worker, state: &str, is_kept_up: bool) -> Option<String> {
         "offline" if state != "error" && !is_kept_up => {
             Some(format!("is offline and no `up` runs; `worker-ctl up {}` starts its session", worker.name))
         }
-        "idle" if is_at_work && state != "working" && worker.pending_send.is_none() => {
+        "idle" if is_at_work && state != "working" && worker.pending_send.is_none() && !may_get_task => {
             Some("is idle and has no task; `worker-ctl start` gives it one".into())
         }
         _ => None,

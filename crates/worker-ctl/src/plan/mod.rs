@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod machine;
 pub mod prompt;
+pub mod queue;
 pub mod rebase;
 pub mod removal;
 pub mod resume;

@@ -9,16 +9,22 @@ use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::machine::{Input, apply};
 use crate::plan::require_clean;
+use crate::task_queue::QueuedTask;
 use crate::worker::Worker;
 
 /// Plans to give a task to a worker whose worktree is on the default branch's commit, or can be put there without loss.
-pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input> {
+pub fn start(
+    standing: &Standing,
+    prompt: &str,
+    queued: Option<&QueuedTask>,
+    is_forced: bool,
+) -> Result<Input> {
     let worker = &standing.worker;
     let facts = &standing.worktree;
     // Neither a branch that others have too nor a person's changes are moved.
     let stays = facts.is_shared || worker.adopted.is_some() && !facts.dirty.is_empty();
     let base = facts.head.clone().filter(|_| stays).unwrap_or_else(|| standing.base.clone());
-    let input = Input::Start { prompt: prompt.to_owned(), base, is_shared: stays, force: is_forced };
+    let input = Input::Start { prompt: prompt.to_owned(), base, is_shared: stays, force: is_forced, queued: queued.cloned() };
     permit(worker, &input)?;
     // In a person's own worktree changes may be meant.
     if !(is_forced && worker.adopted.is_some()) {
@@ -88,8 +94,8 @@ pub mod tests {
 
     #[test]
     fn a_task_goes_only_to_an_idle_worker_with_nothing_to_lose() {
-        let Input::Start { prompt, base, force: false, is_shared: false } =
-            start(&standing(Task::Idle), "do", false).unwrap()
+        let Input::Start { prompt, base, force: false, is_shared: false, queued: None } =
+            start(&standing(Task::Idle), "do", None, false).unwrap()
         else {
             panic!("another input");
         };
@@ -107,12 +113,12 @@ pub mod tests {
             spoil(&mut spoilt);
             // Force overrules a text in the input line, but not a loss.
             for is_forced in [false, true] {
-                assert_eq!(start(&spoilt, "do", is_forced).unwrap_err().kind, kind);
+                assert_eq!(start(&spoilt, "do", None, is_forced).unwrap_err().kind, kind);
             }
         }
         let mut in_doubt = standing(Task::Idle);
         in_doubt.worker.program.is_in_doubt = true;
-        assert_eq!(start(&in_doubt, "do", false).unwrap_err().kind, "in_doubt");
-        assert!(start(&in_doubt, "do", true).is_ok());
+        assert_eq!(start(&in_doubt, "do", None, false).unwrap_err().kind, "in_doubt");
+        assert!(start(&in_doubt, "do", None, true).is_ok());
     }
 }

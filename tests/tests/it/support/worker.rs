@@ -253,6 +253,11 @@ impl Staying {
     pub fn out(&self) -> String {
         std::fs::read_to_string(&self.out).unwrap()
     }
+
+    /// Waits until it has ended by itself.
+    pub fn ended(&mut self) {
+        wait_for(|| self.child.try_wait().unwrap().is_some());
+    }
 }
 
 impl Drop for Staying {

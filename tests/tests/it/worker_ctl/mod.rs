@@ -23,6 +23,7 @@ mod killed_commands;
 mod landing;
 mod lists;
 mod panes;
+mod queue;
 mod readiness;
 mod removal;
 mod resume;

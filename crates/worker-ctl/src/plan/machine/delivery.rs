@@ -3,7 +3,7 @@
 use shopfloor_core::error::Result;
 
 use crate::failure;
-use crate::plan::machine::{MachineStep, SideEffect};
+use crate::plan::machine::{MachineStep, SideEffect, task};
 use crate::plan::wrong_state;
 use crate::worker::{Activity, PendingSend, Program, Session, Task, Worker};
 use crate::worker_notes::{Fault, Note};
@@ -39,6 +39,10 @@ pub(super) fn take_back(step: &mut MachineStep<'_>, back: &Worker) {
 
 pub(super) fn doubt(step: &mut MachineStep<'_>) {
     if let Some(pending) = step.next.pending_send.take() {
+        // No program has seen it, and the queue has it again.
+        if pending.purpose == "start" && !pending.is_typed && !pending.is_passed && step.before.work.queued.is_some() {
+            return task::end(step);
+        }
         step.next.program.is_in_doubt |= pending.is_typed;
         let purpose = pending.purpose;
         step.note(if pending.is_typed { Note::Unsubmitted(purpose) } else { Note::NotTyped(purpose) });

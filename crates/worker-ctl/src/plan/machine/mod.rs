@@ -20,15 +20,16 @@ use shopfloor_core::time;
 use crate::failure;
 use crate::hook_report::{Report, Signal};
 use crate::log::ACTIVITY;
+use crate::task_queue::QueuedTask;
 use crate::worker::{Activity, ReportedActivity, Session, Task, Worker};
 use crate::worker_notes::{Fault, Note};
 
 /// Something that happened to a worker, or that a person wants from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A person gives the worker a task. The work starts at the commit `base`, which is one of the branch that it lands on
-    /// or, where `is_shared`, of a branch that others have too.
-    Start { prompt: String, base: String, is_shared: bool, force: bool },
+    /// A person gives the worker a task, or the queue does. The work starts at the commit `base`, which is one of the branch
+    /// that it lands on or, where `is_shared`, of a branch that others have too.
+    Start { prompt: String, base: String, is_shared: bool, force: bool, queued: Option<QueuedTask> },
     /// The tool begins to type the pending text, so the text may have arrived from now on.
     Typing { force: bool },
     /// The tool is about to start the program anew with the pending text. The program before it has ended, and if its
@@ -63,8 +64,8 @@ pub enum Input {
     Accepted,
     /// A person wants the task to be sent again, or its program, which knows it, to be told to continue.
     Resume { is_continued: bool, force: bool },
-    /// A person takes the task away.
-    Reset,
+    /// The task is taken away; with `requeue`, it goes back to the queue.
+    Reset { requeue: bool },
     /// The program was started and does not take input yet. `is_continued` says whether it goes on with the conversation
     /// that knows the task.
     SessionBegun { pane: String, pid: i32, is_continued: bool },
@@ -111,7 +112,7 @@ impl Input {
     /// The name and the detail of the input in the event log.
     pub fn describe(&self) -> (&'static str, String) {
         match self {
-            Input::Start { .. } => ("start", String::new()),
+            Input::Start { queued, .. } => ("start", queued.as_ref().map(|task| task.id.clone()).unwrap_or_default()),
             Input::Typing { .. } => ("typing", String::new()),
             Input::Restarting { head } => ("restarting", head.clone().unwrap_or_default()),
             Input::Sent => ("sent", String::new()),
@@ -127,7 +128,7 @@ impl Input {
             Input::ChildLanded { sha, .. } => ("child_landed", sha.clone()),
             Input::Accepted => ("accepted", String::new()),
             Input::Resume { .. } => ("resume", String::new()),
-            Input::Reset => ("reset", String::new()),
+            Input::Reset { .. } => ("reset", String::new()),
             Input::SessionBegun { pid, .. } => ("session_begun", format!("process {pid}")),
             Input::ConversationLost => ("conversation_lost", String::new()),
             Input::Reported(Report {
@@ -173,13 +174,13 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
     let mut step = MachineStep { before: worker, next, effects: Vec::new(), now };
     let s = &mut step;
     match input {
-        Input::Start { prompt, base, is_shared, .. } => task::start(s, prompt, base, *is_shared)?,
+        Input::Start { prompt, base, is_shared, queued, .. } => task::start(s, prompt, (base, *is_shared), queued.as_ref())?,
         Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref()),
         Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
         Input::Reject { base, patch, text, .. } => task::reject(s, base, patch, text)?,
         Input::ChildLanded { sha, patch } => task::child_landed(s, sha, patch),
         Input::Accepted => task::accepted(s),
-        Input::Reset => task::reset(s),
+        Input::Reset { .. } => task::reset(s),
         Input::Rebased { sha, patch, onto } => rebase::moved(s, sha, patch, onto.as_ref()),
         Input::Conflict { pre_sha, base, files, .. } => rebase::conflict(s, pre_sha, base, files),
         Input::ConflictSeen { branch, base, files } => rebase::conflict_seen(s, branch, base, files),
@@ -188,6 +189,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Typing { .. } => delivery::typing(s),
         Input::Restarting { head } => {
             s.set_activity(Activity::Unknown, None);
+            s.next.pending_send.iter_mut().for_each(|pending| pending.is_passed = true);
             // What the hooks of an ending program commit, as a ledger's do, is no work on the pending text.
             if let (Some(head), Task::Working | Task::Rejected) = (head, &worker.task) {
                 s.next.work.baseline_sha = Some(head.clone());

@@ -5,10 +5,16 @@ use shopfloor_core::error::{Failure, Result};
 use crate::failure;
 use crate::plan::machine::{MachineStep, SideEffect};
 use crate::plan::wrong_state;
+use crate::task_queue::QueuedTask;
 use crate::worker::{PendingSend, Task, Work, Worker};
 use crate::worker_notes::{Fault, Note};
 
-pub(super) fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str, is_shared: bool) -> Result<()> {
+pub(super) fn start(
+    step: &mut MachineStep<'_>,
+    prompt: &str,
+    (base, is_shared): (&str, bool),
+    queued: Option<&QueuedTask>,
+) -> Result<()> {
     let Worker { task, program, .. } = step.before;
     match task {
         Task::Idle if program.fault == Some(Fault::NotReady) => return Err(step.refuse_unready()),
@@ -22,7 +28,8 @@ pub(super) fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str, is_sha
     let at = || Some(base.to_owned());
     step.next.task = Task::Working;
     let onto_sha = at().filter(|_| !is_shared);
-    step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha, ..Work::default() };
+    let queued = queued.map(|task| QueuedTask { tries: task.tries + 1, ..task.clone() });
+    step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha, queued, ..Work::default() };
     step.next.adopted.iter_mut().for_each(|adopted| base.clone_into(&mut adopted.began));
     step.next.pending_send = Some(PendingSend::new("start", step.now));
     step.effects.push(SideEffect::Deliver);
@@ -132,7 +139,7 @@ pub(super) fn reset(step: &mut MachineStep<'_>) {
 }
 
 /// Forgets everything about the task.
-fn end(step: &mut MachineStep<'_>) {
+pub(super) fn end(step: &mut MachineStep<'_>) {
     step.next.task = Task::Idle;
     step.next.work = Work::default();
     step.next.pending_send = None;

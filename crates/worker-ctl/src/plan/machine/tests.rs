@@ -34,7 +34,7 @@ fn inputs() -> Vec<Input> {
     let back = Worker::new("adam", "claude", "/w", "worker/adam", 0);
     let text = |s: &str| s.to_owned();
     vec![
-        Input::Start { prompt: text("p"), base: text("base"), is_shared: false, force: false },
+        Input::Start { prompt: text("p"), base: text("base"), is_shared: false, force: false, queued: None },
         Input::Sent,
         Input::Typing { force: false },
         Input::NotSent { back: Box::new(back) },
@@ -49,7 +49,7 @@ fn inputs() -> Vec<Input> {
         Input::WorkGone,
         Input::ChildLanded { sha: text("c5"), patch: text("q") },
         Input::Accepted,
-        Input::Reset,
+        Input::Reset { requeue: false },
         Input::SessionBegun { pane: text("%1"), pid: 7, is_continued: false },
         Input::SessionUp { pane: text("%1"), pid: 7 },
         Input::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
@@ -203,7 +203,7 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
                         assert_eq!(after.work.prompt, before.work.prompt);
                     }
                     let became_idle = after.task == Task::Idle && before.task != Task::Idle;
-                    let may = matches!(input, Input::Accepted | Input::Reset | Input::NotSent { .. });
+                    let may = matches!(input, Input::Accepted | Input::Reset { .. } | Input::NotSent { .. });
                     assert!(!became_idle || may, "{before:?} {input:?}");
                 }
             }
@@ -217,7 +217,7 @@ fn a_task_runs_from_start_to_acceptance() {
     let idle = worker(&Task::Idle, Session::Up, false, false);
     let step = |worker: &Worker, input: Input| apply(worker, &input, 9).unwrap();
     let (working, actions) =
-        step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), is_shared: false, force: false });
+        step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), is_shared: false, force: false, queued: None });
     assert_eq!((working.status(), actions), ("working", vec![SideEffect::Deliver]));
     let (working, _) = step(&working, Input::Sent);
     let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });

@@ -1,0 +1,113 @@
+//! Gives a task to an idle worker, from a person or from the queue.
+
+use std::path::Path;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::git::failed;
+
+use crate::apply::deliver::{deliver, task_text};
+use crate::apply::{copied_files, land, rebase, removal, sandbox, session};
+use crate::context::Context;
+use crate::facts::worker_state::Standing;
+use crate::failure;
+use crate::plan::queue::count_working;
+use crate::plan::start::start;
+use crate::store::State;
+use crate::task_queue::{MOST_TRIES, id_of};
+use crate::worker::{Session, Worker};
+
+/// Gives a worker the task of the queue with this id, unless it is gone or the worker is busy by now.
+pub fn take(ctx: &Context<'_>, name: &str, id: &str) -> Result<()> {
+    let Some(_lock) = ctx.try_lock(name)? else { return Ok(()) };
+    let state = ctx.state()?;
+    let task = state.queue.waiting.iter().find(|task| task.id == id);
+    let (Some(worker), Some(task)) = (state.workers.get(name), task) else { return Ok(()) };
+    if worker.status() != "idle" {
+        return Ok(());
+    }
+    let ctx = &ctx.of(worker)?;
+    sandbox::take_in(ctx, worker)?;
+    let standing = Standing::read(ctx, worker)?;
+    let input = start(&standing, &task.prompt, Some(task), false)?;
+    bring_up_to_date(ctx, &standing)?;
+    deliver(ctx, worker, &input, &task_text(ctx, worker, &task.prompt))?;
+    ctx.ui.note(format!("{name} got the task {id} of the queue"));
+    Ok(())
+}
+
+/// How many more workers may work at once.
+pub fn room(ctx: &Context<'_>, state: &State) -> usize {
+    match usize::try_from(ctx.root.config.settings.number("max_working")) {
+        Ok(0) | Err(_) => usize::MAX,
+        Ok(most) => most.saturating_sub(count_working(state)),
+    }
+}
+
+/// Puts the task of a worker whose program crashed back into the queue, and starts the program anew. A worktree that has
+/// anything of its own stays as it is, and so does a task that was tried often.
+pub fn put_back(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    let Some(_lock) = ctx.try_lock(&worker.name)? else { return Ok(()) };
+    let now = ctx.worker(&worker.name)?;
+    if now != *worker || !crashed_with_queued(&now) {
+        return Ok(());
+    }
+    let ctx = &ctx.of(&now)?;
+    let base = match &now.adopted {
+        Some(adopted) => adopted.began.clone(),
+        None => ctx.repo.require_base()?,
+    };
+    removal::reset(ctx, &now, &base, (false, true))?;
+    ctx.ui.note(format!("{}: its task goes back to the queue", now.name));
+    session::start(ctx, &ctx.worker(&now.name)?).map(drop)
+}
+
+/// Whether a worker's program crashed over a task of the queue that may be tried once more.
+pub fn crashed_with_queued(worker: &Worker) -> bool {
+    let is_due = worker.work.queued.as_ref().is_some_and(|task| task.tries < MOST_TRIES);
+    let has_ended = matches!(worker.program.session, Session::Code(_) | Session::Signal(_));
+    is_due && has_ended && worker.program.fault.is_some() && id_of(worker).is_some()
+}
+
+/// Puts the worktree on the worker's branch, at the default branch's commit.
+pub fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
+    let (worker, base) = (&standing.worker, &standing.base);
+    // What the decision leaves where it is.
+    if standing.worktree.is_shared || worker.adopted.is_some() && !standing.worktree.dirty.is_empty() {
+        return require_branch(worker, standing);
+    }
+    if worker.adopted.is_some() {
+        require_branch(worker, standing)?;
+    }
+    let tree = Path::new(&worker.worktree_path);
+    // From the commit that the decision was about: a later one is somebody's work.
+    let mut from = standing.worktree.head.as_deref().unwrap_or_default();
+    if standing.worktree.branch.as_ref() != Some(&worker.branch) {
+        rebase::require_nothing_lost(ctx, tree, from, base)?;
+        let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, base];
+        let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[from, base])?.args(switch).capture()?;
+        if !switched.status.success() {
+            return Err(failed("checkout", &switched));
+        }
+        from = base;
+    }
+    if worker.adopted.is_some() && !ctx.repo.has(base, from)? {
+        // Commits of a person's, whose content has landed as another commit.
+        land::keep_original(ctx, &worker.name, from)?;
+    }
+    if !rebase::move_worktree(ctx, worker.checkout(), from, base)? {
+        return Err(failure::MOVED
+            .failure(format!("{} changed meanwhile", tree.display()))
+            .hint("run the same command again"));
+    }
+    copied_files::copy_all(ctx, tree)
+}
+
+/// Exit 1 unless the worktree is on the worker's branch, which we do not move.
+fn require_branch(worker: &Worker, standing: &Standing) -> Result<()> {
+    match standing.worktree.branch.as_ref() == Some(&worker.branch) {
+        true => Ok(()),
+        false => Err(failure::WRONG_STATE
+            .failure(format!("{} is not on {}", worker.worktree_path, worker.branch))
+            .hint("check that branch out there, then run the same command again")),
+    }
+}

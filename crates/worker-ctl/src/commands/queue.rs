@@ -1,0 +1,180 @@
+//! `queue` and `start --queue`: the tasks that wait for a worker.
+
+use std::path::Path;
+
+use clap::{Args as ClapArgs, Subcommand};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::ui::printable;
+
+use crate::commands;
+use crate::commands::start;
+use crate::context::Context;
+use crate::store::State;
+use crate::task_queue::{QueuedTask, add, waits_for};
+use crate::tmux::typing;
+
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    #[command(subcommand)]
+    pub what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// Show the tasks that wait, the next one first
+    List,
+    /// Put a task at another place; 1 is the next one
+    Move {
+        /// The task
+        id: String,
+        /// Its new place
+        #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+        place: u64,
+    },
+    /// Take a task out of the queue
+    Drop {
+        /// The task
+        id: String,
+    },
+}
+
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    let (id, place) = match args.what.as_ref().unwrap_or(&What::List) {
+        What::List => return list(ctx),
+        What::Move { id, place } => (id, Some(usize::try_from(*place).unwrap_or(usize::MAX))),
+        What::Drop { id } => (id, None),
+    };
+    let change = |state: &mut State| {
+        let task = state.queue.waiting.remove(state.queue.place(id)?);
+        let place = place.map(|place| place.min(state.queue.waiting.len() + 1));
+        place.into_iter().for_each(|place| state.queue.waiting.insert(place - 1, task.clone()));
+        Ok(place)
+    };
+    let place = if ctx.is_dry { change(&mut ctx.state()?)? } else { ctx.update(change)? };
+    let answer = json!({ "id": id, "place": place });
+    let done = place.map_or(format!("drop {id}"), |place| format!("move {id} to place {place}"));
+    match ctx.is_dry {
+        true => return Ok(commands::show(ctx.ui, answer, &[done])),
+        false if ctx.ui.is_json() => ctx.ui.json(&answer),
+        false => ctx.ui.done(done),
+    }
+    Ok(Exit::Done)
+}
+
+fn list(ctx: &Context<'_>) -> Result<Exit> {
+    let state = ctx.state()?;
+    let waiting = &state.queue.waiting;
+    if ctx.ui.is_json() {
+        ctx.ui.json_lines(waiting.iter().enumerate().map(|(at, task)| row(&state, at, task)));
+        return Ok(Exit::Done);
+    }
+    let width = waiting.iter().map(|task| task.id.len()).max().unwrap_or(0);
+    for (at, task) in waiting.iter().enumerate() {
+        let first: String = task.prompt.lines().next().unwrap_or_default().chars().take(60).collect();
+        let wants = [task.worker.as_ref(), task.agent.as_ref()].into_iter().flatten().map(|who| format!("for {who}"));
+        let waits = waits_for(&state, task).map(|what| format!("waits for {what}"));
+        let notes: Vec<String> = wants.chain(waits).collect();
+        let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
+        ctx.ui.line(format!("{:>3}  {:width$}  {}{notes}", at + 1, task.id, printable(&first)));
+    }
+    if waiting.is_empty() {
+        ctx.ui.note("no task waits");
+    }
+    Ok(Exit::Done)
+}
+
+fn row(state: &State, at: usize, task: &QueuedTask) -> Value {
+    let QueuedTask { id, prompt, worker, agent, after, tries } = task;
+    json!({ "id": id, "place": at + 1, "prompt": prompt, "worker": worker, "agent": agent, "after": after,
+        "tries": tries, "waits_for": waits_for(state, task) })
+}
+
+/// A line of a file with tasks.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskLine {
+    id: Option<String>,
+    prompt: String,
+    worker: Option<String>,
+    agent: Option<String>,
+    after: Option<String>,
+}
+
+/// Appends tasks to the queue: all, or none with exit 2.
+pub fn enqueue(ctx: &Context<'_>, args: &start::Args) -> Result<Exit> {
+    let mut tasks = Vec::new();
+    let given = [&args.task].into_iter().flatten().map(|text| Ok(("--task".to_owned(), one(commands::read_text(ctx, text)?))));
+    tasks.extend(given.collect::<Result<Vec<_>>>()?);
+    let named = args.worker.as_ref().map(Path::new).into_iter().chain(args.files.iter().map(AsRef::as_ref));
+    for file in named.chain(args.task_file.as_deref()) {
+        let is_list = file.as_os_str() == "-" || file.extension().is_some_and(|extension| extension == "jsonl");
+        match is_list {
+            true => tasks.extend(read_lines(ctx, file)?),
+            false => tasks.push((file.display().to_string(), one(commands::read_text_file(ctx, file)?))),
+        }
+    }
+    if tasks.is_empty() {
+        return Err(Failure::usage("the tasks are missing").hint("name a file for each, or one `.jsonl`; `-` is stdin"));
+    }
+    for (at, task) in &mut tasks {
+        task.agent = task.agent.take().or_else(|| ctx.flag("agent").map(str::to_owned));
+        task.after = task.after.take().or_else(|| args.after.clone());
+        if let Some(agent) = &task.agent {
+            ctx.root.agent(agent).map_err(|failure| Failure { message: format!("{at}: {}", failure.message), ..failure })?;
+        }
+        if task.prompt.trim().is_empty() {
+            return Err(Failure::malformed(format!("{at}: the task is empty")).hint("write what is to be done"));
+        }
+    }
+    let change = |state: &mut State| add(state, tasks);
+    let ids = if ctx.is_dry { change(&mut ctx.state()?)? } else { ctx.update(change)? };
+    let answer = json!({ "queued": ids });
+    match ctx.is_dry {
+        true => {
+            let would: Vec<String> = ids.iter().map(|id| format!("queue {id}")).collect();
+            return Ok(commands::show(ctx.ui, answer, &would));
+        }
+        false if ctx.ui.is_json() => ctx.ui.json(&answer),
+        false => ids.iter().for_each(|id| ctx.ui.line(id)),
+    }
+    if !crate::up_lock::is_running(&ctx.root.path)? {
+        ctx.ui.note("no `up` runs that gives them to workers: `worker-ctl up --detach`");
+    }
+    Ok(Exit::Done)
+}
+
+fn one(prompt: String) -> QueuedTask {
+    QueuedTask { prompt, ..QueuedTask::default() }
+}
+
+/// The tasks of a file of JSON Lines, each with its place. Exit 2 for a line that is no task.
+fn read_lines(ctx: &Context<'_>, file: &Path) -> Result<Vec<(String, QueuedTask)>> {
+    let bytes = match file.as_os_str() == "-" {
+        true => Some(ctx.ui.input()?),
+        false => fs::read(&ctx.env.cwd.join(file))?,
+    };
+    let bytes = bytes.ok_or_else(|| {
+        Failure::malformed(format!("the file {} does not exist", file.display())).hint("name a file that exists")
+    })?;
+    let mut tasks = Vec::new();
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
+        let at = format!("{}:{}", file.display(), number + 1);
+        let line: TaskLine = serde_json::from_slice(line).map_err(|e| {
+            let why = e.to_string();
+            let why = why.split(" at line ").next().unwrap_or_default();
+            Failure::malformed(format!("{at}:{}: {why}", e.column()))
+                .hint("write a task a line: {\"id\"?,\"prompt\",\"worker\"?,\"agent\"?,\"after\"?}")
+        })?;
+        let TaskLine { id, prompt, worker, agent, after } = line;
+        let prompt = typing::cleaned(prompt.into_bytes())
+            .map_err(|failure| Failure { message: format!("{at}: {}", failure.message), ..failure })?;
+        if id.as_ref().is_some_and(String::is_empty) {
+            return Err(Failure::malformed(format!("{at}: the id is empty")).hint("leave it out, or write one"));
+        }
+        tasks.push((at, QueuedTask { id: id.unwrap_or_default(), prompt, worker, agent, after, tries: 0 }));
+    }
+    Ok(tasks)
+}
