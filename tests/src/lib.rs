@@ -139,7 +139,9 @@ pub fn workers(bytes: &[u8]) {
         let text = state.text().unwrap_or_default();
         assert_eq!(worker_ctl::State::parse(text.as_bytes()).as_ref(), Ok(&state));
         for worker in state.workers.values().filter(|worker| worker.check().is_ok()) {
-            for event in [Input::SessionGone, Input::Doubt, Input::Reset { requeue: false }, Input::Accepted, Input::WorkGone] {
+            for event in
+                [Input::SessionGone, Input::Doubt, Input::Reset { requeue: false }, Input::Accepted, Input::WorkGone]
+            {
                 let after = apply(worker, &event, 7).map(|(after, _)| after);
                 assert!(after.is_ok_and(|after| after.check().is_ok()), "{worker:?} {event:?}");
             }

@@ -53,6 +53,22 @@ pub struct AgentProgram {
     pub hooks: Option<ProgramHooks>,
     /// Its files in a repository; none if it takes no hooks from there.
     pub project: Option<ProjectFiles>,
+    /// Its own file about each session, from which usage limits and costs are known.
+    pub session_file: SessionFile,
+}
+
+/// A program's own file about a session, in the form of the version that was tried last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionFile {
+    /// JSON Lines, which its hooks name. A hook tells of a usage limit, the file of its end, and then the program goes on by
+    /// itself.
+    Transcript,
+    /// JSON Lines below `sessions/` of its home, by day. The file alone tells of a usage limit.
+    Rollout,
+    /// JSON Lines, which its hooks name. Nothing tells of a usage limit.
+    Chat,
+    /// There is none that is known.
+    None,
 }
 
 /// The files of a repository from which every session of a program takes hooks and skills.
@@ -117,6 +133,8 @@ pub enum HookEvent {
     Notified,
     /// Its turn has ended.
     Rests,
+    /// Its turn has ended with an error, which its payload names.
+    Failed,
 }
 
 /// How a worker's program gets hooks.
@@ -240,7 +258,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
                 ("PermissionRequest", HookEvent::Asks),
                 ("Notification", HookEvent::Notified),
                 ("Stop", HookEvent::Rests),
-                ("StopFailure", HookEvent::Rests),
+                ("StopFailure", HookEvent::Failed),
             ],
         }),
         project: Some(ProjectFiles {
@@ -248,6 +266,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
             skills: ".claude/skills",
             are_hooks_named: false,
         }),
+        session_file: SessionFile::Transcript,
     },
     AgentProgram {
         name: "codex",
@@ -281,6 +300,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
             events: &[("agent-turn-complete", HookEvent::Rests)],
         }),
         project: Some(ProjectFiles { hooks: ".codex/hooks.json", skills: ".agents/skills", are_hooks_named: false }),
+        session_file: SessionFile::Rollout,
     },
     AgentProgram {
         name: "gemini",
@@ -319,6 +339,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
             ],
         }),
         project: Some(ProjectFiles { hooks: GEMINI_PROJECT.file, skills: ".agents/skills", are_hooks_named: true }),
+        session_file: SessionFile::Chat,
     },
     AgentProgram {
         name: "aider",
@@ -345,6 +366,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         settings: SettingsForm::Claude,
         hooks: None,
         project: None,
+        session_file: SessionFile::None,
     },
     AgentProgram {
         name: "opencode",
@@ -385,6 +407,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
             ],
         }),
         project: None,
+        session_file: SessionFile::None,
     },
 ];
 

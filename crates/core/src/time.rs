@@ -17,6 +17,12 @@ pub fn local_clock(time: Timestamp) -> String {
     time.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
 }
 
+/// The hour and minute where the person is, behind the date unless that is the day of `now` there.
+pub fn local_minute(time: Timestamp, now: Timestamp) -> String {
+    let [time, now] = [time, now].map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
+    time.strftime(if time.date() == now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" }).to_string()
+}
+
 /// The unit of a number that stands alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {

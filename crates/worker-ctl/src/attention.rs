@@ -1,17 +1,19 @@
 //! What a worker needs a person for.
 
+use shopfloor_core::agents::SessionFile;
 use shopfloor_core::board::Need;
 use shopfloor_core::fs;
 use shopfloor_core::time::Unit;
 
 use crate::context::Context;
 use crate::layout;
+use crate::session_file::UsageLimit;
 use crate::worker::{Activity, Task, Worker};
 use crate::worker_notes::Note;
 
 /// What a worker needs a person for, by its record.
 pub fn need(worker: &Worker) -> Option<Need> {
-    match worker.reported.activity {
+    match worker.activity() {
         Activity::Asks => Some(Need::Asks),
         _ if worker.program.fault.is_some() => Some(Need::Fault),
         _ if worker.notes.iter().any(|note| matches!(note, Note::ImportRefused(_))) => Some(Need::Fault),
@@ -24,7 +26,7 @@ pub fn need(worker: &Worker) -> Option<Need> {
         Activity::Fresh => Some(Need::Fresh),
         _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_))) => Some(Need::Resume),
         Activity::Rests => Some(Need::Rests),
-        Activity::Busy | Activity::Unknown => None,
+        Activity::Busy | Activity::Unknown | Activity::Limited => None,
     }
 }
 
@@ -33,12 +35,29 @@ pub fn need_now(ctx: &Context<'_>, worker: &Worker) -> Option<Need> {
     if let Some(need) = need(worker) {
         return Some(need);
     }
+    if let Some(limit) = &worker.program.limit {
+        // A while later than anybody goes on by himself.
+        let is_late = ends(ctx, worker, limit).is_none_or(|end| ctx.now() > end + LATE);
+        return (is_late && worker.has_open_task()).then_some(Need::Limited);
+    }
     let silent = silent_for(ctx, worker)?;
     let after = ctx.root.config.settings.duration("silent_after", Unit::Seconds).as_secs();
     if silent >= MENU_AFTER && ctx.question_on_screen(worker).is_some() {
         return Some(Need::Asks);
     }
     (after > 0 && silent >= i64::try_from(after).unwrap_or(i64::MAX)).then_some(Need::Silent)
+}
+
+/// How many seconds after its time a limited program counts as one that nobody lets go on.
+const LATE: i64 = 120;
+
+/// When a limited program is to be told to go on, if it does not go on by itself; none if nobody knows.
+pub fn ends(ctx: &Context<'_>, worker: &Worker, limit: &UsageLimit) -> Option<i64> {
+    let is_same_session = worker.program.begun_unix.is_none_or(|begun| begun < limit.since_unix);
+    let goes_on_by_itself = is_same_session && ctx.root.session_file_of(worker) == SessionFile::Transcript;
+    let retry = ctx.root.config.settings.duration("limit_retry", Unit::Seconds).as_secs();
+    let retry = i64::try_from(retry).ok().filter(|retry| *retry > 0);
+    limit.ends_for(&worker.name, goes_on_by_itself, retry)
 }
 
 /// A program that has written nothing for so many seconds is no more drawing what its menu is.

@@ -12,6 +12,9 @@ const LONGEST_QUESTION: usize = 300;
 /// How many characters the name of a conversation or of a tool use may have.
 const LONGEST_ID: usize = 128;
 
+/// How many bytes the path of a file may have.
+const LONGEST_PATH: usize = 4096;
+
 /// What a hook tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -20,6 +23,8 @@ pub struct Report {
     pub conversation: Option<String>,
     /// The hash of the text that the program got; empty if it got none now, none if its hooks never tell.
     pub text: Option<String>,
+    /// The program's own file about the session.
+    pub session_file: Option<String>,
 }
 
 /// What the program does.
@@ -39,6 +44,10 @@ pub enum Signal {
     StillAsks { question: String },
     /// Its turn has ended.
     Rests,
+    /// It tells once more that it waits for a prompt.
+    StillRests,
+    /// Its turn has ended at a usage limit.
+    Limited,
 }
 
 /// The payload of a hook.
@@ -88,15 +97,18 @@ impl Payload {
                 Some("permission_prompt" | "elicitation_dialog" | "ToolPermission") => {
                     Signal::StillAsks { question: self.question() }
                 }
-                Some("idle_prompt") => Signal::Rests,
+                Some("idle_prompt") => Signal::StillRests,
                 _ => return None,
             },
-            HookEvent::Rests => Signal::Rests,
+            HookEvent::Failed if self.text("/error") == Some("rate_limit") => Signal::Limited,
+            HookEvent::Rests | HookEvent::Failed => Signal::Rests,
         };
         let conversation = ["/session_id", "/thread-id"].into_iter().find_map(|key| self.text(key)).and_then(id);
         let tells_texts = hooks.events.iter().any(|(_, event)| *event == HookEvent::Prompted);
         let text = tells_texts.then(|| self.prompt(hooks).map(digest).unwrap_or_default());
-        Some(Report { signal, conversation, text })
+        let session_file =
+            self.text("/transcript_path").filter(|path| path.starts_with('/') && path.len() <= LONGEST_PATH);
+        Some(Report { signal, conversation, text, session_file: session_file.map(str::to_owned) })
     }
 
     /// What tells a use of a tool apart from others. claude's questions do not name it, so it is the tool with its

@@ -29,6 +29,7 @@ mod notify_person;
 mod poll;
 mod program_config;
 mod root;
+mod session_file;
 mod settings;
 mod store;
 mod task_queue;
@@ -74,6 +75,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Status(args) => commands::status::run(&ctx()?, args),
         Command::Start(args) => commands::start::run(&ctx()?, args),
         Command::Queue(args) => commands::queue::run(&ctx()?, args),
+        Command::Cost => commands::cost::run(&ctx()?),
         Command::Message(args) => commands::message::run(&ctx()?, args),
         Command::Answer(args) => commands::answer::run(&ctx()?, args),
         Command::Attach(args) => commands::attach::run(&ctx()?, args),

@@ -37,7 +37,7 @@ pub fn record(
     // `append` sets `seq`.
     json!({ "v": 1, "seq": 0, "time": time::render(now), "worker": after.name, "event": name, "from": before.status(),
         "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision,
-        "activity": after.reported.activity.word(), "activity_text": after.reported.activity_text })
+        "activity": after.activity().word(), "activity_text": after.reported.activity_text })
 }
 
 /// The last record of each worker that has a revision. The key `rejected` is added: the commit of the worker's last

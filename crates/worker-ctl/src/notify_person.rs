@@ -26,8 +26,11 @@ impl Bell {
     /// Names the workers that started to need a person since the last look, and rings on a terminal. The first look is
     /// silent.
     pub fn look(&mut self, ctx: &Context<'_>, state: &State) {
-        let now: BTreeMap<String, String> =
+        let mut now: BTreeMap<String, String> =
             state.workers.values().filter_map(|worker| Some((worker.name.clone(), need(worker)?))).collect();
+        // A limit is one of the account: all of an agent hit it.
+        let limited = state.workers.values().filter(|worker| worker.program.limit.is_some());
+        now.extend(limited.map(|worker| (format!("agent {}:", ctx.root.agent_name(worker)), LIMITED.to_owned())));
         let before = self.seen.replace(now.clone());
         for (name, need) in
             before.iter().flat_map(|before| now.iter().filter(|(name, need)| before.get(*name) != Some(need)))
@@ -41,6 +44,8 @@ impl Bell {
         }
     }
 }
+
+const LIMITED: &str = "a usage limit is hit; `worker-ctl status` shows until when";
 
 /// What a worker needs a person for, and the command for that.
 fn need(worker: &Worker) -> Option<String> {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use shopfloor_core::agents::{self, AgentProgram};
+use shopfloor_core::agents::{self, AgentProgram, SessionFile};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -91,6 +91,12 @@ impl WorkerRoot {
     pub fn preset_of(&self, worker: &Worker) -> Option<&'static AgentProgram> {
         let name = self.agent_name(worker);
         agents::find(&name).filter(|_| !self.config.agents.contains_key(&name))
+    }
+
+    /// The kind of file that a worker's program writes about its session.
+    pub fn session_file_of(&self, worker: &Worker) -> SessionFile {
+        let program = self.agent_of(worker).ok().and_then(|agent| agents::find(agent.hooks.as_deref()?));
+        program.map_or(SessionFile::None, |program| program.session_file)
     }
 
     /// The argv of a worker's agent. `hooks` are the words that `{hooks}` stands for.

@@ -88,6 +88,18 @@ pub const DEFAULTS: &[Setting] = &[
         "Let at most N workers work on tasks of the queue or of `start` without a name; 0: any number",
         Users::Only(&["up", "start", "config"]),
     ),
+    Setting::new("limit_hold", "WORKER_CTL_LIMIT_HOLD", SettingType::Truth, Trust::User).or("true").flag(
+        "BOOL",
+        "Start no task without a worker's name for an agent one of whose workers has hit a usage limit",
+        Users::Only(&["up", "start", "config"]),
+    ),
+    Setting::new("limit_retry", "WORKER_CTL_LIMIT_RETRY", SettingType::Duration(Unit::Seconds), Trust::User)
+        .or("0")
+        .flag(
+            "TIME",
+            "Try again after this time where nobody knows when a usage limit ends; 0: a person decides",
+            Users::Only(&["up", "status", "wait", "config"]),
+        ),
     Setting::new("branch_prefix", "WORKER_CTL_BRANCH_PREFIX", SettingType::Text, Trust::User).or("worker/").flag(
         "PREFIX",
         "Prefix the branches of new workers with PREFIX",

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::slug::ascii_slug;
 
+use crate::session_file::{Spent, UsageLimit};
 use crate::task_queue::QueuedTask;
 use crate::worker_notes::{Fault, Note};
 
@@ -85,6 +86,8 @@ pub enum Activity {
     Rests,
     /// It was started anew, and does not know the worker's task.
     Fresh,
+    /// It has hit a usage limit. No record has this: see [`Worker::activity`].
+    Limited,
     /// No hook has spoken since the program was started or a text was sent.
     #[default]
     #[serde(other)]
@@ -98,6 +101,7 @@ impl Activity {
             Activity::Asks => "asks",
             Activity::Rests => "rests",
             Activity::Fresh => "fresh",
+            Activity::Limited => "limited",
             Activity::Unknown => "unknown",
         }
     }
@@ -148,6 +152,9 @@ pub struct Worker {
     pub pending_send: Option<PendingSend>,
     #[serde(default)]
     pub notes: Vec<Note>,
+    /// What its sessions cost, as far as their files tell.
+    #[serde(default, skip_serializing_if = "Spent::is_empty")]
+    pub spent: Spent,
     /// None for a worker in the root's clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
@@ -258,6 +265,15 @@ pub struct Program {
     /// Whether a person has ended its session, so that an `up` that keeps running leaves it down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_stopped: bool,
+    /// When it was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_unix: Option<i64>,
+    /// Its own file about its session, as its hooks name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_file: Option<String>,
+    /// The usage limit that it has hit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<UsageLimit>,
     /// A digest of the question that `answer` listed last. A number that a person gives then means a line of that one.
     pub listed_question: Option<String>,
 }
@@ -312,6 +328,20 @@ impl Worker {
             (Some(_), _) => "error",
             (None, Session::Up) => self.task.word(),
             (None, _) => "offline",
+        }
+    }
+
+    /// The id of its task, if that is from the queue.
+    pub fn queued_id(&self) -> Option<&str> {
+        self.work.queued.as_ref().map(|task| task.id.as_str())
+    }
+
+    /// What its program does: a usage limit goes before everything but a question.
+    pub fn activity(&self) -> Activity {
+        match self.reported.activity {
+            Activity::Asks => Activity::Asks,
+            _ if self.program.limit.is_some() => Activity::Limited,
+            told => told,
         }
     }
 

@@ -29,6 +29,8 @@ pub enum Note {
     TaskUnknown(String),
     /// The program of the worker with this name went on with its conversation after a restart, and waits.
     Restarted(String),
+    /// The usage limit of the program of the worker with this name is over, and it waits.
+    LimitOver(String),
     /// The worktree is on another branch than the worker's own, or on none.
     OnBranch(Option<String>),
     /// The worker's branch, which has this name, was deleted.
@@ -38,9 +40,9 @@ pub enum Note {
 }
 
 impl Note {
-    /// Whether the note says that a restarted program waits to be told something.
+    /// Whether the note says that a program waits to be told something: it was restarted, or its usage limit is over.
     pub fn is_of_restart(&self) -> bool {
-        matches!(self, Note::TaskUnknown(_) | Note::Restarted(_))
+        matches!(self, Note::TaskUnknown(_) | Note::Restarted(_) | Note::LimitOver(_))
     }
 
     /// Whether the note is about the branch. Such a note does not depend on the task.
@@ -71,6 +73,9 @@ impl fmt::Display for Note {
             }
             Note::Restarted(name) => {
                 write!(f, "its program was restarted and waits; let it go on with `worker-ctl resume {name}`")
+            }
+            Note::LimitOver(name) => {
+                write!(f, "its usage limit is over, and it waits; let it go on with `worker-ctl resume {name}`")
             }
             Note::OnBranch(Some(branch)) => write!(f, "its worktree is on the branch {branch} instead of its own"),
             Note::OnBranch(None) => f.write_str("its worktree is on no branch"),

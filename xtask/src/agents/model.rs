@@ -4,19 +4,21 @@
 //!
 //! - `MODEL run COMMAND` calls the program's shell tool;
 //! - `MODEL call TOOL {...}` calls another tool;
+//! - `MODEL limit SECONDS` refuses all requests about this prompt for that long, as for an account that has hit a limit;
 //! - `MODEL wait SECONDS` answers that much later;
 //! - `MODEL say TEXT` is the last answer, else it is `done`;
 //! - `MODEL write FILE TEXT` answers with an edit in aider's form.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::speech::{self, Answer, Turn};
+use super::speech::{self, Answer, Api, Turn};
 
 /// The names that programs give to their shell tool.
 const SHELLS: [&str; 7] =
@@ -27,6 +29,9 @@ pub struct Model {
     pub port: u16,
     requests: Arc<Mutex<Vec<Turn>>>,
 }
+
+/// When the limits end that prompts have set, in seconds since 1970.
+static LIMITS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 
 impl Model {
     /// Starts the server on a free port.
@@ -76,6 +81,10 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Turn>>) -> Result<()> {
             continue;
         };
         let turn = speech::read(api, &body);
+        if let Some(end) = limit(&turn) {
+            write_limit(&mut writer, api, end)?;
+            continue;
+        }
         let (answer, seconds) = decide(&turn);
         let answer = match speech::example(api, &body) {
             Some(text) => Answer { text, call: None },
@@ -92,9 +101,44 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Turn>>) -> Result<()> {
     Ok(())
 }
 
+/// When the limit of a turn ends, if it holds still. It begins with the first request.
+fn limit(turn: &Turn) -> Option<u64> {
+    let prompt = asked(turn)?;
+    let seconds: u64 = prompt.lines().find_map(|line| line.strip_prefix("MODEL limit ")?.parse().ok())?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let end = *locked(&LIMITS).entry(prompt.clone()).or_insert(now + seconds);
+    (now < end).then_some(end)
+}
+
+/// Answers as both Anthropic and OpenAI do for a subscription whose limit is hit.
+fn write_limit(writer: &mut TcpStream, api: Api, end: u64) -> Result<()> {
+    let error = match api {
+        Api::Messages => json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "limit" } }),
+        _ => {
+            json!({ "error": { "type": "usage_limit_reached", "message": "limit", "plan_type": "plus", "resets_at": end } })
+        }
+    };
+    let text = error.to_string();
+    let head = format!(
+        "HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         anthropic-ratelimit-unified-status: rejected\r\nanthropic-ratelimit-unified-reset: {end}\r\n\
+         anthropic-ratelimit-unified-representative-claim: five_hour\r\nx-codex-primary-used-percent: 100\r\n\
+         x-codex-primary-window-minutes: 300\r\nx-codex-primary-reset-at: {end}\r\n\r\n",
+        text.len()
+    );
+    writer.write_all(format!("{head}{text}").as_bytes())?;
+    Ok(())
+}
+
+/// The prompt that a turn is about: where a program only goes on after a limit, the one before.
+fn asked(turn: &Turn) -> Option<&String> {
+    let goes_on = |prompt: &&String| *prompt == "Continue with your task." || prompt.contains("usage limit has reset");
+    turn.prompts.iter().rfind(|prompt| !goes_on(prompt))
+}
+
 /// What to answer, and how many seconds to wait first.
 fn decide(turn: &Turn) -> (Answer, f64) {
-    let Some(prompt) = turn.prompts.last() else { return (Answer { text: "ok".into(), call: None }, 0.0) };
+    let Some(prompt) = asked(turn) else { return (Answer { text: "ok".into(), call: None }, 0.0) };
     let prompt = &named_task(prompt).unwrap_or_else(|| prompt.clone());
     let (mut calls, mut say, mut wait) = (Vec::new(), "done".to_owned(), 0.0);
     for line in prompt.lines().filter_map(|line| line.strip_prefix("MODEL ")) {

@@ -27,6 +27,7 @@ pub const ROUNDS: &[Round] = &[
     Round { name: "a question through `shopfloor new`, `answer`", is_short: true, run: asked },
     Round { name: "`shopfloor new --sandbox`, `review`, `back`, `land`, `rm`", is_short: true, run: contained },
     Round { name: "two at once, one reset", is_short: false, run: two },
+    Round { name: "a usage limit: told after; work goes on after its end", is_short: false, run: limited },
     Round { name: "a question for a person", is_short: false, run: question },
     Round { name: "started by worktree-spawn, reports over MCP", is_short: false, run: spawn },
     Round { name: "the ledger's banner and SessionEnd", is_short: false, run: ledger },
@@ -250,6 +251,32 @@ fn two(lab: &mut Lab<'_>, _: usize) -> Result<String> {
     lab.ctl(&["accept", "eve"])?;
     lab.ctl(&["nuke", "eve", "--yes"])?;
     Ok("the other goes on".into())
+}
+
+/// An account's usage limit is hit, and the work goes on after it, without a person.
+fn limited(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    if !["claude", "codex"].contains(&lab.trial.name()) {
+        return Ok("tells nothing".into());
+    }
+    lab.ctl(&["down"])?;
+    // A limit with a time is one of subscriptions.
+    let token = format!("sk-ant-oat01-{}-AAAA", "dummy".repeat(10));
+    lab.more = vec![("ANTHROPIC_API_KEY", String::new()), ("CLAUDE_CODE_OAUTH_TOKEN", token)];
+    lab.ctl(&["up", "--detach", "--patrol-interval-secs", "2"])?;
+    lab.ctl(&["start", "--worker", "adam", "--task", &format!("Limited\nMODEL limit 15\n{}", lab.trial.work("lim"))])?;
+    let begun = Instant::now();
+    lab.until("it is limited", || Ok(lab.status("adam")?["limited_until_at"].is_string()))
+        .with_context(|| format!("its screen:\n{}", lab.screen("adam")))?;
+    let told = begun.elapsed();
+    lab.ctl(&["wait", "adam", "--for", "needs_review", "--timeout", "200s"])
+        .with_context(|| format!("its screen:\n{}", lab.screen("adam")))?;
+    let after = begun.elapsed().saturating_sub(Duration::from_secs(15));
+    ensure!(after < Duration::from_secs(120), "it went on after {}", seconds(after));
+    lab.ctl(&["accept", "adam"])?;
+    lab.ctl(&["down"])?;
+    lab.more.clear();
+    lab.ctl(&["up", "adam"])?;
+    Ok(format!("{}; {}", seconds(told), seconds(after)))
 }
 
 /// A program that may not do everything asks, and nothing is typed over its question.

@@ -30,7 +30,7 @@ use rustix::io::Errno;
 pub use self::displaced::{DisplacedFile, Writers, is_displaced};
 pub use self::mount::below as mounts_below;
 pub(crate) use self::read::read_regular;
-pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_text};
+pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_tail, read_text};
 pub use self::removal::size_of;
 pub use self::root::{Content, Found, Listing, Root};
 pub use self::root_list::Bytes;

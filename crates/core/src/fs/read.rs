@@ -110,12 +110,17 @@ pub fn ends_line(path: &Path) -> Result<bool> {
 
 /// The last whole line of a log of our own that is no longer than 64 KiB, without its end; none where there is none.
 pub fn last_line(path: &Path) -> Result<Option<Vec<u8>>> {
-    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(None) };
-    let length = file.metadata().at("read", path)?.len();
-    let from = length.saturating_sub(1 << 16);
-    file.seek(SeekFrom::Start(from)).at("read", path)?;
-    let mut tail = Vec::new();
-    file.read_to_end(&mut tail).at("read", path)?;
+    let Ok(file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(None) };
+    let tail = read_tail(&file, 1 << 16).at("read", path)?;
     let whole = tail.iter().rposition(|byte| *byte == b'\n').map(|end| &tail[..end]);
     Ok(whole.and_then(|whole| whole.split(|byte| *byte == b'\n').next_back()).map(<[u8]>::to_vec))
+}
+
+/// The end of an opened file, at most so many bytes of it.
+pub fn read_tail(mut file: &File, most: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut tail = Vec::new();
+    file.take(most).read_to_end(&mut tail)?;
+    Ok(tail)
 }

@@ -245,7 +245,7 @@ impl Sandbox {
     }
 
     /// A home that is used for nothing else on this machine.
-    fn home_inside(&self) -> &'static str {
+    pub(super) fn home_inside(&self) -> &'static str {
         let homes = ["/home/agent", "/home/shopfloor-agent"];
         let own =
             [&self.worktree, &self.common_dir, &self.dir].into_iter().chain(&self.settings.read).chain(&self.files);

@@ -25,6 +25,7 @@ use crate::error::{Exit, Failure, FailureKind, Result};
 use crate::fs;
 use crate::git::{Git, recorded_dir};
 use crate::hash::Digest;
+use crate::path::RelPath;
 use crate::proc::Cmd;
 use crate::sys;
 use crate::text::Position;
@@ -204,6 +205,17 @@ impl Sandbox {
     /// The agent's home.
     fn home(&self) -> PathBuf {
         self.dir.join("home")
+    }
+
+    /// The path inside of something in the agent's home.
+    pub fn path_in_home(&self, name: &str) -> PathBuf {
+        Path::new(self.home_inside()).join(name)
+    }
+
+    /// The agent's home, opened, and the path in it that this path means inside. Nothing in it is followed.
+    pub fn in_home(&self, inside: &Path) -> Option<(fs::Root, RelPath)> {
+        let rel = inside.strip_prefix(self.home_inside()).ok()?;
+        Some((fs::Root::open(&self.home()).ok()?, RelPath::parse_os(rel.as_os_str()).ok()?))
     }
 
     /// A ref of ours outside, for this worktree.

@@ -13,13 +13,14 @@ use crate::context::Context;
 use crate::failure;
 use crate::hook_report;
 use crate::layout;
-use crate::plan::machine::{Input, over_question, refuse_over_question};
+use crate::plan::machine::{Input, over_question, refuse_over_question, until};
 use crate::plan::prompt;
 use crate::plan::resume::{Resume, resume};
 use crate::poll;
 use crate::program_config::{AgentTable, Delivery, Paste};
 use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::worker::{Task, Worker};
+use crate::worker_notes::Note;
 
 /// Records an input that sends a text to the worker, and sends the text. A new task goes to a program with a clear
 /// context.
@@ -46,6 +47,11 @@ pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) ->
 fn send(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, input: &Input, text: &str) -> Result<DeliveryVerdict> {
     let resume = match input {
         Input::Start { .. } | Input::Resume { is_continued: false, .. } => Some(Vec::new()),
+        Input::Resume { .. }
+            if worker.notes.iter().any(|note| matches!(note, Note::LimitOver(_))) && !agent.resume.is_empty() =>
+        {
+            Some(resuming(worker, agent))
+        }
         Input::Reject { .. } | Input::Conflict { .. } if !agent.resume.is_empty() => Some(resuming(worker, agent)),
         _ => None,
     };
@@ -133,7 +139,15 @@ const CONTINUE: &str = "Continue with your task.";
 /// Sends a worker what it needs to go on, if anything. Returns what that was.
 pub fn go_on(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Option<Resume>> {
     let _lock = ctx.lock(name)?;
-    let worker = ctx.worker(name)?;
+    let mut worker = ctx.worker(name)?;
+    if let Some(limit) = &worker.program.limit {
+        if limit.until_unix.is_some() && limit.holds(ctx.now()) && !is_forced {
+            let until = until(limit, ctx.now());
+            ctx.ui.note(format!("{name} has hit a usage limit{until}; a running `up` lets it go on then"));
+            return Ok(None);
+        }
+        worker = transition::record(ctx, name, &Input::LimitOver)?.0;
+    }
     let Some(what) = resume(&worker) else { return Ok(None) };
     let text = match what {
         Resume::Continue => CONTINUE.to_owned(),

@@ -1,5 +1,6 @@
 //! Gives a task to an idle worker, from a person or from the queue.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
@@ -13,7 +14,7 @@ use crate::failure;
 use crate::plan::queue::count_working;
 use crate::plan::start::start;
 use crate::store::State;
-use crate::task_queue::{MOST_TRIES, id_of};
+use crate::task_queue::MOST_TRIES;
 use crate::worker::{Session, Worker};
 
 /// Gives a worker the task of the queue with this id, unless it is gone or the worker is busy by now.
@@ -43,6 +44,13 @@ pub fn room(ctx: &Context<'_>, state: &State) -> usize {
     }
 }
 
+/// The agents that get no task without a worker's name, because one of their workers has hit a usage limit.
+pub fn held_agents(ctx: &Context<'_>, state: &State) -> BTreeSet<String> {
+    let is_limited = |worker: &&Worker| worker.program.limit.as_ref().is_some_and(|limit| limit.holds(ctx.now()));
+    let limited = state.workers.values().filter(is_limited).map(|worker| ctx.root.agent_name(worker));
+    limited.filter(|_| ctx.root.config.settings.truth("limit_hold")).collect()
+}
+
 /// Puts the task of a worker whose program crashed back into the queue, and starts the program anew. A worktree that has
 /// anything of its own stays as it is, and so does a task that was tried often.
 pub fn put_back(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
@@ -65,7 +73,7 @@ pub fn put_back(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 pub fn crashed_with_queued(worker: &Worker) -> bool {
     let is_due = worker.work.queued.as_ref().is_some_and(|task| task.tries < MOST_TRIES);
     let has_ended = matches!(worker.program.session, Session::Code(_) | Session::Signal(_));
-    is_due && has_ended && worker.program.fault.is_some() && id_of(worker).is_some()
+    is_due && has_ended && worker.program.fault.is_some()
 }
 
 /// Puts the worktree on the worker's branch, at the default branch's commit.

@@ -85,10 +85,10 @@ fn is_caller(ctx: &Context<'_>, worker: &Worker) -> bool {
 
 /// Whether a worker has nothing under way that a change of its branch would disturb.
 pub fn rests(ctx: &Context<'_>, worker: &Worker) -> bool {
-    match worker.reported.activity {
+    match worker.activity() {
         _ if worker.program.session != Session::Up || worker.task == Task::Idle => true,
         Activity::Rests | Activity::Fresh => true,
-        Activity::Busy | Activity::Asks => false,
+        Activity::Busy | Activity::Asks | Activity::Limited => false,
         // Without a terminal there is no program.
         Activity::Unknown => ctx
             .tmux()

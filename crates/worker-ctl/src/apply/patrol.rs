@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
+use shopfloor_core::agents::SessionFile;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::{ListedWorktree, recorded_dir};
 
@@ -11,6 +12,7 @@ use crate::apply::{land_on_parent, rebase, removal, sandbox, session, transition
 use crate::context::Context;
 use crate::facts::adoption;
 use crate::facts::conflicts::{left_markers, read_conflicts};
+use crate::facts::session_files;
 use crate::failure;
 use crate::layout;
 use crate::log;
@@ -168,6 +170,11 @@ fn next_input(
     if worker.program.last_crash_unix.is_some_and(|last| ctx.now() - last >= DAY) {
         return Ok(Some(Input::DayWithoutCrash));
     }
+    if scope == PatrolScope::All
+        && let Some(input) = find_limit(ctx, worker)?
+    {
+        return Ok(Some(input));
+    }
     let path = worker.tree();
     let is_missing = worker.program.fault == Some(Fault::WorktreeMissing);
     if path.is_dir() && !trees.contains_key(path) {
@@ -187,6 +194,31 @@ fn next_input(
         },
         PatrolScope::Sessions => Ok(None),
     }
+}
+
+/// Whether the program's own file tells of a usage limit, when it ends, or that it is over.
+fn find_limit(ctx: &Context<'_>, worker: &Worker) -> Result<Option<Input>> {
+    let known = worker.program.limit.as_ref();
+    let is_looked_for = match ctx.root.session_file_of(worker) {
+        // Its hook tells first.
+        SessionFile::Transcript => known.is_some_and(|limit| limit.until_unix.is_none()),
+        SessionFile::Rollout => {
+            let is_told = worker.notes.iter().any(|note| matches!(note, Note::LimitOver(_)));
+            worker.has_open_task() && worker.reported.activity != Activity::Rests && !is_told
+        }
+        SessionFile::Chat | SessionFile::None => false,
+    };
+    if !is_looked_for || worker.program.session != Session::Up || worker.pending_send.is_some() {
+        return Ok(None);
+    }
+    let sandbox = sandbox::of(ctx, worker)?;
+    let told = session_files::limit(ctx, sandbox.as_ref(), worker);
+    let is_news = match (known, &told) {
+        (None, told) => told.is_some(),
+        (Some(_), None) => ctx.root.session_file_of(worker) == SessionFile::Rollout,
+        (Some(known), Some(told)) => known.until_unix.is_none() && told.until_unix.is_some(),
+    };
+    Ok(is_news.then_some(Input::Limit(told)))
 }
 
 /// Whether the worktree has left the worker's branch or has come back to it. During a rebase it is on no branch.

@@ -17,6 +17,8 @@ use shopfloor_core::text::printable;
 use crate::apply::transition;
 use crate::apply::worktree_spawn::{self, ParentReport};
 use crate::context::Context;
+use crate::facts::sandboxes::find;
+pub use crate::facts::sandboxes::{is_wanted, of};
 use crate::failure;
 use crate::hook_report::Payload;
 use crate::layout;
@@ -37,29 +39,6 @@ pub struct HookReport {
     /// The program whose hook it is.
     pub hook: String,
     pub payload: Value,
-}
-
-/// Whether a worker's program is to run in a sandbox: as the configuration says, else if one ran there before.
-pub fn is_wanted(ctx: &Context<'_>, worker: &Worker) -> bool {
-    let own = ctx.root.worker(&worker.name).runner;
-    let set = ctx.root.config.settings.value("runner").map(|value| value.text.clone());
-    match own.or(set) {
-        Some(runner) => runner == "sandbox",
-        None => of(ctx, worker).is_ok_and(|sandbox| sandbox.is_some()),
-    }
-}
-
-fn find(ctx: &Context<'_>, worker: &Worker) -> Result<Sandbox> {
-    let repo = ctx.of(worker)?.repo;
-    Sandbox::of(ctx.env, &repo.common, worker.tree(), ctx.root.config.sandbox.clone())
-}
-
-/// The sandbox of a worker's worktree, if its program was ever in one.
-pub fn of(ctx: &Context<'_>, worker: &Worker) -> Result<Option<Sandbox>> {
-    if !worker.tree().is_dir() || !sandbox::are_any(ctx.env) {
-        return Ok(None);
-    }
-    Ok(Some(find(ctx, worker)?).filter(Sandbox::is_made))
 }
 
 /// The sandbox of a worker's worktree, made if it was not there. Exit 2, kind `no_sandbox`, where none can be made.

@@ -16,6 +16,7 @@ use crate::apply::bring_up::{bring_up, locked, make_missing};
 use crate::apply::deliver::go_on;
 use crate::apply::patrol::{self, PatrolScope};
 use crate::apply::{give_task, recover, shutdown, transition};
+use crate::attention::ends;
 use crate::context::Context;
 use crate::facts::processes;
 use crate::failure;
@@ -23,6 +24,7 @@ use crate::layout::{self, RootLock};
 use crate::notify_person::Bell;
 use crate::plan::machine::Input;
 use crate::plan::queue::assign;
+use crate::session_file::UsageLimit;
 use crate::store::State;
 use crate::tmux::{self, is_begun};
 use crate::up_lock;
@@ -78,7 +80,7 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
                     starters.push(scope.spawn(move || start_all(&own, &names, duties.resumes, shared)));
                 }
                 rounds.look(&ctx, &shared);
-                for (name, errand) in find_errands(&ctx, duties, &shared) {
+                for (name, errand) in rounds.find_errands(&ctx, &shared) {
                     let (own, shared) = (ctx.clone(), &shared);
                     starters.push(scope.spawn(move || run_errand(&own, &name, &errand, shared)));
                 }
@@ -133,6 +135,9 @@ struct Rounds {
     /// Whether a text waits for a person to stop typing.
     is_waiting: bool,
     bell: Bell,
+    /// The usage limits that workers have hit, each with the time at which its program is told to go on. The clock may be
+    /// set meanwhile.
+    limits: BTreeMap<String, (UsageLimit, Option<Instant>)>,
 }
 
 impl Rounds {
@@ -145,7 +150,8 @@ impl Rounds {
         let running = self.programs.len();
         self.programs.retain(|pid| processes::is_alive(*pid));
         let has_ended = self.programs.len() < running;
-        if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen && !has_ended {
+        let is_limit_over = self.limits.values().any(|(_, end)| end.is_some_and(|end| end <= Instant::now()));
+        if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen && !has_ended && !is_limit_over {
             return false;
         }
         (self.seen, self.last) = (now, Some(Instant::now()));
@@ -163,9 +169,26 @@ impl Rounds {
         }
         if let Ok(state) = ctx.state() {
             self.bell.look(ctx, &state);
+            self.note_limits(ctx, &state);
             let up = state.workers.values().filter(|worker| worker.program.session == Session::Up);
             self.programs =
                 up.filter_map(|worker| worker.program.pane_pid).filter(|pid| processes::is_alive(*pid)).collect();
+        }
+    }
+
+    /// Keeps by the monotonic clock when limited programs are told to go on. Soon after a limit is hit, its end may be told.
+    fn note_limits(&mut self, ctx: &Context<'_>, state: &State) {
+        let now = ctx.now();
+        let limited = |name: &String| state.workers.get(name).and_then(|worker| worker.program.limit.as_ref());
+        self.limits.retain(|name, (limit, _)| limited(name) == Some(limit));
+        for worker in state.workers.values() {
+            let Some(limit) = &worker.program.limit else { continue };
+            let end = || {
+                let seconds = u64::try_from(ends(ctx, worker, limit)? - now).unwrap_or(0);
+                Instant::now().checked_add(Duration::from_secs(seconds))
+            };
+            self.limits.entry(worker.name.clone()).or_insert_with(|| (limit.clone(), end()));
+            self.is_waiting |= limit.until_unix.is_none() && now - limit.since_unix < SOON;
         }
     }
 
@@ -183,6 +206,51 @@ impl Rounds {
                 None
             }
         }
+    }
+
+    /// What is to be done for workers that nothing is done for yet. Who could not be helped is left alone for an interval.
+    fn find_errands(&mut self, ctx: &Context<'_>, shared: &Shared) -> Vec<(String, Errand)> {
+        let Ok(state) = ctx.state() else { return Vec::new() };
+        let interval = patrol_interval(ctx);
+        locked(&shared.failed).retain(|_, tried| tried.elapsed() < interval);
+        let mut under_way = locked(&shared.errands);
+        let is_free = |worker: &Worker| {
+            !under_way.contains_key(&worker.name)
+                && !locked(&shared.failed).contains_key(&worker.name)
+                && !locked(&shared.starting).contains(&worker.name)
+        };
+        let is_over = |worker: &Worker| {
+            let end = self
+                .limits
+                .get(&worker.name)
+                .and_then(|(limit, end)| (*end).filter(|_| Some(limit) == worker.program.limit.as_ref()));
+            worker.program.session == Session::Up && end.is_some_and(|end| end <= Instant::now())
+        };
+        let over = state.workers.values().filter(|worker| self.duties.patrols && is_over(worker) && is_free(worker));
+        let mut found: Vec<(String, Errand)> = over.map(|worker| (worker.name.clone(), Errand::GoOn)).collect();
+        if self.duties.requeues {
+            let crashed =
+                state.workers.values().filter(|worker| give_task::crashed_with_queued(worker) && is_free(worker));
+            found.extend(crashed.map(|worker| (worker.name.clone(), Errand::PutBack(Box::new(worker.clone())))));
+        }
+        if self.duties.patrols && !state.queue.waiting.is_empty() {
+            let in_hand = under_way.values().filter_map(|errand| match errand {
+                Errand::Give(id) => Some(id.clone()),
+                Errand::PutBack(_) | Errand::GoOn => None,
+            });
+            let in_hand: BTreeSet<String> = in_hand.collect();
+            let room = ERRANDS.min(give_task::room(ctx, &state)).saturating_sub(in_hand.len());
+            let held = give_task::held_agents(ctx, &state);
+            let agent = |worker: &Worker| {
+                let agent = ctx.root.agent_name(worker);
+                (is_free(worker) && !held.contains(&agent)).then_some(agent)
+            };
+            let in_pool = |worker: &Worker| !ctx.root.worker(&worker.name).excluded_from_pool;
+            let given = assign(&state, (&in_hand, room), &agent, &in_pool);
+            found.extend(given.into_iter().map(|(name, id)| (name, Errand::Give(id))));
+        }
+        under_way.extend(found.iter().cloned());
+        found
     }
 
     /// Records what happened and rebases reviews.
@@ -219,47 +287,24 @@ enum Errand {
     Give(String),
     /// Its program crashed, and its task goes back to the queue.
     PutBack(Box<Worker>),
+    /// Its usage limit is over, and it goes on with its task.
+    GoOn,
 }
+
+/// For how many seconds after a usage limit was hit its end may still be told.
+const SOON: i64 = 10;
 
 /// How many errands are run at the same time.
 const ERRANDS: usize = 8;
-
-/// What is to be done for workers that nothing is done for yet. Who could not be helped is left alone for an interval.
-fn find_errands(ctx: &Context<'_>, duties: Duties, shared: &Shared) -> Vec<(String, Errand)> {
-    let Ok(state) = ctx.state() else { return Vec::new() };
-    let interval = patrol_interval(ctx);
-    locked(&shared.failed).retain(|_, tried| tried.elapsed() < interval);
-    let mut under_way = locked(&shared.errands);
-    let is_free = |worker: &Worker| {
-        !under_way.contains_key(&worker.name)
-            && !locked(&shared.failed).contains_key(&worker.name)
-            && !locked(&shared.starting).contains(&worker.name)
-    };
-    let mut found = Vec::new();
-    if duties.requeues {
-        let crashed = state.workers.values().filter(|worker| give_task::crashed_with_queued(worker) && is_free(worker));
-        found.extend(crashed.map(|worker| (worker.name.clone(), Errand::PutBack(Box::new(worker.clone())))));
-    }
-    if duties.patrols && !state.queue.waiting.is_empty() {
-        let in_hand = under_way.values().filter_map(|errand| match errand {
-            Errand::Give(id) => Some(id.clone()),
-            Errand::PutBack(_) => None,
-        });
-        let in_hand: BTreeSet<String> = in_hand.collect();
-        let room = ERRANDS.min(give_task::room(ctx, &state)).saturating_sub(in_hand.len());
-        let agent = |worker: &Worker| is_free(worker).then(|| ctx.root.agent_name(worker));
-        let in_pool = |worker: &Worker| !ctx.root.worker(&worker.name).excluded_from_pool;
-        let given = assign(&state, (&in_hand, room), &agent, &in_pool);
-        found.extend(given.into_iter().map(|(name, id)| (name, Errand::Give(id))));
-    }
-    under_way.extend(found.iter().cloned());
-    found
-}
 
 fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
     let done = ctx.reload().and_then(|ctx| match errand {
         Errand::Give(id) => give_task::take(&ctx, name, id),
         Errand::PutBack(worker) => give_task::put_back(&ctx, worker),
+        Errand::GoOn => {
+            transition::record(&ctx, name, &Input::LimitOver)?;
+            go_on(&ctx, name, false).map(drop)
+        }
     });
     if let Err(failure) = done {
         locked(&shared.failed).insert(name.to_owned(), Instant::now());

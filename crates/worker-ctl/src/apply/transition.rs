@@ -6,6 +6,7 @@ use shopfloor_core::error::Result;
 
 use crate::apply::worktree_spawn::{self, ParentReport, in_background};
 use crate::context::Context;
+use crate::facts::{sandboxes, session_files};
 use crate::log;
 use crate::plan::machine::{Input, SideEffect, apply};
 use crate::store::State;
@@ -55,7 +56,7 @@ fn keep_queue(state: &mut State, before: &Worker, after: &Worker, input: &Input)
     let (had, has) = (before.work.queued.as_ref(), after.work.queued.as_ref());
     match (had, has) {
         (None, Some(task)) => {
-            let at = state.queue.place(&task.id)?;
+            let at = state.queue.position(&task.id)?;
             state.queue.waiting.remove(at);
         }
         (Some(task), None) => match input {
@@ -96,10 +97,16 @@ fn follow_up(ctx: &Context<'_>, Step { before, after, effects, revision }: &Step
         ctx.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
     ctx.repo.drop_refs(&dropped)?;
+    if matches!(
+        input,
+        Input::Commit { .. } | Input::Accepted | Input::Reset { .. } | Input::Exited { .. } | Input::SessionGone
+    ) {
+        ctx.warn_on_failure(&after.name, || note_cost(ctx, before));
+    }
     if matches!(input, Input::Typing { .. } | Input::Restarting { .. }) || before == after && *input != Input::Sent {
         return Ok(());
     }
-    let activity = |worker: &Worker| (worker.reported.activity, worker.reported.activity_text.clone());
+    let activity = |worker: &Worker| (worker.activity(), worker.reported.activity_text.clone());
     if matches!(input, Input::Reported(_)) && activity(before) == activity(after) {
         return Ok(());
     }
@@ -113,6 +120,13 @@ fn follow_up(ctx: &Context<'_>, Step { before, after, effects, revision }: &Step
         worktree_spawn::tell_parent(ctx, after, &told);
     }
     Ok(())
+}
+
+/// Keeps what the session of a worker has cost so far.
+fn note_cost(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    let sandbox = sandboxes::of(ctx, worker)?;
+    let Some((session, cost)) = session_files::cost(ctx, sandbox.as_ref(), worker) else { return Ok(()) };
+    ctx.update_worker(&worker.name, |worker| worker.spent.note(session, cost))
 }
 
 /// Logs a record, and starts the `on_event` command with it.

@@ -12,6 +12,7 @@ use crate::commands;
 use crate::context::Context;
 use crate::failure;
 use crate::menu::{Menu, Wanted};
+use crate::plan::machine::{Input, refuse_while_limited};
 use crate::program_config::regex;
 use crate::tmux::typing;
 use crate::worker::{Activity, ReportedActivity, Worker};
@@ -24,7 +25,7 @@ pub struct Args {
     /// The line to choose: its number, or a regular expression that matches no other line in any case
     /// [default: print the lines]
     pub line: Option<String>,
-    /// Answer even if somebody types in the worker's terminal
+    /// Answer even if somebody types in the worker's terminal, or its program has hit a usage limit
     #[arg(long)]
     pub force: bool,
 }
@@ -33,6 +34,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let name = &args.worker;
     let wanted = args.line.as_deref().map(parse).transpose()?;
     let (worker, _lock) = commands::locked(ctx, name)?;
+    // A menu about the limit changes the model.
+    refuse_while_limited(&worker, &Input::Message { force: args.force || wanted.is_none() }, ctx.now())?;
     if worker.reported.activity != Activity::Asks
         && worker.program.fault != Some(Fault::NotReady)
         && tells(ctx, &worker)

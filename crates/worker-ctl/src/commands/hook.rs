@@ -1,6 +1,7 @@
 //! `hook`: called by an agent's own hooks, records what they tell. Also asked before a worktree is removed.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
@@ -17,12 +18,15 @@ use shopfloor_core::ui::Ui;
 use crate::apply::sandbox::HookReport;
 use crate::apply::transition;
 use crate::context::{Context, Flags};
+use crate::facts::session_files;
 use crate::failure;
-use crate::hook_report::Payload;
+use crate::hook_report::{Payload, Signal};
 use crate::plan::machine::Input;
+use crate::poll;
 use crate::root::read_record;
+use crate::session_file::UsageLimit;
 use crate::store;
-use crate::worker::{Session, Task, checked_name};
+use crate::worker::{Session, Task, Worker, checked_name};
 
 /// How many bytes a payload may have. A hook about a tool gets the tool's whole input and output.
 const LONGEST: u64 = 64 << 20;
@@ -74,8 +78,26 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     // The root is proven first: its configuration may run a command.
     let ctx = Context::find(ui, env, Some(root), Flags::default())?;
     let Some(report) = payload.report(hooks) else { return Ok(Exit::Done) };
-    transition::record(&ctx, name, &Input::Reported(report))?;
+    let is_limit = report.signal == Signal::Limited;
+    let (worker, _) = transition::record(&ctx, name, &Input::Reported(report))?;
+    if is_limit {
+        find_end_of_limit(&ctx, worker)?;
+    }
     Ok(Exit::Done)
+}
+
+/// How long to wait for the row with the end of a usage limit, which comes after the hook was called, and how often to look.
+/// The program does not wait for this hook.
+const PATIENCE: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(50);
+
+fn find_end_of_limit(ctx: &Context<'_>, worker: Worker) -> Result<()> {
+    let is_told = |limit: &UsageLimit| limit.until_unix.is_some();
+    let look = || Ok::<_, Failure>(session_files::limit(ctx, None, &worker).filter(is_told));
+    if let Some(limit) = poll::answer(PATIENCE, POLL, look)? {
+        transition::observe(ctx, &worker, &Input::Limit(Some(limit)))?;
+    }
+    Ok(())
 }
 
 /// Leaves in the sandbox's spool what the hook tells.

@@ -10,10 +10,10 @@ use shopfloor_core::fs;
 use shopfloor_core::ui::printable;
 
 use crate::commands;
-use crate::commands::start;
 use crate::context::Context;
+use crate::plan::queue::{add, waits_for};
 use crate::store::State;
-use crate::task_queue::{QueuedTask, add, waits_for};
+use crate::task_queue::QueuedTask;
 use crate::tmux::typing;
 
 #[derive(Debug, ClapArgs)]
@@ -48,7 +48,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         What::Drop { id } => (id, None),
     };
     let change = |state: &mut State| {
-        let task = state.queue.waiting.remove(state.queue.place(id)?);
+        let task = state.queue.waiting.remove(state.queue.position(id)?);
         let place = place.map(|place| place.min(state.queue.waiting.len() + 1));
         place.into_iter().for_each(|place| state.queue.waiting.insert(place - 1, task.clone()));
         Ok(place)
@@ -103,13 +103,23 @@ struct TaskLine {
     after: Option<String>,
 }
 
+/// What is to be queued.
+pub struct NewTasks<'a> {
+    /// The text of one task.
+    pub text: Option<&'a str>,
+    /// Files with a task each, or with a task a line.
+    pub files: Vec<&'a Path>,
+    /// The task that has to land before these, if they name none.
+    pub after: Option<&'a String>,
+}
+
 /// Appends tasks to the queue: all, or none with exit 2.
-pub fn enqueue(ctx: &Context<'_>, args: &start::Args) -> Result<Exit> {
+pub fn enqueue(ctx: &Context<'_>, new: &NewTasks<'_>) -> Result<Exit> {
     let mut tasks = Vec::new();
-    let given = [&args.task].into_iter().flatten().map(|text| Ok(("--task".to_owned(), one(commands::read_text(ctx, text)?))));
-    tasks.extend(given.collect::<Result<Vec<_>>>()?);
-    let named = args.worker.as_ref().map(Path::new).into_iter().chain(args.files.iter().map(AsRef::as_ref));
-    for file in named.chain(args.task_file.as_deref()) {
+    if let Some(text) = new.text {
+        tasks.push(("--task".to_owned(), one(commands::read_text(ctx, text)?)));
+    }
+    for file in &new.files {
         let is_list = file.as_os_str() == "-" || file.extension().is_some_and(|extension| extension == "jsonl");
         match is_list {
             true => tasks.extend(read_lines(ctx, file)?),
@@ -121,9 +131,11 @@ pub fn enqueue(ctx: &Context<'_>, args: &start::Args) -> Result<Exit> {
     }
     for (at, task) in &mut tasks {
         task.agent = task.agent.take().or_else(|| ctx.flag("agent").map(str::to_owned));
-        task.after = task.after.take().or_else(|| args.after.clone());
+        task.after = task.after.take().or_else(|| new.after.cloned());
         if let Some(agent) = &task.agent {
-            ctx.root.agent(agent).map_err(|failure| Failure { message: format!("{at}: {}", failure.message), ..failure })?;
+            ctx.root
+                .agent(agent)
+                .map_err(|failure| Failure { message: format!("{at}: {}", failure.message), ..failure })?;
         }
         if task.prompt.trim().is_empty() {
             return Err(Failure::malformed(format!("{at}: the task is empty")).hint("write what is to be done"));
@@ -160,7 +172,9 @@ fn read_lines(ctx: &Context<'_>, file: &Path) -> Result<Vec<(String, QueuedTask)
         Failure::malformed(format!("the file {} does not exist", file.display())).hint("name a file that exists")
     })?;
     let mut tasks = Vec::new();
-    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
+    for (number, line) in
+        bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty())
+    {
         let at = format!("{}:{}", file.display(), number + 1);
         let line: TaskLine = serde_json::from_slice(line).map_err(|e| {
             let why = e.to_string();

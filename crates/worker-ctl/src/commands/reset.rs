@@ -75,7 +75,9 @@ fn reset(ctx: &Context<'_>, name: &str, args: &Args) -> Result<()> {
 fn refuse_requeue(worker: &Worker) -> Result<()> {
     let why = match &worker.work.queued {
         None => "has no task from the queue".to_owned(),
-        Some(task) if task.tries >= MOST_TRIES => format!("has the task {}, which was tried {MOST_TRIES} times", task.id),
+        Some(task) if task.tries >= MOST_TRIES => {
+            format!("has the task {}, which was tried {MOST_TRIES} times", task.id)
+        }
         Some(_) => return Ok(()),
     };
     let refused = failure::WRONG_STATE.failure(format!("{} {why}", worker.name));

@@ -1,18 +1,19 @@
 //! `start`: gives a task to an idle worker, or sends a worker its task again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
 
 use crate::apply::deliver::task_text;
-use crate::apply::give_task::{bring_up_to_date, room};
+use crate::apply::give_task::{bring_up_to_date, held_agents, room};
 use crate::commands;
-use crate::commands::queue::enqueue;
+use crate::commands::queue::{NewTasks, enqueue};
 use crate::context::{Context, WorkerLock};
 use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::machine::Input;
+use crate::plan::queue::is_free;
 use crate::plan::start::{permit, start};
 use crate::worker::{Task, Worker};
 
@@ -59,7 +60,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return resume(ctx, name, args);
     }
     if args.queue {
-        return enqueue(ctx, args);
+        let named = args.worker.as_ref().map(Path::new).into_iter().chain(args.files.iter().map(AsRef::as_ref));
+        let files = named.chain(args.task_file.as_deref()).collect();
+        return enqueue(ctx, &NewTasks { text: args.task.as_deref(), files, after: args.after.as_ref() });
     }
     let prompt = read_prompt(ctx, args)?;
     commands::recover(ctx)?;
@@ -79,7 +82,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         }
         None => pick(ctx)?,
     };
-    let tentative = Input::Start { prompt: prompt.clone(), base: String::new(), is_shared: false, force: args.force, queued: None };
+    let tentative =
+        Input::Start { prompt: prompt.clone(), base: String::new(), is_shared: false, force: args.force, queued: None };
     // Refuse a worker in another state before reading its worktree.
     permit(&worker, &tentative)?;
     let ctx = &ctx.of(&worker)?;
@@ -111,10 +115,13 @@ fn read_prompt(ctx: &Context<'_>, args: &Args) -> Result<String> {
 
 /// Picks and locks the worker in the pool that has been idle longest. A worker that gets a task meanwhile is skipped.
 fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
-    let is_idle = |worker: &&Worker| {
-        worker.status() == "idle" && !ctx.root.worker(&worker.name).excluded_from_pool && worker.pending_send.is_none()
-    };
     let state = ctx.state()?;
+    let held = held_agents(ctx, &state);
+    let is_idle = |worker: &&Worker| {
+        is_free(worker)
+            && !ctx.root.worker(&worker.name).excluded_from_pool
+            && !held.contains(&ctx.root.agent_name(worker))
+    };
     let mut idle: Vec<&Worker> = state.workers.values().filter(is_idle).collect();
     idle.sort_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
     // In the second pass wait for locks that are held: the holder may not have given the worker a task.
@@ -131,6 +138,10 @@ fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
     let is_waiting = |worker: &&Worker| worker.status() == "offline" && worker.task == Task::Idle;
     let offline: Vec<&str> = state.workers.values().filter(is_waiting).map(|worker| worker.name.as_str()).collect();
     let hint = match offline[..] {
+        [] if !held.is_empty() => {
+            let held: Vec<&str> = held.iter().map(String::as_str).collect();
+            format!("{} has hit a usage limit; let the task wait: `worker-ctl start --queue`", held.join(" and "))
+        }
         [] => "`worker-ctl status` shows the state of each worker".to_owned(),
         _ => format!("start a session first: `worker-ctl up {}`", offline.join(" ")),
     };

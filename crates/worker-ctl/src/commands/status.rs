@@ -19,8 +19,8 @@ use crate::commands::joined;
 use crate::context::Context;
 use crate::facts::losses::stashes;
 use crate::notify_person::Bell;
+use crate::plan::machine::until;
 use crate::store::State;
-use crate::task_queue::id_of;
 use crate::up_lock;
 use crate::work_repo::WorkRepo;
 use crate::worker::{Activity, Session, Worker};
@@ -74,7 +74,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     } else {
         table(ctx, &seen).iter().for_each(|line| ctx.ui.line(line));
         if !seen.state.queue.waiting.is_empty() {
-            ctx.ui.note(format!("{} wait in the queue: `worker-ctl queue`", seen.state.queue.waiting.len()));
+            ctx.ui.note(format!("tasks in the queue: {} (`worker-ctl queue`)", seen.state.queue.waiting.len()));
         }
     }
     Ok(Exit::Done)
@@ -129,7 +129,7 @@ fn board_row(worker: &Worker, need: Option<Need>) -> BoardRow {
         (None, "idle") => Standing::Idle,
         _ => Standing::Works,
     };
-    let does = Some(worker.reported.activity).filter(|activity| *activity != Activity::Unknown);
+    let does = Some(worker.activity()).filter(|activity| *activity != Activity::Unknown);
     BoardRow {
         name: worker.name.clone(),
         state: worker.status().to_owned(),
@@ -211,7 +211,7 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
         parts.push(format!("task {}", worker.task.word()));
     }
     parts.extend(worker.program.fault.as_ref().map(Fault::to_string));
-    parts.extend(activity(worker));
+    parts.extend(activity(worker, ctx.now()));
     parts.extend(worker.work.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
     if let Some(pending) = &worker.pending_send {
         parts.push(format!("a {} text is being typed, or a command was killed while typing it", pending.purpose));
@@ -231,10 +231,13 @@ fn notes(ctx: &Context<'_>, worker: &Worker) -> Vec<String> {
 }
 
 /// What the program does. A note tells of a program that does not know its task.
-fn activity(worker: &Worker) -> Option<String> {
-    match (worker.reported.activity, &worker.reported.activity_text) {
+fn activity(worker: &Worker, now: i64) -> Option<String> {
+    match (worker.activity(), &worker.reported.activity_text) {
         (Activity::Unknown | Activity::Fresh, _) => None,
         (Activity::Asks, Some(question)) => Some(format!("asks: {question}")),
+        (Activity::Limited, _) => {
+            Some(format!("limited{}", worker.program.limit.as_ref().map_or(String::new(), |limit| until(limit, now))))
+        }
         (activity, _) => Some(activity.word().to_owned()),
     }
 }
@@ -271,7 +274,7 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "worktree_path": worktree_path,
         "worktree": worktree_path,
         "prompt": work.prompt,
-        "queued": id_of(worker),
+        "queued": worker.queued_id(),
         "commit_sha": work.commit_sha,
         "commit": work.commit_sha,
         "reviewed_sha": work.reviewed_sha,
@@ -288,7 +291,9 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "since_at": time(since(worker)),
     });
     let last = json!({
-        "activity": reported.activity.word(),
+        "activity": worker.activity().word(),
+        "limit": program.limit.as_ref().and_then(|limit| limit.kind.as_ref()),
+        "limited_until_at": program.limit.as_ref().and_then(|limit| limit.until_unix).and_then(time),
         "activity_at": reported.activity_at,
         "activity_text": reported.activity_text,
         "notes": notes(ctx, worker),

@@ -14,7 +14,7 @@ use crate::commands::{self, joined, status_of};
 use crate::context::Context;
 use crate::failure;
 use crate::up_lock;
-use crate::worker::Worker;
+use crate::worker::{Activity, Worker};
 
 /// How often the state is read. It is one small file.
 const POLL: Duration = Duration::from_millis(200);
@@ -26,7 +26,7 @@ const USUAL_LIMIT: &str = "300s";
 const YOU: &str = "you";
 
 /// The words that `status` shows: for a worker's state, and for what its program does.
-pub const STATES: [&str; 12] = [
+pub const STATES: [&str; 13] = [
     "idle",
     "working",
     "needs_review",
@@ -38,6 +38,7 @@ pub const STATES: [&str; 12] = [
     "asks",
     "rests",
     "fresh",
+    "limited",
     YOU,
 ];
 
@@ -49,7 +50,7 @@ pub struct Args {
     #[arg(long)]
     pub all: bool,
     /// Wait for this state, or for any of several: idle, working, needs_review, rejected, rebasing, error or offline; or
-    /// until its program is busy, asks, rests or is fresh; or `you`: until one of the workers needs a person
+    /// until its program is busy, asks, rests, is fresh or limited; or `you`: until one of the workers needs a person
     #[arg(long = "for", value_name = "STATE", default_value = YOU)]
     pub states: Vec<String>,
     /// Wait until one of them is in the state, not all
@@ -104,8 +105,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 .details(stuck.iter().map(|why| format!("  {why}")))
                 .hint(hint));
         }
+        // Who has hit a usage limit goes on later.
+        let is_held = args.timeout.is_none() && is_any_limited(ctx, &names)?;
         if let (Some(timeout), Some(limit)) = (timeout, limit)
             && start.elapsed() >= limit
+            && !is_held
         {
             let what = match (is_for_you, is_any) {
                 (true, _) => "no worker came to need you".to_owned(),
@@ -129,9 +133,10 @@ fn read_progress(ctx: &Context<'_>, names: &[String], wanted: &[String]) -> Resu
         let worker = state.require(name)?;
         let is_in = |word: &String| match word.as_str() {
             YOU => need_now(ctx, worker).is_some(),
-            word => [worker.status(), worker.reported.activity.word()].contains(&word),
+            word => [worker.status(), worker.activity().word()].contains(&word),
         };
-        let obstacles: Option<Vec<String>> = wanted.iter().map(|word| obstacle(worker, word, (is_kept_up, may_get_task))).collect();
+        let obstacles: Option<Vec<String>> =
+            wanted.iter().map(|word| obstacle(worker, word, (is_kept_up, may_get_task))).collect();
         if wanted.iter().any(is_in) {
             reached.push(name.clone());
         } else if let Some(why) = obstacles.and_then(|all| all.into_iter().next()) {
@@ -139,6 +144,12 @@ fn read_progress(ctx: &Context<'_>, names: &[String], wanted: &[String]) -> Resu
         }
     }
     Ok((reached, stuck))
+}
+
+/// Whether one of these workers has hit a usage limit.
+fn is_any_limited(ctx: &Context<'_>, names: &[String]) -> Result<bool> {
+    let state = ctx.state()?;
+    Ok(names.iter().filter_map(|name| state.workers.get(name)).any(|worker| worker.activity() == Activity::Limited))
 }
 
 /// Why a worker cannot reach a state unless a person does something first.

@@ -4,6 +4,8 @@ pub mod adoption;
 pub mod conflicts;
 pub mod losses;
 pub mod processes;
+pub mod sandboxes;
+pub mod session_files;
 pub mod version;
 pub mod work_summary;
 pub mod worker_state;

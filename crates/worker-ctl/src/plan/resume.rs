@@ -25,7 +25,7 @@ impl Resume {
 pub fn resume(worker: &Worker) -> Option<Resume> {
     let needs = |note: &Note| match note {
         Note::TaskUnknown(_) => Some(Resume::Task),
-        Note::Restarted(_) => Some(Resume::Continue),
+        Note::Restarted(_) | Note::LimitOver(_) => Some(Resume::Continue),
         _ => None,
     };
     worker.notes.iter().find_map(needs).filter(|_| worker.has_open_task())

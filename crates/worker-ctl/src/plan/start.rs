@@ -13,18 +13,14 @@ use crate::task_queue::QueuedTask;
 use crate::worker::Worker;
 
 /// Plans to give a task to a worker whose worktree is on the default branch's commit, or can be put there without loss.
-pub fn start(
-    standing: &Standing,
-    prompt: &str,
-    queued: Option<&QueuedTask>,
-    is_forced: bool,
-) -> Result<Input> {
+pub fn start(standing: &Standing, prompt: &str, queued: Option<&QueuedTask>, is_forced: bool) -> Result<Input> {
     let worker = &standing.worker;
     let facts = &standing.worktree;
     // Neither a branch that others have too nor a person's changes are moved.
     let stays = facts.is_shared || worker.adopted.is_some() && !facts.dirty.is_empty();
     let base = facts.head.clone().filter(|_| stays).unwrap_or_else(|| standing.base.clone());
-    let input = Input::Start { prompt: prompt.to_owned(), base, is_shared: stays, force: is_forced, queued: queued.cloned() };
+    let input =
+        Input::Start { prompt: prompt.to_owned(), base, is_shared: stays, force: is_forced, queued: queued.cloned() };
     permit(worker, &input)?;
     // In a person's own worktree changes may be meant.
     if !(is_forced && worker.adopted.is_some()) {

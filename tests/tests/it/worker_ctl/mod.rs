@@ -21,6 +21,7 @@ mod init;
 mod killed_accept;
 mod killed_commands;
 mod landing;
+mod limits;
 mod lists;
 mod panes;
 mod queue;

@@ -56,14 +56,16 @@ fn each_task_is_done_once_in_order_also_after_a_crash() {
         format!("Number {n}\nRUN [ -e '{mark}' ] || {{ touch '{mark}'; kill -9 $PPID; }}\nCOMMIT {n}.txt {n} Work {n}")
     };
     let task = |n: u32| format!("Number {n}\nCOMMIT {n}.txt {n} Work {n}");
-    let lines: Vec<Value> =
-        (1..=6).map(|n| json!({ "prompt": if n == 3 { crash(n) } else { task(n) } })).collect();
+    let lines: Vec<Value> = (1..=6).map(|n| json!({ "prompt": if n == 3 { crash(n) } else { task(n) } })).collect();
     let _up = Staying::new(&floor, &["up", "--requeue"]);
     queue(&floor, &lines);
     land_all(&floor);
     assert_eq!(told(&floor), [1, 2, 3, 3, 4, 5, 6]);
     let subjects = floor.app.git(&["log", "--reverse", "--format=%s", "main"]);
-    assert_eq!(subjects.lines().skip(2).collect::<Vec<_>>(), ["Work 1", "Work 2", "Work 3", "Work 4", "Work 5", "Work 6"]);
+    assert_eq!(
+        subjects.lines().skip(2).collect::<Vec<_>>(),
+        ["Work 1", "Work 2", "Work 3", "Work 4", "Work 5", "Work 6"]
+    );
 }
 
 #[test]
@@ -74,13 +76,16 @@ fn several_workers_share_a_queue_and_a_task_waits_for_what_comes_before_it() {
     floor.root.write("config.toml", &config.replace("[workers.own]\n", "[workers.own]\nexcluded_from_pool = true\n"));
     let _up = Staying::new(&floor, &["up"]);
     let task = |n: u32| format!("Number {n}\nCOMMIT {n}.txt {n} Work {n}");
-    queue(&floor, &[
-        json!({ "id": "last", "prompt": task(9), "after": "base" }),
-        json!({ "id": "base", "prompt": task(1) }),
-        json!({ "id": "mine", "prompt": task(2), "worker": "own" }),
-    ]);
+    queue(
+        &floor,
+        &[
+            json!({ "id": "last", "prompt": task(9), "after": "base" }),
+            json!({ "id": "base", "prompt": task(1) }),
+            json!({ "id": "mine", "prompt": task(2), "worker": "own" }),
+        ],
+    );
     floor.ctl(&["wait", "own", "--for", "needs_review"]).succeeds();
-    wait_for(|| floor.ctl(&["status"]).exit(0).stdout.matches("needs_review").count() == 2);
+    wait_for(|| floor.ctl(&["status"]).exit(0).any_err().stdout.matches("needs_review").count() == 2);
     let last = &waiting(&floor)[0];
     assert!(text(last, "/waits_for").starts_with("base to land, which ") && waiting(&floor).len() == 1, "{last}");
     assert_eq!(told(&floor).len(), 2);
@@ -112,7 +117,10 @@ fn what_cannot_be_queued_leaves_the_queue_as_it_is() {
     refuse("{\"prompt\":\"a\",\"worker\":\"eve\"}", "tasks.jsonl:1: there is no worker `eve`");
     refuse("{\"prompt\":\"a\",\"agent\":\"nobody\"}", "tasks.jsonl:1: no command is configured for the agent `nobody`");
     refuse("{\"prompt\":\"a\",\"id\":\"../x\"}", "tasks.jsonl:1: `../x` cannot be the id of a task");
-    refuse("{\"prompt\":\"a\",\"id\":\"x\"}\n{\"prompt\":\"b\",\"id\":\"x\"}", "tasks.jsonl:2: there is a task `x` already");
+    refuse(
+        "{\"prompt\":\"a\",\"id\":\"x\"}\n{\"prompt\":\"b\",\"id\":\"x\"}",
+        "tasks.jsonl:2: there is a task `x` already",
+    );
     refuse("{\"prompt\":\"a\",\"after\":\"gone\"}", "tasks.jsonl:1: no task `gone` waits");
     let circle = "{\"prompt\":\"a\",\"id\":\"x\",\"after\":\"y\"}\n{\"prompt\":\"b\",\"id\":\"y\",\"after\":\"x\"}\n";
     refuse(circle, "this task waits for itself");

@@ -2,6 +2,7 @@
 
 use crate::hook_report::{Report, Signal};
 use crate::plan::machine::MachineStep;
+use crate::session_file::UsageLimit;
 use crate::worker::{Activity, Session, Worker};
 use crate::worker_notes::Note;
 
@@ -15,6 +16,10 @@ pub(super) fn reported(step: &mut MachineStep<'_>, report: &Report) {
         (Some(text), heard) if heard.is_none() || !text.is_empty() => *heard = Some(text.clone()),
         (Some(_) | None, _) => {}
     }
+    if report.session_file.is_some() {
+        step.next.program.session_file.clone_from(&report.session_file);
+    }
+    let is_limited = before.program.limit.is_some();
     let is_asking = before.reported.activity == Activity::Asks;
     match &report.signal {
         Signal::Began { is_continued } => began(step, *is_continued),
@@ -28,13 +33,22 @@ pub(super) fn reported(step: &mut MachineStep<'_>, report: &Report) {
             step.set_activity(Activity::Asks, Some(question));
             step.next.reported.question_id.clone_from(tool_use);
         }
-        Signal::Rests => step.set_activity(Activity::Rests, None),
+        Signal::StillRests if is_limited => {}
+        Signal::Rests | Signal::StillRests => step.set_activity(Activity::Rests, None),
+        Signal::Limited if is_limited => {}
+        Signal::Limited => {
+            step.next.program.limit = Some(UsageLimit { since_unix: step.now, ..UsageLimit::default() });
+        }
+    }
+    // It has gone on.
+    if matches!(report.signal, Signal::Prompted | Signal::Works { .. } | Signal::Asks { .. } | Signal::Rests) {
+        step.next.program.limit = None;
     }
     // Somebody has told it something already.
     if matches!(report.signal, Signal::Prompted | Signal::Works { .. } | Signal::Asks { .. })
         && step.before.pending_send.is_none()
     {
-        step.next.notes.retain(|note| !matches!(note, Note::Restarted(_)));
+        step.next.notes.retain(|note| !matches!(note, Note::Restarted(_) | Note::LimitOver(_)));
     }
     // A conversation that has just begun does not know the task, nor does one that a person began.
     let has_begun = matches!(report.signal, Signal::Began { .. } | Signal::Cleared);
@@ -67,6 +81,20 @@ fn cleared(step: &mut MachineStep<'_>) {
         step.note(Note::TaskUnknown(step.before.name.clone()));
         step.next.work.conversation = None;
         step.set_activity(Activity::Fresh, None);
+    }
+}
+
+/// The file tells more than the hook, or what no hook told.
+pub(super) fn limit(step: &mut MachineStep<'_>, told: Option<&UsageLimit>) {
+    let since = step.before.program.limit.as_ref().map(|limit| limit.since_unix);
+    step.next.program.limit =
+        told.map(|told| UsageLimit { since_unix: since.unwrap_or(told.since_unix), ..told.clone() });
+}
+
+pub(super) fn limit_over(step: &mut MachineStep<'_>) {
+    let has_note = step.before.notes.iter().any(Note::is_of_restart);
+    if step.next.program.limit.take().is_some() && step.before.has_open_task() && !has_note {
+        step.note(Note::LimitOver(step.before.name.clone()));
     }
 }
 

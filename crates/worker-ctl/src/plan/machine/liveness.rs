@@ -11,6 +11,8 @@ pub(super) fn session_begun(step: &mut MachineStep<'_>, pane: &str, pid: i32, is
     program.is_in_doubt = false;
     program.pane_id = Some(pane.to_owned());
     program.pane_pid = Some(pid);
+    program.begun_unix = Some(step.now);
+    program.session_file = None;
     program.dead_pane = None;
     let is_ignorant = step.before.has_open_task() && !is_continued;
     let name = step.before.name.clone();

@@ -20,6 +20,7 @@ use shopfloor_core::time;
 use crate::failure;
 use crate::hook_report::{Report, Signal};
 use crate::log::ACTIVITY;
+use crate::session_file::UsageLimit;
 use crate::task_queue::QueuedTask;
 use crate::worker::{Activity, ReportedActivity, Session, Task, Worker};
 use crate::worker_notes::{Fault, Note};
@@ -73,6 +74,10 @@ pub enum Input {
     ConversationLost,
     /// The program's own hook has spoken.
     Reported(Report),
+    /// The program's own file tells of this usage limit, or of none any more.
+    Limit(Option<UsageLimit>),
+    /// The program's usage limit is over, and it has not gone on by itself.
+    LimitOver,
     /// The program takes input.
     SessionUp { pane: String, pid: i32 },
     /// The program ended by itself.
@@ -134,7 +139,8 @@ impl Input {
             Input::Reported(Report {
                 signal: Signal::Asks { question, .. } | Signal::StillAsks { question }, ..
             }) => (ACTIVITY, question.clone()),
-            Input::Reported(_) => (ACTIVITY, String::new()),
+            Input::Reported(_) | Input::Limit(_) => (ACTIVITY, String::new()),
+            Input::LimitOver => ("limit_over", String::new()),
             Input::SessionUp { pid, .. } => ("session_up", format!("process {pid}")),
             Input::Exited { end: Session::Code(code), .. } => ("exited", format!("exit {code}")),
             Input::Exited { end: Session::Signal(signal), .. } => ("exited", format!("signal {signal}")),
@@ -169,12 +175,15 @@ pub enum SideEffect {
 pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<SideEffect>)> {
     refuse_in_doubt(worker, input)?;
     refuse_over_question(worker, input.is_forced())?;
+    refuse_while_limited(worker, input, now)?;
     let mut next = worker.clone();
     next.clamp(now);
     let mut step = MachineStep { before: worker, next, effects: Vec::new(), now };
     let s = &mut step;
     match input {
-        Input::Start { prompt, base, is_shared, queued, .. } => task::start(s, prompt, (base, *is_shared), queued.as_ref())?,
+        Input::Start { prompt, base, is_shared, queued, .. } => {
+            task::start(s, prompt, (base, *is_shared), queued.as_ref())?
+        }
         Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref()),
         Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
         Input::Reject { base, patch, text, .. } => task::reject(s, base, patch, text)?,
@@ -190,6 +199,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Restarting { head } => {
             s.set_activity(Activity::Unknown, None);
             s.next.pending_send.iter_mut().for_each(|pending| pending.is_passed = true);
+            s.next.program.begun_unix = Some(now);
             // What the hooks of an ending program commit, as a ledger's do, is no work on the pending text.
             if let (Some(head), Task::Working | Task::Rejected) = (head, &worker.task) {
                 s.next.work.baseline_sha = Some(head.clone());
@@ -201,6 +211,8 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Message { force } => delivery::message(s, *force)?,
         Input::Doubt => delivery::doubt(s),
         Input::Reported(report) => activity::reported(s, report),
+        Input::Limit(limit) => activity::limit(s, limit.as_ref()),
+        Input::LimitOver => activity::limit_over(s),
         Input::SessionBegun { pane, pid, is_continued } => liveness::session_begun(s, pane, *pid, *is_continued),
         Input::SessionUp { pane, pid } => liveness::session_up(s, pane, *pid),
         Input::Exited { pane, end, is_ok } => liveness::exited(s, pane, *end, *is_ok),
@@ -323,6 +335,33 @@ pub fn refuse_over_question(worker: &Worker, is_forced: bool) -> Result<()> {
     let question =
         worker.reported.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
     Err(over_question(&worker.name, &format!("it asks a question{question}")))
+}
+
+/// Refuses with exit 1 what would be typed to a program that has hit a usage limit, unless a person overrules this: it would
+/// be lost, or answer a menu about the limit. A limit of which nobody knows when it ends stops no `resume`.
+pub fn refuse_while_limited(worker: &Worker, input: &Input, now: i64) -> Result<()> {
+    let Some(limit) = worker.program.limit.as_ref().filter(|limit| limit.holds(now) && !input.is_forced()) else {
+        return Ok(());
+    };
+    if limit.until_unix.is_none() && matches!(input, Input::Resume { .. } | Input::Typing { .. }) {
+        return Ok(());
+    }
+    let name = &worker.name;
+    Err(failure::OCCUPIED
+        .failure(format!("nothing was typed to {name}: it has hit a usage limit{}", until(limit, now)))
+        .hint(format!(
+            "`worker-ctl up` lets it go on then; `worker-ctl resume {name}` tries it, or type with `--force`"
+        )))
+}
+
+/// When a usage limit ends, as a person reads it.
+pub fn until(limit: &UsageLimit, now: i64) -> String {
+    let times = limit.until_unix.and_then(|until| Some((jiff::Timestamp::from_second(until).ok()?, now)));
+    let [until, now] = match times.and_then(|(until, now)| Some([until, jiff::Timestamp::from_second(now).ok()?])) {
+        Some(times) => times,
+        None => return String::new(),
+    };
+    format!(" until {}", time::local_minute(until, now))
 }
 
 /// What somebody is told whose text was not typed, because the program waits for an answer.

@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::hook_report::{Report, Signal};
+use crate::session_file::UsageLimit;
+use crate::task_queue::QueuedTask;
 use crate::worker::{Activity, Session, Task, TaskBeforeRebase, Worker};
 use crate::worker_notes::{Fault, Note};
 
@@ -70,6 +72,11 @@ fn inputs() -> Vec<Input> {
         reported(Signal::Works { tool_use: None }),
         asks(Some("t1")),
         reported(Signal::Rests),
+        reported(Signal::StillRests),
+        reported(Signal::Limited),
+        Input::Limit(Some(UsageLimit { since_unix: 1, until_unix: Some(9), kind: Some(text("weekly")) })),
+        Input::Limit(None),
+        Input::LimitOver,
     ]
 }
 
@@ -78,7 +85,7 @@ fn reject() -> Input {
 }
 
 fn reported(signal: Signal) -> Input {
-    Input::Reported(Report { signal, conversation: Some("c1".into()), text: None })
+    Input::Reported(Report { signal, conversation: Some("c1".into()), text: None, session_file: None })
 }
 
 fn asks(tool_use: Option<&str>) -> Input {
@@ -98,6 +105,8 @@ fn is_liveness(input: &Input) -> bool {
             | Input::Restarting { .. }
             | Input::ConversationLost
             | Input::Reported(_)
+            | Input::Limit(_)
+            | Input::LimitOver
             | Input::DayWithoutCrash
     )
 }
@@ -139,7 +148,7 @@ fn table() -> Vec<String> {
 }
 
 /// The columns are idle, working, needs_review, rejected, and rebasing from each of the last three.
-const TABLE: [&str; 36] = [
+const TABLE: [&str; 41] = [
     "start          working+deliver refused refused refused refused refused refused",
     "sent           - - - - - - -",
     "typing         - - - - - - -",
@@ -176,6 +185,11 @@ const TABLE: [&str; 36] = [
     "activity       - - - - - - -",
     "activity       - - - - - - -",
     "activity       - - - - - - -",
+    "activity       - - - - - - -",
+    "activity       - - - - - - -",
+    "activity       - - - - - - -",
+    "activity       - - - - - - -",
+    "limit_over     - - - - - - -",
 ];
 
 #[test]
@@ -189,8 +203,8 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
     let mut walked = 0;
     for task in tasks() {
         for session in sessions {
-            for (fault, reviewed) in [(false, false), (false, true), (true, false), (true, true)] {
-                let before = worker(&task, session, fault, reviewed);
+            for (fault, reviewed, special) in cases() {
+                let before = special_worker(worker(&task, session, fault, reviewed), special);
                 before.check().unwrap();
                 for input in inputs() {
                     walked += 1;
@@ -198,26 +212,72 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
                     assert_eq!(after.check(), Ok(()), "{before:?} {input:?}");
                     let delivers = actions.iter().filter(|action| **action == SideEffect::Deliver).count();
                     assert!(delivers <= 1, "{input:?}");
-                    if is_liveness(&input) {
+                    // A task of the queue that no program has seen goes back.
+                    let is_unseen = special == "queued" && task != Task::Idle && input == Input::Doubt;
+                    if is_liveness(&input) && !is_unseen {
                         assert_eq!(after.task, before.task, "{input:?}");
                         assert_eq!(after.work.prompt, before.work.prompt);
                     }
                     let became_idle = after.task == Task::Idle && before.task != Task::Idle;
                     let may = matches!(input, Input::Accepted | Input::Reset { .. } | Input::NotSent { .. });
-                    assert!(!became_idle || may, "{before:?} {input:?}");
+                    assert!(!became_idle || may || is_unseen, "{before:?} {input:?}");
                 }
             }
         }
     }
-    assert_eq!(walked, 7 * 4 * 4 * 36);
+    assert_eq!(walked, 7 * 4 * 4 * 3 * 41);
+}
+
+/// With and without a fault and a review, and each with a usage limit or with a task of the queue that is on its way.
+fn cases() -> impl Iterator<Item = (bool, bool, &'static str)> {
+    let plain = [(false, false), (false, true), (true, false), (true, true)];
+    plain.into_iter().flat_map(|(fault, reviewed)| ["", "limited", "queued"].map(|special| (fault, reviewed, special)))
+}
+
+fn special_worker(mut worker: Worker, special: &str) -> Worker {
+    match special {
+        "limited" => worker.program.limit = Some(UsageLimit { since_unix: 1, until_unix: Some(9), kind: None }),
+        "queued" if worker.task != Task::Idle => {
+            worker.work.queued = Some(QueuedTask { id: "t1".into(), tries: 1, ..QueuedTask::default() });
+            worker.pending_send = Some(crate::worker::PendingSend::new("start", 1));
+        }
+        _ => {}
+    }
+    worker
+}
+
+#[test]
+fn nothing_is_typed_to_a_limited_program_unless_a_person_says_so() {
+    let limited = special_worker(worker(&Task::Working, Session::Up, false, false), "limited");
+    let at = |input: &Input, now| apply(&limited, input, now).map_err(|failure| failure.kind);
+    for input in [
+        Input::Message { force: false },
+        Input::Typing { force: false },
+        Input::Resume { is_continued: true, force: false },
+    ] {
+        assert_eq!(at(&input, 5).unwrap_err(), "occupied");
+        assert!(at(&input, 9).is_ok(), "it is over");
+    }
+    assert!(at(&Input::Message { force: true }, 5).is_ok());
+    let told = |signal| apply(&limited, &reported(signal), 5).unwrap().0.activity();
+    // A report counts only of a program that was started here.
+    assert_eq!(told(Signal::Prompted), Activity::Limited);
+    let mut begun = limited.clone();
+    begun.program.pane_id = Some("%1".into());
+    let told = |signal| apply(&begun, &reported(signal), 5).unwrap().0.activity();
+    assert_eq!((told(Signal::Prompted), told(Signal::StillRests)), (Activity::Busy, Activity::Limited));
+    let (over, _) = apply(&begun, &Input::LimitOver, 5).unwrap();
+    assert_eq!((over.activity(), &over.notes[..]), (Activity::Unknown, &[Note::LimitOver("adam".into())][..]));
 }
 
 #[test]
 fn a_task_runs_from_start_to_acceptance() {
     let idle = worker(&Task::Idle, Session::Up, false, false);
     let step = |worker: &Worker, input: Input| apply(worker, &input, 9).unwrap();
-    let (working, actions) =
-        step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), is_shared: false, force: false, queued: None });
+    let (working, actions) = step(
+        &idle,
+        Input::Start { prompt: "p".into(), base: "b".into(), is_shared: false, force: false, queued: None },
+    );
     assert_eq!((working.status(), actions), ("working", vec![SideEffect::Deliver]));
     let (working, _) = step(&working, Input::Sent);
     let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
