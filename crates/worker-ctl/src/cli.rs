@@ -10,8 +10,8 @@ use shopfloor_core::error::Result;
 
 use crate::apply::sandbox;
 use crate::commands::{
-    accept, add, answer, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, queue, rebase,
-    reject, reset, resume, review, root, run_in_sandbox, start, status, up, wait,
+    accept, add, answer, attach, check, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, queue,
+    rebase, reject, reset, resume, review, root, run_in_sandbox, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
 use crate::settings::RootSettings;
@@ -99,6 +99,12 @@ pub enum Command {
     /// `move` and `drop` exit with 1 if no such task waits.
     #[command(after_help = "Example:\n  worker-ctl start --queue tasks.jsonl\n  worker-ctl queue move t7 1")]
     Queue(queue::Args),
+    /// Check a worker's work with the command of config.toml, as a running `up` does by itself
+    ///
+    /// Exits with 1 if the check fails, if there is no work, or if that changes meanwhile; and with 2 if the check would
+    /// run the worker's code with your rights and `check_on_host` does not allow it.
+    #[command(after_help = "Example:\n  worker-ctl check adam")]
+    Check(check::Args),
     /// Show how many tokens workers' sessions took, and what they cost where their programs count it
     ///
     /// The input includes what came from a cache. Programs without a file about their sessions show 0.

@@ -6,6 +6,10 @@ use shopfloor_core::error::{Exit, FailureKind};
 pub const BUSY: FailureKind = FailureKind::new("busy", Exit::Busy);
 /// The work is not the work that was reviewed.
 pub const CHANGED: FailureKind = FailureKind::new("changed", Exit::No);
+/// The check of the work failed.
+pub const CHECK_FAILED: FailureKind = FailureKind::new("check_failed", Exit::No);
+/// The work is being checked.
+pub const CHECKING: FailureKind = FailureKind::new("checking", Exit::No);
 /// The work conflicts with the default branch, and nobody is there to resolve that.
 pub const CONFLICT: FailureKind = FailureKind::new("conflict", Exit::No);
 /// The worktree has uncommitted changes.

@@ -27,6 +27,8 @@ pub enum RootLock {
     Patrol,
     /// Held while `config.toml` is edited.
     Config,
+    /// Held while the worktree for checks is used.
+    Check,
     /// Held while the source's branches are fetched.
     Fetch,
     /// Held while the tmux server is started.
@@ -43,6 +45,22 @@ pub fn lock(root: &Path, lock: RootLock) -> PathBuf {
 /// The lock that is held during long work on one worker.
 pub fn worker_lock(root: &Path, worker: &str) -> PathBuf {
     root.join("locks").join(format!("worker-{worker}.lock"))
+}
+
+/// The lock that is held while a worker's work is checked.
+pub fn check_lock(root: &Path, worker: &str) -> PathBuf {
+    root.join("locks").join(format!("check-{worker}.lock"))
+}
+
+/// The output of the last check of a worker's work. The extension differs from that of a worker's log.
+pub fn check_log(root: &Path, worker: &str) -> PathBuf {
+    root.join("logs").join(format!("{worker}.check.log"))
+}
+
+/// The worktree in which trees are checked that no worker has: of the clone, or of the person's own repository. No worker
+/// can have its name.
+pub fn check_worktree(root: &Path, is_own: bool) -> PathBuf {
+    worktree(root, if is_own { ".check-own" } else { ".check" })
 }
 
 /// What git gets in place of the clone's directory, with a configuration that no agent writes.

@@ -20,6 +20,7 @@ mod failure;
 mod facts;
 
 mod attention;
+mod check_record;
 mod context;
 mod hook_report;
 mod layout;
@@ -76,6 +77,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Start(args) => commands::start::run(&ctx()?, args),
         Command::Queue(args) => commands::queue::run(&ctx()?, args),
         Command::Cost => commands::cost::run(&ctx()?),
+        Command::Check(args) => commands::check::run(&ctx()?, args),
         Command::Message(args) => commands::message::run(&ctx()?, args),
         Command::Answer(args) => commands::answer::run(&ctx()?, args),
         Command::Attach(args) => commands::attach::run(&ctx()?, args),

@@ -24,10 +24,14 @@ impl Bell {
     }
 
     /// Names the workers that started to need a person since the last look, and rings on a terminal. The first look is
-    /// silent.
-    pub fn look(&mut self, ctx: &Context<'_>, state: &State) {
-        let mut now: BTreeMap<String, String> =
-            state.workers.values().filter_map(|worker| Some((worker.name.clone(), need(worker)?))).collect();
+    /// silent. Some work that waits for a review is for nobody yet.
+    pub fn look(&mut self, ctx: &Context<'_>, state: &State, is_for_nobody_yet: &dyn Fn(&Worker) -> bool) {
+        let mut now: BTreeMap<String, String> = state
+            .workers
+            .values()
+            .filter(|worker| worker.task != Task::NeedsReview || !is_for_nobody_yet(worker))
+            .filter_map(|worker| Some((worker.name.clone(), need(worker)?)))
+            .collect();
         // A limit is one of the account: all of an agent hit it.
         let limited = state.workers.values().filter(|worker| worker.program.limit.is_some());
         now.extend(limited.map(|worker| (format!("agent {}:", ctx.root.agent_name(worker)), LIMITED.to_owned())));

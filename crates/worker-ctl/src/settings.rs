@@ -30,6 +30,9 @@ const LANDING: Users = Users::Only(&[
     "init", "up", "start", "wait", "review", "accept", "rebase", "doctor", "reset", "nuke", "patrol", "config",
 ]);
 
+/// The subcommands that check work, or show whether it was.
+const CHECKING: Users = Users::Only(&["up", "check", "accept", "status", "wait", "doctor", "config"]);
+
 /// The settings of `[defaults]`.
 pub const DEFAULTS: &[Setting] = &[
     Setting::new("agent", "WORKER_CTL_AGENT", SettingType::Text, Trust::User).or("claude").flag(
@@ -133,6 +136,32 @@ pub const REPO: &[Setting] = &[
         "BRANCH",
         "Land accepted work on this branch of the source",
         LANDING,
+    ),
+    Setting::new("check", "WORKER_CTL_CHECK", SettingType::Command, Trust::User).flag(
+        "COMMAND",
+        "Check work with COMMAND before a person reviews it and before it lands",
+        CHECKING,
+    ),
+    Setting::new("check_in", "WORKER_CTL_CHECK_IN", SettingType::Choice(&["work", "merge"]), Trust::User)
+        .or("work")
+        .flag("PLACE", "Check the work as it is, or merged into the branch that it lands on", CHECKING),
+    Setting::new("check_timeout", "WORKER_CTL_CHECK_TIMEOUT", SettingType::Duration(Unit::Seconds), Trust::User)
+        .or("15m")
+        .flag("TIME", "Let a check take at most this time", CHECKING),
+    Setting::new("check_tries", "WORKER_CTL_CHECK_TRIES", SettingType::Number, Trust::User).or("2").flag(
+        "N",
+        "Tell a worker N times in a task that its check failed; then it is a person's",
+        CHECKING,
+    ),
+    Setting::new("check_jobs", "WORKER_CTL_CHECK_JOBS", SettingType::Number, Trust::User).or("1").flag(
+        "N",
+        "Run N checks at the same time",
+        Users::Only(&["up", "config"]),
+    ),
+    Setting::new("check_on_host", "WORKER_CTL_CHECK_ON_HOST", SettingType::Truth, Trust::User).or("false").flag(
+        "BOOL",
+        "Let checks run the code of workers without a sandbox with your rights",
+        CHECKING,
     ),
     Setting::new("validate", "WORKER_CTL_VALIDATE", SettingType::Text, Trust::User).flag(
         "COMMAND",

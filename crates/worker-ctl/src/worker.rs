@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::slug::ascii_slug;
 
+use crate::check_record::CheckRecord;
 use crate::session_file::{Spent, UsageLimit};
 use crate::task_queue::QueuedTask;
 use crate::worker_notes::{Fault, Note};
@@ -240,9 +241,21 @@ pub struct Work {
     pub conflicted: Vec<String>,
     /// The conversation that knows the task, as the program's hook names it.
     pub conversation: Option<String>,
+    /// The last check of the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckRecord>,
+    /// How many checks of this task's work have failed, and how many of the last commit were void.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checks_red: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checks_void: u32,
     /// The task as it waited in the queue, if it is from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<QueuedTask>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What is known of the program in the worker's pane, and of its ends.

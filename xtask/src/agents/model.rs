@@ -30,8 +30,8 @@ pub struct Model {
     requests: Arc<Mutex<Vec<Turn>>>,
 }
 
-/// When the limits end that prompts have set, in seconds since 1970.
-static LIMITS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
+/// When the limit ends that a prompt has set, by the api of the program, in seconds since 1970.
+static LIMITS: Mutex<BTreeMap<Api, u64>> = Mutex::new(BTreeMap::new());
 
 impl Model {
     /// Starts the server on a free port.
@@ -81,7 +81,7 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Turn>>) -> Result<()> {
             continue;
         };
         let turn = speech::read(api, &body);
-        if let Some(end) = limit(&turn) {
+        if let Some(end) = limit(api, &turn) {
             write_limit(&mut writer, api, end)?;
             continue;
         }
@@ -102,11 +102,11 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Turn>>) -> Result<()> {
 }
 
 /// When the limit of a turn ends, if it holds still. It begins with the first request.
-fn limit(turn: &Turn) -> Option<u64> {
+fn limit(api: Api, turn: &Turn) -> Option<u64> {
     let prompt = asked(turn)?;
     let seconds: u64 = prompt.lines().find_map(|line| line.strip_prefix("MODEL limit ")?.parse().ok())?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
-    let end = *locked(&LIMITS).entry(prompt.clone()).or_insert(now + seconds);
+    let end = *locked(&LIMITS).entry(api).or_insert(now + seconds);
     (now < end).then_some(end)
 }
 

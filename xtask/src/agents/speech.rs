@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// A way to talk to a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Api {
     Messages,
     Responses,

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 use crate::env::Env;
@@ -49,6 +49,8 @@ pub struct Cmd {
     limit: Option<Duration>,
     /// How much memory it may use, in bytes.
     memory: Option<u64>,
+    /// Whether what it leaves running in its group is ended with it.
+    ends_group: bool,
     /// Files that it gets open.
     #[expect(dead_code, reason = "they are held open, not read")]
     kept: Vec<Arc<OwnedFd>>,
@@ -171,6 +173,7 @@ impl Cmd {
             input_file: None,
             limit: None,
             memory: None,
+            ends_group: false,
             kept: Vec::new(),
         }
     }
@@ -253,6 +256,11 @@ impl Cmd {
         Cmd { limit: Some(limit), ..self }
     }
 
+    /// Takes along what it leaves running in its group where [`capture_within`](Self::capture_within) runs it.
+    pub fn ending_group(self) -> Cmd {
+        Cmd { ends_group: true, ..self }
+    }
+
     /// Runs it to its end in the foreground: our terminal, our streams, our process group, so that the keys of a
     /// terminal reach it. Signals that reach us alone are passed on, none of them ends us before it.
     pub fn foreground(self) -> Result<Status> {
@@ -326,14 +334,21 @@ impl Cmd {
     ) -> Result<Option<(Status, File)>> {
         let (writer, reader) = scratch;
         let expression = self.expression().stderr_null().stdout_file(writer);
-        let (start, mut is_over) = (Instant::now(), false);
+        let (start, mut is_over, mut group) = (Instant::now(), false, Vec::new());
         let size = |file: &File| file.metadata().map_or(0, |meta| meta.len());
         let status = self.run_while(&expression, |handle| {
+            group = handle.pids();
             if !is_over && (start.elapsed() >= limit || size(&reader) > most as u64) {
                 is_over = true;
                 end_groups(&handle.pids(), Signal::KILL);
             }
         })?;
+        if self.ends_group {
+            // Its own number may be another's by now, but not that of a group that is still there.
+            for group in group.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?)) {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+        }
         Ok((!is_over && size(&reader) <= most as u64).then_some((status.status, reader)))
     }
 

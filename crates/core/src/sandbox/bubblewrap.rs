@@ -109,17 +109,9 @@ fn bwrap(env: &Env) -> Result<Vec<OsString>> {
             .failure("a sandbox needs Linux and bubblewrap, and bwrap is not on the PATH")
             .hint("install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`")
     })?;
-    let options = [
-        "--unshare-user",
-        "--unshare-pid",
-        "--unshare-ipc",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-        "--die-with-parent",
-        "--cap-drop",
-        "ALL",
-    ];
-    Ok(std::iter::once(program.into_os_string()).chain(options.map(OsString::from)).collect())
+    let unshared = ["user", "pid", "ipc", "uts", "cgroup-try"].map(|kind| format!("--unshare-{kind}").into());
+    let rest = ["--die-with-parent", "--cap-drop", "ALL"].map(OsString::from);
+    Ok(std::iter::once(program.into_os_string()).chain(unshared).chain(rest).collect())
 }
 
 /// The directories of `/` that are links into `/usr`, or on an older system directories of their own.
@@ -412,24 +404,29 @@ impl Sandbox {
         }
     }
 
-    /// Runs a script of ours for `sh` where the agent works, without network and terminal. The agent's hooks and filters may
-    /// run there.
+    /// Runs a script of ours for `sh` where the agent works. The agent's hooks and filters may run there.
     pub(super) fn inside(&self, script: &str, args: &[&str]) -> Result<Output> {
-        let mut words =
-            Sandbox { settings: SandboxSettings { network: false, ..self.settings.clone() }, ..self.clone() }
-                .mounts(&[])?;
-        let filter = memory("seccomp", &seccomp_program())?;
-        words.extend(["--new-session".into(), "--seccomp".into(), number(&filter)]);
-        words.extend(["--", "/bin/sh", "-c", script, "sh"].map(OsString::from));
-        words.extend(args.iter().map(OsString::from));
-        let (first, rest) = words.split_first().ok_or_else(|| Failure::failed("no command"))?;
-        let vars = self.variables(vec![("LC_ALL".into(), "C".into())], &[]);
-        let cmd = Cmd::new(Path::new(first), &self.env).args(rest.iter().cloned()).dir(&self.worktree);
-        cmd.only_vars(vars).keeping(vec![filter]).within(MOVE_LIMIT).capture()
+        self.command(&[&["/bin/sh", "-c", script, "sh"], args].concat(), false)?
+            .var("LC_ALL", "C")
+            .within(MOVE_LIMIT)
+            .capture()
     }
 
-    /// Runs a line of ours for `sh` in a sandbox without network and terminal, where `/box` is this sandbox's directory:
-    /// only to be read, or with what is the agent's to be written. Fails with the kind `deadline` if it takes too long.
+    /// A command inside, without a terminal. The network is there only if the settings and the caller want it.
+    pub fn command(&self, argv: &[&str], has_network: bool) -> Result<Cmd> {
+        let network = has_network && self.settings.network;
+        let inner = Sandbox { settings: SandboxSettings { network, ..self.settings.clone() }, ..self.clone() };
+        let mut words = inner.mounts(&[])?;
+        let filter = memory("seccomp", &seccomp_program())?;
+        words.extend(["--new-session".into(), "--seccomp".into(), number(&filter), "--".into()]);
+        words.extend(argv.iter().map(OsString::from));
+        let (first, rest) = words.split_first().ok_or_else(|| Failure::failed("no command"))?;
+        let cmd = Cmd::new(Path::new(first), &self.env).args(rest.iter().cloned()).dir(&self.worktree);
+        Ok(cmd.only_vars(self.variables(Vec::new(), &[])).keeping(vec![filter]))
+    }
+
+    /// Runs a line of ours for `sh` in a sandbox without network and terminal, where `/box` is this sandbox's directory: only
+    /// to be read, or with what is the agent's to be written. Fails with the kind `deadline` if it takes too long.
     pub(super) fn contained(&self, is_read_only: bool, line: &str) -> Result<Output> {
         self.contained_cmd(is_read_only, line)?.within(LIMIT).capture()
     }

@@ -28,7 +28,11 @@ pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) ->
     let name = &before.name;
     let text = &typing::typable(text);
     let agent = ctx.root.agent_of(before)?;
-    require_free(ctx, before, input.is_forced())?;
+    match after_limit(before, &agent, input) {
+        // The program is started anew, over what it says of the limit.
+        Some(_) => require_no_typist(ctx, before, input.is_forced()).map(drop)?,
+        None => require_free(ctx, before, input.is_forced())?,
+    }
     let (worker, must_deliver) = transition::record(ctx, name, input)?;
     if !must_deliver {
         return Err(failure::WRONG_STATE.failure(format!("{} is {}", worker.name, worker.task.word())));
@@ -47,13 +51,8 @@ pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) ->
 fn send(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, input: &Input, text: &str) -> Result<DeliveryVerdict> {
     let resume = match input {
         Input::Start { .. } | Input::Resume { is_continued: false, .. } => Some(Vec::new()),
-        Input::Resume { .. }
-            if worker.notes.iter().any(|note| matches!(note, Note::LimitOver(_))) && !agent.resume.is_empty() =>
-        {
-            Some(resuming(worker, agent))
-        }
         Input::Reject { .. } | Input::Conflict { .. } if !agent.resume.is_empty() => Some(resuming(worker, agent)),
-        _ => None,
+        _ => after_limit(worker, agent, input),
     };
     match resume.filter(|_| agent.delivery == Delivery::Argv) {
         Some(resume) => restart_with(ctx, worker, text, resume).map(|()| DeliveryVerdict::Delivered),
@@ -120,10 +119,24 @@ fn is_heard(ctx: &Context<'_>, name: &str, text: &str) -> bool {
 /// Exit 1 while a worker's program asks a question or shows a menu, or a person types into its
 /// pane, unless a person overrules that.
 pub fn require_free(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<()> {
+    match require_no_typist(ctx, worker, is_forced)? {
+        true => refuse_over_menu(ctx, worker),
+        false => Ok(()),
+    }
+}
+
+/// The same without a look at menus. Returns whether there is a screen to look at.
+fn require_no_typist(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<bool> {
     refuse_over_question(ctx.state()?.require(&worker.name)?, is_forced)?;
-    let Some(pane) = worker.program.pane_id.as_deref().filter(|_| !is_forced) else { return Ok(()) };
-    typing::require_free(&ctx.tmux()?, &worker.name, pane)?;
-    refuse_over_menu(ctx, worker)
+    let Some(pane) = worker.program.pane_id.as_deref().filter(|_| !is_forced) else { return Ok(false) };
+    typing::require_free(&ctx.tmux()?, &worker.name, pane).map(|()| true)
+}
+
+/// The words with which a program is started anew that goes on after a usage limit, if it takes its text so.
+fn after_limit(worker: &Worker, agent: &AgentTable, input: &Input) -> Option<Vec<String>> {
+    let is_over = worker.notes.iter().any(|note| matches!(note, Note::LimitOver(_)));
+    let is_due = is_over && agent.delivery == Delivery::Argv && !agent.resume.is_empty();
+    (is_due && matches!(input, Input::Resume { .. })).then(|| resuming(worker, agent))
 }
 
 /// Exit 1 while a worker's program shows a menu: some questions no hook tells, and a text that is typed there is lost, or

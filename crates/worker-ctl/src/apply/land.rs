@@ -5,7 +5,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::sandbox::require_available;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::apply::{deliver, land_on_parent, landing_lfs, publish, sandbox, transition};
+use crate::apply::{check, deliver, land_on_parent, landing_lfs, publish, sandbox, transition};
 use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::worker_state::Standing;
@@ -57,6 +57,7 @@ pub fn land(
     name: &str,
     is_forced: bool,
     (message, as_what): (Option<&str>, Option<LandAs>),
+    is_unchecked: bool,
 ) -> Result<Landed> {
     let worker = ctx.worker(name)?;
     let ctx = &ctx.of(&worker)?;
@@ -73,8 +74,26 @@ pub fn land(
         Some(parent) => land_on_parent::require_rest(ctx, parent, name, is_forced),
         None => land_on_parent::require_no_other(ctx, name, is_forced),
     };
-    let landed = rests.and_then(|()| land_locked(ctx, name, is_forced, (message, as_what)));
+    let landed = rests.and_then(|()| {
+        let checked = if is_unchecked { None } else { check_first(ctx, name, is_forced, as_what)? };
+        land_locked(ctx, name, is_forced, (message, as_what), checked.as_ref())
+    });
     landed.map_err(|failure| land_on_parent::child_blocked(ctx, &worker, failure))
+}
+
+/// Sees that what is to land passes the check, before anybody is held up. Returns the tree.
+fn check_first(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>) -> Result<Option<String>> {
+    if check::command(ctx).is_none() {
+        return Ok(None);
+    }
+    let mut plan = plan(ctx, name, is_forced, land)?.0;
+    if plan.landing == Landing::Behind {
+        put_on_branch(ctx, name)?;
+        plan = self::plan(ctx, name, is_forced, land)?.0;
+    }
+    let Some(tree) = plan.landing.tree() else { return Ok(None) };
+    check::require_green(ctx, &ctx.worker(name)?, &plan.sha, tree)?;
+    Ok(Some(tree.to_owned()))
 }
 
 fn land_locked(
@@ -82,11 +101,19 @@ fn land_locked(
     name: &str,
     is_forced: bool,
     (message, as_what): (Option<&str>, Option<LandAs>),
+    checked: Option<&String>,
 ) -> Result<Landed> {
     let _publishing = ctx.lock_root(RootLock::Publish)?;
     // Once more if the branch moves, and once more if the commits have to be put on it.
     for _ in 0..3 {
         let (plan, objects) = plan(ctx, name, is_forced, as_what)?;
+        if let (Some(checked), Some(tree)) = (checked, plan.landing.tree())
+            && checked != tree
+        {
+            return Err(failure::MOVED
+                .failure(format!("{} moved while the work of {name} was checked", ctx.repo.branch))
+                .hint("run the same command again"));
+        }
         // A checkout of the branch needs the objects as soon as the branch moves.
         landing_lfs::copy(ctx, &objects)?;
         let new = match &plan.landing {

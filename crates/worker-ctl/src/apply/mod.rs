@@ -2,6 +2,7 @@
 
 pub mod agent_hooks;
 pub mod bring_up;
+pub mod check;
 pub mod checkout_update;
 pub mod clone_hooks;
 pub mod copied_files;

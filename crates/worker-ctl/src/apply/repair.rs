@@ -213,7 +213,9 @@ pub fn rebuilt_state(ctx: &Context<'_>) -> Result<Rebuilt> {
 fn worktrees(ctx: &Context<'_>) -> Result<Vec<(String, PathBuf)>> {
     let all = layout::worktrees(&ctx.root.path);
     let own = ctx.clone.trees()?.into_keys().filter(|path| path.parent() == Some(&all) && path.is_dir());
-    Ok(own.filter_map(|path| Some((path.file_name()?.to_string_lossy().into_owned(), path))).collect())
+    let named = own.filter_map(|path| Some((path.file_name()?.to_string_lossy().into_owned(), path)));
+    // Those for checks are no workers'.
+    Ok(named.filter(|(name, _)| !name.starts_with('.')).collect())
 }
 
 /// Writes the rebuilt state, unless the file has changed since. The replaced file is kept beside it.

@@ -15,7 +15,7 @@ use shopfloor_core::time::Unit;
 use crate::apply::bring_up::{bring_up, locked, make_missing};
 use crate::apply::deliver::go_on;
 use crate::apply::patrol::{self, PatrolScope};
-use crate::apply::{give_task, recover, shutdown, transition};
+use crate::apply::{check, give_task, recover, shutdown, transition};
 use crate::attention::ends;
 use crate::context::Context;
 use crate::facts::processes;
@@ -168,8 +168,10 @@ impl Rounds {
             self.patrol(ctx, shared);
         }
         if let Ok(state) = ctx.state() {
-            self.bell.look(ctx, &state);
+            self.bell.look(ctx, &state, &|worker| check::is_for_nobody_yet(ctx, worker));
             self.note_limits(ctx, &state);
+            // A check that was void is repeated once the worktree rests.
+            self.is_waiting |= state.workers.values().any(|worker| worker.work.checks_void == 1);
             let up = state.workers.values().filter(|worker| worker.program.session == Session::Up);
             self.programs =
                 up.filter_map(|worker| worker.program.pane_pid).filter(|pid| processes::is_alive(*pid)).collect();
@@ -228,6 +230,12 @@ impl Rounds {
         };
         let over = state.workers.values().filter(|worker| self.duties.patrols && is_over(worker) && is_free(worker));
         let mut found: Vec<(String, Errand)> = over.map(|worker| (worker.name.clone(), Errand::GoOn)).collect();
+        if self.duties.patrols {
+            let jobs = usize::try_from(ctx.root.config.settings.number("check_jobs")).unwrap_or(1).max(1);
+            let jobs = jobs.saturating_sub(under_way.values().filter(|errand| matches!(errand, Errand::Check)).count());
+            let due = state.workers.values().filter(|worker| is_free(worker) && check::is_due(ctx, worker));
+            found.extend(due.take(jobs).map(|worker| (worker.name.clone(), Errand::Check)));
+        }
         if self.duties.requeues {
             let crashed =
                 state.workers.values().filter(|worker| give_task::crashed_with_queued(worker) && is_free(worker));
@@ -236,7 +244,7 @@ impl Rounds {
         if self.duties.patrols && !state.queue.waiting.is_empty() {
             let in_hand = under_way.values().filter_map(|errand| match errand {
                 Errand::Give(id) => Some(id.clone()),
-                Errand::PutBack(_) | Errand::GoOn => None,
+                Errand::PutBack(_) | Errand::GoOn | Errand::Check => None,
             });
             let in_hand: BTreeSet<String> = in_hand.collect();
             let room = ERRANDS.min(give_task::room(ctx, &state)).saturating_sub(in_hand.len());
@@ -289,6 +297,8 @@ enum Errand {
     PutBack(Box<Worker>),
     /// Its usage limit is over, and it goes on with its task.
     GoOn,
+    /// Its work is checked, and it is told what failed.
+    Check,
 }
 
 /// For how many seconds after a usage limit was hit its end may still be told.
@@ -301,6 +311,7 @@ fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
     let done = ctx.reload().and_then(|ctx| match errand {
         Errand::Give(id) => give_task::take(&ctx, name, id),
         Errand::PutBack(worker) => give_task::put_back(&ctx, worker),
+        Errand::Check => check::look_after(&ctx, name),
         Errand::GoOn => {
             transition::record(&ctx, name, &Input::LimitOver)?;
             go_on(&ctx, name, false).map(drop)

@@ -8,6 +8,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
+use crate::apply::check;
 use crate::apply::land::{self, Landed};
 use crate::commands::{self, about, look};
 use crate::context::Context;
@@ -26,6 +27,9 @@ pub struct Args {
     /// Do not ask about work that nobody has reviewed
     #[arg(long)]
     pub yes: bool,
+    /// Land work that the check of config.toml has not found good
+    #[arg(long)]
+    pub no_check: bool,
     /// Use TEXT as the commit message [default: the message of the work]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
@@ -99,7 +103,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let would = plan.describe(branch, &ctx.source());
         return Ok(commands::show(ctx.ui, answer(&name, plan.landing.outcome(), &plan.sha, branch), &[would]));
     }
-    let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land))?;
+    if args.no_check && check::command(ctx).is_some() {
+        ctx.ui.note(format!("the work of {name} lands without its check"));
+    }
+    let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), args.no_check)?;
     Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
 }
 

@@ -168,7 +168,7 @@ fn refuse_loss(ctx: &Context<'_>, workers: &[Worker]) -> Result<()> {
         let hint = "move it away, then run the same command again";
         return refuse(format!("{shown} in it is not from worker-ctl"), hint.into());
     }
-    let is_known = |name: &str| workers.iter().any(|worker| worker.name == name);
+    let is_known = |name: &str| name.starts_with(".check") || workers.iter().any(|worker| worker.name == name);
     let trees = fs::list(&layout::worktrees(root))?;
     if let Some(tree) = trees.iter().find(|name| !name.to_str().is_some_and(is_known)) {
         let shown = printable(&tree.to_string_lossy());

@@ -13,7 +13,7 @@ use shopfloor_core::proc;
 use shopfloor_core::sandbox as core_sandbox;
 use shopfloor_core::text::shell_word;
 
-use crate::apply::{clone_hooks, repair, sandbox, transition};
+use crate::apply::{check, clone_hooks, repair, sandbox, transition};
 use crate::commands;
 use crate::context::Context;
 use crate::facts::{adoption, version};
@@ -75,6 +75,7 @@ fn check_all<'a>(ctx: &'a Context<'_>) -> Findings<'a> {
     let mut all = check_programs(ctx, &state);
     all.push(loading);
     all.extend(check_sandboxes(ctx, &state));
+    all.extend(check_checks(ctx, &state));
     all.extend(state.workers.values().filter_map(|worker| check_record(ctx, worker)));
     all.extend(or_failure("sessions", check_sessions(ctx, &state, is_loaded), "look at tmux"));
     all.extend(or_failure("worktrees", check_worktrees(ctx, &state), "look at git"));
@@ -107,6 +108,30 @@ fn check_programs<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
         (false, _) => Finding::bad("programs", format!("{name} is not installed"), format!("install {name}"), None),
     };
     names.into_iter().map(check).collect()
+}
+
+/// Whose code the check of `config.toml` runs, and with whose rights.
+fn check_checks<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
+    if check::command(ctx).is_none() {
+        return Findings::new();
+    }
+    let outside: Vec<&str> = (state.workers.values())
+        .filter(|worker| !sandbox::is_wanted(ctx, worker))
+        .map(|worker| worker.name.as_str())
+        .collect();
+    let names = outside.join(", ");
+    vec![match (outside.is_empty(), ctx.root.config.settings.truth("check_on_host")) {
+        (true, _) => Finding::good("check", "it runs in sandboxes"),
+        (false, true) => {
+            Finding::good("check", format!("it runs the code of {names} with your rights, as `check_on_host` says"))
+        }
+        (false, false) => Finding::bad(
+            "check",
+            format!("it is not run for {names}: it would run their code with your rights"),
+            "run them in a sandbox (`runner = \"sandbox\"`), or set `check_on_host = true` in [repo] of config.toml",
+            None,
+        ),
+    }]
 }
 
 /// The bubblewrap on whose PATH codex's own sandbox starts nothing (tried: Debian's 0.8.0, with codex 0.169.0).

@@ -5,6 +5,7 @@ pub mod add;
 pub mod adopt;
 pub mod answer;
 pub mod attach;
+pub mod check;
 pub mod cost;
 pub mod deinit;
 pub mod doctor;

@@ -17,7 +17,9 @@ use crate::commands::{self, WHOLE, look};
 use crate::context::Context;
 use crate::facts::work_summary::{Summary, summary};
 use crate::failure;
+use crate::layout;
 use crate::plan::accept::{require_review, several_bases};
+use crate::plan::check::record;
 use crate::plan::machine::Input;
 use crate::worker::{LandAs, Task, Worker};
 
@@ -121,7 +123,7 @@ fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) ->
     if ctx.ui.is_json() {
         let diff = commands::diff(ctx, sha)?;
         let keys = json!({ "sha": sha, "commit": sha, "prompt": worker.work.prompt, "author": author,
-            "message": message, "stat": stat, "range_diff": since, "diff": diff });
+            "message": message, "stat": stat, "range_diff": since, "check": record(worker), "diff": diff });
         ctx.ui.json(&commands::about(&worker.name, keys));
         return Ok(());
     }
@@ -192,6 +194,11 @@ fn head(
     if let Some(target) = worker.target() {
         let how = if worker.land() == LandAs::Commits { ", as its own commits with their messages" } else { "" };
         text += &format!("Lands:  on {target}{how}\n");
+    }
+    if let Some(check) = record(worker) {
+        let log = layout::check_log(&ctx.root.path, &worker.name);
+        let result = if check.ok { "green".to_owned() } else { format!("red, see {}", log.display()) };
+        text += &format!("Check:  {result}\n");
     }
     worker.notes.iter().for_each(|note| text += &format!("Note:   {note}\n"));
     text + &format!("\n{}\n{stat}\n\n", indented(message))

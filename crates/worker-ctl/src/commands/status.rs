@@ -13,12 +13,15 @@ use shopfloor_core::proc;
 use shopfloor_core::time::local_clock;
 use shopfloor_core::ui::printable;
 
+use crate::apply::check::{self, need_now};
 use crate::apply::sandbox;
-use crate::attention::{need_now, since};
+use crate::attention::since;
+use crate::check_record::MOST_VOID;
 use crate::commands::joined;
 use crate::context::Context;
 use crate::facts::losses::stashes;
 use crate::notify_person::Bell;
+use crate::plan::check::record;
 use crate::plan::machine::until;
 use crate::store::State;
 use crate::up_lock;
@@ -104,7 +107,7 @@ fn watch(ctx: &Context<'_>) -> Result<Exit> {
             }
             last = Some(shown);
         }
-        bell.look(ctx, &seen.state);
+        bell.look(ctx, &seen.state, &|worker| check::is_for_nobody_yet(ctx, worker));
         if !ctx.ui.is_taken(Duration::ZERO) {
             return Ok(Exit::Done);
         }
@@ -212,6 +215,7 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
     }
     parts.extend(worker.program.fault.as_ref().map(Fault::to_string));
     parts.extend(activity(worker, ctx.now()));
+    parts.extend(checked(ctx, worker));
     parts.extend(worker.work.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
     if let Some(pending) = &worker.pending_send {
         parts.push(format!("a {} text is being typed, or a command was killed while typing it", pending.purpose));
@@ -239,6 +243,27 @@ fn activity(worker: &Worker, now: i64) -> Option<String> {
             Some(format!("limited{}", worker.program.limit.as_ref().map_or(String::new(), |limit| until(limit, now))))
         }
         (activity, _) => Some(activity.word().to_owned()),
+    }
+}
+
+/// The word for what its program does, or for what is done with its work.
+fn does(ctx: &Context<'_>, worker: &Worker) -> &'static str {
+    if worker.activity() != Activity::Asks && check::is_running(ctx, worker) {
+        return "checking";
+    }
+    worker.activity().word()
+}
+
+/// What the check of its work has shown.
+fn checked(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
+    if check::is_running(ctx, worker) {
+        return Some("checking".into());
+    }
+    let is_void = worker.work.checks_void >= MOST_VOID;
+    match record(worker) {
+        None if is_void => Some("its worktree changed while it was checked".into()),
+        None => None,
+        Some(check) => Some(if check.ok { "check is green" } else { "check is red" }.into()),
     }
 }
 
@@ -291,7 +316,8 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "since_at": time(since(worker)),
     });
     let last = json!({
-        "activity": worker.activity().word(),
+        "activity": does(ctx, worker),
+        "check": work.check,
         "limit": program.limit.as_ref().and_then(|limit| limit.kind.as_ref()),
         "limited_until_at": program.limit.as_ref().and_then(|limit| limit.until_unix).and_then(time),
         "activity_at": reported.activity_at,

@@ -9,7 +9,8 @@ use shopfloor_core::board::Need;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 
-use crate::attention::{need_now, since};
+use crate::apply::check::need_now;
+use crate::attention::since;
 use crate::commands::{self, joined, status_of};
 use crate::context::Context;
 use crate::failure;

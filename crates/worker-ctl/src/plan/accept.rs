@@ -43,6 +43,14 @@ pub enum Landing {
 }
 
 impl Landing {
+    /// The tree that the branch has then, if it moves at once.
+    pub fn tree(&self) -> Option<&String> {
+        match self {
+            Landing::Commit { tree } | Landing::Commits { tree } | Landing::Copies { tree } => Some(tree),
+            Landing::Behind | Landing::Nothing | Landing::Conflict => None,
+        }
+    }
+
     /// The outcome that it leads to.
     pub fn outcome(&self) -> &'static str {
         match self {

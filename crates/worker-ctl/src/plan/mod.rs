@@ -1,6 +1,7 @@
 //! Pure decisions: from facts to a plan or a refusal. `--dry-run` prints the plan that a real run carries out.
 
 pub mod accept;
+pub mod check;
 pub mod machine;
 pub mod prompt;
 pub mod queue;

@@ -38,6 +38,14 @@ pub fn changes(message: &str) -> String {
     format!("Your work was reviewed and needs changes:\n\n{message}\n\nAmend your commit.")
 }
 
+/// Tells a worker that the check of its work failed, with the end of the check's output.
+pub fn failed_check(lines: &str, log: &Path) -> String {
+    format!(
+        "The check of your work failed. The end of its output, which is in {}:\n\n{lines}\n\nFix what fails, and amend your commit.",
+        log.display()
+    )
+}
+
 /// Asks a worker whose branch others have too to merge the branch that its work lands on, with which these files conflict.
 pub fn merge(branch: &str, files: &[String]) -> String {
     let files: String = files.iter().map(|file| format!("  {}\n", printable(file))).collect();

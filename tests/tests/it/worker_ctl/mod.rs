@@ -5,6 +5,7 @@ mod activity;
 mod adopted;
 mod answer;
 mod attached;
+mod checks;
 mod conflicts;
 mod daemon;
 mod delivery;

@@ -17,6 +17,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::time;
 
+use crate::check_record::CheckRecord;
 use crate::failure;
 use crate::hook_report::{Report, Signal};
 use crate::log::ACTIVITY;
@@ -43,6 +44,10 @@ pub enum Input {
     /// The worker's branch is at this commit, which is ahead of the default branch and not the baseline. The work is based
     /// on the default branch's commit `onto`.
     Commit { sha: String, onto: Option<String> },
+    /// The work was checked.
+    Checked(CheckRecord),
+    /// The worktree changed while the work was checked, so the result says nothing.
+    CheckVoid,
     /// A person reviewed this commit.
     Reviewed { sha: String, patch: String },
     /// The work goes back to its worker, which is told what to change.
@@ -123,6 +128,8 @@ impl Input {
             Input::Sent => ("sent", String::new()),
             Input::NotSent { .. } => ("not_sent", String::new()),
             Input::Commit { sha, .. } => ("commit", sha.clone()),
+            Input::Checked(check) => ("checked", if check.ok { "green".into() } else { "red".into() }),
+            Input::CheckVoid => ("check_void", String::new()),
             Input::Reviewed { sha, .. } => ("reviewed", sha.clone()),
             Input::Reject { base, .. } => ("reject", base.clone()),
             Input::Rebased { sha, .. } => ("rebased", sha.clone()),
@@ -185,6 +192,8 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
             task::start(s, prompt, (base, *is_shared), queued.as_ref())?
         }
         Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref()),
+        Input::Checked(check) => task::checked(s, check),
+        Input::CheckVoid => s.next.work.checks_void += 1,
         Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
         Input::Reject { base, patch, text, .. } => task::reject(s, base, patch, text)?,
         Input::ChildLanded { sha, patch } => task::child_landed(s, sha, patch),

@@ -2,6 +2,7 @@
 
 use shopfloor_core::error::{Failure, Result};
 
+use crate::check_record::CheckRecord;
 use crate::failure;
 use crate::plan::machine::{MachineStep, SideEffect};
 use crate::plan::wrong_state;
@@ -51,11 +52,27 @@ pub(super) fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String
     next.work.onto_sha = onto.cloned().or(next.work.onto_sha.take());
     // The reviewed patch stays in the record, so that no other work is accepted in its place.
     next.work.reviewed_sha = None;
+    next.work.checks_void = 0;
     next.notes.retain(|note| !matches!(note, Note::MarkersLeft(_)));
     if is_again {
         step.note(Note::CommittedAgain);
     }
     step.effects.push(SideEffect::Unpin);
+}
+
+/// Work that is bad is not what a person has reviewed.
+pub(super) fn checked(step: &mut MachineStep<'_>, check: &CheckRecord) {
+    if step.before.task != Task::NeedsReview {
+        return;
+    }
+    let work = &mut step.next.work;
+    work.check = Some(check.clone());
+    work.checks_void = 0;
+    if !check.ok {
+        work.checks_red += 1;
+        work.reviewed_sha = None;
+        step.effects.push(SideEffect::Unpin);
+    }
 }
 
 /// Another's work on the branch is not the worker's own. It waits for a review with the worker's.

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::check_record::CheckRecord;
 use crate::hook_report::{Report, Signal};
 use crate::session_file::UsageLimit;
 use crate::task_queue::QueuedTask;
@@ -77,6 +78,9 @@ fn inputs() -> Vec<Input> {
         Input::Limit(Some(UsageLimit { since_unix: 1, until_unix: Some(9), kind: Some(text("weekly")) })),
         Input::Limit(None),
         Input::LimitOver,
+        Input::Checked(CheckRecord { sha: text("c1"), ok: true, ..CheckRecord::default() }),
+        Input::Checked(CheckRecord { sha: text("c1"), ok: false, ..CheckRecord::default() }),
+        Input::CheckVoid,
     ]
 }
 
@@ -148,7 +152,7 @@ fn table() -> Vec<String> {
 }
 
 /// The columns are idle, working, needs_review, rejected, and rebasing from each of the last three.
-const TABLE: [&str; 41] = [
+const TABLE: [&str; 44] = [
     "start          working+deliver refused refused refused refused refused refused",
     "sent           - - - - - - -",
     "typing         - - - - - - -",
@@ -190,6 +194,9 @@ const TABLE: [&str; 41] = [
     "activity       - - - - - - -",
     "activity       - - - - - - -",
     "limit_over     - - - - - - -",
+    "checked        - - - - - - -",
+    "checked        - - -+unpin - - - -",
+    "check_void     - - - - - - -",
 ];
 
 #[test]
@@ -225,7 +232,7 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
             }
         }
     }
-    assert_eq!(walked, 7 * 4 * 4 * 3 * 41);
+    assert_eq!(walked, 7 * 4 * 4 * 3 * 44);
 }
 
 /// With and without a fault and a review, and each with a usage limit or with a task of the queue that is on its way.

@@ -1,0 +1,229 @@
+//! worker-ctl: checks of work before a person reviews it, and before it lands.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::floor::Floor;
+use crate::support::sandbox::works;
+use crate::support::worker::{
+    Staying, by_hand, commit, configure, event, floor, head, hook, program, refused, table, tip, tree, work,
+};
+use crate::support::world::{World, text, wait_for};
+
+/// Sets the check of a floor, on which workers' code may have the person's rights. Each run leaves a line in the log.
+fn set(floor: &Floor<'_>, w: &World, check: &str, more: &str) {
+    let line = format!("echo run >> '{}'; {check}", w.home("runs").display());
+    configure(floor, "[repo]\n", &format!("[repo]\ncheck = {line:?}\ncheck_on_host = true\n{more}\n"));
+}
+
+fn runs(w: &World) -> usize {
+    std::fs::read_to_string(w.home("runs")).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn up_checks_work_before_a_person_is_needed_and_a_red_check_goes_back_to_the_worker() {
+    let w = World::new();
+    let floor = floor(&w);
+    let last = "for n in $(seq 99); do echo line-$n; done; grep good a.txt";
+    set(&floor, &w, last, "");
+    let _up = Staying::new(&floor, &["up"]);
+    floor.ctl(&["start", "adam", "--task", "COMMIT a.txt bad Write a"]).succeeds();
+    let check = || floor.status("adam")["check"].clone();
+    wait_for(|| check()["ok"] == false && check()["told"] == true);
+    let told = floor.prompts().last().unwrap().clone();
+    let log = floor.root.path.join("logs/adam.check.log").display().to_string();
+    assert!(told.contains("line-99") && told.contains("line-41\n") && !told.contains("line-39\n"), "{told}");
+    assert!(told.contains(&log) && floor.root.read("logs/adam.check.log").contains("line-1\n"), "{told}");
+    let row = floor.status("adam");
+    assert_eq!((text(&row, "/status"), &row["needs"]), ("needs_review", &Value::Null));
+    floor.ctl(&["status"]).exit(0).out_has("check is red");
+    // Whoever reviews it all the same has the pin fall with the next red one.
+    let at = tree(&floor, "adam");
+    commit(&at, "Mend a", &["a.txt"], "good\n");
+    wait_for(|| check()["ok"] == true);
+    assert_eq!((floor.status("adam")["needs"].clone(), runs(&w)), ("needs_review".into(), 2));
+    let record = check();
+    assert_eq!(record["tree"], at.git(&["rev-parse", "HEAD^{tree}"]).trim_end());
+    assert_eq!((record["sha"].as_str(), record["at"].is_string()), (Some(head(&at).as_str()), true));
+    floor.ctl(&["review", "adam"]).exit(0).out_has("Check:  green");
+    floor.ctl(&["accept", "adam"]).succeeds();
+    assert_eq!((runs(&w), floor.app.read("a.txt")), (2, "good\n".into()), "a green tree was checked again");
+    let events = floor.ctl(&["events", "--json"]).exit(0).json_lines();
+    let results: Vec<_> =
+        events.iter().filter(|event| event["event"] == "checked").map(|event| text(event, "/detail")).collect();
+    assert_eq!(results, ["red", "green"]);
+}
+
+#[test]
+fn a_worker_is_told_so_often_and_then_it_is_a_persons() {
+    let w = World::new();
+    let floor = floor(&w);
+    set(&floor, &w, "false", "check_tries = 1");
+    configure(&floor, "[agents.scripted]\n", "[agents.scripted]\nhooks = \"claude\"\n");
+    let _up = Staying::new(&floor, &["up"]);
+    floor.ctl(&["start", "adam", "--task", "COMMIT a.txt one Write a"]).succeeds();
+    wait_for(|| floor.status("adam")["check"]["told"] == true);
+    assert_eq!(floor.status("adam")["needs"], Value::Null);
+    // It ends its turn without having mended it.
+    hook(&floor, "adam", &event("Stop"));
+    assert_eq!(floor.status("adam")["needs"], "needs_review");
+    commit(&tree(&floor, "adam"), "Try again", &["a.txt"], "two\n");
+    wait_for(|| runs(&w) == 2 && floor.status("adam")["needs"] == "needs_review");
+    assert_eq!((floor.status("adam")["check"]["told"].clone(), floor.prompts().len()), (false.into(), 2));
+    floor.ctl(&["wait", "adam", "--for", "you"]).succeeds();
+}
+
+#[test]
+fn accept_lands_only_what_is_green_or_what_a_person_overrules() {
+    let w = World::new();
+    let floor = floor(&w);
+    set(&floor, &w, "grep -q good a.txt", "");
+    work(&floor, "adam", "COMMIT a.txt bad Write a");
+    let old = tip(&floor);
+    floor.ctl(&["review", "adam"]).exit(0).out_has("+bad");
+    assert_eq!(refused(&floor, &["accept", "adam"], 1), "check_failed");
+    assert_eq!((tip(&floor), runs(&w)), (old, 1));
+    assert_eq!(floor.status("adam")["reviewed_sha"], Value::Null, "the pin stays");
+    assert_eq!(refused(&floor, &["check", "adam"], 1), "check_failed");
+    let red = floor.ctl(&["check", "adam", "--json"]).exit(1).json();
+    assert_eq!((red["ok"].clone(), red["worker"].clone(), red["log"].is_string()), (false.into(), "adam".into(), true));
+    assert_eq!(runs(&w), 1, "a red tree was checked again");
+    floor.ctl(&["accept", "adam", "--no-check"]).exit(1).err_has("changed since it was reviewed");
+    floor.ctl(&["review", "adam"]).exit(0).out_has("Check:  red, see ");
+    floor.ctl(&["accept", "--no-check"]).succeeds().err_has("lands without its check");
+    work(&floor, "adam", "COMMIT a.txt good Mend a");
+    floor.ctl(&["-n", "check", "adam"]).exit(0).out_has("would run `");
+    floor.ctl(&["check", "adam"]).succeeds();
+    floor.ctl(&["accept", "adam"]).succeeds().any_err();
+    assert_eq!((runs(&w), floor.app.read("a.txt")), (2, "good\n".into()));
+    floor.ctl(&["check", "adam"]).exit(1).err_has("adam has no work to check");
+}
+
+#[test]
+fn what_lands_is_checked_as_it_lands() {
+    let w = World::new();
+    for (is_adopted, place) in [(false, "work"), (false, "merge"), (true, "merge")] {
+        let dir = w.home(&format!("{is_adopted}-{place}"));
+        let w = World::new();
+        let floor = if is_adopted { crate::support::worker::adopted_floor(&w) } else { floor(&w) };
+        // Good by itself, and bad with what lands meanwhile.
+        set(&floor, &w, "[ ! -e other.txt ] || [ ! -e a.txt ]", &format!("check_in = \"{place}\""));
+        work(&floor, "adam", "COMMIT a.txt one Write a");
+        floor.ctl(&["check", "adam"]).succeeds();
+        floor.app.commit("other.txt", "x\n");
+        let old = tip(&floor);
+        assert_eq!(refused(&floor, &["accept", "adam"], 1), "check_failed", "{dir:?}");
+        assert_eq!((tip(&floor), runs(&w)), (old, 2));
+        // The worktree for that is used again, and in nobody's way.
+        floor.app.git(&["rm", "-q", "other.txt"]);
+        floor.app.git(&["commit", "-q", "-m", "Away"]);
+        floor.ctl(&["accept", "adam"]).succeeds().any_err();
+        assert_eq!(floor.app.read("a.txt"), "one\n");
+        floor.ctl(&["doctor"]).any_status().any_out().any_err();
+        floor.ctl(&["nuke", "adam", "--yes"]).succeeds();
+    }
+}
+
+#[test]
+fn a_check_that_changes_the_work_says_nothing() {
+    let w = World::new();
+    let floor = floor(&w);
+    set(&floor, &w, "echo built > built.txt", "");
+    let up = Staying::new(&floor, &["up"]);
+    floor.ctl(&["start", "adam", "--task", "COMMIT a.txt one Write a"]).succeeds();
+    wait_for(|| runs(&w) == 1 && floor.status("adam")["status"] == "needs_review");
+    let at = tree(&floor, "adam");
+    wait_for(|| floor.root.read("state.json").contains("\"checks_void\": 1"));
+    std::fs::remove_file(at.path.join("built.txt")).unwrap();
+    // Once more when it has come to rest, and then a person decides.
+    wait_for(|| runs(&w) == 2);
+    wait_for(|| floor.status("adam")["needs"] == "needs_review");
+    floor.ctl(&["status"]).exit(0).out_has("its worktree changed while it was checked");
+    assert_eq!(floor.status("adam")["check"], Value::Null);
+    drop(up);
+    std::fs::remove_file(at.path.join("built.txt")).unwrap();
+    assert_eq!(refused(&floor, &["check", "adam"], 1), "dirty");
+    assert_eq!(refused(&floor, &["check", "adam"], 1), "dirty", "what it left is in the way");
+}
+
+#[test]
+fn a_check_that_hangs_kills_writes_or_asks_is_red_and_harms_nobody() {
+    let w = World::new();
+    let floor = floor(&w);
+    configure(&floor, "[repo]\n", "[repo]\ncheck_on_host = true\n");
+    for (n, check) in [
+        "sleep 60",
+        "kill -9 $PPID; sleep 60",
+        "head -c 100000000 /dev/zero",
+        "read answer < /dev/tty && sleep 60",
+        "read answer && sleep 60",
+    ]
+    .iter()
+    .enumerate()
+    {
+        work(&floor, "adam", &format!("COMMIT a{n}.txt one Write a{n}"));
+        let begun = Instant::now();
+        let args = ["check", "adam", "--check", check, "--check-timeout", "2s"];
+        assert_eq!(refused(&floor, &args, 1), "check_failed", "{check}");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{check}");
+        assert_eq!(floor.status("adam")["check"]["ok"], false, "{check}");
+        floor.ctl(&["accept", "adam", "--no-check"]).succeeds().any_err();
+    }
+    assert!(floor.root.read("logs/adam.check.log").len() < 1_000);
+}
+
+#[test]
+fn while_it_is_checked_others_are_told_and_nobody_waits() {
+    let w = World::new();
+    let floor = floor(&w);
+    let gate = w.home("gate");
+    set(&floor, &w, &format!("while [ ! -e '{}' ]; do sleep 0.05; done", gate.display()), "");
+    let _up = Staying::new(&floor, &["up"]);
+    by_hand(&floor, "adam", &[("a.txt", "one\n")]);
+    wait_for(|| floor.status("adam")["activity"] == "checking");
+    floor.ctl(&["status"]).exit(0).out_has("checking");
+    for args in [&["accept", "adam"][..], &["check", "adam"]] {
+        assert_eq!(refused(&floor, args, 1), "checking", "{args:?}");
+    }
+    floor.ctl(&["review", "adam"]).exit(0).out_has("+one");
+    floor.ctl(&["message", "adam", "hello"]).succeeds();
+    std::fs::write(gate, "").unwrap();
+    wait_for(|| floor.status("adam")["check"]["ok"] == true);
+    floor.ctl(&["accept"]).succeeds();
+    assert_eq!(runs(&w), 1);
+}
+
+#[test]
+fn the_code_of_a_worker_never_runs_with_a_persons_rights_unasked() {
+    let w = World::new();
+    let floor = floor(&w);
+    let secret = w.home("secret");
+    std::fs::write(&secret, "s\n").unwrap();
+    configure(&floor, "[repo]\n", &format!("[repo]\ncheck = \"test -e a.txt && ! cat '{}'\"\n", secret.display()));
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    for args in [&["check", "adam"][..], &["accept", "adam"]] {
+        floor.ctl(args).exit(2).err_has("with your rights").err_has("check_on_host = true");
+    }
+    floor.ctl(&["check", "adam", "--check-on-host", "true"]).exit(1).err_has("failed");
+    // In a sandbox the same check runs without a word, and cannot read what is a person's.
+    if !works(&w) {
+        return;
+    }
+    let more = "env = { SCRIPTED_LOG = \"/home/agent/prompts.jsonl\" }\n";
+    table(&floor, "boxed", &[&program()], more);
+    floor.ctl(&["add", "eve", "--runner", "sandbox", "--agent", "boxed"]).succeeds();
+    floor.ctl(&["up", "eve"]).succeeds();
+    work(&floor, "eve", "COMMIT a.txt one Write a");
+    floor.ctl(&["check", "eve"]).succeeds();
+    let log = floor.root.read("logs/eve.check.log");
+    assert!(log.contains("No such file"), "{log}");
+    floor.ctl(&["accept", "eve"]).succeeds().any_err();
+    work(&floor, "eve", "COMMIT b.txt one Write b");
+    floor
+        .ctl(&["check", "eve", "--check", "rm -rf ../* .git; test -e b.txt && sleep 60", "--check-timeout", "2s"])
+        .exit(1)
+        .any_err();
+    assert!(tree(&floor, "adam").has("a.txt") && tree(&floor, "eve").has("b.txt"));
+    floor.ctl(&["check", "eve", "--check", "test -e b.txt && git log -1 && ! git push"]).exit(1).any_err();
+}
