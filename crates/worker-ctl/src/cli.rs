@@ -10,8 +10,8 @@ use shopfloor_core::error::Result;
 
 use crate::apply::sandbox;
 use crate::commands::{
-    accept, add, answer, attach, check, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, queue,
-    rebase, reject, reset, resume, review, root, run_in_sandbox, start, status, up, wait,
+    accept, add, answer, attach, check, clashes, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek,
+    queue, rebase, reject, reset, resume, review, root, run_in_sandbox, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
 use crate::settings::RootSettings;
@@ -105,6 +105,9 @@ pub enum Command {
     /// run the worker's code with your rights and `check_on_host` does not allow it.
     #[command(after_help = "Example:\n  worker-ctl check adam")]
     Check(check::Args),
+    /// Show which workers' work would conflict with each other's, or with the branch that it lands on
+    #[command(after_help = "Example:\n  worker-ctl clashes --json | jq -r '[.a, .b] | @tsv'")]
+    Clashes(clashes::Args),
     /// Show how many tokens workers' sessions took, and what they cost where their programs count it
     ///
     /// The input includes what came from a cache. Programs without a file about their sessions show 0.

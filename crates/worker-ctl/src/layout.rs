@@ -158,6 +158,11 @@ pub fn tmux_config(root: &Path) -> PathBuf {
     root.join("tmux.conf")
 }
 
+/// Which work clashes with which.
+pub fn clashes(root: &Path) -> PathBuf {
+    root.join("clashes.json")
+}
+
 pub fn events(root: &Path) -> PathBuf {
     root.join("logs/events.jsonl")
 }

@@ -76,6 +76,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Status(args) => commands::status::run(&ctx()?, args),
         Command::Start(args) => commands::start::run(&ctx()?, args),
         Command::Queue(args) => commands::queue::run(&ctx()?, args),
+        Command::Clashes(args) => commands::clashes::run(&ctx()?, args),
         Command::Cost => commands::cost::run(&ctx()?),
         Command::Check(args) => commands::check::run(&ctx()?, args),
         Command::Message(args) => commands::message::run(&ctx()?, args),

@@ -86,7 +86,7 @@ impl fmt::Display for Note {
 }
 
 /// The first few of these files, and how many more there are.
-fn few(files: &[String]) -> String {
+pub fn few(files: &[String]) -> String {
     match files.get(FEW..) {
         None | Some([]) => files.join(", "),
         Some(more) => format!("{} and {} more", files[..FEW].join(", "), more.len()),

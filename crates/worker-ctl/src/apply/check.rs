@@ -115,7 +115,7 @@ pub fn look_after(ctx: &Context<'_>, name: &str) -> Result<()> {
 fn told_lines(ctx: &Context<'_>, name: &str) -> String {
     let log = fs::read_own(&layout::check_log(&ctx.root.path, name)).ok().flatten().unwrap_or_default();
     let log = String::from_utf8_lossy(&log).into_owned();
-    let lines: Vec<String> = log.lines().map(|line| printable(line)).collect();
+    let lines: Vec<String> = log.lines().map(printable).collect();
     lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n")
 }
 
@@ -197,7 +197,7 @@ fn execute(ctx: &Context<'_>, worker: &Worker, place: &Path, sandbox: Option<&Sa
             let all = ctx.repo.git.list_worktrees(&ctx.repo.top).unwrap_or_default();
             let all: Vec<PathBuf> = all.into_iter().map(|listed| listed.path).collect();
             let env = child_env::for_worktree(ctx.env, place, &all);
-            proc::shell(&env, &format!("sh -c \"$CHECK\"; exit $?"))?.dir(place).var("CHECK", line)
+            proc::shell(&env, "sh -c \"$CHECK\"; exit $?")?.dir(place).var("CHECK", line)
         }
     };
     let (writer, reader) = fs::scratch(&ctx.root.path.join("locks"))?;

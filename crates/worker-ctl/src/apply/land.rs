@@ -75,15 +75,25 @@ pub fn land(
         None => land_on_parent::require_no_other(ctx, name, is_forced),
     };
     let landed = rests.and_then(|()| {
-        let checked = if is_unchecked { None } else { check_first(ctx, name, is_forced, as_what)? };
+        let checked = check_first(ctx, name, is_forced, as_what, is_unchecked)?;
         land_locked(ctx, name, is_forced, (message, as_what), checked.as_ref())
     });
     landed.map_err(|failure| land_on_parent::child_blocked(ctx, &worker, failure))
 }
 
 /// Sees that what is to land passes the check, before anybody is held up. Returns the tree.
-fn check_first(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>) -> Result<Option<String>> {
+fn check_first(
+    ctx: &Context<'_>,
+    name: &str,
+    is_forced: bool,
+    land: Option<LandAs>,
+    is_unchecked: bool,
+) -> Result<Option<String>> {
     if check::command(ctx).is_none() {
+        return Ok(None);
+    }
+    if is_unchecked {
+        ctx.ui.note(format!("the work of {name} lands without its check"));
         return Ok(None);
     }
     let mut plan = plan(ctx, name, is_forced, land)?.0;

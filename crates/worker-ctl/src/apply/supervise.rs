@@ -18,7 +18,7 @@ use crate::apply::patrol::{self, PatrolScope};
 use crate::apply::{check, give_task, recover, shutdown, transition};
 use crate::attention::ends;
 use crate::context::Context;
-use crate::facts::processes;
+use crate::facts::{clashes, processes};
 use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::notify_person::Bell;
@@ -270,7 +270,10 @@ impl Rounds {
             let _tick = ctx.lock_root(RootLock::Patrol)?;
             recover::finish_all(ctx)?;
             patrol::tick(ctx, PatrolScope::All)?;
-            patrol::refresh(ctx)
+            let waits = patrol::refresh(ctx)?;
+            // Nothing depends on it.
+            shared.warn(ctx, "clashes", clashes::find(ctx).err().map(|failure| failure.to_string()));
+            Ok(waits)
         };
         match patrol() {
             Ok(waits) => {

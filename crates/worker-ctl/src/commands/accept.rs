@@ -103,9 +103,6 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let would = plan.describe(branch, &ctx.source());
         return Ok(commands::show(ctx.ui, answer(&name, plan.landing.outcome(), &plan.sha, branch), &[would]));
     }
-    if args.no_check && check::command(ctx).is_some() {
-        ctx.ui.note(format!("the work of {name} lands without its check"));
-    }
     let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), args.no_check)?;
     Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
 }

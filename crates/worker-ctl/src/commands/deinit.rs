@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 /// What `init` and the other commands put into a root. Anything else is somebody's.
-const OURS: &str = ".git .worktrees accept agents config.toml git hooks locks logs owner.json prompts state.json \
+const OURS: &str = ".git .worktrees accept agents clashes.json config.toml git hooks locks logs owner.json prompts state.json \
     state.json.next tmux.conf tmux.sock trash";
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {

@@ -6,6 +6,7 @@ pub mod adopt;
 pub mod answer;
 pub mod attach;
 pub mod check;
+pub mod clashes;
 pub mod cost;
 pub mod deinit;
 pub mod doctor;

@@ -25,8 +25,10 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum What {
     /// Show the tasks that wait, the next one first
+    #[command(after_help = "Example:\n  worker-ctl queue list --json")]
     List,
     /// Put a task at another place; 1 is the next one
+    #[command(after_help = "Example:\n  worker-ctl queue move t7 1")]
     Move {
         /// The task
         id: String,
@@ -35,6 +37,7 @@ pub enum What {
         place: u64,
     },
     /// Take a task out of the queue
+    #[command(after_help = "Example:\n  worker-ctl queue drop t7")]
     Drop {
         /// The task
         id: String,

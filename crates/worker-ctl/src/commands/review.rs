@@ -15,6 +15,7 @@ use shopfloor_core::text::{printable_lines, shell_word};
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WHOLE, look};
 use crate::context::Context;
+use crate::facts::clashes::last;
 use crate::facts::work_summary::{Summary, summary};
 use crate::failure;
 use crate::layout;
@@ -22,6 +23,7 @@ use crate::plan::accept::{require_review, several_bases};
 use crate::plan::check::record;
 use crate::plan::machine::Input;
 use crate::worker::{LandAs, Task, Worker};
+use crate::worker_notes::few;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -199,6 +201,11 @@ fn head(
         let log = layout::check_log(&ctx.root.path, &worker.name);
         let result = if check.ok { "green".to_owned() } else { format!("red, see {}", log.display()) };
         text += &format!("Check:  {result}\n");
+    }
+    for clash in last(&ctx.root.path) {
+        if let Some(other) = clash.other(&worker.name) {
+            text += &format!("Clash:  with {other} in {}\n", few(&clash.paths));
+        }
     }
     worker.notes.iter().for_each(|note| text += &format!("Note:   {note}\n"));
     text + &format!("\n{}\n{stat}\n\n", indented(message))

@@ -19,6 +19,7 @@ use crate::attention::since;
 use crate::check_record::MOST_VOID;
 use crate::commands::joined;
 use crate::context::Context;
+use crate::facts::clashes::{Clash, last};
 use crate::facts::losses::stashes;
 use crate::notify_person::Bell;
 use crate::plan::check::record;
@@ -26,8 +27,8 @@ use crate::plan::machine::until;
 use crate::store::State;
 use crate::up_lock;
 use crate::work_repo::WorkRepo;
-use crate::worker::{Activity, Session, Worker};
-use crate::worker_notes::{Fault, Note};
+use crate::worker::{Activity, Session, Task, Worker};
+use crate::worker_notes::{Fault, Note, few};
 
 /// How often `--watch` reads the state.
 const POLL: Duration = Duration::from_millis(500);
@@ -46,11 +47,12 @@ pub struct Args {
 struct SeenState {
     state: State,
     unseen: HashSet<String>,
+    clashes: Vec<Clash>,
 }
 
 impl SeenState {
     fn read(ctx: &Context<'_>) -> Result<SeenState> {
-        let mut seen = SeenState { state: ctx.state()?, unseen: HashSet::new() };
+        let mut seen = SeenState { state: ctx.state()?, unseen: HashSet::new(), clashes: last(&ctx.root.path) };
         let is_up = |worker: &&mut Worker| worker.program.session == Session::Up;
         let mut up = seen.state.workers.values_mut().filter(is_up).peekable();
         if up.peek().is_some() && ctx.tmux().is_ok_and(|tmux| !tmux.is_running()) {
@@ -221,6 +223,11 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
         parts.push(format!("a {} text is being typed, or a command was killed while typing it", pending.purpose));
     }
     parts.extend(notes(ctx, worker));
+    parts.extend(
+        clashing(&seen.clashes, worker)
+            .filter(|(other, _)| seen.state.workers.contains_key(*other))
+            .map(|(other, paths)| format!("clashes with {other} in {}", few(paths))),
+    );
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let prompt: String = prompt.chars().take(60).collect();
     let line = format!("{:width$}  {}  {}", worker.name, printable(&parts.join(", ")), printable(&prompt));
@@ -244,6 +251,12 @@ fn activity(worker: &Worker, now: i64) -> Option<String> {
         }
         (activity, _) => Some(activity.word().to_owned()),
     }
+}
+
+/// With whom a worker's work clashed when that was looked at last, and where.
+fn clashing<'c>(all: &'c [Clash], worker: &'c Worker) -> impl Iterator<Item = (&'c str, &'c [String])> {
+    let has_work = worker.has_open_task() || worker.task == Task::NeedsReview;
+    all.iter().filter(move |_| has_work).filter_map(|clash| Some((clash.other(&worker.name)?, &clash.paths[..])))
 }
 
 /// The word for what its program does, or for what is done with its work.
@@ -324,6 +337,7 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "activity_text": reported.activity_text,
         "notes": notes(ctx, worker),
         "pending": worker.pending_send,
+        "clashes": clashing(&seen.clashes, worker).map(|(with, paths)| json!({ "with": with, "paths": paths })).collect::<Vec<_>>(),
     });
     joined(joined(first, changes), last)
 }

@@ -1,6 +1,7 @@
 //! Facts, read before anything is decided.
 
 pub mod adoption;
+pub mod clashes;
 pub mod conflicts;
 pub mod losses;
 pub mod processes;

@@ -288,6 +288,17 @@ fn work(day: &mut Day, floor: &Floor<'_>) {
     day.run(root, "worker-ctl wait adam --for needs_review");
     day.run(root, "worker-ctl wait adam --for you");
     day.run(root, "worker-ctl peek adam");
+    floor.ctl(&["start", "eve", "--task", "COMMIT a.txt c Write c"]).succeeds();
+    floor.until("eve", "needs_review");
+    day.run(root, "worker-ctl clashes");
+    floor.ctl(&["reset", "eve", "--force"]).exit(0).any_out().any_err();
+    day.run(root, "worker-ctl cost");
+    day.run_with(root, "worker-ctl check adam", &["--check", "true", "--check-on-host", "true"]);
+    day.run_with(root, "worker-ctl start --queue", &["--task", "later"]);
+    day.run(root, "worker-ctl queue");
+    day.run(root, "worker-ctl queue list");
+    day.run(root, "worker-ctl queue move t1 1");
+    day.run(root, "worker-ctl queue drop t1");
     floor.app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
     let feat = floor.app.path.with_file_name("feat");
     day.run_with(root, "worker-ctl add --worktree", &[feat.to_str().unwrap()]);

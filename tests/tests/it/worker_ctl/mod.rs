@@ -6,6 +6,7 @@ mod adopted;
 mod answer;
 mod attached;
 mod checks;
+mod clashes;
 mod conflicts;
 mod daemon;
 mod delivery;
