@@ -8,7 +8,6 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
-use crate::apply::check;
 use crate::apply::land::{self, Landed};
 use crate::commands::{self, about, look};
 use crate::context::Context;
