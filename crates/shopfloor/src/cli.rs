@@ -76,7 +76,7 @@ pub enum Command {
     /// Without NAME it goes to the agent that was reviewed last.
     #[command(alias = "reject", after_help = "Example:\n  shopfloor back feature-a 'Handle errors of the API call'")]
     Back(Words),
-    /// Land an agent's work: [NAME] [--message TEXT] [--land squash|commits] [--force] [--yes]
+    /// Land an agent's work: [NAME] [--message TEXT] [--land squash|commits] [--force] [--no-check] [--yes]
     ///
     /// Without NAME it is the work that was reviewed last. A worktree that is no agent's yet becomes one first.
     #[command(aliases = ["accept", "merge"], after_help = "Example:\n  shopfloor land feature-a")]

@@ -68,8 +68,10 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Review(args) => worker_commands::review(ui, env, common, args.words),
         Command::Back(args) => worker_commands::back(ui, env, common, &args.words),
         Command::Land(args) => {
-            let land =
-                Verb { adopts: Adopts::AsMade, ..verb("land", "accept", Whom::Perhaps, "--message --land --force") };
+            let land = Verb {
+                adopts: Adopts::AsMade,
+                ..verb("land", "accept", Whom::Perhaps, "--message --land --force --no-check")
+            };
             worker_commands::run(ui, env, common, land, &args.words)
         }
         Command::Stop(args) => {

@@ -7,18 +7,15 @@ use std::io::Seek;
 use std::path::Path;
 use std::time::Duration;
 
-use super::bubblewrap::LIMIT;
-use super::{REFUSED, Sandbox, objects};
+use super::{REFUSED, Sandbox, bytes, objects};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::git::{Git, nul_fields, run_git};
 use crate::proc::Cmd;
 use crate::text::printable;
 
-/// What an import takes at most: commits, bytes of an object, bytes of all objects, bytes of the pack, files of a commit.
-const MOST_COMMITS: usize = 2_000;
-const MOST_OF_OBJECT: u64 = 100_000_000;
-const MOST_OF_ALL: u64 = 2_000_000_000;
+/// What an import takes at most, beside what the settings say: bytes of the pack if all objects have no more than four times
+/// that, bytes of directories, files of a commit.
 const MOST_OF_PACK: usize = 512 << 20;
 const MOST_OF_TREES: u64 = 200_000_000;
 const MOST_FILES: usize = 1_000_000;
@@ -163,7 +160,7 @@ impl Sandbox {
         let mut tips: Vec<&str> = listed.lines().filter(|id| is_id(id)).collect();
         tips.sort_unstable();
         tips.dedup();
-        if tips.is_empty() || tips.len() > MOST_COMMITS {
+        if tips.is_empty() || tips.len() > self.settings.limits.commits {
             return Err(refused(&format!("it has {} branches, tags and stashes", tips.len())));
         }
         self.take(&git, format, &tips)?;
@@ -185,7 +182,8 @@ impl Sandbox {
         let record = self.git_dir().join("worktrees").join(self.name());
         let files = ["HEAD", "logs/HEAD", "rebase-merge"].map(|name| record.join(name));
         let times = files.map(|file| file.symlink_metadata().and_then(|meta| meta.modified()).ok());
-        format!("{times:?}").into_bytes()
+        // What was refused may be taken by other settings.
+        format!("{times:?} {} {:?}", self.settings.gitlinks, self.settings.limits).into_bytes()
     }
 
     /// The commit that the agent's HEAD names, and the branch that it is on, if that is another one.
@@ -234,10 +232,12 @@ impl Sandbox {
         let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(known))?;
         let revisions = [tips.join("\n").as_bytes(), b"\n", &known].concat();
         let packing = self.look(format, line)?.input(revisions);
-        let packed = packing.into_file(fs::scratch(quarantine)?, LIMIT, MOST_OF_PACK)?;
+        let limit = Duration::from_secs(self.settings.limits.seconds.max(1));
+        let most = usize::try_from(self.most_of_all() / 4).unwrap_or(usize::MAX).max(MOST_OF_PACK);
+        let packed = packing.into_file(fs::scratch(quarantine)?, limit, most)?;
         let Some((status, pack)) = packed else {
-            let most = format!("more than {MOST_OF_PACK} bytes");
-            return Err(refused(&format!("what is new takes longer than {} s or {most} to pack", LIMIT.as_secs())));
+            let why = format!("what is new takes longer than {} s or more than {most} bytes to pack", limit.as_secs());
+            return Err(refused(&why).hint(ALLOW));
         };
         if !status.success() {
             return Err(refused("objects of its commits are missing or damaged"));
@@ -246,9 +246,9 @@ impl Sandbox {
         let objects = self.common_dir.join("objects");
         let there = |cmd: Cmd| {
             let cmd = cmd.var("GIT_OBJECT_DIRECTORY", quarantine).var("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects);
-            cmd.within(LIMIT).with_memory(MEMORY)
+            cmd.within(limit).with_memory(MEMORY)
         };
-        let index = ["index-pack", "--stdin", "--strict", &format!("--max-input-size={MOST_OF_PACK}")];
+        let index = ["index-pack", "--stdin", "--strict", &format!("--max-input-size={most}")];
         let checked = there(git.cmd_alone(&self.common_dir)).args(index).input_file(again(&pack)?).capture()?;
         if !checked.status.success() {
             let why = String::from_utf8_lossy(&checked.stderr);
@@ -256,7 +256,11 @@ impl Sandbox {
         }
         self.judge(&there(git.cmd_alone(&self.common_dir)), tips)?;
         let index = git.cmd_alone(&self.common_dir).args(["index-pack", "--stdin"]);
-        run_git("index-pack", index.input_file(again(&pack)?).within(LIMIT)).map(drop)
+        run_git("index-pack", index.input_file(again(&pack)?).within(limit)).map(drop)
+    }
+
+    fn most_of_all(&self) -> u64 {
+        bytes(&self.settings.limits.total).unwrap_or(0)
     }
 
     /// Refuses what would be too much for whoever looks at the work, and what git outside would follow elsewhere.
@@ -266,13 +270,16 @@ impl Sandbox {
         let sizes = ["cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)"];
         let sizes = run_git("cat-file", git.clone().args(sizes).input(new))?;
         let (mut all, mut shown, mut tops, mut trees) = (0, 0, Vec::new(), Vec::new());
+        let most_of_object = bytes(&self.settings.limits.object).unwrap_or(0);
         for line in String::from_utf8_lossy(&sizes).lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let [kind, size, id] = words[..] else { return Err(refused("objects of its commits are missing")) };
             let size: u64 = size.parse().map_err(|_| refused("objects of its commits are missing"))?;
             all += size;
-            if size > MOST_OF_OBJECT {
-                return Err(refused(&format!("an object has {size} bytes, and {MOST_OF_OBJECT} are allowed")));
+            if size > most_of_object {
+                return Err(
+                    refused(&format!("an object has {size} bytes, and {most_of_object} are allowed")).hint(ALLOW)
+                );
             }
             match kind {
                 "commit" => tops.push(id.to_owned()),
@@ -285,9 +292,10 @@ impl Sandbox {
             return Err(refused(&format!("its commits and directories have more than {MOST_OF_TREES} bytes")));
         }
         let commits = tops.len();
-        if commits > MOST_COMMITS || all > MOST_OF_ALL {
-            let most = format!("{MOST_COMMITS} commits and {MOST_OF_ALL} bytes are allowed");
-            return Err(refused(&format!("there are {commits} new commits with {all} bytes, and {most}")));
+        let (most_commits, most_of_all) = (self.settings.limits.commits, self.most_of_all());
+        if commits > most_commits || all > most_of_all {
+            let most = format!("{most_commits} commits and {most_of_all} bytes are allowed");
+            return Err(refused(&format!("there are {commits} new commits with {all} bytes, and {most}")).hint(ALLOW));
         }
         let trees = Trees::read(git, &trees, tips[0].len() / 2, self.settings.gitlinks)?;
         let tops = tops.iter().flat_map(|top| format!("{top}^{{tree}}\n").into_bytes()).collect();
@@ -403,6 +411,9 @@ fn again(file: &File) -> Result<File> {
     again.rewind().map_err(cannot)?;
     Ok(again)
 }
+
+/// What lets more come in.
+const ALLOW: &str = "look at it in its worktree; `limits` of [runners.sandbox] takes more";
 
 fn refused(why: &str) -> Failure {
     REFUSED.failure(format!("import refused: {why}"))

@@ -65,12 +65,35 @@ pub struct SandboxSettings {
     pub gitlinks: bool,
     /// The size of `/tmp`, which is memory.
     pub tmp: String,
+    /// What is taken of an agent's commits at once.
+    pub limits: ImportLimits,
+}
+
+/// How much of what an agent has committed comes out of a sandbox at once.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ImportLimits {
+    /// How many seconds each step may take.
+    pub seconds: u64,
+    /// How many commits.
+    pub commits: usize,
+    /// The size of an object.
+    pub object: String,
+    /// The size of all objects.
+    pub total: String,
+}
+
+impl Default for ImportLimits {
+    fn default() -> ImportLimits {
+        ImportLimits { seconds: 60, commits: 2_000, object: "100M".into(), total: "2G".into() }
+    }
 }
 
 impl Default for SandboxSettings {
     fn default() -> SandboxSettings {
         let (read, env, devices) = (Vec::new(), Vec::new(), Vec::new());
-        SandboxSettings { network: true, read, env, devices, nested: false, gitlinks: false, tmp: "1G".into() }
+        let limits = ImportLimits::default();
+        SandboxSettings { network: true, read, env, devices, nested: false, gitlinks: false, tmp: "1G".into(), limits }
     }
 }
 
@@ -111,11 +134,12 @@ impl SandboxSettings {
     /// The same with whole paths. Exit 2 for a size that is none.
     pub fn checked(mut self, env: &Env) -> Result<SandboxSettings> {
         self.read.iter_mut().for_each(|path| *path = expand_home(env, &path.to_string_lossy()));
-        match bytes(&self.tmp) {
-            Some(_) => Ok(self),
-            None => Err(Failure::malformed(format!("`tmp = {:?}` of [runners.sandbox] is no size", self.tmp))
-                .hint("write it as \"512M\" or \"2G\"")),
+        let sizes = [("tmp", &self.tmp), ("object", &self.limits.object), ("total", &self.limits.total)];
+        if let Some((key, size)) = sizes.into_iter().find(|(_, size)| bytes(size).is_none()) {
+            return Err(Failure::malformed(format!("`{key} = {size:?}` of [runners.sandbox] is no size"))
+                .hint("write it as \"512M\" or \"2G\""));
         }
+        Ok(self)
     }
 }
 

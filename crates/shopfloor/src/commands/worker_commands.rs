@@ -115,7 +115,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
 
 /// The same words with the flags that stand before the names behind them.
 fn names_first(words: &[String]) -> Vec<String> {
-    const FLAGS: [&str; 7] = ["--force", "--yes", "-n", "--dry-run", "--json", "--all", "--any"];
+    const FLAGS: [&str; 8] = ["--force", "--no-check", "--yes", "-n", "--dry-run", "--json", "--all", "--any"];
     let flags = words.iter().take_while(|word| FLAGS.contains(&word.as_str())).count();
     [&words[flags..], &words[..flags]].concat()
 }

@@ -147,6 +147,23 @@ fn what_is_refused_is_told_and_a_reset_keeps_what_is_inside() {
 }
 
 #[test]
+fn how_much_comes_out_at_once_is_a_setting() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    let limits = |text: &str| format!("\n[runners.sandbox]\nlimits = {{ {text} }}\n");
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &(config.clone() + &limits("object = \"much\"")));
+    floor.ctl(&["status"]).exit(2).err_has("`object = \"much\"` of [runners.sandbox] is no size");
+    floor.root.write("config.toml", &(config.clone() + &limits("commits = 1")));
+    let twice = "COMMIT a.txt one Write a\nCOMMIT a.txt two Write more";
+    floor.ctl(&["start", "adam", "--task", twice]).succeeds();
+    let refused = || floor.status("adam")["notes"].to_string().contains("2 new commits");
+    wait_for(|| floor.ctl(&["patrol"]).any_status().any_err().status.is_some() && refused());
+    floor.root.write("config.toml", &(config + &limits("commits = 2")));
+    floor.until("adam", "needs_review");
+}
+
+#[test]
 fn a_worker_that_is_to_be_contained_never_runs_without() {
     let w = World::new();
     let floor = Floor::new(&w);
