@@ -19,6 +19,8 @@ pub struct AgentProgram {
     /// The files in the person's home that a sandbox begins with, and of those that are JSON the keys, if not all: what was
     /// chosen once, and no login that is renewed, because two copies of one throw each other out.
     pub begins_with: &'static [(&'static str, &'static [&'static str])],
+    /// The words after the program's name with which a person logs in; none if that is done in a session.
+    pub login: &'static str,
     /// The words that `{skip_permissions}` stands for if permissions are skipped.
     pub skip_permissions: &'static str,
     /// The words that it stands for if they are not.
@@ -226,6 +228,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
             ),
             (".claude/settings.json", &[]),
         ],
+        login: "auth login",
         skip_permissions: "--dangerously-skip-permissions",
         ask_permissions: "",
         model: Some("opus"),
@@ -276,6 +279,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         variables: &[],
         keys: &["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY"],
         begins_with: &[(".codex/config.toml", &[])],
+        login: "login",
         skip_permissions: "--dangerously-bypass-approvals-and-sandbox",
         // Its sandbox makes the git directory of a linked worktree read-only.
         ask_permissions: "--add-dir {git_dir} --add-dir {git_common_dir}/objects --add-dir {git_common_dir}/refs \
@@ -312,6 +316,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         variables: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
         begins_with: &[(".gemini/settings.json", &[])],
+        login: "",
         skip_permissions: "--yolo",
         ask_permissions: "",
         model: None,
@@ -349,6 +354,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         variables: &[],
         keys: &["OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY"],
         begins_with: &[(".aider.conf.yml", &[])],
+        login: "",
         skip_permissions: "",
         ask_permissions: "",
         model: None,
@@ -375,6 +381,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         variables: &[],
         keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
         begins_with: &[(".config/opencode/opencode.json", &[])],
+        login: "auth login",
         skip_permissions: "--auto",
         ask_permissions: "",
         model: None,

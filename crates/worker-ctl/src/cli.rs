@@ -10,8 +10,8 @@ use shopfloor_core::error::Result;
 
 use crate::apply::sandbox;
 use crate::commands::{
-    accept, add, answer, attach, check, clashes, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek,
-    queue, rebase, reject, reset, resume, review, root, run_in_sandbox, start, status, up, wait,
+    accept, add, answer, attach, check, clashes, deinit, doctor, down, events, hook, init, login, message, nuke,
+    patrol, peek, queue, rebase, reject, reset, resume, review, root, run_in_sandbox, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
 use crate::settings::RootSettings;
@@ -113,6 +113,12 @@ pub enum Command {
     /// The input includes what came from a cache. Programs without a file about their sessions show 0.
     #[command(after_help = "Example:\n  worker-ctl cost --json | tail -n 1")]
     Cost,
+    /// Log in for a worker in a sandbox, which has a home of its own
+    ///
+    /// Runs the login command of claude, codex or opencode there. Exits as that does, with 1 if the worker runs in no
+    /// sandbox, and with 2 if its program has no such command.
+    #[command(after_help = "Example:\n  worker-ctl login adam")]
+    Login(login::Args),
     /// Send a message to a worker
     ///
     /// Exits with 1 if the worker is idle, somebody types in its terminal, or its program asks a question.

@@ -79,6 +79,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Clashes(args) => commands::clashes::run(&ctx()?, args),
         Command::Cost => commands::cost::run(&ctx()?),
         Command::Check(args) => commands::check::run(&ctx()?, args),
+        Command::Login(args) => commands::login::run(&ctx()?, args),
         Command::Message(args) => commands::message::run(&ctx()?, args),
         Command::Answer(args) => commands::answer::run(&ctx()?, args),
         Command::Attach(args) => commands::attach::run(&ctx()?, args),

@@ -14,6 +14,7 @@ pub mod down;
 pub mod events;
 pub mod hook;
 pub mod init;
+pub mod login;
 pub mod message;
 pub mod nuke;
 pub mod patrol;

@@ -147,6 +147,27 @@ fn what_is_refused_is_told_and_a_reset_keeps_what_is_inside() {
 }
 
 #[test]
+fn a_person_logs_in_inside() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    floor.ctl(&["login", "adam"]).exit(2).err_has("boxed has no command for that");
+    table(&floor, "claude", &[&program()], "");
+    configure(&floor, "agent = \"boxed\"", "agent = \"claude\"");
+    floor.ctl(&["-n", "login", "adam"]).exit(0).out_has("auth login` in its sandbox");
+    let script = "#!/bin/sh\n[ \"$*\" = 'auth login' ] && echo secret > /home/agent/login\n";
+    write(&w.home("bin/claude"), script);
+    floor.root.sh(&format!("chmod +x '{}'", w.home("bin/claude").display())).exit(0);
+    let line = format!("command = [\"{}\"]", w.home("bin/claude").display());
+    configure(&floor, &format!("[agents.claude]\ncommand = [{:?}]", program()), &format!("[agents.claude]\n{line}"));
+    floor.ctl(&["login", "adam"]).succeeds();
+    let boxes = std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().flatten();
+    let logged_in = boxes.filter(|dir| dir.path().join("home/login").exists()).count();
+    assert_eq!((logged_in, w.home("login").exists()), (1, false));
+    floor.ctl(&["add", "eve"]).succeeds();
+    floor.ctl(&["login", "eve"]).exit(1).err_has("eve runs in no sandbox");
+}
+
+#[test]
 fn how_much_comes_out_at_once_is_a_setting() {
     let w = World::new();
     let Some(floor) = contained(&w) else { return };
